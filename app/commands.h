@@ -1,0 +1,12 @@
+// One file per subcommand: declares its flags and gives the work to do when it was chosen.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace roll {
+
+// Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
+
+}  // namespace roll

@@ -1,0 +1,83 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void sync_path(const fs::path& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+  if (fd < 0) throw system_error("{}: cannot open to sync{}", path.string(), errno_text());
+  const int failed = ::fsync(fd);
+  ::close(fd);
+  if (failed) throw system_error("{}: fsync failed{}", path.string(), errno_text());
+}
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+fs::path temporary_beside(const fs::path& path) {
+  return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
+}
+
+}  // namespace
+
+std::string read_file(const fs::path& file) {
+  std::error_code ec;
+  if (!fs::exists(file, ec)) throw user_error("{}: no such file", file.string());
+  if (fs::is_directory(file, ec)) throw user_error("{}: is a folder where a file is needed", file.string());
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  if (!in) throw user_error("{}: cannot read{}", file.string(), errno_text());
+  return std::move(bytes).str();
+}
+
+void write_file_atomic(const fs::path& file, std::string_view content) {
+  const fs::path temporary = temporary_beside(file);
+  {
+    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+    out.flush();
+    if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
+  }
+  sync_path(temporary, O_RDONLY);
+  fs::rename(temporary, file);
+  sync_path(parent_of(file), O_RDONLY | O_DIRECTORY);
+}
+
+void write_folder_atomic(const fs::path& folder, const std::function<void(const fs::path&)>& fill) {
+  make_folder(parent_of(folder));
+  const fs::path temporary = temporary_beside(folder);
+  fs::remove_all(temporary);
+  make_folder(temporary);
+  try {
+    fill(temporary);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(temporary))
+    sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
+  sync_path(temporary, O_RDONLY | O_DIRECTORY);
+  fs::remove_all(folder);
+  fs::rename(temporary, folder);
+  sync_path(parent_of(folder), O_RDONLY | O_DIRECTORY);
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code ec;
+  fs::create_directories(folder, ec);
+  if (ec) throw system_error("{}: cannot create the folder ({})", folder.string(), ec.message());
+}
+
+}  // namespace roll

@@ -1,0 +1,25 @@
+// Files that are whole or absent: everything is written beside its place, synced, then renamed.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+/// The bytes of a file. UserError when it is missing, a folder, or unreadable.
+std::string read_file(const std::filesystem::path& file);
+
+/// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
+void write_file_atomic(const std::filesystem::path& file, std::string_view content);
+
+/// Calls `fill(temporary folder)`, fsyncs all files in it and renames it to `folder`, replacing an older one.
+/// If `fill` throws, nothing is left behind. SystemError.
+void write_folder_atomic(const std::filesystem::path& folder,
+                         const std::function<void(const std::filesystem::path&)>& fill);
+
+/// Creates the folder and its parents. SystemError names it when that fails.
+void make_folder(const std::filesystem::path& folder);
+
+}  // namespace roll

@@ -1,0 +1,38 @@
+// Random numbers are named, not streamed: each is a pure function (Philox4x32-10, Salmon et al. 2011, "Parallel random
+// numbers: as easy as 1, 2, 3") of what it is for. A draw does not depend on batch layout, rank count or order, and a
+// resumed run needs no generator state.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace roll {
+
+/// What a random number is for; one value per use, never re-numbered (it is part of every run's reproducibility).
+enum class Purpose : uint32_t { kSample = 1, kEpochShuffle = 2, kMiniBatchShuffle = 3, kInit = 4, kValidate = 5, kDomain = 6 };
+
+struct RandomName {
+  uint64_t seed = 0;
+  Purpose purpose = Purpose::kSample;
+  uint32_t step = 0;
+  uint64_t sequence = 0;  // low 48 bits
+  uint32_t position = 0;
+};
+
+/// The raw block function: 10 rounds over a 128-bit counter with a 64-bit key.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// The four 32-bit words that belong to a name.
+std::array<uint32_t, 4> random_words(const RandomName& name);
+
+/// Uniform in [0, 1) with 53 random bits.
+double random_uniform(const RandomName& name);
+
+/// Standard normal (Box-Muller over the name's words).
+double random_normal(const RandomName& name);
+
+/// A uniform permutation of 0..n-1 (Fisher-Yates; position of `name` is the draw's index and must be 0).
+std::vector<int64_t> random_permutation(int64_t n, RandomName name);
+
+}  // namespace roll
