@@ -23,7 +23,7 @@ def schedule(kind, peak, warmup, total):
     if kind == "polynomial":
         scheduler = transformers.get_polynomial_decay_schedule_with_warmup(optimizer, warmup, total, lr_end=0.0)
     rates = []
-    for _ in range(total + 2):
+    for _ in range(total + 1):
         rates.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         scheduler.step()

@@ -58,13 +58,13 @@ class FlatAdamW {
 
   AdamWConfig config_;
   std::vector<Slice> slices_;
-  int64_t num_decayed_ = 0;     // the first elements of the flat buffers belong to matrices
-  at::Tensor parameters_;       // [N] model dtype
-  at::Tensor master_;           // [N] float32; the same tensor as parameters_ in float32
-  at::Tensor model_gradient_;   // [N] model dtype; what autograd accumulates into
-  at::Tensor gradient_;         // [N] float32; the same tensor as model_gradient_ in float32
-  at::Tensor first_moment_;     // [N] float32
-  at::Tensor second_moment_;    // [N] float32
+  int64_t num_decayed_ = 0;    // the first elements of the flat buffers belong to matrices
+  at::Tensor parameters_;      // [N] model dtype
+  at::Tensor master_;          // [N] float32; the same tensor as parameters_ in float32
+  at::Tensor model_gradient_;  // [N] model dtype; what autograd accumulates into
+  at::Tensor gradient_;        // [N] float32; the same tensor as model_gradient_ in float32
+  at::Tensor first_moment_;    // [N] float32
+  at::Tensor second_moment_;   // [N] float32
   int64_t num_steps_ = 0;
 };
 

@@ -46,9 +46,7 @@ class Fields {
     return *found;
   }
   std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
-  int64_t integer(const char* key) const {
-    return at(key, &Json::is_number_integer, "an integer").get<int64_t>();
-  }
+  int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
   double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
   const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
   std::vector<int64_t> ids(const char* key) const {
@@ -129,7 +127,8 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
     const auto n = static_cast<int64_t>(i);
     if (records[i].group_index != n / group_size || records[i].sample_index != n % group_size)
       throw user_error(
-          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = {} "
+          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = "
+          "{} "
           "needs groups 0, 1, 2, ... of {} responses each",
           origin, records[i].group_index, records[i].sample_index, n / group_size, n % group_size, group_size,
           group_size);

@@ -12,7 +12,9 @@ namespace roll {
 
 namespace {
 
-Json golden(const char* name) { return read_json(std::string(ROLL_SOURCE_DIR "/tests/golden/train/") + name); }
+Json golden(const char* name) {
+  return read_json(std::string(ROLL_SOURCE_DIR "/tests/golden/train/") + name);
+}
 
 at::Tensor tensor_of(const Json& values, const Json& shape, at::ScalarType dtype = at::kFloat) {
   const auto numbers = values.get<std::vector<double>>();
@@ -27,17 +29,21 @@ NamedTensors start_parameters(const Json& g, at::ScalarType dtype = at::kFloat) 
 }
 
 FlatAdamW make_optimizer(const Json& g, const NamedTensors& parameters) {
-  return FlatAdamW(parameters, {.beta1 = g["beta1"], .beta2 = g["beta2"], .epsilon = g["epsilon"], .weight_decay = g["weight_decay"]});
+  return FlatAdamW(
+      parameters,
+      {.beta1 = g["beta1"], .beta2 = g["beta2"], .epsilon = g["epsilon"], .weight_decay = g["weight_decay"]});
 }
 
 }  // namespace
 
 TEST_CASE("learning-rate schedules equal those of transformers", "[train]") {
-  for (const Json& c : golden("schedules.json")["cases"]) {
+  const Json g = golden("schedules.json");
+  for (const Json& c : g["cases"]) {
     const LrSchedule schedule{c["type"], c["peak_lr"], c["warmup_steps"], c["total_steps"]};
     for (size_t step = 0; step < c["rates"].size(); ++step) {
       INFO(c["type"] << " warmup " << c["warmup_steps"] << " step " << step);
-      CHECK(schedule.at(static_cast<int64_t>(step)) == Approx(c["rates"][step].get<double>()).epsilon(1e-12).margin(1e-18));
+      CHECK(schedule.at(static_cast<int64_t>(step)) ==
+            Approx(c["rates"][step].get<double>()).epsilon(1e-12).margin(1e-18));
     }
   }
 }
