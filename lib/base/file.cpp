@@ -22,7 +22,9 @@ void sync_path(const fs::path& path, int flags) {
   if (failed) throw system_error("{}: fsync failed{}", path.string(), errno_text());
 }
 
-fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 fs::path temporary_beside(const fs::path& path) {
   return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
