@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace roll {
+#include "checkpoint/safetensors.h"
 
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+namespace roll {
 
 struct AdamWConfig {
   double beta1 = 0.9;
