@@ -3,7 +3,9 @@
 #include <cstdio>
 
 #include "app/commands.h"
+#include "app/parse.h"
 #include "base/error.h"
+#include "dist/launch.h"
 
 namespace {
 
@@ -14,14 +16,11 @@ int report(const char* kind, const std::exception& e, int code) {
 
 int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
-  app.set_version_flag("--version", ROLL_VERSION);
+  app.set_version_flag("--version",
+                       [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  return 0;
+  roll::add_validate_config(app);
+  return roll::parse_and_run(app, argc, argv);
 }
 
 }  // namespace
