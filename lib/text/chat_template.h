@@ -1,0 +1,45 @@
+// Messages -> the prompt text a chat model was trained on.
+//
+// "native" runs the folder's own Jinja template in a small interpreter (jinja.h); the others are built in and render what the
+// models' own templates render without tools.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+/// Immutable after loading; render may be called from several threads at once. Movable, not copyable.
+class ChatTemplate {
+ public:
+  /// name: native (chat_template.jinja, or `chat_template` of tokenizer_config.json) | qwen2_5 (adds Qwen's default
+  /// system message) | chatml | qwen3 | llama3 | empty (the contents, joined by nothing). "" means native.
+  /// UserError: unknown name (with the nearest), a native template that is missing, or does not parse (line).
+  static ChatTemplate load(const std::filesystem::path& folder, const std::string& name);
+
+  /// The names that `load` takes.
+  static const std::vector<std::string>& names();
+
+  ChatTemplate(ChatTemplate&&) noexcept;
+  ChatTemplate& operator=(ChatTemplate&&) noexcept;
+  ~ChatTemplate();
+
+  /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text": "..."},
+  /// which is joined first; other keys of a message reach the template as they are. UserError: another shape, or the
+  /// template's own raise_exception, or a construct that fails, with the template's line.
+  std::string render(const Json& messages, bool add_generation_prompt) const;
+
+  /// The same with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.
+  std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
+
+ private:
+  struct Parts;
+  explicit ChatTemplate(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace roll
