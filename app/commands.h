@@ -9,4 +9,6 @@ namespace roll {
 
 // Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
 
+void add_score(CLI::App& app);  // score.cpp
+
 }  // namespace roll

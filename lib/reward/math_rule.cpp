@@ -32,8 +32,8 @@ class MathRule : public RewardFunction {
 
 }  // namespace
 
-std::unique_ptr<RewardFunction> make_math_rule(const RewardOptions& options) {
-  return std::make_unique<MathRule>(options.time_limit_s);
+std::unique_ptr<RewardFunction> make_math_rule(const RewardArgs& args, const std::string&) {
+  return std::make_unique<MathRule>(args.timeout_s);
 }
 
 }  // namespace roll

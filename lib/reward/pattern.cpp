@@ -9,10 +9,12 @@ namespace roll {
 
 namespace {
 
-constexpr uint32_t kMatchLimit = 5'000'000;     // calls of the matcher: well under a second
+constexpr uint32_t kMatchLimit = 5'000'000;  // calls of the matcher: well under a second
 constexpr uint32_t kHeapLimitKibibytes = 65536;
 
-PCRE2_SPTR bytes(std::string_view s) { return reinterpret_cast<PCRE2_SPTR>(s.data()); }
+PCRE2_SPTR bytes(std::string_view s) {
+  return reinterpret_cast<PCRE2_SPTR>(s.data());
+}
 
 }  // namespace
 
@@ -29,7 +31,8 @@ struct Pattern::Code {
   /// Whether there is a match from `start` on.
   bool match(std::string_view text, size_t start) const {
     const int rc = pcre2_match(code, bytes(text), text.size(), start, 0, data, limits);
-    if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT) throw MatchLimitReached();
+    if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT)
+      throw MatchLimitReached();
     return rc > 0;
   }
 };
@@ -55,7 +58,9 @@ Pattern::Pattern(const std::string& pattern, const std::string& origin, bool ign
 Pattern::~Pattern() = default;
 Pattern::Pattern(Pattern&&) noexcept = default;
 
-bool Pattern::matches(std::string_view text) const { return code_->match(text, 0); }
+bool Pattern::matches(std::string_view text) const {
+  return code_->match(text, 0);
+}
 
 std::optional<std::vector<std::string>> Pattern::last_match(std::string_view text) const {
   std::optional<std::vector<std::string>> groups;

@@ -14,28 +14,31 @@ namespace roll {
 
 namespace {
 
-using Factory = std::function<std::unique_ptr<RewardFunction>(const RewardOptions&)>;
+using Factory = std::function<std::unique_ptr<RewardFunction>(const RewardArgs&, const std::string& where)>;
 
-const std::map<std::string, Factory>& factories() {
-  static const std::map<std::string, Factory> all = {{"math_rule", make_math_rule},
-                                                     {"exact_match", make_exact_match},
-                                                     {"regex", make_regex},
-                                                     {"command", make_command}};
-  return all;
-}
+const std::map<std::string, Factory> kFactories = {
+    {"math_rule", make_math_rule}, {"exact_match", make_exact_match}, {"regex", make_regex}, {"command", make_command}};
 
-/// A rule with what all types share: format, binary, length penalty.
+// ROLL's worker classes by the last part of their path.
+const std::map<std::string, std::string> kWorkerClasses = {{"MathRuleRewardWorker", "math_rule"}};
+
+/// A rule with what all types share: format, hard rewards, length penalty.
 class Shaped : public RewardFunction {
  public:
-  Shaped(std::unique_ptr<RewardFunction> rule, const RewardOptions& options) : rule_(std::move(rule)), options_(options) {
-    if (!options.format_pattern.empty()) format_.emplace(options.format_pattern, options.origin + ".format_pattern");
+  Shaped(std::unique_ptr<RewardFunction> rule, const RewardArgs& args, int64_t response_length,
+         const std::string& where)
+      : rule_(std::move(rule)),
+        hard_(args.reward_type == "hard"),
+        penalty_per_token_(args.response_length_penalty_coef /
+                           static_cast<double>(std::max<int64_t>(1, response_length))) {
+    if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern");
   }
 
   RewardResult score(const RewardQuery& query) override {
     RewardResult result = rule_->score(query);
     if (format_) check_format(query, result);
-    if (options_.reward_type == "binary") result.reward = result.reward >= 0.5 ? 1 : 0;
-    if (options_.response_length_penalty_coef != 0) penalise_length(query, result);
+    if (hard_) result.reward = result.reward >= 0.5 ? 1 : 0;
+    if (penalty_per_token_ != 0) penalise_length(query, result);
     return result;
   }
 
@@ -52,27 +55,27 @@ class Shaped : public RewardFunction {
   }
 
   void penalise_length(const RewardQuery& query, RewardResult& result) const {
-    const double share = static_cast<double>(query.num_response_tokens) / static_cast<double>(options_.max_response_tokens);
-    const double penalty = options_.response_length_penalty_coef * share;
-    result.detail["length_penalty"] = penalty;
+    const double penalty = penalty_per_token_ * static_cast<double>(query.num_response_tokens);
+    result.detail["length_penalty"] = json_float(penalty);
     result.reward -= penalty;
   }
 
   std::unique_ptr<RewardFunction> rule_;
-  RewardOptions options_;
+  bool hard_;
+  double penalty_per_token_;
   std::optional<Pattern> format_;
 };
 
-void check(const RewardOptions& o) {
-  if (!(o.time_limit_s > 0) || std::isinf(o.time_limit_s))
-    throw user_error("{}.time_limit_s = {}: must be a positive number of seconds", o.origin, o.time_limit_s);
-  if (o.reward_type != "soft" && o.reward_type != "binary")
-    throw user_error("{}.reward_type = {}: not known; use soft or binary", o.origin, o.reward_type);
-  if (!std::isfinite(o.response_length_penalty_coef) || o.response_length_penalty_coef < 0)
-    throw user_error("{}.response_length_penalty_coef = {}: must be 0 or more", o.origin, o.response_length_penalty_coef);
-  if (o.response_length_penalty_coef > 0 && o.max_response_tokens <= 0)
-    throw user_error("{}.response_length_penalty_coef = {}: needs the longest response's number of tokens; set response_length",
-                     o.origin, o.response_length_penalty_coef);
+void check(const RewardArgs& args, int64_t response_length, const std::string& where) {
+  if (!(args.timeout_s > 0) || args.timeout_s > 86400)
+    throw user_error("{}timeout_s = {}: must be a number of seconds above 0 (and at most a day)", where,
+                     args.timeout_s);
+  const double coefficient = args.response_length_penalty_coef;
+  if (!std::isfinite(coefficient) || coefficient < 0)
+    throw user_error("{}response_length_penalty_coef = {}: must be 0 or more", where, coefficient);
+  if (coefficient > 0 && response_length <= 0)
+    throw user_error("{}response_length_penalty_coef = {}: needs the longest response's tokens; set response_length",
+                     where, coefficient);
 }
 
 }  // namespace
@@ -82,13 +85,24 @@ const std::vector<std::string>& reward_types() {
   return types;
 }
 
-std::unique_ptr<RewardFunction> make_reward(const RewardOptions& options) {
-  const auto found = factories().find(options.type);
-  if (found == factories().end())
-    throw user_error("{} = {}: no such reward; use {}{}", options.origin, options.type, fmt::format("{}", fmt::join(reward_types(), ", ")),
-                     did_you_mean(options.type, reward_types()));
-  check(options);
-  return std::make_unique<Shaped>(found->second(options), options);
+std::string reward_type_of(const RewardArgs& args, const std::string& where) {
+  if (args.type && kFactories.count(*args.type) != 0) return *args.type;
+  const std::string known = fmt::format("{}", fmt::join(reward_types(), ", "));
+  if (args.type)
+    throw user_error("{}type = {}: no such reward; use one of {}{}", where, *args.type, known,
+                     did_you_mean(*args.type, reward_types()));
+  if (!args.worker_cls) throw user_error("{}type: missing; use one of {}", where, known);
+  const auto found = kWorkerClasses.find(args.worker_cls->substr(args.worker_cls->rfind('.') + 1));
+  if (found == kWorkerClasses.end())
+    throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
+                     known);
+  return found->second;
+}
+
+std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {
+  const std::string type = reward_type_of(args, where);
+  check(args, response_length, where);
+  return std::make_unique<Shaped>(kFactories.at(type)(args, where), args, response_length, where);
 }
 
 }  // namespace roll

@@ -1,13 +1,14 @@
 // Rewards: a response of a prompt and its ground truth to a number and the reasons for it.
 //
-//   make_reward(options)  ->  RewardFunction::score(query)  ->  RewardResult
+//   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // What every type shares is done here, in this order:
-//   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which are
+//   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
+//   are
 //                                 the ends of the text; '.' also matches newlines), else the reward is 0
-//   reward_type: binary           the reward becomes 1 when it is >= 0.5, else 0; "soft" leaves it
-//   response_length_penalty_coef  reward -= coef * num_response_tokens / max_response_tokens
-// A type has its own time limit per response; past it the reward is 0 with detail {"error": "timeout"}.
+//   reward_type: hard             the reward becomes 1 when it is >= 0.5, else 0; "soft" leaves it
+//   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
+// A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "reward/config.h"
 
 namespace roll {
 
@@ -32,22 +34,6 @@ struct RewardResult {
   Json detail = Json::object();
 };
 
-struct RewardOptions {
-  std::string type = "math_rule";    // one of reward_types()
-  std::string origin = "--type";     // opens error messages: "file.yaml:12: rewards.math", or a flag
-  double time_limit_s = 5;           // per response
-  std::string format_pattern;        // "" for none
-  std::string reward_type = "soft";  // soft | binary
-  double response_length_penalty_coef = 0;
-  int64_t max_response_tokens = 0;   // needed when the coefficient is not 0
-
-  std::string compare = "whole";     // exact_match: whole | last_line | after_marker
-  std::string marker = "####";       // exact_match: the last occurrence counts
-  bool ignore_case = false;          // exact_match, regex
-  std::string pattern;               // regex: its first group must equal ground_truth; without a group a match earns 1
-  std::vector<std::string> command;  // command: program and its arguments
-};
-
 /// One kind of reward. Not thread-safe: one object per thread.
 class RewardFunction {
  public:
@@ -59,7 +45,12 @@ class RewardFunction {
 /// math_rule, exact_match, regex, command.
 const std::vector<std::string>& reward_types();
 
-/// UserError: unknown type or option value, a pattern that does not compile, a program that is missing.
-std::unique_ptr<RewardFunction> make_reward(const RewardOptions& options);
+/// `type`, or what ROLL's `worker_cls` names by its last part (MathRuleRewardWorker: math_rule). UserError
+/// "where.type".
+std::string reward_type_of(const RewardArgs& args, const std::string& where);
+
+/// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
+/// messages: "rewards.math.", or "--" for flags. UserError: no type, a pattern that does not compile, no command, ...
+std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where);
 
 }  // namespace roll

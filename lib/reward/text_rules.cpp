@@ -17,36 +17,38 @@ std::string stripped(std::string_view s) {
 
 /// ASCII letters only: what "ignore_case" promises without a locale.
 std::string folded(std::string s, bool fold) {
-  if (fold) std::transform(s.begin(), s.end(), s.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  if (fold)
+    std::transform(s.begin(), s.end(), s.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return s;
 }
 
 class ExactMatch : public RewardFunction {
  public:
-  explicit ExactMatch(const RewardOptions& options) : options_(options) {}
+  explicit ExactMatch(const RewardArgs& args) : args_(args) {}
 
   RewardResult score(const RewardQuery& query) override {
     const std::string answer = part(query.response);
-    const bool equal = folded(answer, options_.ignore_case) == folded(stripped(query.ground_truth), options_.ignore_case);
-    return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", options_.compare}}};
+    const bool equal = folded(answer, args_.ignore_case) == folded(stripped(query.ground_truth), args_.ignore_case);
+    return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", args_.compare}}};
   }
 
  private:
   std::string part(const std::string& response) const {
     const std::string text = stripped(response);
-    if (options_.compare == "whole") return text;
-    if (options_.compare == "last_line") return stripped(text.substr(text.rfind('\n') + 1));
-    const size_t at = text.rfind(options_.marker);
-    return at == std::string::npos ? "" : stripped(text.substr(at + options_.marker.size()));
+    if (args_.compare == "whole") return text;
+    if (args_.compare == "last_line") return stripped(text.substr(text.rfind('\n') + 1));
+    const size_t at = text.rfind(args_.marker);
+    return at == std::string::npos ? "" : stripped(text.substr(at + args_.marker.size()));
   }
 
-  RewardOptions options_;
+  RewardArgs args_;
 };
 
 class RegexRule : public RewardFunction {
  public:
-  explicit RegexRule(const RewardOptions& options)
-      : pattern_(options.pattern, options.origin + ".pattern", options.ignore_case), ignore_case_(options.ignore_case) {}
+  RegexRule(const RewardArgs& args, const std::string& where)
+      : pattern_(*args.pattern, where + "pattern", args.ignore_case), ignore_case_(args.ignore_case) {}
 
   RewardResult score(const RewardQuery& query) override {
     try {
@@ -68,18 +70,18 @@ class RegexRule : public RewardFunction {
 
 }  // namespace
 
-std::unique_ptr<RewardFunction> make_exact_match(const RewardOptions& options) {
-  const bool known = options.compare == "whole" || options.compare == "last_line" || options.compare == "after_marker";
-  if (!known)
-    throw user_error("{}.compare = {}: not known; use whole, last_line or after_marker", options.origin, options.compare);
-  if (options.compare == "after_marker" && options.marker.empty())
-    throw user_error("{}.marker = \"\": the comparison after_marker needs a marker, as \"####\"", options.origin);
-  return std::make_unique<ExactMatch>(options);
+std::unique_ptr<RewardFunction> make_exact_match(const RewardArgs& args, const std::string& where) {
+  const bool known = args.compare == "whole" || args.compare == "last_line" || args.compare == "after_marker";
+  if (!known) throw user_error("{}compare = {}: not known; use whole, last_line or after_marker", where, args.compare);
+  if (args.compare == "after_marker" && args.marker.empty())
+    throw user_error("{}marker = \"\": compare after_marker needs a marker, as \"####\"", where);
+  return std::make_unique<ExactMatch>(args);
 }
 
-std::unique_ptr<RewardFunction> make_regex(const RewardOptions& options) {
-  if (options.pattern.empty()) throw user_error("{}.pattern: missing; the regex reward needs one", options.origin);
-  return std::make_unique<RegexRule>(options);
+std::unique_ptr<RewardFunction> make_regex(const RewardArgs& args, const std::string& where) {
+  if (!args.pattern || args.pattern->empty())
+    throw user_error("{}pattern: missing; the regex reward needs one, as \"answer: (.*)\"", where);
+  return std::make_unique<RegexRule>(args, where);
 }
 
 }  // namespace roll

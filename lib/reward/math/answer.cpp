@@ -16,8 +16,12 @@ struct Span {
   size_t outer_begin = 0;     // of the command or delimiter
 };
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
-bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 std::string_view trimmed(std::string_view s, std::string_view drop) {
   const size_t begin = s.find_first_not_of(drop);
@@ -28,7 +32,8 @@ std::string_view trimmed(std::string_view s, std::string_view drop) {
 size_t box_before(std::string_view s, size_t brace) {
   while (brace > 0 && space(s[brace - 1])) --brace;
   for (const std::string_view command : {"\\boxed", "\\fbox"})
-    if (brace >= command.size() && s.substr(brace - command.size(), command.size()) == command) return brace - command.size();
+    if (brace >= command.size() && s.substr(brace - command.size(), command.size()) == command)
+      return brace - command.size();
   return kNone;
 }
 
@@ -130,15 +135,15 @@ size_t last_answer_word(std::string_view s, size_t end) {
   const std::string_view word = "answer";
   for (size_t i = std::min(end, s.size()); i-- > 0;) {
     if (i + word.size() > s.size()) continue;
-    const bool here = std::equal(word.begin(), word.end(), s.begin() + static_cast<std::ptrdiff_t>(i), [](char a, char b) {
-      return a == std::tolower(static_cast<unsigned char>(b));
-    });
+    const bool here = std::equal(word.begin(), word.end(), s.begin() + static_cast<std::ptrdiff_t>(i),
+                                 [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
     if (here) return i;
   }
   return kNone;
 }
 
-/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when they introduce nothing.
+/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when they introduce
+/// nothing.
 std::string_view introduced(std::string_view rest) {
   const std::string_view line = rest.substr(0, rest.find('\n'));
   size_t at = kNone;

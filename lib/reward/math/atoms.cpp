@@ -11,16 +11,19 @@ namespace {
 using TokenKind = Token::Kind;
 
 const std::set<std::string, std::less<>> kFunctions = {
-    "sin",    "cos",    "tan",    "cot",    "sec",    "csc",    "arcsin", "arccos", "arctan", "arccot", "arcsec",
-    "arccsc", "sinh",   "cosh",   "tanh",   "coth",   "sech",   "csch",   "arsinh", "arcosh", "artanh", "arcsinh",
-    "arccosh", "arctanh", "ln",   "log",    "lg",     "exp",    "gcd",    "lcm",    "min",    "max",    "Re",
-    "Im",     "arg",    "Arg",    "Gamma",  "sgn"};
+    "sin",    "cos",     "tan",     "cot",     "sec",  "csc",  "arcsin", "arccos", "arctan", "arccot",
+    "arcsec", "arccsc",  "sinh",    "cosh",    "tanh", "coth", "sech",   "csch",   "arsinh", "arcosh",
+    "artanh", "arcsinh", "arccosh", "arctanh", "ln",   "log",  "lg",     "exp",    "gcd",    "lcm",
+    "min",    "max",     "Re",      "Im",      "arg",  "Arg",  "Gamma",  "sgn"};
 
 // Commands that are not answers but computations this parser does not follow.
-const std::set<std::string, std::less<>> kUnreadable = {"int", "iint", "oint", "sum", "prod", "lim", "limsup", "liminf",
-                                                        "bigcup", "bigcap", "bigoplus", "partial", "nabla", "forall", "exists"};
+const std::set<std::string, std::less<>> kUnreadable = {"int",      "iint",    "oint",   "sum",    "prod",
+                                                        "lim",      "limsup",  "liminf", "bigcup", "bigcap",
+                                                        "bigoplus", "partial", "nabla",  "forall", "exists"};
 
-std::string closing(const std::string& open) { return open == "(" ? ")" : open == "[" ? "]" : "\\}"; }
+std::string closing(const std::string& open) {
+  return open == "(" ? ")" : open == "[" ? "]" : "\\}";
+}
 
 std::string symbol_case(const std::string& name) {
   if (name.size() != 1 || name == "E" || name == "I") return name;
@@ -29,7 +32,9 @@ std::string symbol_case(const std::string& name) {
 
 }  // namespace
 
-bool known_function(std::string_view name) { return kFunctions.count(name) != 0; }
+bool known_function(std::string_view name) {
+  return kFunctions.count(name) != 0;
+}
 
 Node Grammar::atom() {
   const DepthGuard guard(depth_);
@@ -150,7 +155,8 @@ Node Grammar::bracketed(const std::string& open) {
   const bool braces = open == "\\{";
   if (braces != close.sign("\\}")) throw Unreadable("brackets do not match");
   const bool several = inside.kind == Kind::kList;
-  if (braces) return make_node(Kind::kSet, "", several ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)});
+  if (braces)
+    return make_node(Kind::kSet, "", several ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)});
   return several ? make_node(Kind::kTuple, open + close.text, std::move(inside.arguments)) : inside;
 }
 
@@ -182,7 +188,8 @@ Node Grammar::root() {
     in_.expect("]");
   }
   Node inside = fraction_argument();
-  if (degree.text == "2" && degree.kind == Kind::kNumber) return make_node(Kind::kFunction, "sqrt", {std::move(inside)});
+  if (degree.text == "2" && degree.kind == Kind::kNumber)
+    return make_node(Kind::kFunction, "sqrt", {std::move(inside)});
   return make_node(Kind::kFunction, "root", {std::move(inside), std::move(degree)});
 }
 

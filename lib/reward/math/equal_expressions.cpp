@@ -13,7 +13,8 @@ constexpr int kPoints = 14;
 constexpr Real kDecimals = 1e6L;
 
 bool has_plain_log(const Node& node) {
-  return any_node(node, [](const Node& n) { return n.kind == Kind::kFunction && n.text == "log" && n.arguments.size() == 1; });
+  return any_node(
+      node, [](const Node& n) { return n.kind == Kind::kFunction && n.text == "log" && n.arguments.size() == 1; });
 }
 
 bool same_to_decimals(Real a, Real b) {
@@ -64,7 +65,9 @@ Node difference(const Node& left, const Node& right) {
   return make_node(Kind::kAdd, "", {left, make_node(Kind::kNegate, "", {right})});
 }
 
-bool vanishes(const Node& node, Deadline& deadline) { return equal_expressions(node, make_node(Kind::kNumber, "0"), deadline); }
+bool vanishes(const Node& node, Deadline& deadline) {
+  return equal_expressions(node, make_node(Kind::kNumber, "0"), deadline);
+}
 
 }  // namespace
 

@@ -11,8 +11,8 @@ namespace roll::math {
 /// (and, below 1e-3, to 4 significant digits). Throws Unreadable for what is no number.
 bool equal_expressions(const Node& a, const Node& b, Deadline& deadline);
 
-/// How (left - right) of two relations compare: 0 not proportional, +1 by a positive factor, -1 by a negative or complex
-/// one; 2 when both vanish everywhere (AB = BA), so that nothing can be said.
+/// How (left - right) of two relations compare: 0 not proportional, +1 by a positive factor, -1 by a negative or
+/// complex one; 2 when both vanish everywhere (AB = BA), so that nothing can be said.
 int proportion_of_differences(const Node& left_a, const Node& right_a, const Node& left_b, const Node& right_b,
                               Deadline& deadline);
 

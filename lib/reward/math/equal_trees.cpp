@@ -19,7 +19,9 @@ bool all_operators(const Node& relation, const std::string& op) {
   return std::all_of(relation.operators.begin(), relation.operators.end(), [&](const auto& o) { return o == op; });
 }
 
-bool is_relation(const Node& node) { return node.kind == Kind::kRelation; }
+bool is_relation(const Node& node) {
+  return node.kind == Kind::kRelation;
+}
 /// "a = b", and "x \in S", which names S as the value of x.
 bool is_equation(const Node& node) {
   return is_relation(node) && (all_operators(node, "=") || (node.operators.size() == 1 && node.operators[0] == "in"));
@@ -32,7 +34,9 @@ bool only_symbols(const Node& node) {
   return container && std::all_of(node.arguments.begin(), node.arguments.end(), only_symbols);
 }
 
-bool is_assignment(const Node& node) { return is_equation(node) && only_symbols(node.arguments[0]); }
+bool is_assignment(const Node& node) {
+  return is_equation(node) && only_symbols(node.arguments[0]);
+}
 
 bool is_collection(const Node& node) {
   return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
@@ -109,8 +113,10 @@ class Equality {
       node->arguments = {node->arguments.front(), node->arguments.back()}, node->operators.resize(1);
     }
     const bool truth_equation = is_equation(truth), answer_equation = is_equation(answer);
-    if (answer_equation && !truth_equation && !is_relation(truth)) answer = Node(answer.arguments.back());
-    else if (is_assignment(truth) && !answer_equation && !is_relation(answer)) truth = Node(truth.arguments.back());
+    if (answer_equation && !truth_equation && !is_relation(truth))
+      answer = Node(answer.arguments.back());
+    else if (is_assignment(truth) && !answer_equation && !is_relation(answer))
+      truth = Node(truth.arguments.back());
     for (Node* node : {&truth, &answer}) *node = expanded(*node);
   }
 
@@ -120,7 +126,8 @@ class Equality {
   }
 
   static bool set_like(const Node& node) {
-    return node.kind == Kind::kSetOperation || (node.kind == Kind::kSymbol && (node.text == "\\mathbbR" || node.text == "\\emptyset"));
+    return node.kind == Kind::kSetOperation ||
+           (node.kind == Kind::kSymbol && (node.text == "\\mathbbR" || node.text == "\\emptyset"));
   }
 
   bool values(const Node& truth, const Node& answer) {
@@ -184,7 +191,8 @@ class Equality {
   /// In order; the brackets of pairs count, because they may be intervals.
   bool tuples(const Node& truth, const Node& answer) {
     const bool pair = truth.arguments.size() == 2;
-    const std::string a = truth.kind == Kind::kTuple ? truth.text : "()", b = answer.kind == Kind::kTuple ? answer.text : "()";
+    const std::string a = truth.kind == Kind::kTuple ? truth.text : "()",
+                      b = answer.kind == Kind::kTuple ? answer.text : "()";
     if (truth.arguments.size() != answer.arguments.size() || (pair && a != b)) return false;
     return std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
                       [this](const Node& x, const Node& y) { return of(x, y); });
@@ -200,7 +208,8 @@ class Equality {
 
   bool matrices(const Node& truth, const Node& answer) {
     rule_ = "matrix";
-    if (truth.kind != answer.kind || truth.columns != answer.columns || truth.arguments.size() != answer.arguments.size())
+    if (truth.kind != answer.kind || truth.columns != answer.columns ||
+        truth.arguments.size() != answer.arguments.size())
       return false;
     const bool equal = std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
                                   [this](const Node& x, const Node& y) { return of(x, y); });
@@ -234,9 +243,8 @@ class Equality {
   }
 
   static bool turned(const Node& relation) {
-    return std::all_of(relation.operators.begin(), relation.operators.end(), [](const std::string& op) {
-      return op == "=" || op == "!=" || op[0] == '<' || op[0] == '>';
-    });
+    return std::all_of(relation.operators.begin(), relation.operators.end(),
+                       [](const std::string& op) { return op == "=" || op == "!=" || op[0] == '<' || op[0] == '>'; });
   }
 
   static std::vector<std::string> turned_operators(const Node& relation) {

@@ -19,15 +19,33 @@ Complex real_or(Complex z, bool in_domain, Real (*f)(Real), Complex otherwise) {
 
 using ComplexFunction = Complex (*)(Complex);
 
-Complex log_of(Complex z) { return z == Complex(0) ? Complex(NAN) : real_or(z, z.real() > 0, std::log, std::log(z)); }
-Complex asin_of(Complex z) { return real_or(z, std::abs(z.real()) <= 1, std::asin, std::asin(z)); }
-Complex acos_of(Complex z) { return real_or(z, std::abs(z.real()) <= 1, std::acos, std::acos(z)); }
-Complex sin_of(Complex z) { return real_or(z, true, std::sin, std::sin(z)); }
-Complex cos_of(Complex z) { return real_or(z, true, std::cos, std::cos(z)); }
-Complex tan_of(Complex z) { return real_or(z, true, std::tan, std::tan(z)); }
-Complex atan_of(Complex z) { return real_or(z, true, std::atan, std::atan(z)); }
-Complex floor_of(Complex z) { return z.imag() == 0 ? Complex(std::floor(z.real() + 1e-12L)) : Complex(NAN); }
-Complex ceil_of(Complex z) { return z.imag() == 0 ? Complex(std::ceil(z.real() - 1e-12L)) : Complex(NAN); }
+Complex log_of(Complex z) {
+  return z == Complex(0) ? Complex(NAN) : real_or(z, z.real() > 0, std::log, std::log(z));
+}
+Complex asin_of(Complex z) {
+  return real_or(z, std::abs(z.real()) <= 1, std::asin, std::asin(z));
+}
+Complex acos_of(Complex z) {
+  return real_or(z, std::abs(z.real()) <= 1, std::acos, std::acos(z));
+}
+Complex sin_of(Complex z) {
+  return real_or(z, true, std::sin, std::sin(z));
+}
+Complex cos_of(Complex z) {
+  return real_or(z, true, std::cos, std::cos(z));
+}
+Complex tan_of(Complex z) {
+  return real_or(z, true, std::tan, std::tan(z));
+}
+Complex atan_of(Complex z) {
+  return real_or(z, true, std::atan, std::atan(z));
+}
+Complex floor_of(Complex z) {
+  return z.imag() == 0 ? Complex(std::floor(z.real() + 1e-12L)) : Complex(NAN);
+}
+Complex ceil_of(Complex z) {
+  return z.imag() == 0 ? Complex(std::ceil(z.real() - 1e-12L)) : Complex(NAN);
+}
 Complex sign_of(Complex z) {
   return z.imag() == 0 ? Complex(static_cast<Real>(z.real() > 0) - static_cast<Real>(z.real() < 0)) : Complex(NAN);
 }
@@ -249,7 +267,9 @@ class Evaluator {
 
 }  // namespace
 
-Value evaluate(const Node& node, const Point& point, Deadline& deadline) { return Evaluator(point, deadline).of(node); }
+Value evaluate(const Node& node, const Point& point, Deadline& deadline) {
+  return Evaluator(point, deadline).of(node);
+}
 
 bool is_decimal(const Node& node) {
   if (node.kind == Kind::kNegate || node.kind == Kind::kPercent) return is_decimal(node.arguments[0]);

@@ -8,8 +8,8 @@
 namespace roll::math {
 
 struct Point {
-  int index = 0;          // even: real numbers, from index 4 on of both signs; odd: small positive integers
-  bool log_is_10 = false; // \log without a base: natural, or to the base 10
+  int index = 0;           // even: real numbers, from index 4 on of both signs; odd: small positive integers
+  bool log_is_10 = false;  // \log without a base: natural, or to the base 10
 };
 
 /// Unknown functions f(...) become arbitrary but fixed smooth functions of their arguments. Throws Unreadable for what

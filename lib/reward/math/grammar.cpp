@@ -11,16 +11,36 @@ namespace {
 
 using TokenKind = Token::Kind;
 
-const std::map<std::string, std::string, std::less<>> kRelations = {
-    {"=", "="},        {"<", "<"},       {">", ">"},         {"le", "<="},     {"ge", ">="},       {"ne", "!="},
-    {"in", "in"},      {"notin", "notin"}, {"equiv", "equiv"}, {"approx", "approx"}, {"sim", "sim"}, {"cong", "cong"},
-    {"subset", "subset"}, {"subseteq", "subseteq"}, {"to", "to"}, {"rightarrow", "to"}, {"Rightarrow", "implies"},
-    {"implies", "implies"}, {"iff", "iff"}, {"mid", "mid"}, {"mapsto", "mapsto"}, {"perp", "perp"}, {"parallel", "parallel"},
-    {"simeq", "approx"}, {"doteq", "="}, {"propto", "propto"}};
+const std::map<std::string, std::string, std::less<>> kRelations = {{"=", "="},
+                                                                    {"<", "<"},
+                                                                    {">", ">"},
+                                                                    {"le", "<="},
+                                                                    {"ge", ">="},
+                                                                    {"ne", "!="},
+                                                                    {"in", "in"},
+                                                                    {"notin", "notin"},
+                                                                    {"equiv", "equiv"},
+                                                                    {"approx", "approx"},
+                                                                    {"sim", "sim"},
+                                                                    {"cong", "cong"},
+                                                                    {"subset", "subset"},
+                                                                    {"subseteq", "subseteq"},
+                                                                    {"to", "to"},
+                                                                    {"rightarrow", "to"},
+                                                                    {"Rightarrow", "implies"},
+                                                                    {"implies", "implies"},
+                                                                    {"iff", "iff"},
+                                                                    {"mid", "mid"},
+                                                                    {"mapsto", "mapsto"},
+                                                                    {"perp", "perp"},
+                                                                    {"parallel", "parallel"},
+                                                                    {"simeq", "approx"},
+                                                                    {"doteq", "="},
+                                                                    {"propto", "propto"}};
 
-const std::set<std::string, std::less<>> kInfix = {"cdot", "pm", "mp", "cup", "cap", "setminus", "oplus", "otimes",
-                                                   "pmod", "bmod", "mod", "pod", "rfloor", "rceil", "circ", "rangle",
-                                                   "land", "lor", "wedge", "vee"};
+const std::set<std::string, std::less<>> kInfix = {"cdot",   "pm",     "mp",   "cup", "cap",   "setminus", "oplus",
+                                                   "otimes", "pmod",   "bmod", "mod", "pod",   "rfloor",   "rceil",
+                                                   "circ",   "rangle", "land", "lor", "wedge", "vee"};
 
 std::string relation_of(const Token& token) {
   if (token.kind != TokenKind::kSign && token.kind != TokenKind::kCommand) return "";
@@ -47,8 +67,8 @@ bool Grammar::separator() const {
     word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
     return word == "and" || word == "or" || word == ",";
   }
-  return token.sign(",") || token.sign(";") || token.command("land") || token.command("lor") || token.command("wedge") ||
-         token.command("vee");
+  return token.sign(",") || token.sign(";") || token.command("land") || token.command("lor") ||
+         token.command("wedge") || token.command("vee");
 }
 
 /// Elements between commas, semicolons, "and", "or"; a single one stands for itself.
@@ -191,7 +211,8 @@ Node Grammar::mixed_number(Node whole) {
     Node above = number(in_.next());
     in_.next();
     Node below = number(in_.next());
-    return make_node(Kind::kAdd, "", {std::move(whole), make_node(Kind::kDivide, "", {std::move(above), std::move(below)})});
+    return make_node(Kind::kAdd, "",
+                     {std::move(whole), make_node(Kind::kDivide, "", {std::move(above), std::move(below)})});
   }
   Node factor = postfix();
   const bool digits = factor.kind == Kind::kDivide && factor.arguments[0].kind == Kind::kNumber &&

@@ -14,46 +14,92 @@ namespace {
 
 using Kind = Token::Kind;
 
-bool digit(char c) { return c >= '0' && c <= '9'; }
-bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 // Commands that only change the looks.
 const std::set<std::string, std::less<>> kLooks = {
-    "left",   "right", "mleft", "mright", "big",    "Big",   "bigg",         "Bigg",         "bigl",       "bigr",   "Bigl",
-    "Bigr",   "biggl", "biggr", "Biggl",  "Biggr",  "quad",  "qquad",        "displaystyle", "textstyle",  "limits", "nolimits",
-    "middle", "hfill", "rm",    "it",     "bf",     "cal",   "scriptstyle",  "tiny",         "small",      "large",  "Large",
-    "thinspace", "medspace", "thickspace", "enspace", "nobreak", "hspace", "phantom", "mathstrut", "strut", "boldmath"};
+    "left",         "right",       "mleft",  "mright",   "big",       "Big",   "bigg",      "Bigg",     "bigl",
+    "bigr",         "Bigl",        "Bigr",   "biggl",    "biggr",     "Biggl", "Biggr",     "quad",     "qquad",
+    "displaystyle", "textstyle",   "limits", "nolimits", "middle",    "hfill", "rm",        "it",       "bf",
+    "cal",          "scriptstyle", "tiny",   "small",    "large",     "Large", "thinspace", "medspace", "thickspace",
+    "enspace",      "nobreak",     "hspace", "phantom",  "mathstrut", "strut", "boldmath"};
 
 // Commands whose braces hold words.
-const std::set<std::string, std::less<>> kWords = {"text",   "mbox",   "textrm", "textbf", "textit",  "texttt",      "mathrm",
-                                                   "mathit", "mathbf", "mathsf", "mathtt", "textsf",  "operatorname", "textnormal",
-                                                   "hbox",   "boldsymbol", "bm", "pmb", "emph", "textsc"};
+const std::set<std::string, std::less<>> kWords = {
+    "text",   "mbox",   "textrm",       "textbf",     "textit", "texttt",     "mathrm", "mathit", "mathbf", "mathsf",
+    "mathtt", "textsf", "operatorname", "textnormal", "hbox",   "boldsymbol", "bm",     "pmb",    "emph",   "textsc"};
 
-const std::map<std::string, std::string, std::less<>> kSynonyms = {
-    {"dfrac", "frac"},   {"tfrac", "frac"},     {"cfrac", "frac"},    {"dbinom", "binom"},    {"tbinom", "binom"},
-    {"leq", "le"},       {"leqslant", "le"},    {"leqq", "le"},       {"geq", "ge"},          {"geqslant", "ge"},
-    {"geqq", "ge"},      {"neq", "ne"},         {"lt", "<"},          {"gt", ">"},            {"lbrace", "\\{"},
-    {"rbrace", "\\}"},   {"lvert", "|"},        {"rvert", "|"},       {"vert", "|"},          {"lbrack", "["},
-    {"rbrack", "]"},     {"times", "cdot"},     {"ast", "cdot"},      {"star", "cdot"},       {"div", "/"},
-    {"varnothing", "emptyset"}, {"smallsetminus", "setminus"}, {"backslash", "setminus"}, {"degree", "circ"},
-    {"infin", "infty"},  {"infinity", "infty"}, {"lparen", "("},      {"rparen", ")"},        {"colon", ":"},
-    {"varphi", "phi"},   {"varepsilon", "epsilon"}, {"vartheta", "theta"}, {"asin", "arcsin"}, {"acos", "arccos"},
-    {"atan", "arctan"},  {"Vert", "|"},         {"lVert", "|"},       {"rVert", "|"},         {"|", "|"},
-    {"dots", "ldots"},   {"cdots", "ldots"},    {"percent", "%"},     {"bullet", "cdot"}};
+const std::map<std::string, std::string, std::less<>> kSynonyms = {{"dfrac", "frac"},
+                                                                   {"tfrac", "frac"},
+                                                                   {"cfrac", "frac"},
+                                                                   {"dbinom", "binom"},
+                                                                   {"tbinom", "binom"},
+                                                                   {"leq", "le"},
+                                                                   {"leqslant", "le"},
+                                                                   {"leqq", "le"},
+                                                                   {"geq", "ge"},
+                                                                   {"geqslant", "ge"},
+                                                                   {"geqq", "ge"},
+                                                                   {"neq", "ne"},
+                                                                   {"lt", "<"},
+                                                                   {"gt", ">"},
+                                                                   {"lbrace", "\\{"},
+                                                                   {"rbrace", "\\}"},
+                                                                   {"lvert", "|"},
+                                                                   {"rvert", "|"},
+                                                                   {"vert", "|"},
+                                                                   {"lbrack", "["},
+                                                                   {"rbrack", "]"},
+                                                                   {"times", "cdot"},
+                                                                   {"ast", "cdot"},
+                                                                   {"star", "cdot"},
+                                                                   {"div", "/"},
+                                                                   {"varnothing", "emptyset"},
+                                                                   {"smallsetminus", "setminus"},
+                                                                   {"backslash", "setminus"},
+                                                                   {"degree", "circ"},
+                                                                   {"infin", "infty"},
+                                                                   {"infinity", "infty"},
+                                                                   {"lparen", "("},
+                                                                   {"rparen", ")"},
+                                                                   {"colon", ":"},
+                                                                   {"varphi", "phi"},
+                                                                   {"varepsilon", "epsilon"},
+                                                                   {"vartheta", "theta"},
+                                                                   {"asin", "arcsin"},
+                                                                   {"acos", "arccos"},
+                                                                   {"atan", "arctan"},
+                                                                   {"Vert", "|"},
+                                                                   {"lVert", "|"},
+                                                                   {"rVert", "|"},
+                                                                   {"|", "|"},
+                                                                   {"dots", "ldots"},
+                                                                   {"cdots", "ldots"},
+                                                                   {"percent", "%"},
+                                                                   {"bullet", "cdot"}};
 
 // Words that plain text uses for commands.
 const std::set<std::string, std::less<>> kPlainCommands = {
-    "sin",    "cos",    "tan",    "cot",  "sec",  "csc", "arcsin", "arccos", "arctan", "asin", "acos", "atan", "sinh", "cosh",
-    "tanh",   "log",    "ln",     "exp",  "sqrt", "pi",  "infinity", "infty", "gcd",   "lcm",  "min",  "max",  "mod",  "alpha",
-    "beta",   "gamma",  "theta",  "lambda", "phi", "frac", "cdot", "times", "percent"};
+    "sin",      "cos",    "tan",  "cot",  "sec",  "csc",   "arcsin", "arccos", "arctan", "asin",
+    "acos",     "atan",   "sinh", "cosh", "tanh", "log",   "ln",     "exp",    "sqrt",   "pi",
+    "infinity", "infty",  "gcd",  "lcm",  "min",  "max",   "mod",    "alpha",  "beta",   "gamma",
+    "theta",    "lambda", "phi",  "frac", "cdot", "times", "percent"};
 
 const std::map<std::string, std::string, std::less<>> kUnicode = {
-    {"π", "pi"},    {"∞", "infty"}, {"√", "sqrt"}, {"≤", "le"},    {"≥", "ge"},    {"≠", "ne"},     {"×", "cdot"},
-    {"÷", "/"},     {"·", "cdot"},  {"∪", "cup"},  {"∩", "cap"},   {"∈", "in"},    {"∅", "emptyset"}, {"°", "circ"},
-    {"±", "pm"},    {"−", "-"},     {"–", "-"},    {"≈", "approx"}, {"θ", "theta"}, {"α", "alpha"},  {"β", "beta"},
-    {"⋅", "cdot"},  {"≡", "equiv"}, {"φ", "phi"},  {"λ", "lambda"}, {"′", "'"},     {"“", ""},       {"”", ""},
-    {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"}, {"ℚ", "mathbbQ"}, {"ℕ", "mathbbN"}, {"ℂ", "mathbbC"}, {" ", " "}};
+    {"π", "pi"},       {"∞", "infty"},   {"√", "sqrt"},    {"≤", "le"},   {"≥", "ge"},      {"≠", "ne"},
+    {"×", "cdot"},     {"÷", "/"},       {"·", "cdot"},    {"∪", "cup"},  {"∩", "cap"},     {"∈", "in"},
+    {"∅", "emptyset"}, {"°", "circ"},    {"±", "pm"},      {"−", "-"},    {"–", "-"},       {"≈", "approx"},
+    {"θ", "theta"},    {"α", "alpha"},   {"β", "beta"},    {"⋅", "cdot"}, {"≡", "equiv"},   {"φ", "phi"},
+    {"λ", "lambda"},   {"′", "'"},       {"“", ""},        {"”", ""},     {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"},
+    {"ℚ", "mathbbQ"},  {"ℕ", "mathbbN"}, {"ℂ", "mathbbC"}, {" ", " "}};
 
 /// The end (one past) of the braces that open at `at`, or npos.
 size_t closing_brace(std::string_view s, size_t at) {
@@ -83,7 +129,8 @@ size_t separator_length(std::string_view s, size_t at, bool comma) {
 }
 
 bool three_digits(std::string_view s, size_t at) {
-  return at + 3 <= s.size() && digit(s[at]) && digit(s[at + 1]) && digit(s[at + 2]) && (at + 3 == s.size() || !digit(s[at + 3]));
+  return at + 3 <= s.size() && digit(s[at]) && digit(s[at + 1]) && digit(s[at + 2]) &&
+         (at + 3 == s.size() || !digit(s[at + 3]));
 }
 
 /// Whether the comma at `at` has one to three digits before it (no leading zero) and three behind.
@@ -104,7 +151,8 @@ bool commas_are_thousands(std::string_view s) {
     if (s[i] == '(' || s[i] == '[' || (s[i] == '{' && escaped)) ++depth;
     if (s[i] == ')' || s[i] == ']' || (s[i] == '}' && escaped)) --depth;
     if (s[i] == ',' && depth > 0) return false;
-    if (s[i] == ',' && separator_length(s, i, false) == 0 && !(i > 0 && s[i - 1] == '{') && !thousands_comma(s, i)) return false;
+    if (s[i] == ',' && separator_length(s, i, false) == 0 && !(i > 0 && s[i - 1] == '{') && !thousands_comma(s, i))
+      return false;
   }
   return true;
 }
@@ -149,12 +197,18 @@ class Lexer {
   }
 
   void take_sign() {
-    if (s_.substr(at_).starts_with("**")) ++at_, s_[at_] == '*' ? add(Kind::kSign, "^"), ++at_ : at_;
-    else if (s_.substr(at_).starts_with("<=")) add(Kind::kCommand, "le"), at_ += 2;
-    else if (s_.substr(at_).starts_with(">=")) add(Kind::kCommand, "ge"), at_ += 2;
-    else if (s_.substr(at_).starts_with("!=")) add(Kind::kCommand, "ne"), at_ += 2;
-    else if (s_[at_] == '*') add(Kind::kCommand, "cdot"), ++at_;
-    else add(Kind::kSign, std::string(1, s_[at_++]));
+    if (s_.substr(at_).starts_with("**"))
+      ++at_, s_[at_] == '*' ? add(Kind::kSign, "^"), ++at_ : at_;
+    else if (s_.substr(at_).starts_with("<="))
+      add(Kind::kCommand, "le"), at_ += 2;
+    else if (s_.substr(at_).starts_with(">="))
+      add(Kind::kCommand, "ge"), at_ += 2;
+    else if (s_.substr(at_).starts_with("!="))
+      add(Kind::kCommand, "ne"), at_ += 2;
+    else if (s_[at_] == '*')
+      add(Kind::kCommand, "cdot"), ++at_;
+    else
+      add(Kind::kSign, std::string(1, s_[at_++]));
   }
 
   void take_number() {
@@ -199,8 +253,10 @@ class Lexer {
   void add_command(const std::string& name) {
     const auto other = kSynonyms.find(name);
     const std::string& known = other == kSynonyms.end() ? name : other->second;
-    if (known.size() <= 2 && !letter(known[0])) add(Kind::kSign, known);
-    else add(Kind::kCommand, known);
+    if (known.size() <= 2 && !letter(known[0]))
+      add(Kind::kSign, known);
+    else
+      add(Kind::kCommand, known);
   }
 
   void take_escaped(char c) {
@@ -246,8 +302,10 @@ class Lexer {
     at_ = skip_spaces(s_, at_);
     const size_t end = at_ < s_.size() && s_[at_] == '{' ? closing_brace(s_, at_) : std::string_view::npos;
     std::string inside;
-    if (end != std::string_view::npos) inside = s_.substr(at_ + 1, end - at_ - 2), at_ = end;
-    else if (at_ < s_.size()) inside = s_[at_++];
+    if (end != std::string_view::npos)
+      inside = s_.substr(at_ + 1, end - at_ - 2), at_ = end;
+    else if (at_ < s_.size())
+      inside = s_[at_++];
     add(Kind::kCommand, name + inside);
   }
 
@@ -259,8 +317,10 @@ class Lexer {
     if (word == "and" || word == "or") return add(Kind::kText, word);
     if (kPlainCommands.count(word) != 0) return add_command(word);
     if (word == "inf") return add_command("infty");
-    const bool after_value = space_ && !tokens_.empty() && (tokens_.back().kind == Kind::kNumber || tokens_.back().sign("}"));
-    if (after_value && word.size() >= 2 && (word.size() >= 3 || word == "cm" || word == "mm" || word == "km" || word == "kg" || word == "ft"))
+    const bool after_value =
+        space_ && !tokens_.empty() && (tokens_.back().kind == Kind::kNumber || tokens_.back().sign("}"));
+    if (after_value && word.size() >= 2 &&
+        (word.size() >= 3 || word == "cm" || word == "mm" || word == "km" || word == "kg" || word == "ft"))
       return add(Kind::kText, word);
     for (const char c : word) add(Kind::kLetter, std::string(1, c));
   }

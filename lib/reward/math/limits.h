@@ -1,5 +1,5 @@
-// Bounds on what garbage may cost. A response is untrusted text: every loop over it is linear, every tree bounded, every
-// comparison has a deadline.
+// Bounds on what garbage may cost. A response is untrusted text: every loop over it is linear, every tree bounded,
+// every comparison has a deadline.
 #pragma once
 
 #include <chrono>
@@ -26,8 +26,8 @@ struct TimeLimitPassed : std::runtime_error {
 class Deadline {
  public:
   explicit Deadline(double seconds)
-      : end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                    std::chrono::duration<double>(seconds))) {}
+      : end_(std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds))) {}
   void check() {
     if (++count_ % 64 == 0 && std::chrono::steady_clock::now() > end_) throw TimeLimitPassed();
   }

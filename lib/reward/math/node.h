@@ -7,25 +7,25 @@
 namespace roll::math {
 
 enum class Kind {
-  kNumber,      // text: digits with at most one '.'
-  kBased,       // text: digits; arguments {base}: 43_5
-  kSymbol,      // text: "x", "q_n", "\\pi", "\\infty", "i"
-  kText,        // text: words that are no mathematics
-  kAdd,         // a + b + ...
-  kMultiply,    // a b ...
-  kDivide,      // a / b
-  kPower,       // a ^ b
-  kNegate,      // -a
-  kFunction,    // text: known name; sin(a), log(x, base), sqrt(a), root(a, n)
-  kCall,        // text: unknown name; f(a, b)
-  kPlusMinus,   // {a, b}: a +- b; {b}: +- b; text "-+" for the opposite sign
-  kPercent,     // a %
-  kTuple,       // text: its two brackets, "()", "(]", "[)", "[]": tuple, interval or vector
-  kSet,         // {a, b}
-  kList,        // a, b without brackets
-  kSetOperation,// text: "cup" | "cap" | "setminus"
-  kMatrix,      // arguments row by row; columns
-  kRelation,    // operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...; arguments: one more than operators
+  kNumber,        // text: digits with at most one '.'
+  kBased,         // text: digits; arguments {base}: 43_5
+  kSymbol,        // text: "x", "q_n", "\\pi", "\\infty", "i"
+  kText,          // text: words that are no mathematics
+  kAdd,           // a + b + ...
+  kMultiply,      // a b ...
+  kDivide,        // a / b
+  kPower,         // a ^ b
+  kNegate,        // -a
+  kFunction,      // text: known name; sin(a), log(x, base), sqrt(a), root(a, n)
+  kCall,          // text: unknown name; f(a, b)
+  kPlusMinus,     // {a, b}: a +- b; {b}: +- b; text "-+" for the opposite sign
+  kPercent,       // a %
+  kTuple,         // text: its two brackets, "()", "(]", "[)", "[]": tuple, interval or vector
+  kSet,           // {a, b}
+  kList,          // a, b without brackets
+  kSetOperation,  // text: "cup" | "cap" | "setminus"
+  kMatrix,        // arguments row by row; columns
+  kRelation,      // operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...; arguments: one more than operators
 };
 
 struct Node {

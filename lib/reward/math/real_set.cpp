@@ -16,18 +16,19 @@ bool same_end(long double a, long double b) {
   return a == b || std::abs(a - b) <= 1e-12L * std::max({1.0L, std::abs(a), std::abs(b)});
 }
 
-bool empty(const Piece& p) { return p.low > p.high || (p.low == p.high && (p.low_open || p.high_open)); }
+bool empty(const Piece& p) {
+  return p.low > p.high || (p.low == p.high && (p.low_open || p.high_open));
+}
 
 /// Sorted, overlapping and touching pieces joined.
 RealSet normal(RealSet pieces) {
   std::erase_if(pieces, empty);
-  std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return a.low != b.low ? a.low < b.low : a.low_open < b.low_open;
-  });
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.low != b.low ? a.low < b.low : a.low_open < b.low_open; });
   RealSet joined;
   for (const Piece& p : pieces) {
-    const bool touches = !joined.empty() && (p.low < joined.back().high ||
-                                             (same_end(p.low, joined.back().high) && !(p.low_open && joined.back().high_open)));
+    const bool touches = !joined.empty() && (p.low < joined.back().high || (same_end(p.low, joined.back().high) &&
+                                                                            !(p.low_open && joined.back().high_open)));
     if (!touches) {
       joined.push_back(p);
     } else if (p.high > joined.back().high || (same_end(p.high, joined.back().high) && !p.high_open)) {
@@ -55,7 +56,9 @@ RealSet united(RealSet a, const RealSet& b) {
   return normal(std::move(a));
 }
 
-RealSet intersection(const RealSet& a, const RealSet& b) { return complement(united(complement(a), complement(b))); }
+RealSet intersection(const RealSet& a, const RealSet& b) {
+  return complement(united(complement(a), complement(b)));
+}
 
 class Reader {
  public:
@@ -83,7 +86,8 @@ class Reader {
 
  private:
   std::optional<RealSet> interval(const Node& node) {
-    const long double low = real_constant(node.arguments[0], deadline_), high = real_constant(node.arguments[1], deadline_);
+    const long double low = real_constant(node.arguments[0], deadline_),
+                      high = real_constant(node.arguments[1], deadline_);
     if (low > high) return std::nullopt;
     return normal({{low, high, node.text[0] == '(' || std::isinf(low), node.text[1] == ')' || std::isinf(high)}});
   }
@@ -109,7 +113,8 @@ class Reader {
     std::string symbol;
     for (size_t i = 0; i < node.operators.size(); ++i) {
       const Node &left = node.arguments[i], &right = node.arguments[i + 1];
-      const bool on_left = left.kind == Kind::kSymbol && left.text != "\\infty" && left.text != "\\pi" && left.text != "e";
+      const bool on_left =
+          left.kind == Kind::kSymbol && left.text != "\\infty" && left.text != "\\pi" && left.text != "e";
       const Node& unknown = on_left ? left : right;
       if (unknown.kind != Kind::kSymbol || (!symbol.empty() && symbol != unknown.text)) return std::nullopt;
       symbol = unknown.text;

@@ -12,7 +12,9 @@ constexpr uint64_t kPrime = (uint64_t{1} << 61) - 1;
 constexpr Real kEpsilon = std::numeric_limits<Real>::epsilon();
 constexpr int64_t kMaxFactorial = 5000;
 
-uint64_t add_mod(uint64_t a, uint64_t b) { return (a + b) % kPrime; }
+uint64_t add_mod(uint64_t a, uint64_t b) {
+  return (a + b) % kPrime;
+}
 uint64_t multiply_mod(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * b % kPrime);
 }
@@ -22,7 +24,9 @@ uint64_t power_mod(uint64_t a, uint64_t n) {
     if (n & 1) result = multiply_mod(result, a);
   return result;
 }
-uint64_t inverse_mod(uint64_t a) { return power_mod(a, kPrime - 2); }
+uint64_t inverse_mod(uint64_t a) {
+  return power_mod(a, kPrime - 2);
+}
 
 /// What two operands have in common; z, error and residue are the caller's.
 Value combine(const Value& a, const Value& b) {
@@ -52,12 +56,15 @@ Complex raise(Complex a, Complex b) {
   return std::pow(a, b);
 }
 
-Real gamma_plus_one(Real x) { return x >= 0 || std::floor(x) != x ? std::tgamma(x + 1) : NAN; }
+Real gamma_plus_one(Real x) {
+  return x >= 0 || std::floor(x) != x ? std::tgamma(x + 1) : NAN;
+}
 
 }  // namespace
 
 std::optional<int64_t> Value::integer() const {
-  const bool whole = constant && real() && std::abs(z.real()) < 9e15L && std::floor(z.real()) == z.real() && error < 1e-9L;
+  const bool whole =
+      constant && real() && std::abs(z.real()) < 9e15L && std::floor(z.real()) == z.real() && error < 1e-9L;
   return whole ? std::optional<int64_t>(static_cast<int64_t>(z.real())) : std::nullopt;
 }
 
@@ -152,7 +159,8 @@ Value numeric_function(const Value& a, const std::function<Complex(Complex)>& f)
 Value factorial(const Value& n) {
   const auto whole = n.integer();
   if (!whole || *whole < 0 || *whole > kMaxFactorial) {
-    return numeric_function(n, [](Complex z) { return z.imag() == 0 ? Complex(gamma_plus_one(z.real())) : Complex(NAN); });
+    return numeric_function(n,
+                            [](Complex z) { return z.imag() == 0 ? Complex(gamma_plus_one(z.real())) : Complex(NAN); });
   }
   Value r = integer_value(1);
   for (int64_t i = 2; i <= *whole; ++i) r = r * integer_value(i);
@@ -183,9 +191,13 @@ uint64_t hash_text(std::string_view text, uint64_t seed) {
   return h ^ h >> 33;
 }
 
-uint64_t hash_residue(uint64_t hash) { return hash % (kPrime - 2) + 1; }
+uint64_t hash_residue(uint64_t hash) {
+  return hash % (kPrime - 2) + 1;
+}
 
-Real hash_unit(uint64_t hash) { return static_cast<Real>(hash >> 11) / static_cast<Real>(uint64_t{1} << 53); }
+Real hash_unit(uint64_t hash) {
+  return static_cast<Real>(hash >> 11) / static_cast<Real>(uint64_t{1} << 53);
+}
 
 bool same_value(const Value& a, const Value& b) {
   if (a.infinite || b.infinite) return a.infinite && b.infinite && (a.z.real() > 0) == (b.z.real() > 0);

@@ -18,14 +18,16 @@ using Complex = std::complex<Real>;
 
 struct Value {
   Complex z;
-  Real error = 0;         // bound of |z - true value|
-  uint64_t residue = 0;   // of a rational value, if exact
+  Real error = 0;        // bound of |z - true value|
+  uint64_t residue = 0;  // of a rational value, if exact
   bool exact = true;
   bool constant = true;   // holds no free symbol
   bool branch = false;    // a real argument left the function's real domain: principal values, not to be relied upon
   bool infinite = false;  // \infty itself, no overflow
 
-  bool known() const { return std::isfinite(z.real()) && std::isfinite(z.imag()) && error <= 1e-6L * (1 + std::abs(z)); }
+  bool known() const {
+    return std::isfinite(z.real()) && std::isfinite(z.imag()) && error <= 1e-6L * (1 + std::abs(z));
+  }
   bool real() const { return z.imag() == 0; }
   /// The value as an integer, if it is a constant integer below 2^53.
   std::optional<int64_t> integer() const;
