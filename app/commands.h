@@ -11,4 +11,6 @@ namespace roll {
 void add_export(CLI::App& app);
 void add_logprobs(CLI::App& app);
 
+void add_score(CLI::App& app);  // score.cpp
+
 }  // namespace roll

@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   roll::add_export(app);
   roll::add_logprobs(app);
+  roll::add_score(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
