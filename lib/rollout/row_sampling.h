@@ -21,7 +21,8 @@ namespace roll {
 
 struct Draw {
   int64_t token = 0;
-  float log_prob = 0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
+  float log_prob =
+      0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
 };
 
 /// The tokens of one sequence, as penalties need them. Costs nothing while no penalty is on.
@@ -58,7 +59,6 @@ class RowSampler {
     return a.p > b.p || (a.p == b.p && a.token < b.token);
   }
   void exponentiate(std::span<const float> logits);
-  void check_finite(std::span<const float> logits) const;
   bool is_filtered() const;
   int64_t pick_from_all(double uniform) const;
   int64_t pick_from_candidates(std::span<const float> logits, double uniform);
