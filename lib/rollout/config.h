@@ -19,7 +19,7 @@ struct GeneratingArgs {
   double frequency_penalty = 0;
   std::vector<std::string> stop_strings;
   bool include_stop_str_in_output = true;
-  bool skip_special_tokens = false;
+  bool skip_special_tokens = true;
   std::optional<int64_t> num_return_sequences;
   int64_t num_beams = 1;
 

@@ -13,8 +13,8 @@
 
 namespace roll {
 
-/// `compute` takes one micro-batch (tokens on `device`, the masks on the CPU) and gives `num_outputs` tensors [T] of it.
-/// Returns them for the whole step, [T] float32 on the CPU, the same bits on every rank. **Collective**.
+/// `compute` takes one micro-batch (tokens on `device`, the masks on the CPU) and gives `num_outputs` tensors [T] of
+/// it. Returns them for the whole step, [T] float32 on the CPU, the same bits on every rank. **Collective**.
 std::vector<at::Tensor> forward_step(
     const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
     const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute);

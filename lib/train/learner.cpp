@@ -49,15 +49,15 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
     local_loss += loss.item<double>();
   }
   ranks_.all_reduce_sum(optimizer_.gradient(), name_ + " gradient");
-  UpdateResult result{.loss = ranks_.all_reduce_sum(local_loss, name_ + " loss"),
-                      .grad_norm = optimizer_.gradient_norm(),
-                      .lr = lr()};
+  UpdateResult result{
+      .loss = ranks_.all_reduce_sum(local_loss, name_ + " loss"), .grad_norm = optimizer_.gradient_norm(), .lr = lr()};
   if (!std::isfinite(result.grad_norm))
     throw system_error("{}: update {}: the gradient norm is {} (loss {}); lower the learning rate or check the rewards",
                        name_, num_updates_ + 1, result.grad_norm, result.loss);
   if (keeps_gradient_) {
     kept_gradient_.clear();
-    for (const auto& [name, gradient] : optimizer_.named_gradients()) kept_gradient_.emplace_back(name, gradient.clone());
+    for (const auto& [name, gradient] : optimizer_.named_gradients())
+      kept_gradient_.emplace_back(name, gradient.clone());
   }
   optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
   ++num_updates_;

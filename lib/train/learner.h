@@ -18,7 +18,7 @@ namespace roll {
 struct LearnerOptions {
   AdamWConfig adamw;
   LrSchedule schedule;
-  double max_grad_norm = 1.0;             // <= 0: no clipping
+  double max_grad_norm = 1.0;                // <= 0: no clipping
   std::vector<std::string> frozen_prefixes;  // parameters whose names start so are not trained
 };
 

@@ -32,7 +32,9 @@ void RunFolder::start(const std::string& resolved_config, Log& log) const {
   write_file_atomic(path_ / "config.resolved.yaml", resolved_config);
 }
 
-fs::path RunFolder::checkpoint(int64_t step) const { return checkpoints() / fmt::format("step_{:06}", step); }
+fs::path RunFolder::checkpoint(int64_t step) const {
+  return checkpoints() / fmt::format("step_{:06}", step);
+}
 
 void RunFolder::save_checkpoint(int64_t step, int64_t max_to_keep,
                                 const std::function<void(const fs::path&)>& fill) const {

@@ -1,6 +1,6 @@
 // The run folder (`output_dir`): where each file of a run lies.
 //   config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/
-//   rollouts/step_000001.jsonl, val_000000.jsonl   experience/step_000001.jsonl   checkpoints/step_000010/{actor,critic}/
+//   rollouts/step_000001.jsonl, val_000000.jsonl   experience/step_000001.jsonl checkpoints/step_000010/{actor,critic}/
 #pragma once
 
 #include <cstdint>

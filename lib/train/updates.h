@@ -17,10 +17,10 @@
 namespace roll {
 
 struct UpdatePlan {
-  std::string prefix;         // of the metrics: "actor", "critic", "sft"
-  BatchRule rule;             // mini-batch -> micro-batches
-  Partition mini_batches;     // sequence indices of the step, over all ranks
-  int64_t num_groups = 0;     // prompts of the step
+  std::string prefix;      // of the metrics: "actor", "critic", "sft"
+  BatchRule rule;          // mini-batch -> micro-batches
+  Partition mini_batches;  // sequence indices of the step, over all ranks
+  int64_t num_groups = 0;  // prompts of the step
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
   std::vector<std::string> loss_mask_keys;
