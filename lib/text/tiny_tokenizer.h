@@ -1,5 +1,5 @@
-// A small byte-level BPE tokenizer built without training, for tiny models: all 256 bytes, ChatML's special tokens, and the
-// merges that make each listed word one token. Hugging Face tokenizers and transformers load what is written here.
+// A small byte-level BPE tokenizer built without training, for tiny models: all 256 bytes, ChatML's special tokens, and
+// the merges that make each listed word one token. Hugging Face tokenizers and transformers load what is written here.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,8 @@ struct TinyTokenizerSpec {
   bool split_digits = true;
 };
 
-/// tokenizer.json as HF writes it. Ids: 256 bytes, merges, then special tokens. UserError: a word that cannot be one token.
+/// tokenizer.json as HF writes it. Ids: 256 bytes, merges, then special tokens. UserError: a word that cannot be one
+/// token.
 Json make_byte_level_tokenizer(const TinyTokenizerSpec& spec);
 
 /// Writes tokenizer.json, tokenizer_config.json (with a ChatML chat_template) and generation_config.json into `folder`.
