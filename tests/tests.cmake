@@ -1,8 +1,51 @@
-# One ctest per Catch2 tag group would start the binary often; one per layer folder tells enough and starts fast.
+# What ctest runs: one entry per folder of Catch2 tests, one per Python file that drives the binary, one for all tests that
+# want two ranks, one for those that want a GPU. Exit code 77 means skipped, and says why.
+
+# A folder's tests are picked by their file names (-# makes each a tag), so that none is lost to a forgotten tag.
+set(kNotPlain "~[mpi]~[gpu]")
 file(GLOB test_folders RELATIVE ${CMAKE_SOURCE_DIR}/tests CONFIGURE_DEPENDS tests/*)
 foreach(folder ${test_folders})
-  file(GLOB has_cpp CONFIGURE_DEPENDS tests/${folder}/*_test.cpp)
-  if(has_cpp)
-    add_test(NAME ${folder} COMMAND roll_tests --filenames-as-tags -r compact)
+  file(GLOB test_files CONFIGURE_DEPENDS tests/${folder}/*_test.cpp)
+  set(specs "")
+  foreach(file ${test_files})
+    get_filename_component(name ${file} NAME_WE)
+    list(APPEND specs "[#${name}]${kNotPlain}")
+  endforeach()
+  if(specs)
+    list(JOIN specs "," specs)
+    add_test(NAME ${folder} COMMAND roll_tests -\# -r compact ${specs})
   endif()
 endforeach()
+
+# roll_tagged_test(tag [launcher...]): all Catch2 tests that carry [tag], if any does.
+function(roll_tagged_test tag)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS tests/*_test.cpp)
+  foreach(file ${files})
+    file(STRINGS ${file} found REGEX "TEST_CASE.*\\[${tag}\\]" LIMIT_COUNT 1)
+    if(found)
+      add_test(NAME ${tag} COMMAND ${ARGN} $<TARGET_FILE:roll_tests> -r compact "[${tag}]")
+      set_tests_properties(${tag} PROPERTIES SKIP_RETURN_CODE 77 LABELS ${tag})
+      return()
+    endif()
+  endforeach()
+endfunction()
+set(two_ranks ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 --oversubscribe --allow-run-as-root --bind-to none)
+roll_tagged_test(mpi ${two_ranks})
+roll_tagged_test(gpu ${CMAKE_SOURCE_DIR}/scripts/with_gpu.sh)
+if(TEST mpi)
+  set_tests_properties(mpi PROPERTIES PROCESSORS 2)
+endif()
+
+# Python files drive the real binary: FILE BINARY. The Python is ROLL_PYTHON's, which has the wheels of tests/requirements.txt.
+foreach(folder cli e2e)
+  file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py)
+  foreach(file ${python_tests})
+    get_filename_component(name ${file} NAME_WE)
+    add_test(NAME ${folder}/${name} COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$0\" \"$1\"" ${file} $<TARGET_FILE:roll>)
+    set_tests_properties(${folder}/${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS ${folder})
+  endforeach()
+endforeach()
+
+# Every entry has one thread: two run side by side, and more threads than cores would only slow both.
+get_property(all_tests DIRECTORY PROPERTY TESTS)
+set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)

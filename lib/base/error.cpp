@@ -5,7 +5,9 @@
 
 namespace roll {
 
-std::string errno_text() { return fmt::format(" ({})", std::strerror(errno)); }
+std::string errno_text() {
+  return fmt::format(" ({})", std::strerror(errno));
+}
 
 void throw_bug(const char* file, int line, const std::string& what) {
   throw Bug(fmt::format("{}:{}: {}", file, line, what));

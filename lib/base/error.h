@@ -1,7 +1,7 @@
 // The three kinds of error; library code only throws them, app/main.cpp alone turns them into exit codes.
-//   UserError    the user's flag, YAML, data or model folder is wrong: "file:line: key = value: rule; what to do" (exit 2)
-//   SystemError  CUDA, NCCL, MPI, disk, a child process (exit 1)
-//   Bug          our own invariant does not hold: both values and the place (exit 70)
+//   UserError    the user's flag, YAML, data or model folder is wrong: "file:line: key = value: rule; what to do" (exit
+//   2) SystemError  CUDA, NCCL, MPI, disk, a child process (exit 1) Bug          our own invariant does not hold: both
+//   values and the place (exit 70)
 #pragma once
 
 #include <fmt/format.h>
@@ -42,16 +42,16 @@ std::string errno_text();
 }  // namespace roll
 
 /// Invariants of our own code. The message says why it must hold.
-#define ROLL_CHECK(condition, why)                                                                                \
-  do {                                                                                                            \
+#define ROLL_CHECK(condition, why)                                                                                 \
+  do {                                                                                                             \
     if (!(condition)) ::roll::throw_bug(__FILE__, __LINE__, fmt::format("{} does not hold: {}", #condition, why)); \
   } while (false)
 
-#define ROLL_CHECK_EQ(a, b, why)                                                                                      \
-  do {                                                                                                                \
-    const auto& roll_check_a = (a);                                                                                   \
-    const auto& roll_check_b = (b);                                                                                   \
-    if (!(roll_check_a == roll_check_b))                                                                              \
-      ::roll::throw_bug(__FILE__, __LINE__,                                                                           \
-                        fmt::format("{} = {} but {} = {}: {}", #a, roll_check_a, #b, roll_check_b, why));             \
+#define ROLL_CHECK_EQ(a, b, why)                                                                          \
+  do {                                                                                                    \
+    const auto& roll_check_a = (a);                                                                       \
+    const auto& roll_check_b = (b);                                                                       \
+    if (!(roll_check_a == roll_check_b))                                                                  \
+      ::roll::throw_bug(__FILE__, __LINE__,                                                               \
+                        fmt::format("{} = {} but {} = {}: {}", #a, roll_check_a, #b, roll_check_b, why)); \
   } while (false)

@@ -22,7 +22,9 @@ void sync_path(const fs::path& path, int flags) {
   if (failed) throw system_error("{}: fsync failed{}", path.string(), errno_text());
 }
 
-fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+fs::path parent_of(const fs::path& path) {
+  return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
 
 fs::path temporary_beside(const fs::path& path) {
   return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
@@ -42,10 +44,14 @@ std::string read_file(const fs::path& file) {
 }
 
 void write_file_atomic(const fs::path& file, std::string_view content) {
+  write_file_atomic(file, [&](const AppendBytes& append) { append(content); });
+}
+
+void write_file_atomic(const fs::path& file, const std::function<void(const AppendBytes&)>& write) {
   const fs::path temporary = temporary_beside(file);
   {
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+    write([&](std::string_view bytes) { out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
     out.flush();
     if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
   }

@@ -14,6 +14,10 @@ std::string read_file(const std::filesystem::path& file);
 /// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
 void write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
+/// The same for content that is too large to hold: `write` gets a function that appends bytes.
+using AppendBytes = std::function<void(std::string_view)>;
+void write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
+
 /// Calls `fill(temporary folder)`, fsyncs all files in it and renames it to `folder`, replacing an older one.
 /// If `fill` throws, nothing is left behind. SystemError.
 void write_folder_atomic(const std::filesystem::path& folder,

@@ -34,7 +34,9 @@ Json parse_json(std::string_view text, const std::string& origin) {
   }
 }
 
-Json read_json(const std::filesystem::path& file) { return parse_json(read_file(file), file.string()); }
+Json read_json(const std::filesystem::path& file) {
+  return parse_json(read_file(file), file.string());
+}
 
 void for_each_json_line(std::istream& in, const std::string& origin,
                         const std::function<void(int64_t line, const Json& value)>& row) {
@@ -43,12 +45,15 @@ void for_each_json_line(std::istream& in, const std::string& origin,
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
     const std::string here = fmt::format("{}:{}", origin, line);
     const Json value = parse_json(text, here);
-    if (!value.is_object()) throw user_error("{}: a {} where a JSON object is needed, one per line", here, value.type_name());
+    if (!value.is_object())
+      throw user_error("{}: a {} where a JSON object is needed, one per line", here, value.type_name());
     row(line, value);
   }
 }
 
-std::string to_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Json json_float(double x) {
   if (!std::isfinite(x)) return nullptr;

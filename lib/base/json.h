@@ -12,7 +12,8 @@ namespace roll {
 
 using Json = nlohmann::ordered_json;
 
-/// Parses `text`; `origin` (a file name, or file:line) opens the UserError of malformed text, which names line and column.
+/// Parses `text`; `origin` (a file name, or file:line) opens the UserError of malformed text, which names line and
+/// column.
 Json parse_json(std::string_view text, const std::string& origin);
 
 /// Reads and parses a whole file. UserError: missing, unreadable, malformed.

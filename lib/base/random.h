@@ -10,7 +10,14 @@
 namespace roll {
 
 /// What a random number is for; one value per use, never re-numbered (it is part of every run's reproducibility).
-enum class Purpose : uint32_t { kSample = 1, kEpochShuffle = 2, kMiniBatchShuffle = 3, kInit = 4, kValidate = 5, kDomain = 6 };
+enum class Purpose : uint32_t {
+  kSample = 1,
+  kEpochShuffle = 2,
+  kMiniBatchShuffle = 3,
+  kInit = 4,
+  kValidate = 5,
+  kDomain = 6
+};
 
 struct RandomName {
   uint64_t seed = 0;

@@ -18,12 +18,24 @@ TEST_CASE("random numbers differ in every part of their name", "[base]") {
   const RandomName name{.seed = 7, .purpose = Purpose::kSample, .step = 1, .sequence = 2, .position = 3};
   const double base = random_uniform(name);
   RandomName other = name;
-  SECTION("seed") { other.seed = uint64_t{1} << 40; }
-  SECTION("purpose") { other.purpose = Purpose::kValidate; }
-  SECTION("step") { other.step = 2; }
-  SECTION("sequence low") { other.sequence = 3; }
-  SECTION("sequence high") { other.sequence = 2 + (uint64_t{1} << 33); }
-  SECTION("position") { other.position = 4; }
+  SECTION("seed") {
+    other.seed = uint64_t{1} << 40;
+  }
+  SECTION("purpose") {
+    other.purpose = Purpose::kValidate;
+  }
+  SECTION("step") {
+    other.step = 2;
+  }
+  SECTION("sequence low") {
+    other.sequence = 3;
+  }
+  SECTION("sequence high") {
+    other.sequence = 2 + (uint64_t{1} << 33);
+  }
+  SECTION("position") {
+    other.position = 4;
+  }
   CHECK(random_uniform(other) != base);
 }
 

@@ -1,0 +1,77 @@
+#include "base/log.h"
+
+#include <ostream>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::string_view kEraseLine = "\r\033[2K";
+
+}  // namespace
+
+Log::Log(std::ostream& out, std::ostream& err, LogOptions options) : out_(out), err_(err), options_(options) {}
+
+Log::~Log() {
+  status("");
+}
+
+void Log::copy_to(const std::filesystem::path& file) {
+  if (!is_first()) return;
+  const std::lock_guard lock(mutex_);
+  file_.open(file, std::ios::app);
+  if (!file_) throw system_error("{}: cannot write the log{}", file.string(), errno_text());
+}
+
+void Log::status(std::string_view line) {
+  if (!interactive()) return;
+  const std::lock_guard lock(mutex_);
+  erase_status();
+  // One column stays free: a full line would wrap on many terminals and could not be erased.
+  status_ = cut_to_width(line, columns() - 1);
+  draw_status();
+}
+
+void Log::plain(std::string_view line) {
+  if (!is_first()) return;
+  const std::lock_guard lock(mutex_);
+  if (!options_.terminal.interactive) out_ << line << std::endl;
+  if (file_.is_open()) file_ << line << std::endl;
+}
+
+void Log::write_info(std::string_view text) {
+  if (!is_first()) return;
+  const std::lock_guard lock(mutex_);
+  print(out_, text);
+}
+
+void Log::write_warning(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  print(err_, options_.num_ranks > 1 ? fmt::format("[rank {}] warning: {}", options_.rank, text)
+                                     : fmt::format("warning: {}", text));
+}
+
+void Log::write_note(const std::string& text) {
+  if (!is_first()) return;
+  const std::lock_guard lock(mutex_);
+  if (said_.insert(text).second) print(out_, text);
+}
+
+void Log::print(std::ostream& stream, std::string_view text) {
+  erase_status();
+  stream << text << std::endl;
+  if (file_.is_open()) file_ << text << std::endl;
+  draw_status();
+}
+
+void Log::draw_status() {
+  if (!status_.empty()) out_ << status_ << std::flush;
+}
+
+void Log::erase_status() {
+  if (!status_.empty()) out_ << kEraseLine << std::flush;
+}
+
+}  // namespace roll

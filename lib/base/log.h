@@ -1,0 +1,78 @@
+// The lines that people read: one owner of the terminal, so that a line never tears the progress display, and a plain
+// copy of everything in log.txt. Passed by reference (no global): app/ makes one per process.
+//   info  rank 0 only, standard output          warn  every rank, standard error, with the rank where there are several
+//   note  as info, but each text once per run   status  the line being redrawn, only on a terminal
+#pragma once
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iosfwd>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/terminal.h"
+
+namespace roll {
+
+struct LogOptions {
+  int rank = 0;
+  int num_ranks = 1;
+  Terminal terminal;  // of the standard output
+};
+
+class Log {
+ public:
+  /// `out` and `err` must outlive the log. All members may be called from several threads.
+  Log(std::ostream& out, std::ostream& err, LogOptions options);
+  ~Log();
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  /// From here on every line also goes to the end of `file` (rank 0 only, without redrawing codes). SystemError.
+  void copy_to(const std::filesystem::path& file);
+
+  template <class... A>
+  void info(fmt::format_string<A...> format, A&&... args) {
+    write_info(fmt::format(format, std::forward<A>(args)...));
+  }
+  template <class... A>
+  void warn(fmt::format_string<A...> format, A&&... args) {
+    write_warning(fmt::format(format, std::forward<A>(args)...));
+  }
+  /// Said once: the same text is not repeated.
+  template <class... A>
+  void note(fmt::format_string<A...> format, A&&... args) {
+    write_note(fmt::format(format, std::forward<A>(args)...));
+  }
+
+  /// Redraws the status line (terminals only; cut to the width). "" removes it.
+  void status(std::string_view line);
+  /// A line for places that are not redrawn: standard output when it is no terminal, and always log.txt.
+  void plain(std::string_view line);
+
+  bool interactive() const { return options_.terminal.interactive && is_first(); }
+  int columns() const { return options_.terminal.columns; }
+  bool is_first() const { return options_.rank == 0; }
+
+ private:
+  void write_info(std::string_view text);
+  void write_warning(std::string_view text);
+  void write_note(const std::string& text);
+  void print(std::ostream& stream, std::string_view text);
+  void draw_status();
+  void erase_status();
+
+  std::mutex mutex_;
+  std::ostream& out_;
+  std::ostream& err_;
+  LogOptions options_;
+  std::ofstream file_;
+  std::string status_;
+  std::set<std::string> said_;
+};
+
+}  // namespace roll

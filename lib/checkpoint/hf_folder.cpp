@@ -1,0 +1,194 @@
+#include "checkpoint/hf_folder.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kSingleFile = "model.safetensors";
+constexpr const char* kIndexFile = "model.safetensors.index.json";
+
+/// The map tensor -> file of an index.
+Json read_weight_map(const fs::path& index_file) {
+  const Json index = read_json(index_file);
+  const std::string where = index_file.string();
+  const auto map = index.is_object() ? index.find("weight_map") : index.end();
+  if (!index.is_object() || map == index.end() || !map->is_object() || map->empty())
+    throw user_error("{}: weight_map: an object of tensor name -> file name is needed", where);
+  for (const auto& [tensor, file] : map->items()) {
+    const bool plain = file.is_string() && fs::path(file.get<std::string>()).filename() == file.get<std::string>();
+    if (!plain) throw user_error("{}: weight_map: {}: the name of a file in this folder is needed", where, tensor);
+  }
+  return *map;
+}
+
+}  // namespace
+
+Json HfFolder::read_config(const fs::path& folder) {
+  std::error_code ec;
+  if (!fs::exists(folder, ec)) throw user_error("{}: no such model folder", folder.string());
+  if (!fs::is_directory(folder, ec)) throw user_error("{}: a file where a model folder is needed", folder.string());
+  const fs::path file = folder / "config.json";
+  if (!fs::exists(file, ec))
+    throw user_error("{}: no config.json; a Hugging Face model folder is needed", folder.string());
+  Json config = read_json(file);
+  if (!config.is_object())
+    throw user_error("{}: a {} where a JSON object is needed", file.string(), config.type_name());
+  return config;
+}
+
+HfFolder HfFolder::open(const fs::path& folder) {
+  HfFolder result;
+  result.path_ = folder;
+  result.config_ = read_config(folder);
+  if (fs::exists(folder / kIndexFile)) {
+    result.check_index(read_weight_map(folder / kIndexFile));
+  } else if (fs::exists(folder / kSingleFile)) {
+    result.add_file(kSingleFile);
+  } else {
+    const bool pickled =
+        fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json");
+    throw user_error(
+        "{}: neither {} nor {}{}", folder.string(), kSingleFile, kIndexFile,
+        pickled ? "; pickled weights (pytorch_model.bin) are not read, save the model as safetensors" : "");
+  }
+  return result;
+}
+
+void HfFolder::add_file(const std::string& name) {
+  if (!fs::exists(path_ / name)) throw user_error("{}: {}: no such file", (path_ / kIndexFile).string(), name);
+  files_.emplace_back(path_ / name);
+  file_names_.push_back(name);
+  for (const TensorEntry& entry : files_.back().entries()) {
+    const auto [place, is_new] = where_.emplace(entry.name, std::pair(files_.size() - 1, entries_.size()));
+    if (!is_new)
+      throw user_error("{}: {}: is in {} too", (path_ / name).string(), entry.name, file_names_[place->second.first]);
+    entries_.push_back(entry);
+  }
+}
+
+void HfFolder::check_index(const Json& weight_map) {
+  std::set<std::string> names;
+  for (const auto& file : weight_map) names.insert(file.get<std::string>());
+  for (const std::string& name : names) add_file(name);
+  const std::string index = (path_ / kIndexFile).string();
+  for (const auto& [tensor, file] : weight_map.items()) {
+    const auto found = where_.find(tensor);
+    if (found == where_.end() || file_names_[found->second.first] != file.get<std::string>())
+      throw user_error("{}: weight_map: {}: is not in {}", index, tensor, file.get<std::string>());
+  }
+  for (const TensorEntry& entry : entries_)
+    if (!weight_map.contains(entry.name))
+      throw user_error("{}: {}: is not in the weight_map of {}", file_of(entry.name), entry.name, kIndexFile);
+}
+
+const TensorEntry* HfFolder::find(const std::string& name) const {
+  const auto found = where_.find(name);
+  return found == where_.end() ? nullptr : &entries_[found->second.second];
+}
+
+std::string HfFolder::file_of(const std::string& name) const {
+  return (path_ / file_names_[where_.at(name).first]).string();
+}
+
+at::Tensor HfFolder::read(const std::string& name) const {
+  const auto found = where_.find(name);
+  if (found == where_.end()) throw user_error("{}: holds no tensor {}", path_.string(), name);
+  return files_[found->second.first].read(name);
+}
+
+namespace {
+
+/// Splits into shards in order, each at most `max_bytes` unless it is a single tensor.
+std::vector<NamedTensors> split_shards(const NamedTensors& tensors, int64_t max_bytes) {
+  std::vector<NamedTensors> shards(1);
+  int64_t bytes = 0;
+  for (const auto& named : tensors) {
+    const auto size = static_cast<int64_t>(named.second.nbytes());
+    if (!shards.back().empty() && bytes + size > max_bytes) {
+      shards.emplace_back();
+      bytes = 0;
+    }
+    shards.back().push_back(named);
+    bytes += size;
+  }
+  return shards;
+}
+
+void write_sharded(const fs::path& folder, const std::vector<NamedTensors>& shards) {
+  Json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", Json::object()}};
+  int64_t total = 0;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
+    write_safetensors(folder / name, shards[i]);
+    for (const auto& [tensor_name, tensor] : shards[i]) {
+      index["weight_map"][tensor_name] = name;
+      total += static_cast<int64_t>(tensor.nbytes());
+    }
+  }
+  index["metadata"]["total_size"] = total;
+  write_file_atomic(folder / kIndexFile, index.dump(2) + "\n");
+}
+
+/// transformers' word for the dtype that config.json announces.
+const char* torch_name(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kHalf:
+      return "float16";
+    case at::kDouble:
+      return "float64";
+    default:
+      return "float32";
+  }
+}
+
+}  // namespace
+
+void write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const HfSaveOptions& options) {
+  NamedTensors stored = tensors;
+  for (auto& named : stored) {
+    named.second = named.second.detach();
+    // Converted on the CPU one by one where that needs memory; the same dtype is not copied.
+    if (options.dtype && named.second.scalar_type() != *options.dtype)
+      named.second = named.second.to(at::kCPU, *options.dtype);
+  }
+  ROLL_CHECK(!stored.empty(), "a model has weights");
+  config.erase("dtype");
+  config["torch_dtype"] = torch_name(stored.front().second.scalar_type());
+  const auto shards = split_shards(stored, options.max_shard_bytes);
+  if (shards.size() == 1) write_safetensors(folder / kSingleFile, shards.front());
+  if (shards.size() > 1) write_sharded(folder, shards);
+  if (!options.companions.empty()) copy_companions(options.companions, folder);
+  write_file_atomic(folder / "config.json", config.dump(2) + "\n");
+}
+
+void save_hf_folder(const fs::path& folder, const Json& config, const NamedTensors& tensors,
+                    const HfSaveOptions& options) {
+  write_folder_atomic(folder, [&](const fs::path& temporary) { write_hf_files(temporary, config, tensors, options); });
+}
+
+void copy_companions(const fs::path& from, const fs::path& to) {
+  static const std::vector<std::string> kPrefixes = {"tokenizer",          "vocab",        "merges",
+                                                     "special_tokens_map", "added_tokens", "chat_template",
+                                                     "generation_config",  "LICENSE"};
+  for (const auto& entry : fs::directory_iterator(from)) {
+    const std::string name = entry.path().filename().string();
+    const bool is_companion =
+        entry.is_regular_file() &&
+        std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](const auto& p) { return name.starts_with(p); });
+    if (is_companion) fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing);
+  }
+}
+
+}  // namespace roll

@@ -1,0 +1,149 @@
+#include "data/prompt_stream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/random.h"
+
+namespace roll {
+
+namespace {
+
+/// FNV-1a, 64 bits: names a domain's random numbers and recognises changed data; not a cryptographic hash.
+uint64_t fnv1a(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
+/// Gives the sum, so that a split of many prompts does not feel the 1e-6 that is allowed.
+double check_shares(const std::map<std::string, double>& shares) {
+  double sum = 0;
+  for (const auto& [domain, share] : shares) {
+    if (!(share >= 0)) throw user_error("domain_interleave_probs.{} = {}: a share is at least 0", domain, share);
+    sum += share;
+  }
+  if (std::abs(sum - 1) > 1e-6)
+    throw user_error("domain_interleave_probs: the shares sum to {}; they must sum to 1", sum);
+  return sum;
+}
+
+}  // namespace
+
+std::map<std::string, int64_t> split_by_share(const std::map<std::string, double>& shares, int64_t count) {
+  const double sum = check_shares(shares);
+  std::map<std::string, int64_t> split;
+  std::vector<std::pair<double, std::string>> remainders;
+  int64_t left = count;
+  for (const auto& [domain, share] : shares) {
+    // The tiny term keeps 0.29 x 100 = 28.999999999999996 at 29.
+    const double exact = share / sum * static_cast<double>(count);
+    split[domain] = static_cast<int64_t>(std::floor(exact + 1e-9));
+    left -= split[domain];
+    remainders.emplace_back(exact - static_cast<double>(split[domain]), domain);
+  }
+  std::stable_sort(remainders.begin(), remainders.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (int64_t i = 0; i < left; ++i) ++split[remainders[i].second];
+  for (const auto& [domain, share] : shares) {
+    if (share > 0 && split[domain] == 0)
+      throw user_error(
+          "domain_interleave_probs.{} = {}: gives none of the {} prompts of a step; raise it or drop the domain",
+          domain, share, count);
+  }
+  return split;
+}
+
+PromptStream::PromptStream(std::vector<Row> rows, const std::map<std::string, double>& shares, uint64_t seed)
+    : rows_(std::move(rows)), shares_(shares), seed_(seed) {
+  if (rows_.empty()) throw UserError("data_args: there are no rows");
+  for (int64_t i = 0; i < static_cast<int64_t>(rows_.size()); ++i) domains_[rows_[i].domain].rows.push_back(i);
+  std::vector<std::string> names;
+  for (const auto& [name, domain] : domains_) {
+    names.push_back(name);
+    if (shares.empty())
+      shares_[name] = static_cast<double>(domain.rows.size()) / static_cast<double>(rows_.size());
+    else if (!shares.contains(name))
+      throw user_error("{}: its domain {} has no share in domain_interleave_probs; add it (0 leaves the rows out)",
+                       rows_[domain.rows.front()].origin, name);
+  }
+  for (const auto& [name, share] : shares_) {
+    if (share > 0 && !domains_.contains(name))
+      throw user_error("domain_interleave_probs.{} = {}: no row belongs to this domain{}", name, share,
+                       did_you_mean(name, names));
+  }
+  check_shares(shares_);
+  for (auto& [name, domain] : domains_) shuffle(name, domain);
+}
+
+void PromptStream::shuffle(const std::string& name, Domain& domain) const {
+  domain.order =
+      random_permutation(static_cast<int64_t>(domain.rows.size()), {.seed = seed_,
+                                                                    .purpose = Purpose::kEpochShuffle,
+                                                                    .step = static_cast<uint32_t>(domain.epoch),
+                                                                    .sequence = fnv1a(name) & 0xFFFFFFFFFFFF});
+}
+
+std::vector<const Row*> PromptStream::next(int64_t count) {
+  std::vector<const Row*> step;
+  for (const auto& [name, share_count] : split_by_share(shares_, count)) {
+    for (int64_t i = 0; i < share_count; ++i) {
+      Domain& domain = domains_.at(name);
+      if (domain.position == static_cast<int64_t>(domain.order.size())) {
+        ++domain.epoch, domain.position = 0;
+        shuffle(name, domain);
+      }
+      step.push_back(&rows_[domain.rows[domain.order[domain.position++]]]);
+    }
+  }
+  return step;
+}
+
+uint64_t PromptStream::fingerprint(const Domain& domain) const {
+  uint64_t hash = fnv1a("");
+  for (const int64_t i : domain.rows) {
+    hash = fnv1a(rows_[i].id, hash);
+    const auto& ids = rows_[i].prompt_ids;
+    hash = fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, hash);
+  }
+  return hash;
+}
+
+Json PromptStream::state() const {
+  Json domains = Json::object();
+  for (const auto& [name, domain] : domains_) {
+    domains[name] = {{"epoch", domain.epoch},
+                     {"position", domain.position},
+                     {"num_rows", domain.rows.size()},
+                     {"fingerprint", fmt::format("{:016x}", fingerprint(domain))}};
+  }
+  return {{"seed", seed_}, {"domains", domains}};
+}
+
+void PromptStream::restore(const Json& state) {
+  const auto refuse = [](const std::string& what) {
+    throw user_error("the prompt stream of the checkpoint does not fit: {}; resume with the data and seed of that run",
+                     what);
+  };
+  if (state.at("seed").get<uint64_t>() != seed_)
+    refuse(fmt::format("seed {} then, {} now", to_line(state["seed"]), seed_));
+  const Json& saved = state.at("domains");
+  if (saved.size() != domains_.size()) refuse(fmt::format("{} domains then, {} now", saved.size(), domains_.size()));
+  for (auto& [name, domain] : domains_) {
+    if (!saved.contains(name)) refuse(fmt::format("domain {} is new", name));
+    const Json& cursor = saved[name];
+    if (cursor.at("num_rows").get<size_t>() != domain.rows.size())
+      refuse(fmt::format("domain {} had {} rows, now {}", name, to_line(cursor["num_rows"]), domain.rows.size()));
+    if (cursor.at("fingerprint").get<std::string>() != fmt::format("{:016x}", fingerprint(domain)))
+      refuse(fmt::format("rows of domain {} have changed", name));
+    domain.epoch = cursor.at("epoch").get<int64_t>();
+    domain.position = cursor.at("position").get<int64_t>();
+    if (domain.epoch < 0 || domain.position < 0 || domain.position > static_cast<int64_t>(domain.rows.size()))
+      refuse(fmt::format("domain {} has no position {}", name, domain.position));
+    shuffle(name, domain);
+  }
+}
+
+}  // namespace roll

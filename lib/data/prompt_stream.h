@@ -1,0 +1,57 @@
+// The order in which a run sees its rows: one endless stream per domain, each with its own share of every step.
+//
+// A domain's rows are permuted afresh for each of its epochs by the random numbers named (seed, kEpochShuffle, epoch,
+// domain), so no row repeats within an epoch and adding a domain does not re-order another. A step may straddle two
+// epochs. The cursor is a small JSON value: a resumed run goes on with the very next row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "data/rows.h"
+
+namespace roll {
+
+/// Splits `count` prompts over domains by largest remainder: each gets floor(share x count), then the largest
+/// fractional parts get one more (ties: the first name). The result is the same for every step.
+/// UserError: a share is negative, the shares do not sum to 1 (within 1e-6), a positive share gets no prompt.
+std::map<std::string, int64_t> split_by_share(const std::map<std::string, double>& shares, int64_t count);
+
+class PromptStream {
+ public:
+  /// `rows` must have their domains. `shares` is domain_interleave_probs; empty: every domain's share is its number of
+  /// rows. UserError: rows of a domain without a share, a share without rows.
+  PromptStream(std::vector<Row> rows, const std::map<std::string, double>& shares, uint64_t seed);
+
+  /// The rows of the next step, domain after domain in the order of their names.
+  std::vector<const Row*> next(int64_t count);
+
+  const std::vector<Row>& rows() const { return rows_; }
+  const std::map<std::string, double>& shares() const { return shares_; }
+
+  /// {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"}}}: the fingerprint covers the rows'
+  /// ids and prompt tokens.
+  Json state() const;
+  /// Continues where `state` was taken. UserError when the seed or a domain's rows have changed since.
+  void restore(const Json& state);
+
+ private:
+  struct Domain {
+    std::vector<int64_t> rows;   // indices into rows_, in file order
+    std::vector<int64_t> order;  // permutation of this epoch
+    int64_t epoch = 0, position = 0;
+  };
+
+  void shuffle(const std::string& name, Domain& domain) const;
+  uint64_t fingerprint(const Domain& domain) const;
+
+  std::vector<Row> rows_;
+  std::map<std::string, double> shares_;
+  std::map<std::string, Domain> domains_;
+  uint64_t seed_;
+};
+
+}  // namespace roll

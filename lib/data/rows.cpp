@@ -1,0 +1,150 @@
+#include "data/rows.h"
+
+#include <glob.h>
+
+#include <charconv>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> expand_glob(const std::string& pattern) {
+  glob_t found{};
+  const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<fs::path> files;
+  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+  ::globfree(&found);
+  if (files.empty())
+    throw user_error("file_name = {}: no such file; give the path of a JSON-lines file, a list, or a glob", pattern);
+  return files;
+}
+
+UserError wrong_type(const std::string& origin, const std::string& key, const Json& value, const char* needed) {
+  std::string text = to_line(value);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return user_error("{}: {} = {}: must be {}, not {}", origin, key, text, needed, value.type_name());
+}
+
+const Json* column(const Json& line, const std::string& name) {
+  const auto found = line.find(name);
+  return found == line.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string string_column(const Json& line, const std::string& name, const std::string& origin) {
+  const Json* value = column(line, name);
+  if (value == nullptr) return "";
+  if (!value->is_string()) throw wrong_type(origin, name, *value, "a string");
+  return value->get<std::string>();
+}
+
+/// A string column, or a number's text.
+std::string text_column(const Json& line, const std::string& name, const std::string& origin) {
+  const Json* value = column(line, name);
+  if (value == nullptr) return "";
+  if (value->is_number()) return to_line(*value);
+  if (!value->is_string()) throw wrong_type(origin, name, *value, "a string or a number");
+  return value->get<std::string>();
+}
+
+double number_column(const Json& line, const std::string& name, const std::string& origin) {
+  const std::string text = text_column(line, name, origin);
+  if (text.empty()) return 0;
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw wrong_type(origin, name, line[name], "a number, or a string that holds one");
+  return number;
+}
+
+std::string column_names(const Json& line) {
+  std::string names;
+  for (const auto& item : line.items()) names += (names.empty() ? "" : ", ") + item.key();
+  return names.empty() ? "none" : names;
+}
+
+void read_prompt(Row& row, PromptColumns columns) {
+  if (!columns.messages && !columns.prompt) columns = {"messages", "prompt"};
+  if (const Json* value = columns.messages ? column(row.raw, *columns.messages) : nullptr) {
+    row.messages = parse_messages(*value, row.origin, *columns.messages);
+    return;
+  }
+  if (columns.prompt && column(row.raw, *columns.prompt) != nullptr) {
+    row.prompt = string_column(row.raw, *columns.prompt, row.origin);
+    return;
+  }
+  std::string wanted = columns.messages.value_or("");
+  if (columns.prompt) wanted += (wanted.empty() ? "" : "' or '") + *columns.prompt;
+  throw user_error("{}: the row has no column '{}' for its prompt; it has: {}", row.origin, wanted,
+                   column_names(row.raw));
+}
+
+}  // namespace
+
+std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
+  if (patterns.empty()) throw UserError("file_name: names no file; give a JSON-lines file, a list, or a glob");
+  std::vector<fs::path> files;
+  std::set<fs::path> seen;
+  for (const std::string& pattern : patterns) {
+    for (const fs::path& file : expand_glob(pattern)) {
+      if (!seen.insert(fs::weakly_canonical(file)).second)
+        throw user_error("file_name = {}: names {} a second time; its rows would count twice", pattern, file.string());
+      files.push_back(file);
+    }
+  }
+  return files;
+}
+
+Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
+  const Json messages =
+      value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
+  if (!messages.is_array()) throw wrong_type(origin, column, messages, "a list of {role, content}");
+  if (messages.empty()) throw user_error("{}: {} = []: holds no message; a prompt needs one", origin, column);
+  for (size_t i = 0; i < messages.size(); ++i) {
+    const std::string key = fmt::format("{}[{}]", column, i);
+    if (!messages[i].is_object()) throw wrong_type(origin, key, messages[i], "an object {role, content}");
+    for (const char* part : {"role", "content"}) {
+      if (!messages[i].contains(part)) throw user_error("{}: {}: has no '{}'", origin, key, part);
+      if (!messages[i][part].is_string()) throw wrong_type(origin, key + "." + part, messages[i][part], "a string");
+    }
+  }
+  return messages;
+}
+
+Row parse_row(const Json& line, const std::string& origin, const PromptColumns& columns) {
+  Row row;
+  row.origin = origin;
+  row.raw = line;
+  row.id = text_column(line, "id", origin);
+  if (row.id.empty()) row.id = fs::path(origin).filename().string();
+  row.source = string_column(line, "source", origin);
+  row.difficulty = number_column(line, "difficulty", origin);
+  row.tag = string_column(line, "tag", origin);
+  row.domain = string_column(line, "domain", origin);
+  row.ground_truth = text_column(line, "ground_truth", origin);
+  read_prompt(row, columns);
+  return row;
+}
+
+std::vector<Row> read_rows(const std::vector<std::string>& patterns, const PromptColumns& columns) {
+  std::vector<Row> rows;
+  for (const fs::path& file : expand_files(patterns)) {
+    if (fs::is_directory(file))
+      throw user_error("{}: is a folder; name the files in it, or give {}/*.jsonl", file.string(), file.string());
+    std::ifstream in(file);
+    if (!in) throw user_error("{}: cannot be read{}", file.string(), errno_text());
+    const size_t before = rows.size();
+    for_each_json_line(in, file.string(), [&](int64_t number, const Json& line) {
+      rows.push_back(parse_row(line, fmt::format("{}:{}", file.string(), number), columns));
+    });
+    if (rows.size() == before) throw user_error("{}: holds no row; every line is blank", file.string());
+  }
+  return rows;
+}
+
+}  // namespace roll

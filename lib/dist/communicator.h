@@ -1,0 +1,106 @@
+// What ranks say to each other. Every public member but rank(), size() and the like is **Collective**: all ranks call
+// it in the same order with the same shape, dtype and name. Goals: a rank that calls something else, waits too long or
+// dies becomes an error that names rank, collective and step; sums do not depend on timing (host back-ends add in
+// rank order, and every rank holds the same bits). Non-goal: overlap of communication with work.
+//   single  one process                       mpi   started by mpirun or srun, through host memory
+//   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roll {
+
+enum class Reduce { kSum, kMax, kMin };
+
+/// Where a wait stands, for error texts: "rank 1 of 4, step 12".
+struct Whereabouts {
+  int rank = 0;
+  int size = 1;
+  int64_t step = -1;  // -1: before the first step
+};
+std::string to_string(const Whereabouts& place);
+
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return place_.rank; }
+  int size() const { return place_.size; }
+  bool is_first() const { return place_.rank == 0; }
+  virtual std::string_view kind() const = 0;
+  /// The step that error texts name from now on.
+  void set_step(int64_t step) { place_.step = step; }
+
+  /// Element-wise over ranks, in place, any shape. float32, float64, int64, bfloat16 (added in float32, rounded once).
+  /// `name` says what is reduced, for errors. UserError never; SystemError: a rank is late or gone; Bug: ranks differ.
+  void all_reduce_sum(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kSum, name); }
+  void all_reduce_max(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMax, name); }
+  void all_reduce_min(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMin, name); }
+  void all_reduce(at::Tensor& tensor, Reduce op, std::string_view name);
+  /// One number; exact order of addition as above.
+  double all_reduce_sum(double value, std::string_view name);
+  double all_reduce_max(double value, std::string_view name);
+  int64_t all_reduce_sum(int64_t value, std::string_view name);
+  int64_t all_reduce_max(int64_t value, std::string_view name);
+
+  /// Every rank's tensor becomes root's. Any dtype.
+  void broadcast(at::Tensor& tensor, int root, std::string_view name);
+  /// The tensors of all ranks, in rank order; equal shapes and dtypes.
+  std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);
+  /// The byte strings of all ranks, in rank order; lengths may differ.
+  virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
+  /// Root's bytes on every rank.
+  std::string broadcast_bytes(std::string_view mine, int root, std::string_view name);
+  void barrier(std::string_view name) { all_gather_bytes({}, name); }
+
+ protected:
+  Communicator(int rank, int size) : place_{rank, size} {}
+  /// The same, on dense contiguous tensors; `all` has the shape [size, ...].
+  virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
+  virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
+  virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
+  const Whereabouts& place() const { return place_; }
+
+ private:
+  Whereabouts place_;
+};
+
+struct CommunicatorOptions {
+  std::string kind = "auto";     // auto | single | mpi | tcp | nccl; auto: by how this process was started and `device`
+  at::Device device = at::kCPU;  // CUDA: NCCL for its tensors
+  double timeout_s = 600;        // longest wait in one collective
+};
+
+/// Joins the other processes (see launch.h for how they are found). **Collective**. UserError: an unknown kind, or one
+/// that does not fit how the process was started; SystemError: a rank does not come, or no CUDA/NCCL in this build.
+std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
+
+/// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
+/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
+void agree(Communicator& ranks, const std::function<void()>& check);
+
+/// Quiet: the rank that failed has spoken; this one only ends.
+struct AnotherRankFailed : std::runtime_error {
+  AnotherRankFailed(int failed_rank, int exit_code);
+  int exit_code;
+};
+
+/// The exit code of an exception: 2 UserError, 70 Bug, 128 + signal for Stopped, AnotherRankFailed's own, else 1.
+int exit_code_of(const std::exception& error);
+
+/// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.
+bool stop_agreed(Communicator& ranks);
+
+/// Ends every rank with `exit_code` when this process is part of an MPI job that has begun and not ended (then it does
+/// not return); else does nothing. For app/main.cpp alone, after the error was printed.
+void abort_all_ranks(int exit_code);
+
+}  // namespace roll

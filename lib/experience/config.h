@@ -1,0 +1,59 @@
+// Keys that turn rewards into advantages: masks, normalisation, KL in the reward, the estimator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace roll {
+
+struct ExperienceConfig {
+  std::string adv_estimator = "gae";
+  double gamma = 1;
+  double lambd = 0.95;
+  std::optional<double> reward_clip;
+  std::optional<double> advantage_clip;
+  std::optional<std::string> norm_mean_type;
+  std::optional<std::string> norm_std_type;
+  bool whiten_rewards = false;
+  bool whiten_advantages = false;
+  bool add_token_level_kl = false;
+  std::string kl_penalty = "kl";
+  double init_kl_coef = 0.2;
+  std::optional<double> target_kl;
+  int64_t kl_horizon = 10000;
+  bool max_len_mask = false;
+  bool difficulty_mask = false;
+  double difficulty_low_threshold = 0;
+  double difficulty_high_threshold = 1;
+  bool error_max_len_clip = false;
+  std::optional<int64_t> error_max_len_threshold;
+  bool bootstrap_truncated = false;
+
+  template <class V>
+  void fields(V& v) {
+    v.choice("adv_estimator", adv_estimator, {"gae", "reinforce", "grpo"}, "how advantages come from token rewards");
+    v("gamma", gamma, "discount of later rewards, in 0..1");
+    v("lambd", lambd, "lambda of GAE, in 0..1");
+    v("reward_clip", reward_clip, "rewards are kept within -+ reward_clip; null: unclipped");
+    v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped");
+    v.choice("norm_mean_type", norm_mean_type, {"batch", "group", "running"}, "mean that is taken off the rewards");
+    v.choice("norm_std_type", norm_std_type, {"batch", "group", "running"}, "deviation that rewards are divided by");
+    v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1 over the batch");
+    v("whiten_advantages", whiten_advantages, "advantages get mean 0 and variance 1 over the batch");
+    v("add_token_level_kl", add_token_level_kl, "take kl_coef x KL(old, reference) off each token's reward");
+    v.choice("kl_penalty", kl_penalty, {"kl", "abs", "mse", "k3"}, "estimate of the KL in the token reward");
+    v("init_kl_coef", init_kl_coef, "kl_coef at the first step");
+    v("target_kl", target_kl, "adapt kl_coef towards this KL; null: kl_coef is constant");
+    v("kl_horizon", kl_horizon, "sequences over which the adaptive kl_coef reacts");
+    v("max_len_mask", max_len_mask, "responses cut at the length limit carry no loss");
+    v("difficulty_mask", difficulty_mask, "only groups with a mean score between the two thresholds carry loss");
+    v("difficulty_low_threshold", difficulty_low_threshold, "groups at or below this mean score carry no loss");
+    v("difficulty_high_threshold", difficulty_high_threshold, "groups at or above this mean score carry no loss");
+    v("error_max_len_clip", error_max_len_clip, "wrong responses above error_max_len_threshold carry no loss");
+    v("error_max_len_threshold", error_max_len_threshold, "tokens; see error_max_len_clip");
+    v("bootstrap_truncated", bootstrap_truncated, "GAE of a truncated response ends in the critic's value, not in 0");
+  }
+};
+
+}  // namespace roll

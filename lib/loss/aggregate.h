@@ -1,0 +1,115 @@
+// How token losses become the loss of a mini-batch: mode + mask + counts of the whole mini-batch -> one weight per
+// token, and loss = sum(weight * token loss). Losses and gradients of micro-batches and ranks are *summed*, so the
+// result cannot depend on how the mini-batch was cut. This is the only place of the program that divides a loss.
+//
+//   mode                  loss of the mini-batch (l token loss, m mask, N_i tokens of sequence i, M_g of prompt g)
+//   token-mean            sum m*l / N_all
+//   seq-mean-token-sum    sum m*l / S                       S sequences with N_i > 0
+//   seq-mean-token-mean   sum_i (sum_t m*l / N_i) / S
+//   prompt-mean           sum_g (sum m*l / M_g) / P         P prompts with M_g > 0
+//   constant              sum m*l / (L * S)                 L = loss_aggregation_divisor
+//
+// Consequence for `apply_loss_scale`: nothing averages over the M micro-batches here, so the summed gradient is already
+// that of the whole mini-batch. `true` (default) therefore scales the loss by 1, `false` by 1/M (see loss_scale()).
+// Legend: B sequences, T packed tokens of a micro-batch.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loss/config.h"
+
+namespace roll {
+
+enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kPromptMean, kConstant };
+
+/// The mode of either spelling ("seq-mean-token-mean" or "sample_mean"). UserError lists the modes.
+AggMode agg_mode(std::string_view name);
+/// The first spelling.
+std::string_view agg_mode_name(AggMode mode);
+
+/// The modes of one configuration: `policy` is the configured one. In the ROLL family (`loss_agg_mode`) it also
+/// applies to the KL term and the value loss; in the ScaleRL family (`loss_aggregation`) those are aggregated like the
+/// diagnostics. Diagnostics (and the entropy term) are sequence means of token means, or token means under token-mean.
+struct LossModes {
+  AggMode policy = AggMode::kSeqMeanTokenMean;
+  AggMode kl = AggMode::kSeqMeanTokenMean;
+  AggMode value = AggMode::kSeqMeanTokenMean;
+  AggMode diagnostics = AggMode::kSeqMeanTokenMean;
+  double divisor = 1;  // of kConstant
+};
+
+/// Resolves and checks the aggregation keys. UserError names both keys of a contradiction: the two spellings with
+/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor.
+LossModes loss_modes(const LossConfig& config);
+
+/// Whether mini-batches must keep the sequences of a prompt together.
+bool needs_whole_groups(const LossModes& modes);
+
+/// Which sequence and which prompt each token of a micro-batch belongs to.
+struct TokenAxis {
+  std::vector<int64_t> cu_seqlens;   // [B+1]
+  std::vector<int64_t> group_index;  // [B] the prompt's number in the step, the same on every rank
+};
+
+/// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.
+struct MaskCounts {
+  int64_t batch_num_tokens = 0;        // N_all
+  int64_t global_valid_samples = 0;    // S
+  std::vector<int64_t> prompt_tokens;  // M_g by group index; the same length on every rank
+
+  int64_t valid_prompts() const;  // P
+};
+
+/// Counts of this rank's whole sequences. mask [T], zero or one, any dtype. A group index outside 0..num_groups-1 is a
+/// Bug.
+MaskCounts local_counts(const at::Tensor& mask, const TokenAxis& axis, int64_t num_groups);
+
+/// The counts of all declared masks of a mini-batch by mask name (loss_mask_keys).
+class MiniBatchCounts {
+ public:
+  void set(const std::string& mask, MaskCounts counts) { counts_[mask] = std::move(counts); }
+  /// UserError: the mask is not in loss_mask_keys; there is no local fall-back.
+  const MaskCounts& at(const std::string& mask) const;
+
+  /// All counts as one [n] int64 tensor, to be summed over ranks in one collective, and back. The masks and their group
+  /// numbers must be the same on every rank.
+  at::Tensor to_tensor() const;
+  void from_tensor(const at::Tensor& summed);
+
+ private:
+  std::map<std::string, MaskCounts> counts_;
+};
+
+/// Weights w [T] float32 on the mask's device: w = 0 outside the mask, and the mode's factor inside.
+/// `sequence_tokens` [B]: N_i where `mask` holds only a slice of each sequence (context parallel); empty: counted here.
+/// A mini-batch without a token gives zero weights. Bug: lengths that do not fit, a prompt that was not counted.
+at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
+                         double divisor = 1, const std::vector<int64_t>& sequence_tokens = {});
+
+/// sum(weights * token_loss), 0-dim float32. Where the weight is 0, even a NaN token loss counts as 0, value and
+/// gradient.
+at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights);
+
+/// The factor on a micro-batch's loss before its gradient is summed; see the top of this file.
+double loss_scale(bool apply_loss_scale, int64_t num_micro_batches);
+
+/// For losses of one's own: aggregates `loss_mat` [T] (with cu_seqlens) or [B,T] under `loss_mask` of the same shape.
+/// Counts that are left out are local: the mask's tokens, and all rows for the sequence modes. `weights` [B] multiplies
+/// each sequence's part. prompt-mean and constant need an axis or divisor: use token_weights. UserError: unknown mode.
+struct AggLossOptions {
+  std::optional<int64_t> batch_num_tokens;
+  std::optional<int64_t> global_valid_samples;
+  at::Tensor weights;
+  std::vector<int64_t> cu_seqlens;
+};
+at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode,
+                    const AggLossOptions& options = {});
+
+}  // namespace roll

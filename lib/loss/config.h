@@ -1,0 +1,65 @@
+// Keys of the mini-batch's loss; spec and meaning of the modes: aggregate.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+struct LossConfig {
+  double pg_clip = 0.2;
+  bool use_pg_clip_range = false;
+  double pg_clip_low = 0.2;
+  double pg_clip_high = 0.2;
+  bool dual_clip_loss = false;
+  std::optional<double> dual_clip_c;
+  std::optional<double> value_clip;
+  std::string loss_agg_mode = "seq-mean-token-mean";
+  std::optional<std::string> loss_aggregation;
+  std::optional<double> loss_aggregation_divisor;
+  bool calculate_per_token_loss = false;
+  std::vector<std::string> loss_mask_keys = {"response_mask", "final_response_mask"};
+  bool use_kl_loss = false;
+  double kl_loss_coef = 0;
+  double entropy_loss_coef = 0;
+  std::string importance_sampling = "token";
+  double rl_loss_coef = 1;
+  bool difficulty_loss_weight = false;
+  bool length_loss_weight = false;
+
+  /// The keys that every trainer of this program has, supervised fine-tuning included.
+  template <class V>
+  void aggregation_fields(V& v) {
+    v.choice("loss_agg_mode", loss_agg_mode,
+             {"token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean", "constant"},
+             "how token losses become the mini-batch's loss");
+    v.choice("loss_aggregation", loss_aggregation, {"token_mean", "sample_mean", "prompt_mean", "constant"},
+             "the ScaleRL spelling of loss_agg_mode; set one of the two");
+    v("loss_aggregation_divisor", loss_aggregation_divisor, "L of mode constant: sum / (L x sequences)");
+    v("calculate_per_token_loss", calculate_per_token_loss, "the older spelling of mode token-mean");
+    v("loss_mask_keys", loss_mask_keys, "masks whose tokens and sequences are counted over the whole mini-batch");
+  }
+
+  template <class V>
+  void fields(V& v) {
+    v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip");
+    v("use_pg_clip_range", use_pg_clip_range, "use pg_clip_low and pg_clip_high instead of pg_clip");
+    v("pg_clip_low", pg_clip_low, "ratio is kept >= 1 - pg_clip_low");
+    v("pg_clip_high", pg_clip_high, "ratio is kept <= 1 + pg_clip_high");
+    v("dual_clip_loss", dual_clip_loss, "bounds the term of a negative advantage by dual_clip_c x advantage");
+    v("dual_clip_c", dual_clip_c, "factor of the dual clip; null is 1 + 2 x pg_clip");
+    v("value_clip", value_clip, "new values stay within -+ value_clip of the old ones; null: unclipped");
+    aggregation_fields(v);
+    v("use_kl_loss", use_kl_loss, "add kl_loss_coef x KL(policy, reference) to the loss");
+    v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss");
+    v("entropy_loss_coef", entropy_loss_coef, "weight of the entropy bonus");
+    v.choice("importance_sampling", importance_sampling, {"token", "seq"},
+             "ratio per token (PPO) or per sequence (GSPO)");
+    v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term");
+    v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
+    v("length_loss_weight", length_loss_weight, "weigh sequences by the length of their response");
+  }
+};
+
+}  // namespace roll

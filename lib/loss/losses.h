@@ -1,0 +1,56 @@
+// The built-in losses of one micro-batch: terms (terms.h) summed under weights of the whole mini-batch (aggregate.h).
+// The result's loss and every metric are *sums*: added over micro-batches and ranks they are the mini-batch's.
+// Legend: B sequences, T packed tokens. Every [T] tensor is in the program's alignment: index t is about token t + 1.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "loss/aggregate.h"
+#include "loss/config.h"
+#include "track/metrics.h"
+
+namespace roll {
+
+struct LossResult {
+  at::Tensor loss;  // 0-dim float32 with gradient
+  Metrics metrics;  // names end in @sum
+};
+
+struct ActorInputs {
+  TokenAxis axis;
+  at::Tensor log_probs;      // with gradient
+  at::Tensor entropy;        // undefined: no entropy term, no metric
+  at::Tensor old_log_probs;  // undefined: log_probs, detached (exactly one update per step)
+  at::Tensor ref_log_probs;  // undefined: no KL term, no metric
+  at::Tensor advantages;
+  at::Tensor response_mask;        // of the diagnostics and the entropy
+  at::Tensor final_response_mask;  // of the policy and KL terms
+};
+
+/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy.
+/// Metrics actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
+/// ppo_ratio_low_clipfrac,ratio_mean}. UserError: use_kl_loss without ref_log_probs, an entropy coefficient without
+/// entropy, an undeclared mask.
+LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+
+struct CriticInputs {
+  TokenAxis axis;
+  at::Tensor values;  // with gradient
+  at::Tensor old_values;
+  at::Tensor returns;
+  at::Tensor response_mask;
+};
+
+/// Metrics critic/{loss,clipfrac}.
+LossResult critic_loss(const CriticInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+
+struct SftInputs {
+  TokenAxis axis;
+  at::Tensor log_probs;  // with gradient
+  at::Tensor labels_mask;
+};
+
+/// Negative log-likelihood under the policy mode. Metric sft/loss.
+LossResult sft_loss(const SftInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+
+}  // namespace roll

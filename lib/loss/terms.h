@@ -1,0 +1,47 @@
+// The terms of the losses, per token; no averaging here (see aggregate.h). All tensors [T] float32, log-probs in nats.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace roll {
+
+struct ClipRange {
+  double low = 0.2;   // the ratio is kept >= 1 - low
+  double high = 0.2;  // and <= 1 + high
+};
+
+/// KL(policy || base) estimated from one sample, with d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2,
+/// "k3" clamp(exp(-d) + d - 1, -10, 10) (Schulman 2020, "Approximating KL divergence"). UserError: another penalty.
+at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, std::string_view penalty);
+
+/// exp(log_probs - old_log_probs).
+at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs);
+
+/// GSPO (Zheng et al. 2025): every token of a sequence has the ratio exp(mean over the mask of log_probs -
+/// old_log_probs). `cu_seqlens` [B+1] of whole sequences; 1 where the mask is empty.
+at::Tensor sequence_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs, const at::Tensor& mask,
+                          const std::vector<int64_t>& cu_seqlens);
+
+struct PolicyTerm {
+  at::Tensor loss;     // -min(ratio * A, clip(ratio) * A)
+  at::Tensor clipped;  // 1 where the clipped side is the smaller one, so that no gradient flows; float32, no gradient
+};
+/// PPO's clipped objective (Schulman et al. 2017) as a loss.
+PolicyTerm policy_term(const at::Tensor& ratio, const at::Tensor& advantages, ClipRange clip);
+
+/// Bounds the loss of negative advantages: where A < 0, -max(-loss, c * A) (Ye et al. 2020, dual clip).
+at::Tensor dual_clip(const at::Tensor& loss, const at::Tensor& advantages, double c);
+
+struct ValueTerm {
+  at::Tensor loss;     // 0.5 * max((V - R)^2, (clip(V, old +- clip) - R)^2); without a clip 0.5 * (V - R)^2
+  at::Tensor clipped;  // 1 where the clipped side is the larger one; float32, no gradient
+};
+/// `value_clip` <= 0 means unclipped.
+ValueTerm value_term(const at::Tensor& values, const at::Tensor& old_values, const at::Tensor& returns,
+                     double value_clip);
+
+}  // namespace roll

@@ -1,0 +1,57 @@
+// Embedding, layers and final norm: what the language model and the value model share.
+// Legend: B sequences, T packed tokens, E hidden size, H query heads, Hkv key/value heads, D head size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "model/kv_cache.h"
+#include "model/packed.h"
+#include "model/spec.h"
+
+namespace roll {
+
+/// Weights and biases of y = x W^T + b; bias may be undefined.
+struct Linear {
+  at::Tensor weight, bias;
+};
+
+struct LayerWeights {
+  at::Tensor input_norm, post_norm;  // [E]
+  Linear q, k, v, o;
+  at::Tensor q_norm, k_norm;  // [D], undefined without qk_norm
+  Linear gate, up, down;
+
+  /// All that are defined; the order is fixed.
+  std::vector<at::Tensor> all() const;
+};
+
+class Backbone {
+ public:
+  /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage.
+  Backbone(const ModelSpec& spec, const NamedTensors& parameters);
+
+  const ModelSpec& spec() const { return spec_; }
+  const at::Tensor& embedding() const { return embedding_; }  // [V, E]
+  at::Device device() const { return embedding_.device(); }
+  at::ScalarType dtype() const { return embedding_.scalar_type(); }
+
+  /// [T, E] after the final norm; see Transformer::forward.
+  at::Tensor forward(const PackedTokens& tokens, bool recompute) const;
+  /// All [T, E] of the prompts, whose keys and values go to the cache. No gradients.
+  at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
+  /// [B, E] of one further token per slot. No gradients.
+  at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
+
+ private:
+  at::Tensor embed(const at::Tensor& ids) const;
+
+  ModelSpec spec_;
+  at::Tensor embedding_, final_norm_;
+  std::vector<LayerWeights> layers_;
+  at::Tensor inverse_frequencies_;  // [D/2] float32
+};
+
+}  // namespace roll

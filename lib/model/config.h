@@ -1,0 +1,36 @@
+// Keys that choose a model and how it is held.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+struct ModelArgs {
+  std::optional<std::string> model_name_or_path;
+  std::optional<std::string> dtype;
+  bool disable_gradient_checkpointing = false;
+  std::vector<std::string> freeze_module_prefix;
+  std::optional<std::string> model_type;
+
+  template <class V>
+  void fields(V& v) {
+    v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
+    v.choice("dtype", dtype, {"fp32", "bf16", "fp16"},
+             "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU");
+    v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them");
+    v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start so are not trained");
+    v("model_type", model_type, "ROLL's role hint; the worker's own role decides");
+    v.noted({"attn_implementation", "flash_attn"}, "there is one attention, exact over packed sequences");
+    v.noted({"num_labels"}, "a value head has one output");
+    v.noted({"model_download_type", "use_modelscope"}, "models are never downloaded by this program");
+    v.noted({"model_revision", "adapter_name_or_path", "trust_remote_code"}, "the folder of pretrain is read as it is");
+    v.noted({"lora_alpha", "lora_target", "lora_dropout", "additional_target"}, "it only matters with lora_rank");
+    v.refused({"lora_rank"}, "needs LoRA, which this version does not have; remove it");
+    v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
+    v.refused({"image_*", "video_*"}, "it belongs to vision models, which this version does not have; remove it");
+  }
+};
+
+}  // namespace roll

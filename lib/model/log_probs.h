@@ -1,0 +1,22 @@
+// Log-probs of the tokens that are there: the one definition that sampler, reference, old policy and training share.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "model/packed.h"
+#include "model/transformer.h"
+
+namespace roll {
+
+struct TokenLogProbs {
+  at::Tensor log_probs;  // [T] float32, nats: log softmax(logits[t] / temperature) of token t + 1 of the same sequence
+  at::Tensor entropy;    // [T] float32, nats, of that distribution; undefined when not asked for
+};
+
+/// Both are 0 at each sequence's last index. With autograd unless a NoGradGuard is held; full logits never exist.
+/// `wanted` ([T] bool, on any device; undefined: all) computes only these positions, the others are 0 and carry no
+/// gradient: prompts cost nothing in the lm head.
+TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
+                              bool with_entropy, bool recompute = false, const at::Tensor& wanted = {});
+
+}  // namespace roll

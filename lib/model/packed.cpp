@@ -1,0 +1,43 @@
+#include "model/packed.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace roll {
+
+int64_t PackedTokens::max_length() const {
+  int64_t longest = 0;
+  for (int64_t b = 0; b < num_sequences(); ++b) longest = std::max(longest, length(b));
+  return longest;
+}
+
+PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device) {
+  PackedTokens packed{.ids = {}, .positions = {}, .cu_seqlens = {0}};
+  for (const auto& sequence : sequences) {
+    ROLL_CHECK(!sequence.empty(), "a packed sequence holds at least one token");
+    packed.cu_seqlens.push_back(packed.cu_seqlens.back() + static_cast<int64_t>(sequence.size()));
+  }
+  at::Tensor ids = at::empty({packed.num_tokens()}, at::kLong), positions = at::empty_like(ids);
+  int64_t* id = ids.data_ptr<int64_t>();
+  int64_t* position = positions.data_ptr<int64_t>();
+  for (const auto& sequence : sequences) {
+    id = std::copy(sequence.begin(), sequence.end(), id);
+    std::iota(position, position + sequence.size(), 0);
+    position += sequence.size();
+  }
+  packed.ids = ids.to(device), packed.positions = positions.to(device);
+  return packed;
+}
+
+at::Tensor next_token_labels(const PackedTokens& tokens) {
+  at::Tensor labels = at::roll(tokens.ids, -1);
+  std::vector<int64_t> last(tokens.cu_seqlens.begin() + 1, tokens.cu_seqlens.end());
+  for (int64_t& index : last) --index;
+  return labels.index_fill_(0, at::tensor(last, at::kLong).to(labels.device()), -1);
+}
+
+}  // namespace roll

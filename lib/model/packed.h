@@ -1,0 +1,30 @@
+// Sequences as one token axis. Padding never exists.
+// Legend: B sequences, T tokens of all of them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace roll {
+
+struct PackedTokens {
+  at::Tensor ids;                   // [T] int64
+  at::Tensor positions;             // [T] int64, restart at 0 in each sequence
+  std::vector<int64_t> cu_seqlens;  // [B+1]: sequence b is tokens cu_seqlens[b] .. cu_seqlens[b+1]
+
+  int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
+  int64_t num_tokens() const { return cu_seqlens.back(); }
+  int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
+  int64_t max_length() const;
+};
+
+/// Sequences one after the other. Every sequence must hold at least one token (Bug).
+PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at::Device device = at::kCPU);
+
+/// [T] int64: the next token of the same sequence, -1 at each sequence's last index. This is the alignment of every
+/// per-token tensor of the program: index t holds the prediction of token t + 1.
+at::Tensor next_token_labels(const PackedTokens& tokens);
+
+}  // namespace roll

@@ -1,0 +1,80 @@
+// The causal language model: HF weights in, packed tokens in, hidden states and log-probs out.
+// One set of weights serves training (autograd), log-probs and sampling (KV cache).
+// Legend: B sequences, T packed tokens, E hidden size, V vocabulary.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "checkpoint/hf_folder.h"
+#include "model/backbone.h"
+#include "model/kv_cache.h"
+#include "model/packed.h"
+#include "model/spec.h"
+
+namespace roll {
+
+class Transformer {
+ public:
+  /// From an HF folder; weights are converted to `dtype`. UserError names the tensor, what was expected and what found.
+  static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
+                          at::ScalarType dtype = at::kFloat);
+
+  /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
+  /// same on every machine.
+  static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
+                          at::ScalarType dtype = at::kFloat);
+
+  const ModelSpec& spec() const { return backbone_.spec(); }
+  at::Device device() const { return backbone_.device(); }
+  at::ScalarType dtype() const { return backbone_.dtype(); }
+
+  /// Leaf tensors that require gradients, under HF's names; a tied head appears once (model.embed_tokens.weight).
+  /// Update them in place: the model holds the same tensors.
+  NamedTensors& parameters() { return parameters_; }
+  const NamedTensors& parameters() const { return parameters_; }
+
+  /// [T, E] after the final norm, with autograd unless a NoGradGuard is held. `recompute` keeps only each layer's input
+  /// and computes the layer again in backward; the gradient is the same to the bit.
+  at::Tensor forward(const PackedTokens& tokens, bool recompute = false) const {
+    return backbone_.forward(tokens, recompute);
+  }
+
+  /// [V, E]: the lm head (the embedding when tied).
+  const at::Tensor& head_weight() const { return head_; }
+
+  /// hidden [N, E] -> [N, V] float32. For the sampler; training never holds full logits (log_probs.h).
+  at::Tensor logits(const at::Tensor& hidden) const;
+
+  /// Computes the prompts and fills the listed empty slots (one per prompt). Returns [B, E]: hidden states of each
+  /// prompt's last token. No gradients.
+  at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
+
+  /// Appends one token to each listed slot (distinct, not empty, not full). ids [B] int64 -> hidden [B, E]. No
+  /// gradients.
+  at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
+
+  /// The config.json that this model was loaded with, or would be saved with.
+  const Json& config() const { return *config_; }
+
+  /// Writes an HF folder that transformers opens. options.companions defaults to the folder it was loaded from.
+  void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  /// The same into an existing folder, for a caller that makes a larger folder appear at once.
+  void write_files(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+
+  /// A copy with its own weights (the frozen reference); it shares nothing with this one.
+  Transformer clone() const;
+
+ private:
+  Transformer(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source);
+
+  NamedTensors parameters_;
+  Backbone backbone_;
+  at::Tensor head_;
+  std::shared_ptr<const Json> config_;
+  std::filesystem::path source_;
+};
+
+}  // namespace roll

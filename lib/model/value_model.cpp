@@ -1,0 +1,70 @@
+#include "model/value_model.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "model/weights.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kWeight = "score.weight";
+constexpr const char* kBias = "score.bias";
+
+/// HF's class for the same architecture with one number per token.
+Json value_config(Json config) {
+  const std::string model_type = config.at("model_type").get<std::string>();
+  const std::string prefix = model_type == "llama" ? "Llama" : model_type == "qwen3" ? "Qwen3" : "Qwen2";
+  config["architectures"] = {prefix + "ForTokenClassification"};
+  config["num_labels"] = 1;
+  config["id2label"] = {{"0", "value"}};
+  config["label2id"] = {{"value", 0}};
+  config["classifier_dropout"] = 0.0;
+  return config;
+}
+
+/// Zeros for what the folder has not: a causal language model has no head for us, a sequence classifier no bias.
+void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device device, at::ScalarType dtype) {
+  const auto options = at::TensorOptions().device(device).dtype(dtype);
+  parameters.emplace_back(wanted.name, at::zeros(wanted.shape, options).requires_grad_(true));
+}
+
+}  // namespace
+
+ValueModel::ValueModel(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source)
+    : parameters_(std::move(parameters)),
+      backbone_(spec, parameters_),
+      head_weight_(parameter(parameters_, kWeight)),
+      head_bias_(parameter(parameters_, kBias)),
+      config_(std::make_shared<const Json>(std::move(config))),
+      source_(std::move(source)) {}
+
+ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype) {
+  const Json config = HfFolder::read_config(path);
+  const ModelSpec spec = parse_spec(config, (path / "config.json").string());
+  const HfFolder folder = HfFolder::open(path);
+  const std::vector<ParameterShape> head = {{kWeight, {1, spec.hidden_size}}, {kBias, {1}}};
+  std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;
+  for (const auto& part : head) (folder.find(part.name) ? wanted : absent).push_back(part);
+  const auto may_ignore = [](const std::string& name) { return is_derived_buffer(name) || name == "lm_head.weight"; };
+  NamedTensors parameters = load_parameters(folder, wanted, may_ignore, device, dtype);
+  for (const auto& part : absent) add_head(parameters, part, device, dtype);
+  return {spec, std::move(parameters), value_config(config), path};
+}
+
+at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
+  return at::linear(backbone_.forward(tokens, recompute), head_weight_, head_bias_).squeeze(1).to(at::kFloat);
+}
+
+void ValueModel::write_files(const std::filesystem::path& folder, HfSaveOptions options) const {
+  if (options.companions.empty()) options.companions = source_;
+  write_hf_files(folder, *config_, parameters_, options);
+}
+
+void ValueModel::save(const std::filesystem::path& folder, HfSaveOptions options) const {
+  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) { write_files(temporary, options); });
+}
+
+}  // namespace roll

@@ -1,0 +1,47 @@
+// The critic: the same backbone with a scalar head instead of the lm head.
+// On disk it is HF's <Architecture>ForTokenClassification with one label (score.weight [1, E], score.bias [1]).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "checkpoint/hf_folder.h"
+#include "model/backbone.h"
+#include "model/packed.h"
+
+namespace roll {
+
+class ValueModel {
+ public:
+  /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a
+  /// new head: zeros, so that the first values are 0 and the first advantages are the returns.
+  static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
+                         at::ScalarType dtype = at::kFloat);
+
+  const ModelSpec& spec() const { return backbone_.spec(); }
+  at::Device device() const { return backbone_.device(); }
+
+  /// Leaf tensors that require gradients; update them in place.
+  NamedTensors& parameters() { return parameters_; }
+  const NamedTensors& parameters() const { return parameters_; }
+
+  /// [T] float32: the value of the state after token t, which is before token t + 1. With autograd unless a NoGradGuard
+  /// is held; every index holds a value, the last of a sequence too.
+  at::Tensor values(const PackedTokens& tokens, bool recompute = false) const;
+
+  void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  void write_files(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+
+ private:
+  ValueModel(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source);
+
+  NamedTensors parameters_;
+  Backbone backbone_;
+  at::Tensor head_weight_, head_bias_;  // [1, E], [1]
+  std::shared_ptr<const Json> config_;
+  std::filesystem::path source_;
+};
+
+}  // namespace roll

@@ -1,0 +1,107 @@
+#include "model/weights.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/random.h"
+
+namespace roll {
+
+namespace {
+
+std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
+  std::vector<std::string> names;
+  for (const auto& parameter : wanted) names.push_back(parameter.name);
+  return names;
+}
+
+void check_nothing_unexpected(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
+                              const std::function<bool(const std::string&)>& may_ignore) {
+  const std::vector<std::string> names = names_of(wanted);
+  const std::unordered_set<std::string> known(names.begin(), names.end());
+  for (const TensorEntry& entry : folder.entries())
+    if (!known.contains(entry.name) && !may_ignore(entry.name))
+      throw user_error("{}: {} {}: config.json describes a model without this tensor{}", folder.file_of(entry.name),
+                       entry.name, shape_text(entry.shape), did_you_mean(entry.name, names));
+}
+
+at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, at::Device device, at::ScalarType dtype) {
+  const TensorEntry* entry = folder.find(wanted.name);
+  if (!entry)
+    throw user_error("{}: {}: is missing; expected {} by config.json", folder.path().string(), wanted.name,
+                     shape_text(wanted.shape));
+  if (entry->shape != wanted.shape)
+    throw user_error("{}: {}: expected {} by config.json, found {}", folder.file_of(wanted.name), wanted.name,
+                     shape_text(wanted.shape), shape_text(entry->shape));
+  if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
+    throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
+                     wanted.name, dtype_name(entry->dtype));
+  // Always a copy: training must not write into pages of the file.
+  return folder.read(wanted.name).to(device, dtype, /*non_blocking=*/false, /*copy=*/true).requires_grad_(true);
+}
+
+bool ends_with_any(const std::string& name, std::initializer_list<const char*> ends) {
+  return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
+}
+
+at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
+  const auto options = at::TensorOptions().dtype(at::kFloat);
+  if (ends_with_any(wanted.name, {"norm.weight"})) return at::ones(wanted.shape, options);
+  if (ends_with_any(wanted.name, {".bias"})) return at::zeros(wanted.shape, options);
+  at::Tensor values = at::empty(wanted.shape, options);
+  float* out = values.data_ptr<float>();
+  at::parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      out[i] = static_cast<float>(0.02 * random_normal({.seed = seed,
+                                                        .purpose = Purpose::kInit,
+                                                        .step = number,
+                                                        .sequence = static_cast<uint64_t>(i >> 32),
+                                                        .position = static_cast<uint32_t>(i)}));
+  });
+  return values;
+}
+
+}  // namespace
+
+NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
+                             const std::function<bool(const std::string&)>& may_ignore, at::Device device,
+                             at::ScalarType dtype) {
+  NamedTensors parameters;
+  for (const auto& parameter : wanted)
+    parameters.emplace_back(parameter.name, load_one(folder, parameter, device, dtype));
+  check_nothing_unexpected(folder, wanted, may_ignore);
+  return parameters;
+}
+
+NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
+                             at::ScalarType dtype) {
+  NamedTensors parameters;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    parameters.emplace_back(wanted[i].name,
+                            init_one(wanted[i], seed, static_cast<uint32_t>(i)).to(device, dtype).requires_grad_(true));
+  return parameters;
+}
+
+const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name) {
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) { return named.first == name; });
+  ROLL_CHECK(found != parameters.end(), fmt::format("parameter {} was made by the spec", name));
+  return found->second;
+}
+
+NamedTensors clone_parameters(const NamedTensors& parameters) {
+  NamedTensors copies;
+  for (const auto& [name, tensor] : parameters) copies.emplace_back(name, tensor.detach().clone().requires_grad_(true));
+  return copies;
+}
+
+bool is_derived_buffer(const std::string& name) {
+  return name.ends_with(".rotary_emb.inv_freq");
+}
+
+}  // namespace roll

@@ -1,0 +1,35 @@
+// Between a model folder's tensors and the parameters that a spec asks for.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <vector>
+
+#include "checkpoint/hf_folder.h"
+#include "model/spec.h"
+
+namespace roll {
+
+/// Reads each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that require gradients.
+/// Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape, not floating,
+/// unexpected.
+NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
+                             const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
+                             at::ScalarType dtype);
+
+/// Normal with standard deviation 0.02 for matrices, 1 for norms, 0 for biases. Each number is named by seed, parameter
+/// and index, so that devices, dtypes and machines agree.
+NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
+                             at::ScalarType dtype);
+
+/// The tensor of that name; Bug when there is none.
+const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);
+
+/// Copies with storage of their own, leaves that require gradients.
+NamedTensors clone_parameters(const NamedTensors& parameters);
+
+/// Buffers that old checkpoints carry and that follow from config.json.
+bool is_derived_buffer(const std::string& name);
+
+}  // namespace roll

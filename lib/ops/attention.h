@@ -1,0 +1,21 @@
+// Causal attention over packed sequences and over a KV cache; grouped queries without repeated keys or values.
+// Legend: T packed tokens, B sequences, S slots, L cache length, H query heads, Hkv key/value heads, D head size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace roll {
+
+/// Each token sees itself and the earlier tokens of its own sequence. q [T, H, D], k and v [T, Hkv, D] -> [T, H, D].
+/// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
+at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                            const std::vector<int64_t>& cu_seqlens, double scale);
+
+/// One query per slot over the first lengths[b] rows of its slot. q [B, H, D], keys and values [S, L, Hkv, D].
+/// No gradients.
+at::Tensor cached_attention(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
+                            at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
+
+}  // namespace roll

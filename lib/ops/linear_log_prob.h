@@ -1,0 +1,26 @@
+// The lm head, the log-prob of the labels and the entropy as one operation in chunks of rows, forward and backward:
+// full logits (tokens x vocabulary, several copies of them) never exist. Backward computes each chunk's logits again.
+// Legend: T tokens, E hidden size, V vocabulary.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace roll {
+
+struct LogProbs {
+  at::Tensor log_probs;  // [T], nats
+  at::Tensor entropy;    // [T], nats; undefined when not asked for
+};
+
+struct LogProbOptions {
+  double temperature = 1.0;  // logits are divided by it, > 0
+  bool with_entropy = false;
+  int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
+};
+
+/// log softmax(hidden weight^T / temperature) at labels. hidden [T, E], weight [V, E], labels [T] int64 in [-1, V).
+/// Rows with label -1 are not computed: 0, without gradient. Results are float32 (float64 for float64 input).
+LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
+                         const LogProbOptions& options);
+
+}  // namespace roll

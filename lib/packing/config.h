@@ -1,0 +1,53 @@
+// Keys of sequence packing: how a mini-batch is cut into micro-batches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace roll {
+
+struct SequencePackingArgs {
+  std::string algorithm = "none";
+  std::optional<int64_t> max_packed_sequence_length_train;
+  std::optional<int64_t> max_packed_sequence_length_forward;
+  int64_t min_num_micro_batches_train = 1;
+  int64_t min_num_micro_batches_forward = 1;
+
+  template <class V>
+  void fields(V& v) {
+    v.choice("algorithm", algorithm, {"none", "load_balance"}, "none: in the given order; load_balance: equal work");
+    v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch");
+    v("max_packed_sequence_length_forward", max_packed_sequence_length_forward, "tokens of a log-prob micro-batch");
+    v("min_num_micro_batches_train", min_num_micro_batches_train, "at least this many training micro-batches");
+    v("min_num_micro_batches_forward", min_num_micro_batches_forward, "at least this many log-prob micro-batches");
+  }
+};
+
+/// The packing keys of a worker.
+struct PackingArgs {
+  bool use_sequence_packing = false;
+  SequencePackingArgs sequence_packing_args;
+  bool use_dynamic_batching_in_train = false;
+  std::optional<int64_t> max_tokens_per_microbatch_in_train;
+  std::optional<int64_t> sequence_length_round_in_train;
+  bool use_dynamic_batching_in_infer = false;
+  std::optional<int64_t> max_tokens_per_microbatch_in_infer;
+  std::optional<int64_t> sequence_length_round_in_infer;
+
+  template <class V>
+  void fields(V& v) {
+    v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget");
+    v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing");
+    v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget");
+    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens");
+    v("sequence_length_round_in_train", sequence_length_round_in_train,
+      "nothing is padded here, so nothing is rounded");
+    v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
+    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens");
+    v("sequence_length_round_in_infer", sequence_length_round_in_infer,
+      "nothing is padded here, so nothing is rounded");
+  }
+};
+
+}  // namespace roll

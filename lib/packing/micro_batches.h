@@ -1,0 +1,47 @@
+// A mini-batch cut into micro-batches under a token budget that is never exceeded.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "packing/partition.h"
+
+namespace roll {
+
+enum class PackAlgorithm { kNone, kLoadBalance };
+
+/// "none" or "load_balance". UserError names both.
+PackAlgorithm pack_algorithm(std::string_view name);
+
+struct PackOptions {
+  PackAlgorithm algorithm = PackAlgorithm::kLoadBalance;
+  int64_t budget = 0;     // tokens of a micro-batch after alignment, whole sequences (before a context-parallel cut)
+  int64_t alignment = 1;  // see sequence_alignment()
+  int64_t min_num_micro_batches = 1;
+  Workload workload;  // what load_balance equalises
+};
+
+/// Micro-batches as lists of sequence indices; none is empty (but a mini-batch of no sequences gives none at all).
+/// none: in the given order, greedily. load_balance: at least max(ceil(sum / budget), min_num_micro_batches) parts of
+/// nearly equal work, ordered small - large - small. min_num_micro_batches is capped by the number of sequences.
+/// UserError: a sequence that is longer than the budget (its index, its length, the budget).
+Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options);
+
+/// The same with exactly `num_micro_batches` (>= what plan_micro_batches gave; all ranks agree on the largest), so that
+/// every rank makes the same number of forwards: parts are split where there are sequences enough, then empty fillers
+/// follow, which the trainer runs with zero loss.
+Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
+                             int64_t num_micro_batches);
+
+/// Without a budget: consecutive pieces of `size` sequences.
+Partition fixed_micro_batches(int64_t num_sequences, int64_t size);
+
+/// All parts one after the other; and the permutation that undoes it: concatenated[inverse[i]] belongs to sequence i.
+std::vector<int64_t> concatenated(const Partition& parts);
+std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation);
+
+/// Parts in ascending order of work up to the middle, descending after it: small ones fill and drain a pipeline.
+Partition small_large_small(Partition parts, const std::vector<double>& weights);
+
+}  // namespace roll

@@ -1,0 +1,62 @@
+// The numbers of one step, gathered over micro-batches and ranks, then reduced the way the name's suffix says:
+// @mean (also without suffix; weighted by the true counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
+// Shown without the suffix. What is kept is enough to merge exactly: the result does not depend on how the values were
+// split over micro-batches and ranks (but for rounding in the last bits).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace roll {
+
+/// (shown name, value) in the order of the names.
+using MetricValues = std::vector<std::pair<std::string, double>>;
+
+class Metrics {
+ public:
+  /// `weight`: how many tokens, sequences, ... the value is the mean of; only @mean and @std look at it.
+  /// Weight 0 says "nothing here". Bug: an unknown suffix, a negative weight, one shown name under two suffixes.
+  void add(std::string_view name, double value, double weight = 1);
+  /// Each value with weight 1.
+  void add_values(std::string_view name, std::span<const double> values);
+  /// All elements of a tensor of any shape, floating or integer dtype.
+  void add_values(std::string_view name, const at::Tensor& values);
+
+  /// As if all that `other` was given had been given to this one.
+  void merge(const Metrics& other);
+  /// For another rank; parse() gives an equal object. Bug: bytes that serialize() did not make.
+  std::string serialize() const;
+  static Metrics parse(std::string_view bytes);
+
+  /// Reduced; a name that got nothing (total weight 0) is left out. A NaN that was added stays visible.
+  MetricValues values() const;
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+
+ private:
+  enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
+  struct Entry {
+    Kind kind = Kind::kMean;
+    double weight = 0;        // total weight (kMean, kStd), or the count
+    double value = 0;         // mean, sum, max or min so far
+    double squares = 0;       // kStd: weighted sum of squared distances from the mean
+    std::vector<double> all;  // kP50, kP99
+  };
+  static std::pair<std::string, Kind> parse_name(std::string_view name);
+  static void merge_entry(Entry& into, const Entry& from);
+  static double reduced(const Entry& entry);
+  Entry& entry(std::string_view name);
+
+  std::map<std::string, Entry> entries_;  // by shown name
+};
+
+/// UserError "origin: metric 'name': ..." for names that come from outside (a plug-in, a config).
+void check_metric_name(std::string_view name, const std::string& origin);
+
+}  // namespace roll

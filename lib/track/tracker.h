@@ -1,0 +1,47 @@
+// Where the metrics of a step go: standard output, metrics.jsonl, TensorBoard. Only rank 0 makes a Tracker.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "track/metrics.h"
+
+namespace roll {
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Writes one step and hands it to the operating system before returning. SystemError.
+  virtual void write(int64_t step, const MetricValues& values) = 0;
+};
+
+/// A compact table per step on a terminal, one line "step 12 | name value | ..." elsewhere.
+std::unique_ptr<Sink> make_stdout_sink(Log& log);
+/// One object per line: {"step": 12, name: value, ...}, 9 significant digits, null for NaN and infinities. Appends.
+std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
+/// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf).
+std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder);
+
+struct TrackerOptions {
+  std::vector<std::string> track_with;    // stdout, jsonl, tensorboard
+  std::filesystem::path output_dir;       // metrics.jsonl goes here
+  std::filesystem::path tensorboard_dir;  // "": output_dir/tensorboard
+};
+
+/// The sinks that track_with may name.
+const std::vector<std::string>& sink_names();
+
+class Tracker {
+ public:
+  /// UserError: an unknown sink in track_with (`origin`, e.g. "rlvr.yaml:7: track_with", opens the text).
+  Tracker(const TrackerOptions& options, Log& log, const std::string& origin = "track_with");
+  void write(int64_t step, const MetricValues& values);
+
+ private:
+  std::vector<std::unique_ptr<Sink>> sinks_;
+};
+
+}  // namespace roll

@@ -1,0 +1,90 @@
+#include "train/advantage_stage.h"
+
+#include <ATen/ATen.h>
+
+#include "base/clock.h"
+#include "model/log_probs.h"
+#include "train/forward.h"
+
+namespace roll {
+
+ForwardNeeds forward_needs(const Config& config, bool single_update) {
+  ForwardNeeds needs;
+  needs.ref_log_probs = config.uses_reference();
+  needs.values = config.uses_critic();
+  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience;
+  needs.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || is_needed;
+  return needs;
+}
+
+Experience experience_from(const std::vector<RolloutRecord>& records) {
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < records.size(); ++i)
+    samples.push_back({.prompt_ids = records[i].prompt_ids,
+                       .response_ids = records[i].response_ids,
+                       .sequence_index = static_cast<int64_t>(i),
+                       .group_index = records[i].group_index,
+                       .score = records[i].reward,
+                       .truncated = records[i].finish_reason == "length"});
+  return make_experience(samples);
+}
+
+double log_prob_temperature(const Config& config) {
+  const double temperature = config.actor_infer.generating_args.temperature;
+  return temperature == 0 ? 1.0 : temperature;
+}
+
+namespace {
+
+at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const WorkerConfig& worker,
+                         double temperature, Communicator& ranks) {
+  const auto rule = batch_rule(worker, Stage::kForward, model.spec());
+  return forward_step(step, rule, model.device(), 1, ranks, [&](const Experience& micro_batch) {
+    const at::Tensor wanted = micro_batch.response_mask.to(at::kBool);
+    return std::vector<at::Tensor>{
+        token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
+            .log_probs};
+  })[0];
+}
+
+}  // namespace
+
+void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
+                  Communicator& ranks, Metrics& metrics) {
+  const double temperature = log_prob_temperature(config);
+  Stopwatch watch;
+  if (needs.ref_log_probs) {
+    step.ref_log_probs = log_prob_pass(step, *roles.reference, config.reference, temperature, ranks);
+    metrics.add("time/ref_log_probs", watch.restart());
+  }
+  if (needs.old_log_probs) {
+    step.old_log_probs = log_prob_pass(step, roles.actor, config.actor_train, temperature, ranks);
+    metrics.add("time/old_log_probs", watch.restart());
+  }
+  if (needs.values) {
+    const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
+    step.values = forward_step(step, rule, roles.critic->device(), 1, ranks, [&](const Experience& micro_batch) {
+      return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
+    })[0];
+    metrics.add("time/values", watch.restart());
+  }
+}
+
+void add_sampler_gap(const Experience& step, const std::vector<RolloutRecord>& records, Metrics& metrics) {
+  if (!step.old_log_probs.defined()) return;
+  double sum = 0, largest = 0;
+  int64_t count = 0;
+  for (int64_t s = 0; s < step.num_sequences(); ++s) {
+    const auto& sampled = records[s].log_probs;
+    const at::Tensor gap = (response_part(step, step.old_log_probs, s) - at::tensor(sampled, at::kFloat)).abs();
+    if (gap.numel() == 0) continue;
+    sum += gap.sum().item<double>();
+    largest = std::max(largest, gap.max().item<double>());
+    count += gap.numel();
+  }
+  if (count == 0) return;
+  metrics.add("actor/sampler_log_prob_gap/mean", sum / static_cast<double>(count));
+  metrics.add("actor/sampler_log_prob_gap/max", largest);
+}
+
+}  // namespace roll

@@ -1,0 +1,36 @@
+// Rollouts -> experience: the forward passes that a configuration needs, then rewards per token and advantages.
+#pragma once
+
+#include "dist/communicator.h"
+#include "experience/build.h"
+#include "train/roles.h"
+#include "train/rollout_record.h"
+
+namespace roll {
+
+/// What the stage runs, decided once from the configuration.
+struct ForwardNeeds {
+  bool old_log_probs = false;
+  bool ref_log_probs = false;
+  bool values = false;
+};
+
+/// Old log-probs may be left out where they are provably the current ones: exactly one update per step, no KL reward,
+/// nothing dumped. enable_old_logprobs_recompute forces them.
+ForwardNeeds forward_needs(const Config& config, bool single_update);
+
+/// Samples in data order; `records` as read_replay and sampling give them.
+Experience experience_from(const std::vector<RolloutRecord>& records);
+
+/// The temperature of log-probs: the sampler's, or 1 when it is greedy (one definition for sampler and trainer).
+double log_prob_temperature(const Config& config);
+
+/// Fills old_log_probs, ref_log_probs and values; times and entropy go to `metrics`. **Collective**.
+void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
+                  Communicator& ranks, Metrics& metrics);
+
+/// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
+/// the trainer's.
+void add_sampler_gap(const Experience& step, const std::vector<RolloutRecord>& records, Metrics& metrics);
+
+}  // namespace roll

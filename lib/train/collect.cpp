@@ -1,0 +1,144 @@
+#include "train/collect.h"
+
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "reward/reward.h"
+#include "reward/reward_pool.h"
+#include "track/progress.h"
+
+namespace roll {
+
+struct Collector::Rewards {
+  std::map<std::string, std::unique_ptr<RewardPool>> by_domain;
+};
+
+Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                     Communicator& ranks, Log& log)
+    : ranks_(ranks), log_(log), rewards_(std::make_unique<Rewards>()) {
+  for (const auto& [domain, worker] : rewards)
+    rewards_->by_domain[domain] = std::make_unique<RewardPool>(worker.reward, response_length);
+}
+
+Collector::~Collector() = default;
+
+namespace {
+
+/// The rows of this rank: every size-th, so that domains spread evenly.
+struct Share {
+  std::vector<int64_t> rows;  // index into the request's rows, one per generation request
+  std::vector<int64_t> samples;
+  std::vector<GenerationRequest> requests;
+};
+
+Share share_of(const CollectRequest& request, int rank, int size) {
+  Share share;
+  for (int64_t row = rank; row < static_cast<int64_t>(request.rows.size()); row += size)
+    for (int64_t sample = 0; sample < request.num_samples; ++sample) {
+      share.rows.push_back(row);
+      share.samples.push_back(sample);
+      const int64_t sequence = (request.first_group + row) * request.num_samples + sample;
+      share.requests.push_back({request.rows[row]->prompt_ids, static_cast<uint64_t>(sequence)});
+    }
+  return share;
+}
+
+RolloutRecord record_of(const Row& row, const Generation& generation, const CollectRequest& request, int64_t row_index,
+                        int64_t sample) {
+  RolloutRecord record;
+  record.step = request.step;
+  record.domain = row.domain;
+  record.prompt_id = row.id;
+  record.group_index = request.first_group + row_index;
+  record.sample_index = sample;
+  record.response = generation.text;
+  record.prompt_ids = row.prompt_ids;
+  record.response_ids = generation.ids;
+  record.log_probs = generation.log_probs;
+  record.finish_reason = finish_reason_name(generation.finish_reason);
+  record.ground_truth = row.ground_truth;
+  record.tag = row.tag;
+  return record;
+}
+
+RewardQuery query_of(const Row& row, const RolloutRecord& record) {
+  return {.row = row.raw,
+          .prompt = record.prompt,
+          .response = record.response,
+          .ground_truth = record.ground_truth,
+          .tag = record.tag,
+          .domain = record.domain,
+          .finish_reason = record.finish_reason,
+          .num_response_tokens = static_cast<int64_t>(record.response_ids.size())};
+}
+
+}  // namespace
+
+std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
+                                              const CollectRequest& request, CollectTimes* times) {
+  const Share share = share_of(request, ranks_.rank(), ranks_.size());
+  std::vector<RolloutRecord> mine(share.requests.size());
+  std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
+  Stopwatch watch;
+  {
+    Progress progress(log_, request.phase, static_cast<int64_t>(share.requests.size()), "responses");
+    const auto on_done = [&](int64_t index, const Generation& generation) {
+      const Row& row = *request.rows[share.rows[index]];
+      mine[index] = record_of(row, generation, request, share.rows[index], share.samples[index]);
+      mine[index].prompt = tokenizer.decode(row.prompt_ids);
+      progress.advance();
+      if (generation.finish_reason == FinishReason::kAbort) return;
+      rewards_->by_domain.at(row.domain)->submit(query_of(row, mine[index]));
+      submitted[row.domain].push_back(index);
+    };
+    generate(actor, tokenizer, share.requests, request.sampling, on_done,
+             {.should_stop = [] { return stop_signal() != 0; }, .on_step = {}});
+  }
+  throw_if_stopped();
+  const double generate_s = watch.restart();
+  for (const auto& [domain, order] : submitted) {
+    const auto results = rewards_->by_domain.at(domain)->collect();
+    ROLL_CHECK_EQ(results.size(), order.size(), "a reward pool answers every query");
+    for (size_t i = 0; i < order.size(); ++i) {
+      mine[order[i]].reward = results[i].reward;
+      mine[order[i]].reward_detail = results[i].detail;
+    }
+  }
+  if (times) *times = {.generate_s = generate_s, .rewards_s = watch.seconds()};
+  std::vector<RolloutRecord> all;
+  for (const auto& lines : ranks_.all_gather_bytes(to_lines(mine), "rollouts"))
+    for (auto& record : records_from_lines(lines, "rollouts of another rank")) all.push_back(std::move(record));
+  sort_records(all);
+  return all;
+}
+
+namespace {
+
+bool is_useful(const RolloutRecord* group, int64_t size, const QueryFilterConfig& filter) {
+  if (filter.type == "no_filter") return true;
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < size; ++i) sum += group[i].reward;
+  const double mean = sum / static_cast<double>(size);
+  for (int64_t i = 0; i < size; ++i) squares += (group[i].reward - mean) * (group[i].reward - mean);
+  const auto& args = filter.filter_args;
+  if (filter.type == "mean_filter") return mean > args.threshold_down && mean < args.threshold_up;
+  return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, size - 1))) > args.std_threshold;
+}
+
+}  // namespace
+
+std::vector<RolloutRecord> keep_useful_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
+                                              const std::map<std::string, RewardWorkerConfig>& rewards) {
+  std::vector<RolloutRecord> kept;
+  for (size_t begin = 0; begin < records.size(); begin += static_cast<size_t>(group_size)) {
+    const auto& filter = rewards.at(records[begin].domain).reward.query_filter_config;
+    if (!is_useful(&records[begin], group_size, filter)) continue;
+    kept.insert(kept.end(), records.begin() + static_cast<int64_t>(begin),
+                records.begin() + static_cast<int64_t>(begin) + group_size);
+  }
+  return kept;
+}
+
+}  // namespace roll

@@ -1,0 +1,245 @@
+// The root configuration of `roll train`: ROLL's RLVR keys, each at the struct of its owner, inlined here at the top.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/config.h"
+#include "dist/config.h"
+#include "experience/config.h"
+#include "loss/config.h"
+#include "model/config.h"
+#include "packing/config.h"
+#include "reward/config.h"
+#include "rollout/config.h"
+#include "track/config.h"
+
+namespace roll {
+
+struct TrainingArgs {
+  double learning_rate = 5e-5;
+  double weight_decay = 0;
+  int64_t per_device_train_batch_size = 8;
+  int64_t gradient_accumulation_steps = 1;
+  int64_t warmup_steps = 0;
+  double warmup_ratio = 0;
+  std::string lr_scheduler_type = "linear";
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  std::optional<int64_t> num_train_epochs;
+
+  /// Sequences of a mini-batch (one optimizer update) on each data-parallel rank.
+  int64_t mini_batch_per_rank() const { return per_device_train_batch_size * gradient_accumulation_steps; }
+
+  template <class V>
+  void fields(V& v) {
+    v("learning_rate", learning_rate, "peak learning rate of AdamW");
+    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)");
+    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch");
+    v("gradient_accumulation_steps", gradient_accumulation_steps, "micro-batches of a mini-batch on each rank");
+    v("warmup_steps", warmup_steps, "updates over which the learning rate rises from 0");
+    v("warmup_ratio", warmup_ratio, "the same as a share of all updates; used when warmup_steps is 0");
+    v.choice("lr_scheduler_type", lr_scheduler_type, {"linear", "cosine", "constant", "constant_with_warmup"},
+             "learning rate after the warm-up");
+    v("adam_beta1", adam_beta1, "decay of the gradient's mean");
+    v("adam_beta2", adam_beta2, "decay of the gradient's square");
+    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square");
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; train counts max_steps");
+    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "bf16", "fp16"},
+            "the key of this name at the top level (dtype for bf16, fp16) decides");
+  }
+};
+
+/// One role: which model, how it is trained or sampled from, and where.
+struct WorkerConfig {
+  ModelArgs model_args;
+  TrainingArgs training_args;
+  DataArgs data_args;
+  GeneratingArgs generating_args;
+  StrategyArgs strategy_args;
+  std::optional<DeviceMapping> device_mapping;
+  std::optional<int64_t> num_gpus_per_worker;
+  int64_t infer_batch_size = 16;
+  bool apply_loss_scale = true;
+  bool logits_in_fp32 = true;
+  PackingArgs packing;
+
+  template <class V>
+  void fields(V& v) {
+    v("model_args", model_args, "the role's model");
+    v("training_args", training_args, "the role's optimizer");
+    v("data_args", data_args, "the role's data");
+    v("generating_args", generating_args, "the role's sampling");
+    v("strategy_args", strategy_args, "the role's back-end");
+    placement_fields(v);
+  }
+
+  /// All keys but the argument groups, which reward workers do not have.
+  template <class V>
+  void placement_fields(V& v) {
+    v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
+    v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size");
+    v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed");
+    v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
+    v("logits_in_fp32", logits_in_fp32, "log-probs are always computed in float32");
+    packing.fields(v);
+    v.noted({"worker_cls", "name", "pg_variant"}, "the role and its keys say what a worker does");
+    v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
+    v.noted({"model_update_frequency", "backend_timeout", "max_concurrency", "offload_nccl", "use_remove_padding"},
+            "there are no separate engines to keep in step, and no padding");
+    v.noted({"topr_positive_weight", "topr_negative_weight"}, "TOPR is not one of the policy losses");
+    v.noted({"system_envs"}, "set the environment of the program instead");
+    v.refused({"loss_func", "pg_loss_reducer"}, "needs loss plug-ins, which this version does not have; remove it");
+  }
+};
+
+/// One reward domain.
+struct RewardWorkerConfig {
+  RewardArgs reward;
+
+  template <class V>
+  void fields(V& v) {
+    reward.fields(v);
+    v.noted({"model_args", "training_args", "data_args", "generating_args", "strategy_args", "device_mapping",
+             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency"},
+            "a rule reward runs on the CPU and has no model");
+  }
+};
+
+struct RolloutMock {
+  bool enable = false;
+  std::string mode = "dump";
+  std::string dump_dir = "./rollout_mock_dumps";
+
+  template <class V>
+  void fields(V& v) {
+    v("enable", enable, "write or replay rollouts");
+    v.choice("mode", mode, {"dump", "mock"}, "dump: as rollout_dump_dir; mock: as rollout_replay");
+    v("dump_dir", dump_dir, "that folder");
+  }
+};
+
+struct Config {
+  std::string exp_name = "rlvr";
+  int64_t seed = 42;
+  std::string output_dir = "./output";
+  std::optional<std::string> logging_dir;
+  int64_t max_steps = 500;
+  int64_t save_steps = 50;
+  int64_t eval_steps = 10;
+  int64_t logging_steps = 1;
+  int64_t max_ckpt_to_keep = 0;
+  std::string resume_from_checkpoint = "false";
+  TrackConfig track;
+  int64_t num_gpus_per_node = 8;
+  std::map<std::string, std::string> system_envs;
+  int64_t rollout_batch_size = 128;
+  int64_t prompt_length = 1024;
+  std::optional<int64_t> response_length;  // filled when only sequence_length is set
+  std::optional<int64_t> sequence_length;  // filled when only response_length is set
+  std::optional<int64_t> val_prompt_length;
+  std::optional<int64_t> val_sequence_length;
+  std::optional<int64_t> val_batch_size;
+  int64_t num_return_sequences_in_group = 1;
+  bool is_num_return_sequences_expand = false;
+  int64_t max_running_requests = 128;
+  double async_generation_ratio = 0;
+  std::optional<std::string> pretrain;
+  std::optional<std::string> reward_pretrain;
+  int64_t ppo_epochs = 1;
+  double max_grad_norm = 1;
+  int64_t critic_warmup = 0;
+  std::optional<bool> enable_reference;
+  std::optional<bool> enable_old_logprobs_recompute;
+  LossConfig loss;
+  ExperienceConfig experience;
+  std::optional<std::string> global_template;
+  std::map<std::string, std::string> tag_to_template;
+  std::optional<std::string> rollout_dump_dir;
+  std::optional<std::string> rollout_replay;
+  bool dump_experience = false;
+  RolloutMock rollout_mock;
+  bool offload = false;
+  int64_t max_restarts = 0;
+  WorkerConfig actor_train;
+  WorkerConfig actor_infer;
+  WorkerConfig reference;
+  WorkerConfig critic;
+  WorkerConfig validation;
+  std::map<std::string, RewardWorkerConfig> rewards;
+
+  bool uses_critic() const { return experience.adv_estimator == "gae"; }
+  /// The reference is only run where a KL to it is wanted.
+  bool uses_reference() const {
+    return enable_reference.value_or(loss.use_kl_loss ||
+                                     (experience.add_token_level_kl && experience.init_kl_coef > 0));
+  }
+  bool validates() const { return !validation.data_args.file_name.empty(); }
+  int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
+
+  template <class V>
+  void fields(V& v) {
+    v("exp_name", exp_name, "name of the run");
+    v("seed", seed, "names all random numbers");
+    v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
+    v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
+    v("max_steps", max_steps, "steps of the run");
+    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end");
+    v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never");
+    v("logging_steps", logging_steps, "metrics every so many steps");
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all");
+    v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
+    track.fields(v);
+    v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("system_envs", system_envs, "environment variables set for the run");
+    v("rollout_batch_size", rollout_batch_size, "prompts of a step");
+    v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted");
+    v("response_length", response_length, "longest response in tokens");
+    v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required");
+    v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same");
+    v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same");
+    v("val_batch_size", val_batch_size, "validation prompts sampled at once; null: all");
+    v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt");
+    v("is_num_return_sequences_expand", is_num_return_sequences_expand, "a prompt's responses are scheduled singly");
+    v("max_running_requests", max_running_requests, "sequences sampled at once");
+    v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead");
+    v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
+    v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
+    v("ppo_epochs", ppo_epochs, "passes over a step's experience");
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm");
+    v("critic_warmup", critic_warmup, "first steps that train the critic only");
+    v("enable_reference", enable_reference, "null: where a KL to the reference is wanted");
+    v("enable_old_logprobs_recompute", enable_old_logprobs_recompute, "null: where a step has several updates");
+    loss.fields(v);
+    experience.fields(v);
+    v("global_template", global_template, "chat template of all data; null: the model's own");
+    v("tag_to_template", tag_to_template, "chat template of the rows with a tag");
+    v("rollout_dump_dir", rollout_dump_dir, "folder of the rollouts; null: output_dir/rollouts");
+    v("rollout_replay", rollout_replay, "folder of rollouts to train on instead of sampling");
+    v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
+    v("rollout_mock", rollout_mock, "ROLL's spelling of rollout_dump_dir and rollout_replay");
+    v("offload", offload, "states move to host memory between phases");
+    v("max_restarts", max_restarts, "restarts after a rank died");
+    v("actor_train", actor_train, "the policy in training");
+    v("actor_infer", actor_infer, "the policy in sampling");
+    v("reference", reference, "the frozen policy");
+    v("critic", critic, "the value model");
+    v("validation", validation, "data and sampling of the validation");
+    v("rewards", rewards, "one reward per domain");
+    dead_fields(v);
+  }
+
+ private:
+  template <class V>
+  void dead_fields(V& v) {
+    v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
+    v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");
+    v.refused_if_enabled("train_infer_correction", "needs train-infer correction, which this version does not have");
+  }
+};
+
+}  // namespace roll

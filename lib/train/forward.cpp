@@ -1,0 +1,61 @@
+#include "train/forward.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "base/stop.h"
+
+namespace roll {
+
+namespace {
+
+/// Copies the parts of `from` (a micro-batch's axis) to where its sequences sit on the step's axis.
+void scatter(const at::Tensor& from, const std::vector<int64_t>& sequences, const std::vector<int64_t>& step_cu,
+             at::Tensor& into) {
+  int64_t begin = 0;
+  for (const int64_t s : sequences) {
+    const int64_t length = step_cu[s + 1] - step_cu[s];
+    into.narrow(0, step_cu[s], length).copy_(from.narrow(0, begin, length));
+    begin += length;
+  }
+}
+
+std::vector<int64_t> lengths_of(const Experience& step) {
+  std::vector<int64_t> lengths;
+  for (int64_t s = 0; s < step.num_sequences(); ++s) lengths.push_back(step.tokens.length(s));
+  return lengths;
+}
+
+}  // namespace
+
+Experience to_device(Experience e, at::Device device) {
+  e.tokens.ids = e.tokens.ids.to(device);
+  e.tokens.positions = e.tokens.positions.to(device);
+  for (at::Tensor* tensor : {&e.response_mask, &e.final_response_mask, &e.old_log_probs, &e.ref_log_probs, &e.values,
+                             &e.token_rewards, &e.advantages, &e.returns})
+    if (tensor->defined()) *tensor = tensor->to(device);
+  return e;
+}
+
+std::vector<at::Tensor> forward_step(
+    const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
+    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute) {
+  const at::NoGradGuard no_grad;
+  const Partition mine = plan_ranks(lengths_of(step), rule, ranks.size())[ranks.rank()];
+  // One [outputs, T] tensor: each position is filled by exactly one rank, so the sum over ranks is exact.
+  at::Tensor all = at::zeros({num_outputs, step.tokens.num_tokens()}, at::kFloat);
+  for (const auto& sequences : mine) {
+    if (sequences.empty()) continue;
+    throw_if_stopped();
+    const auto outputs = compute(to_device(select(step, sequences), device));
+    ROLL_CHECK_EQ(static_cast<int64_t>(outputs.size()), num_outputs, "compute gives what it was asked for");
+    for (int64_t k = 0; k < num_outputs; ++k) {
+      at::Tensor row = all[k];
+      scatter(outputs[k].to(at::kCPU), sequences, step.tokens.cu_seqlens, row);
+    }
+  }
+  ranks.all_reduce_sum(all, "forward results");
+  return all.unbind(0);
+}
+
+}  // namespace roll

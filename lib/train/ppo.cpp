@@ -1,0 +1,144 @@
+#include "train/ppo.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "model/log_probs.h"
+#include "train/advantage_stage.h"
+#include "train/roles.h"
+
+namespace roll {
+
+namespace {
+
+int64_t mini_batch_size(const WorkerConfig& worker, int num_ranks) {
+  return worker.training_args.mini_batch_per_rank() * num_ranks;
+}
+
+int64_t updates_of(const Config& config, const WorkerConfig& worker, int num_ranks) {
+  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / mini_batch_size(worker, num_ranks));
+}
+
+/// The mini-batches of all epochs, one after the other.
+Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
+                            int num_ranks) {
+  const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
+  Partition all;
+  for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
+    for (auto& mini_batch : plan_mini_batches(num_sequences, mini_batch_size(worker, num_ranks), group_size,
+                                              static_cast<uint64_t>(config.seed), step, epoch))
+      all.push_back(std::move(mini_batch));
+  return all;
+}
+
+Masks response_masks(const Experience& e) {
+  return {{"response_mask", e.response_mask}, {"final_response_mask", e.final_response_mask}};
+}
+
+/// Runs the plan; the first update alone when its gradient is wanted.
+Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Communicator& ranks,
+                 const MicroBatchLoss& loss, NamedTensors* gradients) {
+  if (!gradients) return run_updates(step, plan, learner, ranks, response_masks, loss);
+  const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
+  plan.mini_batches.resize(1);
+  learner.keep_gradient(true);
+  Metrics metrics = run_updates(step, plan, learner, ranks, response_masks, loss);
+  learner.keep_gradient(false);
+  for (const auto& [name, gradient] : learner.kept_gradient())
+    gradients->emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
+  plan.mini_batches = rest;
+  metrics.merge(run_updates(step, plan, learner, ranks, response_masks, loss));
+  return metrics;
+}
+
+}  // namespace
+
+int64_t updates_per_step(const Config& config, int num_ranks) {
+  return updates_of(config, config.actor_train, num_ranks);
+}
+
+LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates) {
+  const TrainingArgs& args = worker.training_args;
+  const auto by_ratio = static_cast<int64_t>(std::ceil(args.warmup_ratio * static_cast<double>(total_updates)));
+  return {.adamw = {.beta1 = args.adam_beta1,
+                    .beta2 = args.adam_beta2,
+                    .epsilon = args.adam_epsilon,
+                    .weight_decay = args.weight_decay},
+          .schedule = {.type = args.lr_scheduler_type,
+                       .peak_lr = args.learning_rate,
+                       .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : by_ratio,
+                       .total_steps = total_updates},
+          .max_grad_norm = max_grad_norm,
+          .frozen_prefixes = worker.model_args.freeze_module_prefix};
+}
+
+ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks)
+    : config_(config),
+      model_(model),
+      ranks_(ranks),
+      learner_("actor_train", model.parameters(),
+               learner_options(
+                   config.actor_train, config.max_grad_norm,
+                   (config.max_steps - config.critic_warmup) * updates_of(config, config.actor_train, ranks.size())),
+               ranks) {}
+
+Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
+  const double temperature = log_prob_temperature(config_);
+  const bool recompute = recomputes(config_.actor_train);
+  const UpdatePlan plan{
+      .prefix = "actor",
+      .rule = batch_rule(config_.actor_train, Stage::kTrain, model_.spec()),
+      .mini_batches = step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number, ranks_.size()),
+      .num_groups = num_groups,
+      .apply_loss_scale = config_.actor_train.apply_loss_scale,
+      .device = model_.device(),
+      .loss_mask_keys = config_.loss.loss_mask_keys,
+      .on_update = {}};
+  const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
+    const auto out =
+        token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
+    return actor_loss({.axis = e.axis(),
+                       .log_probs = out.log_probs,
+                       .entropy = out.entropy,
+                       .old_log_probs = e.old_log_probs,
+                       .ref_log_probs = e.ref_log_probs,
+                       .advantages = e.advantages,
+                       .response_mask = e.response_mask,
+                       .final_response_mask = e.final_response_mask},
+                      counts, config_.loss);
+  };
+  return run_plan(step, plan, learner_, ranks_, loss, gradients);
+}
+
+CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks)
+    : config_(config),
+      model_(model),
+      ranks_(ranks),
+      learner_("critic", model.parameters(),
+               learner_options(config.critic, config.max_grad_norm,
+                               config.max_steps * updates_of(config, config.critic, ranks.size())),
+               ranks) {}
+
+Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
+  const bool recompute = recomputes(config_.critic);
+  const UpdatePlan plan{
+      .prefix = "critic",
+      .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),
+      .mini_batches = step_mini_batches(config_, config_.critic, step.num_sequences(), step_number, ranks_.size()),
+      .num_groups = num_groups,
+      .apply_loss_scale = config_.critic.apply_loss_scale,
+      .device = model_.device(),
+      .loss_mask_keys = config_.loss.loss_mask_keys,
+      .on_update = {}};
+  const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
+    return critic_loss({.axis = e.axis(),
+                        .values = model_.values(e.tokens, recompute),
+                        .old_values = e.values,
+                        .returns = e.returns,
+                        .response_mask = e.response_mask},
+                       counts, config_.loss);
+  };
+  return run_plan(step, plan, learner_, ranks_, loss, gradients);
+}
+
+}  // namespace roll

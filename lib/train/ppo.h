@@ -1,0 +1,50 @@
+// The two models that a step trains: each with its learner, its mini-batches and its loss.
+#pragma once
+
+#include "dist/communicator.h"
+#include "experience/experience.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+#include "train/config.h"
+#include "train/learner.h"
+#include "train/updates.h"
+
+namespace roll {
+
+/// Optimizer updates that actor_train makes in one step: ppo_epochs x mini-batches.
+int64_t updates_per_step(const Config& config, int num_ranks);
+
+/// Learner options of a worker; its schedule ends after `total_updates`.
+LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
+
+class ActorTrainer {
+ public:
+  /// `model` must outlive this and keep its parameters.
+  ActorTrainer(const Config& config, Transformer& model, Communicator& ranks);
+
+  /// ppo_epochs x mini-batches of PPO updates. `gradients` (when given) receives the first update's summed gradient
+  /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
+  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+
+ private:
+  const Config& config_;
+  Transformer& model_;
+  Communicator& ranks_;
+  Learner learner_;
+};
+
+class CriticTrainer {
+ public:
+  CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks);
+
+  /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
+  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+
+ private:
+  const Config& config_;
+  ValueModel& model_;
+  Communicator& ranks_;
+  Learner learner_;
+};
+
+}  // namespace roll

@@ -1,0 +1,71 @@
+#include "train/prompts.h"
+
+#include "base/error.h"
+#include "data/tokenise.h"
+#include "text/chat_template.h"
+
+namespace roll {
+
+/// Loaded on first use, for a raw-prompt data set needs none; all names are known before threads start.
+struct PromptEncoder::Templates {
+  std::map<std::string, ChatTemplate> by_name;
+};
+
+namespace {
+
+std::string template_name(const PromptSource& source, const std::string& tag) {
+  const auto own = source.tag_to_template.find(tag);
+  if (own != source.tag_to_template.end()) return own->second;
+  return source.data.template_name.value_or(source.global_template.value_or("native"));
+}
+
+}  // namespace
+
+PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer)
+    : source_(source), tokenizer_(tokenizer), templates_(std::make_unique<Templates>()) {
+  std::vector<std::string> names = {template_name(source, "")};
+  for (const auto& [tag, name] : source.tag_to_template) names.push_back(name);
+  const bool needs_native = source.data.messages.has_value() || !source.data.prompt.has_value();
+  for (const auto& name : names)
+    if (!templates_->by_name.contains(name) && (name != "native" || needs_native))
+      templates_->by_name.emplace(name, ChatTemplate::load(source.model_folder, name));
+}
+
+PromptEncoder::~PromptEncoder() = default;
+
+std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
+  if (!row.messages) return tokenizer_.encode(row.prompt);
+  const auto found = templates_->by_name.find(template_name(source_, row.tag));
+  if (found == templates_->by_name.end())
+    throw user_error("{}: the row has messages, but data_args name only a prompt column; set data_args.messages",
+                     row.origin);
+  try {
+    return tokenizer_.encode(found->second.render(*row.messages, /*add_generation_prompt=*/true),
+                             /*parse_special=*/true, /*add_special=*/false);
+  } catch (const UserError& e) {
+    throw user_error("{}: {}", row.origin, e.what());
+  }
+}
+
+std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what,
+                              Log& log) {
+  auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
+  if (!source.domains.empty()) assign_domains(rows, source.domains);
+  const auto total = rows.size();
+  const PromptEncoder encode(source, tokenizer);
+  const auto dropped =
+      tokenise_rows(rows, std::cref(encode), source.prompt_length, source.data.preprocessing_num_workers);
+  log.info("{}: {} rows{}", what, rows.size(),
+           dropped.total() ? fmt::format(" ({} of {} dropped: {} empty, {} longer than {} tokens)", dropped.total(),
+                                         total, dropped.empty, dropped.too_long, source.prompt_length)
+                           : "");
+  return rows;
+}
+
+DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards) {
+  DomainTags tags;
+  for (const auto& [domain, worker] : rewards) tags[domain] = worker.reward.tag_included;
+  return tags;
+}
+
+}  // namespace roll

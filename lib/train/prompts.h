@@ -1,0 +1,51 @@
+// Data rows made ready to sample from: domains, chat templates, token ids.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "data/domains.h"
+#include "data/rows.h"
+#include "text/tokenizer.h"
+#include "train/config.h"
+
+namespace roll {
+
+struct PromptSource {
+  std::filesystem::path model_folder;  // of the tokenizer and the native template
+  DataArgs data;
+  std::optional<std::string> global_template;
+  std::map<std::string, std::string> tag_to_template;
+  DomainTags domains;         // empty: rows need no domain
+  int64_t prompt_length = 0;  // longer rows are dropped
+};
+
+/// Reads, checks and tokenises all rows; says how many were dropped. A row's template is that of its tag, else
+/// data.template, else global_template, else the folder's own. UserError: see rows.h, domains.h, chat_template.h.
+std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what,
+                              Log& log);
+
+/// Messages through a template, without special tokens added by the tokenizer (the template writes them); raw text
+/// with.
+class PromptEncoder {
+ public:
+  PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer);
+  ~PromptEncoder();
+  /// From any thread.
+  std::vector<int64_t> operator()(const Row& row) const;
+
+ private:
+  struct Templates;
+  const PromptSource& source_;
+  const Tokenizer& tokenizer_;
+  std::unique_ptr<Templates> templates_;
+};
+
+/// tag_included of every reward.
+DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards);
+
+}  // namespace roll

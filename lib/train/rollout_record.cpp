@@ -1,0 +1,156 @@
+#include "train/rollout_record.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+Json to_json(const RolloutRecord& r) {
+  Json log_probs = Json::array();
+  for (const float x : r.log_probs) log_probs.push_back(json_float(x));
+  return {{"step", r.step},
+          {"domain", r.domain},
+          {"prompt_id", r.prompt_id},
+          {"group_index", r.group_index},
+          {"sample_index", r.sample_index},
+          {"prompt", r.prompt},
+          {"response", r.response},
+          {"prompt_ids", r.prompt_ids},
+          {"response_ids", r.response_ids},
+          {"log_probs", std::move(log_probs)},
+          {"finish_reason", r.finish_reason},
+          {"reward", json_float(r.reward)},
+          {"reward_detail", r.reward_detail},
+          {"ground_truth", r.ground_truth},
+          {"tag", r.tag}};
+}
+
+namespace {
+
+/// Typed access to the fields of one line, with located errors.
+class Fields {
+ public:
+  Fields(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
+
+  const Json& at(const char* key, bool (Json::*is)() const noexcept, const char* what) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) throw user_error("{}: {} is missing; a rollout line needs it ({})", origin_, key, what);
+    if (!((*found).*is)()) throw bad(key, *found, what);
+    return *found;
+  }
+  std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
+  int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
+  double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
+  const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
+  std::vector<int64_t> ids(const char* key) const {
+    std::vector<int64_t> ids;
+    for (const Json& id : array(key)) {
+      if (!id.is_number_integer() || id.get<int64_t>() < 0) throw bad(key, id, "a list of token ids, each >= 0");
+      ids.push_back(id.get<int64_t>());
+    }
+    if (ids.empty()) throw bad(key, array(key), "a list of at least one token id");
+    return ids;
+  }
+
+ private:
+  UserError bad(const char* key, const Json& value, const char* what) const {
+    return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), what);
+  }
+  const Json& json_;
+  const std::string& origin_;
+};
+
+}  // namespace
+
+RolloutRecord record_from_json(const Json& json, const std::string& origin) {
+  const Fields f(json, origin);
+  RolloutRecord r;
+  r.step = f.integer("step");
+  r.domain = f.text("domain");
+  r.prompt_id = f.text("prompt_id");
+  r.group_index = f.integer("group_index");
+  r.sample_index = f.integer("sample_index");
+  r.prompt = f.text("prompt");
+  r.response = f.text("response");
+  r.prompt_ids = f.ids("prompt_ids");
+  r.response_ids = f.ids("response_ids");
+  for (const Json& x : f.array("log_probs")) {
+    if (!x.is_number()) throw user_error("{}: log_probs = {}: must be a list of numbers", origin, to_line(x));
+    r.log_probs.push_back(x.get<float>());
+  }
+  if (r.log_probs.size() != r.response_ids.size())
+    throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
+                     r.log_probs.size(), r.response_ids.size());
+  r.finish_reason = f.text("finish_reason");
+  r.reward = f.number("reward");
+  r.reward_detail = json.value("reward_detail", Json::object());
+  r.ground_truth = f.text("ground_truth");
+  r.tag = f.text("tag");
+  return r;
+}
+
+std::string to_lines(const std::vector<RolloutRecord>& records) {
+  std::string lines;
+  for (const auto& record : records) lines += to_line(to_json(record)) + "\n";
+  return lines;
+}
+
+std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin) {
+  std::istringstream in(lines);
+  std::vector<RolloutRecord> records;
+  for_each_json_line(in, origin, [&](int64_t line, const Json& json) {
+    records.push_back(record_from_json(json, fmt::format("{}:{}", origin, line)));
+  });
+  return records;
+}
+
+fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t number, const std::string& extension) {
+  return folder / fmt::format("{}{:06}{}", prefix, number, extension);
+}
+
+void sort_records(std::vector<RolloutRecord>& records) {
+  const auto order = [](const RolloutRecord& r) { return std::tuple(r.group_index, r.sample_index); };
+  std::stable_sort(records.begin(), records.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+}
+
+namespace {
+
+void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size, const std::string& origin) {
+  for (size_t i = 0; i < records.size(); ++i) {
+    const auto n = static_cast<int64_t>(i);
+    if (records[i].group_index != n / group_size || records[i].sample_index != n % group_size)
+      throw user_error(
+          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = "
+          "{} "
+          "needs groups 0, 1, 2, ... of {} responses each",
+          origin, records[i].group_index, records[i].sample_index, n / group_size, n % group_size, group_size,
+          group_size);
+  }
+  if (records.empty() || static_cast<int64_t>(records.size()) % group_size)
+    throw user_error("{}: {} responses: must be a positive multiple of num_return_sequences_in_group = {}", origin,
+                     records.size(), group_size);
+}
+
+}  // namespace
+
+std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size) {
+  fs::path file = numbered(folder, "step_", step, ".jsonl");
+  const fs::path nested = numbered(folder / "rollouts", "step_", step, ".jsonl");
+  if (!fs::exists(file) && fs::exists(nested)) file = nested;
+  if (!fs::exists(file))
+    throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
+                     folder.string(), step, file.string());
+  auto records = records_from_lines(read_file(file), file.string());
+  sort_records(records);
+  check_groups(records, group_size, file.string());
+  return records;
+}
+
+}  // namespace roll

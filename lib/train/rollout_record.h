@@ -1,0 +1,55 @@
+// One response with all that is known of it after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format.
+// Ranks exchange rollouts in this format too, so that a replayed step and a sampled one are the same thing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+struct RolloutRecord {
+  int64_t step = 0;
+  std::string domain;
+  std::string prompt_id;
+  int64_t group_index = 0;   // which prompt of the step
+  int64_t sample_index = 0;  // which response of the group
+  std::string prompt;
+  std::string response;
+  std::vector<int64_t> prompt_ids;
+  std::vector<int64_t> response_ids;
+  std::vector<float> log_probs;  // the sampler's, one per response token, nats
+  std::string finish_reason;     // stop | length | stop_string | abort
+  double reward = 0;
+  Json reward_detail;
+  std::string ground_truth;
+  std::string tag;
+};
+
+Json to_json(const RolloutRecord& record);
+
+/// `origin` is file:line. UserError: a missing or mistyped field, an empty prompt or response, ids that are not
+/// non-negative integers, log_probs whose number is not that of response_ids.
+RolloutRecord record_from_json(const Json& json, const std::string& origin);
+
+/// One line per record.
+std::string to_lines(const std::vector<RolloutRecord>& records);
+std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
+
+/// rollouts/step_000012.jsonl for prefix "step_", number 12.
+std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
+                               const std::string& extension);
+
+/// The records of one step of a `rollout_replay` folder: DIR/step_NNNNNN.jsonl, or DIR/rollouts/step_NNNNNN.jsonl.
+/// They come sorted by (group_index, sample_index). UserError: no such file, a malformed line, a group or sample twice,
+/// groups of different size than `group_size`.
+std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size);
+
+/// Data order: group after group, sample after sample.
+void sort_records(std::vector<RolloutRecord>& records);
+
+}  // namespace roll

@@ -1,0 +1,28 @@
+#include "train/summary.h"
+
+#include <fmt/format.h>
+
+namespace roll {
+
+std::string describe_roles(const Roles& roles, at::Device device) {
+  const ModelSpec& spec = roles.actor.spec();
+  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", architecture_name(spec.architecture),
+                     static_cast<double>(spec.num_parameters()) / 1e6, c10::toString(roles.actor.dtype()), device.str(),
+                     roles.reference ? "; reference: yes" : "", roles.critic ? "; critic: yes" : "");
+}
+
+void add_token_counts(const Experience& step, Metrics& metrics) {
+  metrics.add("system/num_tokens", static_cast<double>(step.tokens.num_tokens()));
+  metrics.add("system/samples", static_cast<double>(step.num_sequences()));
+}
+
+void add_system_metrics(int64_t step, double seconds, int num_ranks, Metrics& metrics) {
+  double tokens = 0;
+  for (const auto& [name, value] : metrics.values())
+    if (name == "system/num_tokens") tokens = value;
+  metrics.add("system/global_step", static_cast<double>(step));
+  metrics.add("system/tps", tokens / seconds);
+  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / num_ranks);
+}
+
+}  // namespace roll

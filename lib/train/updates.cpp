@@ -1,0 +1,102 @@
+#include "train/updates.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/stop.h"
+#include "train/forward.h"
+
+namespace roll {
+
+namespace {
+
+std::vector<int64_t> pick_lengths(const Experience& step, const std::vector<int64_t>& sequences) {
+  std::vector<int64_t> lengths;
+  for (const int64_t s : sequences) lengths.push_back(step.tokens.length(s));
+  return lengths;
+}
+
+/// Micro-batches that hold something; the number M of loss.md.
+int64_t num_filled(const std::vector<Partition>& plans) {
+  int64_t filled = 0;
+  for (const auto& plan : plans)
+    for (const auto& micro_batch : plan) filled += !micro_batch.empty();
+  return filled;
+}
+
+void add_packing_metrics(const std::vector<Partition>& plans, const std::vector<int64_t>& lengths,
+                         const BatchRule& rule, Metrics& metrics) {
+  std::vector<double> rank_work;
+  for (const auto& plan : plans) {
+    double work = 0;
+    for (const auto& micro_batch : plan) {
+      int64_t tokens = 0;
+      for (const int64_t i : micro_batch) {
+        tokens += lengths[i];
+        work += rule.workload(lengths[i]);
+      }
+      if (rule.is_packed && !micro_batch.empty())
+        metrics.add("packing/fill", static_cast<double>(tokens) / static_cast<double>(rule.packing.budget));
+    }
+    rank_work.push_back(work);
+  }
+  Partition ranks(plans.size());
+  for (size_t rank = 0; rank < plans.size(); ++rank) ranks[rank] = {static_cast<int64_t>(rank)};
+  metrics.add("packing/num_micro_batches", static_cast<double>(plans.front().size()));
+  metrics.add("packing/imbalance", imbalance(ranks, rank_work));
+}
+
+}  // namespace
+
+MiniBatchCounts count_masks(const Masks& masks, const std::vector<std::string>& keys, const TokenAxis& axis,
+                            int64_t num_groups) {
+  MiniBatchCounts counts;
+  for (const auto& key : keys) {
+    const auto found = masks.find(key);
+    if (found == masks.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, mask] : masks) known.push_back(name);
+      throw user_error("loss_mask_keys = {}: the batch has no such mask{}; it has {}", key, did_you_mean(key, known),
+                       fmt::join(known, ", "));
+    }
+    counts.set(key, local_counts(found->second, axis, num_groups));
+  }
+  return counts;
+}
+
+Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
+  if (ranks.size() == 1) return mine;
+  Metrics merged;
+  for (const auto& bytes : ranks.all_gather_bytes(mine.serialize(), "metrics")) merged.merge(Metrics::parse(bytes));
+  return merged;
+}
+
+Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
+                    const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss) {
+  Metrics over_updates;
+  for (const auto& sequences : plan.mini_batches) {
+    const Experience mini_batch = select(step, sequences);
+    const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
+    const auto lengths = pick_lengths(step, sequences);
+    const auto plans = plan_ranks(lengths, plan.rule, ranks.size());
+    const Partition& mine = plans[ranks.rank()];
+    const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
+    Metrics of_update;
+    const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
+      throw_if_stopped();
+      if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
+      const LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
+      of_update.merge(loss.metrics);
+      return scale == 1.0 ? loss.loss : loss.loss * scale;
+    });
+    for (const auto& [name, value] : merge_over_ranks(of_update, ranks).values()) over_updates.add(name, value);
+    over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
+    over_updates.add(plan.prefix + "/lr", result.lr);
+    add_packing_metrics(plans, lengths, plan.rule, over_updates);
+    if (plan.on_update) plan.on_update();
+  }
+  return over_updates;
+}
+
+}  // namespace roll

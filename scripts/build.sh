@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Configures (Release, build/) and builds: scripts/build.sh [cmake's -D options] [targets; none: everything].
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+options=() targets=()
+for argument in "$@"; do
+  if [[ $argument == -D* ]]; then options+=("$argument"); else targets+=("$argument"); fi
+done
+
+# Sources that include LibTorch take up to 2 GB each to compile: as many jobs as cores, but no more than memory holds.
+memory_jobs=$(awk '/MemAvailable/ { print int($2 / 2097152) }' /proc/meminfo)
+jobs=$(nproc)
+(( jobs <= memory_jobs )) || jobs=$(( memory_jobs > 0 ? memory_jobs : 1 ))
+
+if [[ ! -e build/build.ninja || ${#options[@]} -gt 0 ]]; then
+  cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}"
+fi
+exec ninja -C build -j "$jobs" "${targets[@]}"

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Fails where tracked files leave the rules of the house: sizes, markers, process exits, heavy headers, dead paths."""
+import pathlib
+import re
+import subprocess
+import sys
+
+root = pathlib.Path(__file__).resolve().parent.parent
+listed = subprocess.run(["git", "-C", root, "ls-files"], capture_output=True, text=True, check=True).stdout.split("\n")
+texts = {}
+for name in filter(None, listed):
+    try:
+        texts[name] = (root / name).read_text()
+    except (UnicodeDecodeError, FileNotFoundError, IsADirectoryError):
+        continue  # binary golden files; files removed but not yet committed
+sources = {n: t for n, t in texts.items() if re.match(r"(app|lib|cuda|tests)/.*\.(h|cpp|cu|cuh)$", n)}
+wrong = []
+
+
+def check_lines(files, pattern, message):
+    for name, text in files.items():
+        for number, line in enumerate(text.split("\n"), 1):
+            if re.search(pattern, line):
+                wrong.append(f"{name}:{number}: {message}: {line.strip()[:80]}")
+
+
+def check_function_lengths(name, text, limit=60):
+    """Relies on clang-format: a function at namespace level ends with a brace in column 0."""
+    start = None
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(r"\S.*\{$", line) and not re.match(r"(namespace|struct|class|enum|extern|TEST_CASE)\b", line):
+            start = number
+        elif line.startswith("}"):
+            if start and number - start + 1 > limit:
+                wrong.append(f"{name}:{start}: a function of {number - start + 1} lines; at most {limit}")
+            start = None
+
+
+library = {n: t for n, t in sources.items() if n.startswith("lib/")}
+own = "scripts/check_house.py"
+for name, text in sources.items():
+    if text.count("\n") > 400:
+        wrong.append(f"{name}: {text.count(chr(10))} lines; at most 400")
+    check_function_lengths(name, text)
+prose = {n: t for n, t in texts.items() if n != own and not n.startswith("tests/golden/") and not n.endswith(".jsonl")}
+check_lines(prose, r"\b(TODO|FIXME|XXX|HACK)\b", "a marker left behind")
+check_lines(prose, r"(?<![\w.$}~-])/(work|root)/", "a path of one machine")
+check_lines({n: t for n, t in library.items() if n != "lib/base/env.cpp"}, r"\bgetenv\(", "only lib/base/env.cpp reads the environment")
+check_lines(library, r"(?<![\w.:>])(std::)?(exit|abort|quick_exit)\(", "the library throws; only app/main.cpp ends the process")
+check_lines({n: t for n, t in sources.items() if n.endswith(".h")}, r"#include <(torch/torch|ATen/ATen)\.h>",
+            "35 s of compile time in a header; include <ATen/core/Tensor.h>")
+
+for readme in (n for n in texts if n.endswith("README.md")):
+    for path in re.findall(r"(?<![\w/.-])((?:app|lib|cuda|configs|scripts|tests|third_party)/[\w./-]*\w)", texts[readme]):
+        if not (root / path).exists():
+            wrong.append(f"{readme}: names {path}, which does not exist")
+print("\n".join(wrong) or f"house: {len(texts)} files keep the rules")
+sys.exit(bool(wrong))

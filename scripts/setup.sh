@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Brings a bare Debian or Ubuntu machine to where CMake can configure: system packages, LibTorch, and with --tests the
+# Python wheels that the tests compare with. All but the system packages lands in .deps/, which git ignores.
+#
+# May be repeated (nothing to do: well under a second) and interrupted (a folder gets its final name when it is whole).
+# A LibTorch of your own is used instead: Torch_DIR=... or CMAKE_PREFIX_PATH=... (environment, or -D as for cmake).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly kTorch=2.11.0
+readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip mpirun:openmpi-bin"
+readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev"
+
+say() { echo "setup: $*"; }
+fail() { echo "setup: $*" >&2; exit 1; }
+
+# --- System packages ---------------------------------------------------------------------------------------------------
+
+missing_packages() {
+  local tool
+  for tool in $kTools; do command -v "${tool%%:*}" >/dev/null || echo "${tool##*:}"; done
+  command -v python3 >/dev/null || echo python3
+  python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
+  # shellcheck disable=SC2086  # a list of words
+  { dpkg-query -W -f='${Package} ${db:Status-Status}\n' $kLibraries 2>/dev/null || true; } |
+    awk -v wanted="$kLibraries" '$2 == "installed" { have[$1] = 1 }
+      END { n = split(wanted, names, " "); for (i = 1; i <= n; ++i) if (!(names[i] in have)) print names[i] }'
+}
+
+install_packages() {
+  local missing as_root=()
+  if ! command -v dpkg-query >/dev/null; then
+    say "not Debian or Ubuntu; you need these, by your system's names: $kTools $kLibraries python3"
+    return
+  fi
+  missing=$(missing_packages | sort -u | xargs)
+  [[ -z $missing ]] && return
+  if (( EUID != 0 )); then
+    sudo -n true 2>/dev/null || fail "system packages are missing; please run, then start again:
+  sudo apt-get update && sudo apt-get install -y $missing"
+    as_root=(sudo -n)
+  fi
+  say "installing system packages: $missing"
+  "${as_root[@]}" apt-get update -q
+  # shellcheck disable=SC2086
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+}
+
+# --- Python, used only to download and to test ---------------------------------------------------------------------------
+
+make_venv() {
+  [[ -e .deps/venv/complete ]] && return
+  say "making a Python environment for downloads: .deps/venv"
+  rm -rf .deps/venv
+  python3 -m venv .deps/venv
+  touch .deps/venv/complete
+}
+
+install_test_wheels() {
+  cmp -s tests/requirements.txt .deps/venv/installed && return
+  make_venv
+  say "installing the Python wheels that the tests compare with (tests/requirements.txt)"
+  .deps/venv/bin/python -m pip install --disable-pip-version-check -q -r tests/requirements.txt
+  cp tests/requirements.txt .deps/venv/installed
+}
+
+# fetch_wheel NAME==VERSION [pip option...]: its contents in .deps/partial/content.
+fetch_wheel() {
+  make_venv
+  say "downloading $1"
+  rm -rf .deps/partial
+  mkdir -p .deps/partial/content
+  .deps/venv/bin/python -m pip download --disable-pip-version-check --no-cache-dir -q --no-deps --only-binary=:all: \
+    -d .deps/partial "$@" || fail "$1 could not be downloaded; see pip's message above"
+  unzip -q .deps/partial/*.whl -d .deps/partial/content
+  rm -f .deps/partial/*.whl
+}
+
+# --- LibTorch ------------------------------------------------------------------------------------------------------------
+
+# The root of a LibTorch that the user names, else nothing.
+given_torch() {
+  local folder
+  for folder in ${Torch_DIR:+"$Torch_DIR/../../.."} ${CMAKE_PREFIX_PATH//[:;]/ }; do
+    [[ -e $folder/include/ATen/ATen.h ]] && (cd "$folder" && pwd) && return
+  done
+  return 0
+}
+
+install_torch() {
+  [[ -e .deps/torch/version && $(< .deps/torch/version) == "$kTorch" ]] && return
+  # The wheel of one fixed Python serves every machine: only its C++ half is kept.
+  fetch_wheel "torch==$kTorch" --python-version 3.11 --implementation cp --abi cp311 --platform "manylinux_2_28_$(uname -m)"
+  mkdir .deps/partial/torch
+  mv .deps/partial/content/torch/{include,lib,share} .deps/partial/torch/
+  echo "$kTorch" > .deps/partial/torch/version
+  rm -rf .deps/torch
+  mv .deps/partial/torch .deps/torch
+}
+
+# The PyPI wheel that holds a shared library of NVIDIA's, as LibTorch $kTorch pins them.
+wheel_with() {
+  case $1 in
+    libcudart.so.13) echo nvidia-cuda-runtime==13.0.96 ;;
+    libcupti.so.13) echo nvidia-cuda-cupti==13.0.85 ;;
+    libcudnn.so.9) echo nvidia-cudnn-cu13==9.19.0.56 ;;
+    libnccl.so.2) echo nvidia-nccl-cu13==2.28.9 ;;
+    libcusparseLt.so.0) echo nvidia-cusparselt-cu13==0.8.0 ;;
+    libnvshmem_host.so.3) echo nvidia-nvshmem-cu13==3.4.5 ;;
+    libcufile.so.0) echo nvidia-cufile==1.15.1.6 ;;
+    libcublas.so.13 | libcublasLt.so.13) echo nvidia-cublas==13.1.0.3 ;;
+    libcufft.so.12) echo nvidia-cufft==12.0.0.61 ;;
+    libcurand.so.10) echo nvidia-curand==10.4.0.35 ;;
+    libcusparse.so.12) echo nvidia-cusparse==12.6.3.3 ;;
+    libnvJitLink.so.13) echo nvidia-nvjitlink==13.0.88 ;;
+  esac
+}
+
+missing_libraries() { ldd "$@" | awk '/=> not found/ && !/libtorch|libc10/ { print $1 }' | sort -u; }
+
+# LibTorch's own search path leads to .deps/nvidia/*/lib; what neither that nor a CUDA toolkit holds is fetched there.
+install_nvidia_libraries() {
+  local loaded=(.deps/torch/lib/libtorch_cpu.so) library wheel
+  [[ -n $nvcc && -e .deps/torch/lib/libtorch_cuda.so ]] && loaded+=(.deps/torch/lib/libtorch_cuda.so)
+  while library=$(missing_libraries "${loaded[@]}" | head -n 1) && [[ -n $library ]]; do
+    wheel=$(wheel_with "$library")
+    [[ -n $wheel ]] || fail "LibTorch $kTorch needs $library, which is not on this machine: install the CUDA 13.0 toolkit"
+    fetch_wheel "$wheel"
+    (cd .deps/partial/content && find nvidia -type f -exec sh -c 'mkdir -p "../../${0%/*}" && mv "$0" "../../$0"' {} \;)
+    ! missing_libraries "${loaded[@]}" | grep -qx "$library" || fail "$wheel did not bring $library where LibTorch looks"
+  done
+  rm -rf .deps/partial
+}
+
+# --- All of it -------------------------------------------------------------------------------------------------------------
+
+with_tests=
+for argument in "$@"; do
+  case $argument in
+    --tests) with_tests=yes ;;
+    -DTorch_DIR=*) Torch_DIR=${argument#*=} ;;
+    -DCMAKE_PREFIX_PATH=*) CMAKE_PREFIX_PATH=${argument#*=} ;;
+    -D*) ;;
+    *) fail "unknown argument $argument; known: --tests, and cmake's -D options" ;;
+  esac
+done
+Torch_DIR=${Torch_DIR:-} CMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH:-}
+
+mkdir -p .deps
+install_packages
+exec 9> .deps/lock
+flock 9  # two set-ups at once would unpack into each other
+
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+torch=$(given_torch)
+if [[ -z $torch ]]; then
+  install_torch
+  install_nvidia_libraries
+fi
+[[ -z $with_tests ]] || install_test_wheels
+say "LibTorch: ${torch:-.deps/torch ($kTorch)}; CUDA compiler: ${nvcc:-none, so the program is built for the CPU only}"
