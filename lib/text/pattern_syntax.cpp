@@ -137,7 +137,7 @@ class Translator {
     const bool whole = i < in_.size() && in_[i] == ')' && pos_ == 0;
     if (i >= in_.size() || !(in_[i] == ':' || whole)) unsupported(in_.substr(pos_, std::min<size_t>(i + 1 - pos_, 6)));
     if (whole) groups_.pop_back();
-    take(i + 1 - pos_, "(?" + options + in_[i]);
+    take(i + 1 - pos_, fmt::format("(?{}{}", options, in_[i]));
   }
 
   void close_group() {
@@ -160,7 +160,7 @@ class Translator {
       unsupported("{ that opens no repetition (write \\{)");
     last_literal_ = 0;
     pos_ = close + 1;
-    out_ += (comma == 0 ? "{0" : "{") + std::string(inside) + "}";
+    out_ += fmt::format("{{{}{}}}", comma == 0 ? "0" : "", inside);
     if (starts("?") && comma == inside.size()) unsupported("{n}?");
     if (!starts("+")) return;
     out_.insert(atom_, "(?:");
@@ -235,7 +235,7 @@ class Translator {
   }
 
   void word_boundary(bool boundary) {
-    const std::string w = "[" + word_ranges() + "]";
+    const std::string w = fmt::format("[{}]", word_ranges());
     take(2, boundary ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", w)
                      : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", w));
   }
