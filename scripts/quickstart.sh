@@ -32,6 +32,5 @@ else
 fi
 
 step "PPO"
-run=$here/$(date +run_%Y%m%d_%H%M%S)
-$roll train --config configs/quickstart.yaml output_dir="$run"
-step "done; everything about the run is in $run"
+$roll train --config configs/quickstart.yaml
+step "done"
