@@ -17,8 +17,9 @@ get_filename_component(ROLL_TORCH_ROOT "${ROLL_TORCH_INCLUDE}/.." ABSOLUTE)
 if(NOT EXISTS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h")
   message(FATAL_ERROR "${ROLL_TORCH_ROOT}: this LibTorch is too old; 2.11 is the one this program is written for")
 endif()
-file(STRINGS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h" torch_version REGEX "define TORCH_VERSION \"")
-string(REGEX REPLACE ".*\"(.*)\".*" "\\1" torch_version "${torch_version}")
+file(STRINGS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h" torch_version REGEX "TORCH_VERSION_M[A-Z]+ [0-9]+$")
+string(REGEX REPLACE "#define TORCH_VERSION_[A-Z]+ " "" torch_version "${torch_version}")
+string(REPLACE ";" "." torch_version "${torch_version}")
 message(STATUS "LibTorch ${torch_version}: ${ROLL_TORCH_ROOT}")
 
 # CUDA: only when a compiler is there, of the major version that LibTorch was built with.
