@@ -19,6 +19,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version",
                        [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
+  roll::add_export(app);
+  roll::add_logprobs(app);
+  roll::add_score(app);
+  roll::add_tokenize(app);
   roll::add_validate_config(app);
   return roll::parse_and_run(app, argc, argv);
 }

@@ -41,10 +41,10 @@ struct RewardArgs {
   std::optional<std::string> format_pattern;
   double response_length_penalty_coef = 0;
   QueryFilterConfig query_filter_config;
+  std::optional<std::string> pattern;
   std::string compare = "whole";
   std::string marker = "####";
   bool ignore_case = false;
-  std::optional<std::string> pattern;
   std::vector<std::string> command;
   double timeout_s = 10;
   int64_t world_size = 1;
@@ -54,22 +54,24 @@ struct RewardArgs {
     v("worker_cls", worker_cls, "ROLL's class path; its last part names a built-in reward");
     v.choice("type", type, {"math_rule", "exact_match", "regex", "command"}, "built-in reward; null: from worker_cls");
     v("tag_included", tag_included, "data rows with one of these tags belong to the domain");
-    v.choice("reward_type", reward_type, {"soft", "binary"}, "binary: 1 from 0.5 upwards, else 0; null: soft");
-    v("format_pattern", format_pattern, "regular expression that a well-formed response matches");
-    v("response_length_penalty_coef", response_length_penalty_coef, "taken off per unit of length over the limit");
+    v.choice("reward_type", reward_type, {"soft", "hard"}, "the rule's number as it is; hard: 1 from 0.5 on, else 0");
+    v("format_pattern", format_pattern, "PCRE2 expression that a response must match, else its reward is 0");
+    v("response_length_penalty_coef", response_length_penalty_coef,
+      "taken off: this x response tokens / response_length");
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
-    v.choice("compare", compare, {"whole", "last_line", "after_marker"}, "type exact_match: which part is compared");
-    v("marker", marker, "type exact_match: the part after its last occurrence is compared");
-    v("ignore_case", ignore_case, "types exact_match and regex");
-    v("pattern", pattern, "type regex: expression whose first group is compared to ground_truth");
+    v("pattern", pattern, "type regex: expression whose first group must equal ground_truth; 1 if it has none");
+    v.choice("compare", compare, {"whole", "last_line", "after_marker"},
+             "type exact_match: what of the response must equal ground_truth");
+    v("marker", marker, "type exact_match: the last one in the response stands before the answer");
+    v("ignore_case", ignore_case, "types exact_match and regex: ASCII letters compare equal in either case");
     v("command", command, "type command: program and arguments; JSON lines in, JSON lines out");
     v("timeout_s", timeout_s, "seconds that one response may take");
     v("world_size", world_size, "rewards computed at the same time");
   }
 };
 
-/// The built-in reward of ROLL's class path, by its last part: `...MathRuleRewardWorker` is math_rule. UserError (a
-/// rule without file and line): a class that this version has no reward for.
+/// The built-in reward of ROLL's class path, by its last part: `...MathRuleRewardWorker` is math_rule. UserError (a rule
+/// without file and line): a class that this version has no reward for.
 std::string reward_type_of_class(const std::string& worker_cls);
 
 }  // namespace roll
