@@ -77,25 +77,32 @@ class Checker {
 
   /// A UserError of a lower layer becomes a complaint at `member`.
   template <class M, class F>
-  void collect(const M& member, F&& body);
+  void collect(const M& member, F&& body) {
+    collect_after(keys_.path(member) + ": ", member, body);
+  }
+  /// The same, for an error whose text names the key itself.
+  template <class M, class F>
+  void collect_named(const M& member, F&& body) {
+    collect_after("", member, body);
+  }
 
   void note(const std::string& text) { notes_.push_back(text); }
   void throw_if_any() const { complaints_.throw_if_any(); }
   bool is_clean() const { return complaints_.empty(); }
 
  private:
+  template <class M, class F>
+  void collect_after(const std::string& prefix, const M& member, F& body) {
+    try {
+      body();
+    } catch (const UserError& e) {
+      complaints_.add(keys_.place(member), prefix + e.what());
+    }
+  }
+
   const KeyIndex& keys_;
   std::vector<std::string>& notes_;
   Complaints complaints_;
 };
-
-template <class M, class F>
-void Checker::collect(const M& member, F&& body) {
-  try {
-    body();
-  } catch (const UserError& e) {
-    complaints_.add(keys_.place(member), keys_.path(member) + ": " + e.what());
-  }
-}
 
 }  // namespace roll

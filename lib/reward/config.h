@@ -70,8 +70,4 @@ struct RewardArgs {
   }
 };
 
-/// The built-in reward of ROLL's class path, by its last part: `...MathRuleRewardWorker` is math_rule. UserError (a rule
-/// without file and line): a class that this version has no reward for.
-std::string reward_type_of_class(const std::string& worker_cls);
-
 }  // namespace roll

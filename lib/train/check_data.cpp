@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "data/domains.h"
 #include "data/rows.h"
+#include "reward/reward.h"
 #include "text/chat_template.h"
 #include "train/checks.h"
 
@@ -106,11 +107,10 @@ bool check_tags(const Config& config, Checker& check) {
 void check_rewards(const Config& config, Checker& check) {
   check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
   for (const auto& [domain, worker] : config.rewards) {
-    const RewardArgs& reward = worker.reward;
-    check.require(reward.type.has_value(), reward.type, "set type or worker_cls, e.g. type: math_rule");
-    check.require(reward.type != "regex" || reward.pattern, reward.pattern, "{} needs it", check.name(reward.type));
-    check.require(reward.type != "command" || !reward.command.empty(), reward.command, "{} needs it",
-                  check.name(reward.type));
+    if (!worker.reward.type) continue;  // complained about
+    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    const auto& member = worker.reward.worker_cls ? worker.reward.worker_cls : worker.reward.type;
+    check.collect_named(member, [&] { make_reward(worker.reward, config.response_length.value_or(0), where); });
   }
 }
 

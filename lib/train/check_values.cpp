@@ -72,7 +72,8 @@ void check_experience_values(const ExperienceConfig& experience, Checker& check)
 }
 
 void check_reward(const RewardArgs& reward, Checker& check) {
-  check.require(reward.timeout_s > 0 && reward.timeout_s <= 3600, reward.timeout_s, "must be above 0 and at most 3600");
+  check.require(reward.timeout_s > 0 && reward.timeout_s <= 86400, reward.timeout_s,
+                "must be above 0 and at most a day");
   check.at_least(reward.world_size, 1);
   check.at_least(reward.response_length_penalty_coef, 0);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reward/reward.h"
 #include "train/checks.h"
 
 namespace roll {
@@ -110,8 +111,8 @@ void complete_models(Config& config, Checker& check) {
 void complete_rewards(Config& config, Checker& check) {
   for (auto& [domain, worker] : config.rewards) {
     RewardArgs& reward = worker.reward;
-    if (reward.type || !reward.worker_cls) continue;
-    check.collect(reward.worker_cls, [&] { reward.type = reward_type_of_class(*reward.worker_cls); });
+    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    if (!reward.type) check.collect_named(reward.worker_cls, [&] { reward.type = reward_type_of(reward, where); });
   }
 }
 
