@@ -1,0 +1,52 @@
+#include "dist/ending.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/stop.h"
+#include "dist/launch.h"
+#include "dist/wire.h"
+
+namespace roll {
+
+namespace {
+
+constexpr unsigned kSpeakersTime_s = 3;
+
+bool is_quiet(const std::exception& error, const World& world) {
+  if (dynamic_cast<const AnotherRankFailed*>(&error)) return true;
+  return world.rank != 0 && dynamic_cast<const Stopped*>(&error);
+}
+
+/// LibTorch appends where in LibTorch it was; people want what went wrong.
+std::string first_part(const std::string& text) {
+  return text.substr(0, text.find("\nException raised from"));
+}
+
+}  // namespace
+
+AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
+    : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
+
+std::string error_line(const std::exception& error) {
+  const World world = detect_world();
+  if (is_quiet(error, world)) return "";
+  const std::string rank = world.size > 1 && world.rank > 0 ? fmt::format("[rank {}] ", world.rank) : "";
+  const char* kind = exit_code_of(error) == 70 ? "internal error, please report it: " : "";
+  return fmt::format("roll: {}{}{}", rank, kind, first_part(error.what()));
+}
+
+int exit_code_of(const std::exception& error) {
+  if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;
+  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return stopped->exit_code();
+  if (dynamic_cast<const UserError*>(&error)) return 2;
+  return dynamic_cast<const Bug*>(&error) ? 70 : 1;
+}
+
+void abort_all_ranks(const std::exception& error) {
+  if (!mpi_is_running()) return;
+  if (is_quiet(error, detect_world())) ::sleep(kSpeakersTime_s);
+  mpi_abort(exit_code_of(error));
+}
+
+}  // namespace roll
