@@ -11,6 +11,7 @@ namespace roll {
 void add_export(CLI::App& app);
 void add_logprobs(CLI::App& app);
 
-void add_score(CLI::App& app);  // score.cpp
+void add_score(CLI::App& app);
+void add_tokenize(CLI::App& app);
 
 }  // namespace roll

@@ -19,6 +19,7 @@ int run(int argc, char** argv) {
   roll::add_export(app);
   roll::add_logprobs(app);
   roll::add_score(app);
+  roll::add_tokenize(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
