@@ -3,11 +3,11 @@
 
 train.jsonl    problems to train on by reinforcement
 heldout.jsonl  other problems, for the validation
-sft.jsonl      some of the training problems, each several times with a response, of which one is right
+sft.jsonl      some of the training problems, each several times with a response, of which one is calculated
 
-The wrong responses make one mistake, that of counting on fingers and taking the first number as the first finger: they
-are one too small. A model warmed up on them knows both answers to every problem and mostly says the wrong one; what is
-left to learn from rewards is which. All depends on --seed alone, on every machine.
+Those that are not right are estimates, "~\\boxed{70}" for 67: the sum rounded to tens, right for one sum in ten. A model
+warmed up on them can calculate and can estimate, and mostly estimates; what is left to learn from rewards is to calculate.
+All depends on --seed alone, on every machine.
 """
 import argparse
 import hashlib
@@ -21,7 +21,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--heldout", type=int, default=200, help="held-out problems (default %(default)s)")
     parser.add_argument("--sft", type=int, default=300, help="problems of sft.jsonl (default %(default)s)")
-    parser.add_argument("--wrong", type=int, default=2, help="wrong responses beside each right one (default %(default)s)")
+    parser.add_argument("--estimates", type=int, default=2, help="estimates beside each right response (default %(default)s)")
     return parser.parse_args()
 
 
@@ -48,9 +48,10 @@ def row(number, problem, split):
     }
 
 
-def sft_rows(number, problem, num_wrong):
-    said = [sum(problem)] + num_wrong * [sum(problem) - 1]
-    return [row(f"{number}-{i}", problem, "sft") | {"response": f"\\boxed{{{answer}}}"} for i, answer in enumerate(said)]
+def sft_rows(number, problem, num_estimates):
+    right = sum(problem)
+    responses = [f"\\boxed{{{right}}}"] + num_estimates * [f"~\\boxed{{{(right + 5) // 10 * 10}}}"]
+    return [row(f"{number}-{i}", problem, "sft") | {"response": response} for i, response in enumerate(responses)]
 
 
 def write(path, rows):
@@ -62,7 +63,7 @@ def main():
     arguments = parse_arguments()
     shuffled = problems(arguments.seed)
     heldout, train = shuffled[: arguments.heldout], shuffled[arguments.heldout :]
-    sft = [r for i, problem in enumerate(train[: arguments.sft]) for r in sft_rows(i, problem, arguments.wrong)]
+    sft = [r for i, problem in enumerate(train[: arguments.sft]) for r in sft_rows(i, problem, arguments.estimates)]
     arguments.out.mkdir(parents=True, exist_ok=True)
     write(arguments.out / "train.jsonl", [row(i, p, "train") for i, p in enumerate(train)])
     write(arguments.out / "heldout.jsonl", [row(i, p, "heldout") for i, p in enumerate(heldout)])

@@ -36,6 +36,9 @@ assert not prompts["heldout.jsonl"] & (prompts["train.jsonl"] | prompts["sft.jso
 assert prompts["sft.jsonl"] <= prompts["train.jsonl"]
 for row in train + heldout + sft:
     assert row["ground_truth"] == right(row) and json.loads(row["messages"])[0]["content"] == row["prompt"], row
-wrong = [row for row in sft if row["response"] != f"\\boxed{{{right(row)}}}"]
-assert len(wrong) * 3 == len(sft) * 2, f"{len(wrong)} of {len(sft)} responses are wrong"
-print(f"{len(train)} + {len(heldout)} rows, {len(sft)} for the warm-up of which {len(wrong)} are wrong")
+estimates = [row for row in sft if row["response"] != f"\\boxed{{{right(row)}}}"]
+assert len(estimates) * 3 == len(sft) * 2, f"{len(estimates)} of {len(sft)} responses are estimates"
+for row in estimates:
+    tens = row["response"].removeprefix("~\\boxed{").removesuffix("0}") + "0"
+    assert -5 <= int(right(row)) - int(tens) < 5, row
+print(f"{len(train)} + {len(heldout)} rows, {len(sft)} for the warm-up of which {len(estimates)} are estimates")
