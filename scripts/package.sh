@@ -16,38 +16,36 @@ archive=${1:-build/$name.tar.gz}
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
 bundle=$staging/$name
-mkdir -p "$bundle"/{bin,lib,lib/openmpi,share}
+mkdir -p "$bundle"/{bin,lib,share}
 
 # Of LibTorch, NVIDIA and the C and C++ run time, the target machine's own are used.
-readonly kElsewhere='/(libtorch|libc10|libcu|libnv|libnccl|libcupti|libgomp|ld-linux|libc\.so|libm\.so|libdl|libpthread|librt|libgcc_s|libstdc)'
+readonly kElsewhere='/(libtorch|libc10|libcu|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt|libutil|libgcc_s|libstdc)'
 copy_with_libraries() {  # file, folder
   cp -L "$1" "$2/"
-  ldd "$1" | awk '$3 ~ "^/" { print $3 }' | grep -vE "$kElsewhere" | while read -r library; do
+  ldd "$1" | awk -v elsewhere="$kElsewhere" '$3 ~ "^/" && $3 !~ elsewhere { print $3 }' | while read -r library; do
     [[ -e $bundle/lib/${library##*/} ]] || cp -L "$library" "$bundle/lib/"
   done
 }
 
 copy_with_libraries build/roll "$bundle/bin"
-mpi=$(dirname "$(ldd build/roll | awk '/libmpi\.so/ { print $3 }' | xargs readlink -f)")
 for tool in mpirun orted; do
-  [[ -x $(command -v $tool) ]] && copy_with_libraries "$(readlink -f "$(command -v $tool)")" "$bundle/bin"
+  command -v $tool >/dev/null && copy_with_libraries "$(command -v $tool)" "$bundle/bin"
 done
-mv "$bundle/bin/orterun" "$bundle/bin/mpirun" 2>/dev/null || true
-for plugin in "$mpi"/openmpi*/mca_*.so "$mpi"/openmpi/lib/openmpi*/mca_*.so; do
-  # Fabrics and launchers of clusters bring large libraries of their own: those machines have an MPI installed.
-  [[ -e $plugin && ! $plugin =~ (ofi|ucx|psm|verbs|usnic|slurm|tm\.so|lsf|gridengine|fs_|fcoll|fbtl|sharedfp|io_) ]] || continue
-  copy_with_libraries "$plugin" "$bundle/lib/openmpi"
+# Open MPI and PMIx find their plug-ins below their prefix (OPAL_PREFIX, PMIX_PREFIX) at the place they were built for.
+# Fabrics and cluster launchers bring large libraries of their own: machines with those have an MPI installed.
+readonly kFabrics='(ofi|ucx|psm|openib|usnic|slurm|tm|lsf|gridengine|romio|ompio|fcoll|fbtl|sharedfp|fs_ufs|osc_|monitoring|atomic|memheap|spml|scoll)'
+for plugin in /usr/lib/*/openmpi/lib/openmpi3/mca_*.so /usr/lib/*/pmix2/lib/pmix/*.so; do
+  [[ -e $plugin && ! ${plugin##*/} =~ $kFabrics ]] || continue
+  folder=$(dirname "$bundle/${plugin#/usr/}")
+  mkdir -p "$folder"
+  copy_with_libraries "$plugin" "$folder"
 done
-for help in /usr/share/openmpi "$mpi"/../share/openmpi; do [[ -d $help ]] && cp -rL "$help" "$bundle/share/" && break; done
+[[ -d /usr/share/openmpi ]] && cp -rL /usr/share/openmpi "$bundle/share/"
 
-for file in "$bundle"/bin/* "$bundle"/lib/*.so* "$bundle"/lib/openmpi/*.so; do
-  [[ -f $file ]] || continue
+find "$bundle/bin" "$bundle/lib" -type f | while read -r file; do
   strip --strip-unneeded "$file" 2>/dev/null || true
-  case $file in
-    */bin/*) patchelf --set-rpath '$ORIGIN/../lib' "$file" ;;
-    */openmpi/*) patchelf --set-rpath '$ORIGIN/..' "$file" ;;
-    *) patchelf --set-rpath '$ORIGIN' "$file" ;;
-  esac
+  # shellcheck disable=SC2016  # the loader expands $ORIGIN
+  patchelf --set-rpath '$ORIGIN/'"$(realpath --relative-to="$(dirname "$file")" "$bundle/lib")" "$file"
 done
 
 cat > "$bundle/roll" <<'LAUNCHER'
@@ -66,8 +64,7 @@ if [[ ! -e $torch/lib/libtorch_cpu.so ]]; then
 fi
 # A pip-installed torch finds NVIDIA's wheels beside itself; an unpacked one has them as neighbours.
 export LD_LIBRARY_PATH=$torch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export PATH=$here/bin:$PATH OPAL_PREFIX=$here OPAL_DATADIR=$here/share OPAL_PKGDATADIR=$here/share/openmpi
-export OMPI_MCA_mca_base_component_path=$here/lib/openmpi
+export PATH=$here/bin:$PATH OPAL_PREFIX=$here PMIX_PREFIX=$here
 exec "$here/bin/roll" "$@"
 LAUNCHER
 chmod +x "$bundle/roll"
