@@ -62,7 +62,7 @@ struct TokenAxis {
 struct MaskCounts {
   int64_t batch_num_tokens = 0;        // N_all
   int64_t global_valid_samples = 0;    // S
-  std::vector<int64_t> prompt_tokens;  // M_g by group index; the same length on every rank
+  std::vector<int64_t> prompt_tokens{};  // M_g by group index; the same length on every rank
 
   int64_t valid_prompts() const;  // P
 };
@@ -104,10 +104,10 @@ double loss_scale(bool apply_loss_scale, int64_t num_micro_batches);
 /// Counts that are left out are local: the mask's tokens, and all rows for the sequence modes. `weights` [B] multiplies
 /// each sequence's part. prompt-mean and constant need an axis or divisor: use token_weights. UserError: unknown mode.
 struct AggLossOptions {
-  std::optional<int64_t> batch_num_tokens;
-  std::optional<int64_t> global_valid_samples;
-  at::Tensor weights;
-  std::vector<int64_t> cu_seqlens;
+  std::optional<int64_t> batch_num_tokens{};
+  std::optional<int64_t> global_valid_samples{};
+  at::Tensor weights{};
+  std::vector<int64_t> cu_seqlens{};
 };
 at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode,
                     const AggLossOptions& options = {});
