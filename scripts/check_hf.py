@@ -51,7 +51,7 @@ def random_model(config):
             if "norm" in name:
                 weight.copy_(1 + 0.3 * torch.randn_like(weight))
             else:
-                weight.copy_(torch.randn_like(weight) * (0.2 if weight.dim() == 1 else 1.2 * weight.shape[1] ** -0.5))
+                weight.copy_(torch.randn_like(weight) * (0.2 if weight.dim() == 1 else weight.shape[1] ** -0.5))
     return model.eval()
 
 
