@@ -133,7 +133,7 @@ TEST_CASE("mutated headers either open or are refused, never worse", "[checkpoin
                     {{"a", at::ones({3, 5})}, {"b", at::ones({7}, at::kBFloat16)}, {"c", at::ones({2}, at::kLong)}});
   const std::string good = read_file(folder / "a.safetensors");
   int opened = 0, refused = 0;
-  for (uint32_t trial = 0; trial < 3000; ++trial) {
+  for (uint32_t trial = 0; trial < 1000; ++trial) {
     std::string bytes = good;
     const auto draw = [&](uint32_t n) {
       return random_words({.seed = 9, .step = trial, .sequence = 0, .position = n});
@@ -155,8 +155,8 @@ TEST_CASE("mutated headers either open or are refused, never worse", "[checkpoin
       ++refused;
     }
   }
-  CHECK(opened > 100);  // edits of the data, of names
-  CHECK(refused > 1000);
+  CHECK(opened > 30);  // edits of the data, of names
+  CHECK(refused > 300);
 }
 
 }  // namespace roll

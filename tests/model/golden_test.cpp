@@ -59,7 +59,7 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
   const auto name = GENERATE(from_range(test::kGoldenModels));
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   INFO(name << " in " << at::toString(dtype));
-  const double tolerance = dtype == at::kDouble ? 2e-7 : 2e-5;  // rotary angles are float32 in both
+  const double tolerance = dtype == at::kDouble ? 5e-6 : 2e-5;  // transformers norms in float32 whatever the dtype
   const Json golden = read_golden(name), &expected = golden["causal"];
   const TemporaryFolder folder;
   const Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, dtype);
@@ -77,7 +77,7 @@ TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of tr
                           0.5 * (found.entropy * position_weights(tokens, true, at::sin)).sum();
   CHECK(loss.item<double>() == Approx(expected["loss"].get<double>()).margin(100 * tolerance));
   loss.backward();
-  check_gradients(model.parameters(), expected["gradients"], 5 * tolerance);
+  check_gradients(model.parameters(), expected["gradients"], 2 * tolerance);
 }
 
 TEST_CASE("values and all gradients of tiny critics equal those of transformers", "[model]") {
@@ -89,9 +89,9 @@ TEST_CASE("values and all gradients of tiny critics equal those of transformers"
       ValueModel::load(test::write_golden_folder(golden, true, folder / "m"), at::kCPU, at::kDouble);
   const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
   const at::Tensor values = model.values(tokens);
-  CHECK(worst(values, tokens.cu_seqlens, expected["values"].get<Rows>()) <= 2e-7);
+  CHECK(worst(values, tokens.cu_seqlens, expected["values"].get<Rows>()) <= 5e-6);
   (values * position_weights(tokens, false, at::cos)).sum().backward();
-  check_gradients(model.parameters(), expected["gradients"], 1e-6);
+  check_gradients(model.parameters(), expected["gradients"], 5e-6);
 }
 
 }  // namespace roll
