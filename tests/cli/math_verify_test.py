@@ -108,7 +108,7 @@ def main(binary, files):
         import math_verify  # noqa: F401
     except ImportError:
         print("SKIPPED: the Python package math-verify is not installed; scripts/test.sh installs it")
-        return 0
+        return 77
     missing = [f for f in files if not pathlib.Path(f).is_file()]
     if missing:
         print(f"SKIPPED these data files, which are absent: {' '.join(missing)}; own answers instead")
