@@ -1,7 +1,7 @@
 // Messages -> the prompt text a chat model was trained on.
 //
-// "native" runs the folder's own Jinja template in a small interpreter (jinja.h); the others are built in and render what the
-// models' own templates render without tools.
+// "native" runs the folder's own Jinja template in a small interpreter (jinja.h); the others are built in and render
+// what the models' own templates render without tools.
 #pragma once
 
 #include <filesystem>
@@ -28,9 +28,9 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text": "..."},
-  /// which is joined first; other keys of a message reach the template as they are. UserError: another shape, or the
-  /// template's own raise_exception, or a construct that fails, with the template's line.
+  /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text":
+  /// "..."}, which is joined first; other keys of a message reach the template as they are. UserError: another shape,
+  /// or the template's own raise_exception, or a construct that fails, with the template's line.
   std::string render(const Json& messages, bool add_generation_prompt) const;
 
   /// The same with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.

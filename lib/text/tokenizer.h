@@ -1,9 +1,10 @@
-// The model folder's own tokenizer: `tokenizer.json` of Hugging Face (byte-level BPE), plus the special-token names and end
-// tokens of the small JSON files beside it.
+// The model folder's own tokenizer: `tokenizer.json` of Hugging Face (byte-level BPE), plus the special-token names and
+// end tokens of the small JSON files beside it.
 //
-// Goals: the same ids and the same decoded text as HF `tokenizers`, faster than it on one thread, and a located UserError
-// for whatever the file says that is not supported. Non-goals: training, offsets, truncation and padding (sequences are
-// packed here, so those two sections of the file are not used), WordPiece, Unigram, SentencePiece byte fallback.
+// Goals: the same ids and the same decoded text as HF `tokenizers`, faster than it on one thread, and a located
+// UserError for whatever the file says that is not supported. Non-goals: training, offsets, truncation and padding
+// (sequences are packed here, so those two sections of the file are not used), WordPiece, Unigram, SentencePiece byte
+// fallback.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
-
 namespace roll {
 
 /// Immutable after loading; every method may be called from several threads at once. Movable, not copyable.
@@ -26,8 +25,8 @@ class Tokenizer {
   /// generation_config.json and config.json. UserError names file, component and what is supported.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  /// The same from a parsed tokenizer.json alone: no bos, eos, pad. `origin` opens error messages.
-  static Tokenizer from_json(const Json& json, const std::string& origin);
+  /// The same from the text of a tokenizer.json alone: no bos, eos, pad. `origin` opens error messages.
+  static Tokenizer parse(std::string_view tokenizer_json, const std::string& origin);
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;
@@ -57,8 +56,8 @@ class Tokenizer {
   std::optional<int64_t> bos_id() const;
   std::optional<int64_t> pad_id() const;
 
-  /// Generation ends at any of these: eos_token_id of generation_config.json (else of config.json), then the tokenizer's
-  /// own eos_token; each once. Empty when no file names one.
+  /// Generation ends at any of these: eos_token_id of generation_config.json (else of config.json), then the
+  /// tokenizer's own eos_token; each once. Empty when no file names one.
   const std::vector<int64_t>& eos_ids() const;
 
  private:

@@ -1,0 +1,91 @@
+// roll tokenize: JSON lines of text or messages -> token ids and what they decode to. Other programs check ours with it.
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/commands.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+struct Flags {
+  std::string model, input = "-", output = "-", chat = "native";
+  bool special = true, add_special = true, add_generation_prompt = true;
+};
+
+class LineTokenizer {
+ public:
+  explicit LineTokenizer(const Flags& flags) : flags_(flags), tokenizer_(Tokenizer::load(flags.model)) {}
+
+  /// The output line of one input line; `where` opens its errors.
+  std::string line(const Json& row, const std::string& where) {
+    const bool is_chat = row.contains("messages");
+    if (!is_chat && !(row.contains("text") && row["text"].is_string()))
+      throw user_error("{}: needs \"text\": a string, or \"messages\": a list", where);
+    const std::string text = is_chat ? render(row["messages"]) : row["text"].get<std::string>();
+    // A rendered template already holds the tokens that a post-processor would add.
+    const auto ids = tokenizer_.encode(text, flags_.special, flags_.add_special && !is_chat);
+    return fmt::format("{{\"ids\":[{}],\"text\":{}}}\n", fmt::join(ids, ","), to_line(tokenizer_.decode(ids)));
+  }
+
+ private:
+  std::string render(const Json& messages) {
+    if (!template_) template_ = ChatTemplate::load(flags_.model, flags_.chat);
+    return template_->render(messages, flags_.add_generation_prompt);
+  }
+
+  Flags flags_;
+  Tokenizer tokenizer_;
+  std::optional<ChatTemplate> template_;
+};
+
+void tokenize(const Flags& flags) {
+  LineTokenizer tokenizer(flags);
+  std::ifstream file;
+  if (flags.input != "-") file.open(flags.input);
+  if (flags.input != "-" && !file) throw user_error("--input {}: cannot read{}", flags.input, errno_text());
+  std::ofstream out_file;
+  if (flags.output != "-") out_file.open(flags.output);
+  if (flags.output != "-" && !out_file) throw user_error("--output {}: cannot write{}", flags.output, errno_text());
+  std::ostream& out = flags.output == "-" ? std::cout : out_file;
+  const std::string origin = flags.input == "-" ? "standard input" : flags.input;
+  for_each_json_line(flags.input == "-" ? std::cin : file, origin, [&](int64_t line, const Json& row) {
+    out << tokenizer.line(row, fmt::format("{}:{}", origin, line));
+    // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.
+    if (flags.input == "-" && std::cin.rdbuf()->in_avail() <= 0) out.flush();
+  });
+  out.flush();
+  if (!out) throw system_error("--output {}: cannot write{}", flags.output, errno_text());
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* sub = app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
+  sub->add_option("--model", flags->model, "Hugging Face model folder with tokenizer.json")->required();
+  sub->add_option("--input", flags->input, "JSON lines file, - is standard input")->capture_default_str();
+  sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();
+  sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
+  sub->add_flag("--add-special,!--no-add-special", flags->add_special,
+                "Add the tokens that the post-processor adds to a text, never to messages (default)");
+  sub->add_option("--chat", flags->chat, "Template for messages: native, qwen2_5, chatml, qwen3, llama3, empty")
+      ->capture_default_str();
+  sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,
+                "End messages with the opening of the assistant's turn (default)");
+  sub->callback([flags] {
+    std::ios::sync_with_stdio(false);
+    std::cin.tie(nullptr);
+    tokenize(*flags);
+  });
+}
+
+}  // namespace roll

@@ -1,0 +1,250 @@
+#include "text/byte_pairs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <queue>
+
+#include "base/error.h"
+#include "text/byte_symbols.h"
+
+namespace roll {
+
+namespace {
+
+constexpr uint32_t kNoRank = std::numeric_limits<uint32_t>::max();
+// 1 MiB of slots: about a core's second-level cache; more slots hit more often but cost more each.
+constexpr size_t kNumSlots = 1 << 14;
+// Up to here scanning all ranks for the least beats a heap.
+constexpr size_t kShortWord = 64;
+
+uint64_t mix(uint64_t x) {
+  x *= 0x9E3779B97F4A7C15;
+  return x ^ (x >> 29);
+}
+
+uint64_t pair_of(int32_t left, int32_t right) {
+  return (uint64_t{static_cast<uint32_t>(left)} << 32) | static_cast<uint32_t>(right);
+}
+
+std::array<uint64_t, 3> key_of(std::string_view word) {
+  std::array<uint64_t, 3> key{};
+  std::memcpy(key.data(), word.data(), word.size());
+  key[2] |= uint64_t{word.size()} << 56;
+  return key;
+}
+
+}  // namespace
+
+WordCache::WordCache() : slots_(kNumSlots) {}
+
+WordCache::Slot& WordCache::slot_of(const std::array<uint64_t, 3>& key) {
+  return slots_[mix(mix(mix(key[0]) ^ key[1]) ^ key[2]) >> (64 - std::countr_zero(kNumSlots))];
+}
+
+BytePairs::BytePairs(const JsonView& json) {
+  if (const auto type = json.get("type"); type && type->string() != "BPE")
+    type->fail("unsupported model; supported: BPE (byte-level)");
+  json.only("dropout", {0}, "must be null: sampling merges at random is not supported");
+  json.only("continuing_subword_prefix", {""}, "must be empty: a byte-level tokenizer needs none");
+  json.only("end_of_word_suffix", {""}, "must be empty: a byte-level tokenizer needs none");
+  json.only("byte_fallback", {false},
+            "must be false: SentencePiece's byte fallback is not supported, only byte-level BPE");
+  fuse_unk_ = json.boolean_or("fuse_unk", false);
+  ignore_merges_ = json.boolean_or("ignore_merges", false);
+  read_vocabulary(json.at("vocab"));
+  if (const auto unk = json.get("unk_token"))
+    if (const auto entry = vocabulary_.find(unk->string()); entry != vocabulary_.end()) unk_id_ = entry->second;
+  read_merges(json.at("merges"));
+}
+
+void BytePairs::read_vocabulary(const JsonView& json) {
+  std::unordered_map<int32_t, std::string_view> owners;
+  vocabulary_.reserve(json.object().size());
+  owners.reserve(json.size());
+  for (const auto& [token, id] : json.value().items()) {
+    const JsonView here(id, json.where(), token);
+    const auto value = static_cast<int32_t>(here.id());
+    const auto [owner, is_new] = owners.emplace(value, token);
+    if (!is_new) here.fail(fmt::format("token '{}' has this id too; ids must differ", owner->second));
+    const auto entry = vocabulary_.emplace(token, value).first;
+    owner->second = entry->first;
+    if (!ignore_merges_) continue;
+    if (auto bytes = unspell_bytes(token)) whole_words_.emplace(*std::move(bytes), value);
+  }
+  for (int byte = 0; byte < 256; ++byte) {
+    const auto entry = vocabulary_.find(byte_symbol(static_cast<unsigned char>(byte)));
+    byte_ids_[byte] = entry == vocabulary_.end() ? -1 : entry->second;
+  }
+}
+
+int32_t BytePairs::token_of_merge(const JsonView& merge, const std::string& token) const {
+  const auto entry = vocabulary_.find(token);
+  if (entry == vocabulary_.end()) merge.fail(fmt::format("token '{}' is not in model.vocab", token));
+  return entry->second;
+}
+
+void BytePairs::read_merges(const JsonView& json) {
+  merges_.resize(std::bit_ceil(2 * json.array().size() + 2));
+  uint32_t rank = 0;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const JsonView merge = json.at(i);
+    std::string left, right;
+    if (merge.value().is_array()) {
+      if (merge.size() != 2) merge.fail("a merge is two tokens");
+      left = merge.at(size_t{0}).string(), right = merge.at(size_t{1}).string();
+    } else {
+      const std::string& text = merge.string();
+      if (text.starts_with("#version")) continue;  // the header line of an old merges.txt
+      const size_t space = text.find(' ');
+      if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
+        merge.fail("a merge is two tokens with one space between them");
+      left = text.substr(0, space), right = text.substr(space + 1);
+    }
+    const int32_t left_id = token_of_merge(merge, left), right_id = token_of_merge(merge, right);
+    add_merge(left_id, right_id, rank++, token_of_merge(merge, left + right));
+  }
+}
+
+void BytePairs::add_merge(int32_t left, int32_t right, uint32_t rank, int32_t id) {
+  const uint64_t pair = pair_of(left, right);
+  size_t i = mix(pair) & (merges_.size() - 1);
+  while (merges_[i].pair != kNoPair && merges_[i].pair != pair) i = (i + 1) & (merges_.size() - 1);
+  merges_[i] = {pair, rank, id};  // of a pair listed twice the last counts, as in HF
+}
+
+const BytePairs::Merge* BytePairs::find_merge(int32_t left, int32_t right) const {
+  const uint64_t pair = pair_of(left, right);
+  for (size_t i = mix(pair) & (merges_.size() - 1); merges_[i].pair != kNoPair; i = (i + 1) & (merges_.size() - 1))
+    if (merges_[i].pair == pair) return &merges_[i];
+  return nullptr;
+}
+
+uint32_t BytePairs::rank_of(int32_t left, int32_t right) const {
+  const Merge* merge = find_merge(left, right);
+  return merge ? merge->rank : kNoRank;
+}
+
+void BytePairs::encode(std::string_view word, WordCache& cache, std::vector<int64_t>& ids) const {
+  if (word.size() > WordCache::kMaxBytes) {
+    std::vector<int32_t>& symbols = cache.symbols;
+    merge_word(word, symbols);
+    ids.insert(ids.end(), symbols.begin(), symbols.end());
+    return;
+  }
+  const auto key = key_of(word);
+  WordCache::Slot& slot = cache.slot_of(key);
+  if (slot.key != key) {
+    std::vector<int32_t>& symbols = cache.symbols;
+    merge_word(word, symbols);
+    ids.insert(ids.end(), symbols.begin(), symbols.end());
+    if (symbols.size() > WordCache::kMaxIds) return;
+    slot.key = key;
+    slot.num_ids = static_cast<int32_t>(symbols.size());
+    std::ranges::copy(symbols, slot.ids.begin());
+    return;
+  }
+  ids.insert(ids.end(), slot.ids.begin(), slot.ids.begin() + slot.num_ids);
+}
+
+void BytePairs::merge_word(std::string_view word, std::vector<int32_t>& symbols) const {
+  if (ignore_merges_)
+    if (const auto whole = whole_words_.find(word); whole != whole_words_.end())
+      return symbols.assign(1, whole->second);
+  read_symbols(word, symbols);
+  symbols.size() <= kShortWord ? merge_short(symbols) : merge_long(symbols);
+}
+
+void BytePairs::read_symbols(std::string_view word, std::vector<int32_t>& symbols) const {
+  symbols.clear();
+  symbols.reserve(word.size());
+  bool after_unk = false;
+  for (const char byte : word) {
+    const int32_t id = byte_ids_[static_cast<unsigned char>(byte)];
+    if (id >= 0)
+      symbols.push_back(id);
+    else if (unk_id_ && !(fuse_unk_ && after_unk))
+      symbols.push_back(*unk_id_);
+    after_unk = id < 0;
+  }
+}
+
+void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
+  std::array<uint32_t, kShortWord> ranks;  // of the pair (i, i + 1)
+  size_t n = symbols.size();
+  for (size_t i = 0; i + 1 < n; ++i) ranks[i] = rank_of(symbols[i], symbols[i + 1]);
+  while (n > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < n; ++i)
+      if (ranks[i] < ranks[best]) best = i;
+    if (ranks[best] == kNoRank) break;
+    symbols[best] = find_merge(symbols[best], symbols[best + 1])->id;
+    --n;
+    for (size_t i = best + 1; i < n; ++i) symbols[i] = symbols[i + 1], ranks[i - 1] = ranks[i];
+    if (best + 1 < n) ranks[best] = rank_of(symbols[best], symbols[best + 1]);
+    if (best > 0) ranks[best - 1] = rank_of(symbols[best - 1], symbols[best]);
+  }
+  symbols.resize(n);
+}
+
+/// Symbols as a linked list, with a heap of candidate pairs; stale candidates are recognised when they come up.
+struct BytePairs::LongWord {
+  struct Candidate {
+    uint32_t rank;
+    uint32_t position;
+    uint64_t pair;
+    bool operator>(const Candidate& o) const { return rank != o.rank ? rank > o.rank : position > o.position; }
+  };
+  static constexpr uint32_t kEnd = std::numeric_limits<uint32_t>::max();
+
+  LongWord(const BytePairs& model, std::vector<int32_t>& symbols) : model_(model), symbols_(symbols) {
+    const auto n = static_cast<uint32_t>(symbols.size());
+    for (uint32_t i = 0; i < n; ++i) {
+      next_.push_back(i + 1 < n ? i + 1 : kEnd);
+      previous_.push_back(i > 0 ? i - 1 : kEnd);
+    }
+    for (uint32_t i = 0; i < n; ++i) consider(i);
+  }
+
+  void consider(uint32_t i) {
+    if (i == kEnd || next_[i] == kEnd) return;
+    const uint32_t rank = model_.rank_of(symbols_[i], symbols_[next_[i]]);
+    if (rank != kNoRank) heap_.push({rank, i, pair_of(symbols_[i], symbols_[next_[i]])});
+  }
+
+  bool is_stale(const Candidate& c) const {
+    const uint32_t i = c.position;
+    return symbols_[i] < 0 || next_[i] == kEnd || pair_of(symbols_[i], symbols_[next_[i]]) != c.pair;
+  }
+
+  void join(uint32_t i) {
+    const uint32_t gone = next_[i];
+    symbols_[i] = model_.find_merge(symbols_[i], symbols_[gone])->id;
+    symbols_[gone] = -1;
+    next_[i] = next_[gone];
+    if (next_[i] != kEnd) previous_[next_[i]] = i;
+    consider(previous_[i]);
+    consider(i);
+  }
+
+  void run() {
+    while (!heap_.empty()) {
+      const Candidate best = heap_.top();
+      heap_.pop();
+      if (!is_stale(best)) join(best.position);
+    }
+    std::erase(symbols_, -1);
+  }
+
+  const BytePairs& model_;
+  std::vector<int32_t>& symbols_;
+  std::vector<uint32_t> next_, previous_;
+  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap_;
+};
+
+void BytePairs::merge_long(std::vector<int32_t>& symbols) const {
+  LongWord(*this, symbols).run();
+}
+
+}  // namespace roll

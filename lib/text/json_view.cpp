@@ -1,0 +1,98 @@
+#include "text/json_view.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShownBytes = 60;
+
+std::string shown(const FileJson& value) {
+  if (value.is_structured()) return fmt::format("{} of {}", value.type_name(), value.size());
+  const std::string text = value.dump(-1, ' ', true, FileJson::error_handler_t::replace);
+  return text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "...";
+}
+
+}  // namespace
+
+FileJson parse_file_json(std::string_view text, const std::string& origin) {
+  try {
+    return FileJson::parse(text);
+  } catch (const FileJson::parse_error& e) {
+    const std::string_view before = text.substr(0, e.byte > 0 ? e.byte - 1 : 0);
+    const auto line = 1 + std::ranges::count(before, '\n');
+    const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+    throw user_error("{}: not valid JSON at line {}, column {}; download the file again", origin, line,
+                     before.size() - line_start + 1);
+  } catch (const FileJson::exception& e) {
+    throw user_error("{}: not valid JSON: {}", origin, e.what());
+  }
+}
+
+void JsonView::fail(std::string_view rule) const {
+  throw user_error("{} = {}: {}", where(), shown(*value_), rule);
+}
+
+JsonView JsonView::at(std::string_view key) const {
+  if (auto member = get(key)) return *std::move(member);
+  throw user_error("{}: needs '{}', which is missing; is it whole?", where(), key);
+}
+
+std::optional<JsonView> JsonView::get(std::string_view key) const {
+  object();
+  const auto member = value_->find(key);
+  if (member == value_->end() || member->is_null()) return {};
+  return JsonView(*member, origin_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+}
+
+JsonView JsonView::at(size_t index) const {
+  array();
+  ROLL_CHECK(index < value_->size(), "the caller counts");
+  return {(*value_)[index], origin_, fmt::format("{}[{}]", path_, index)};
+}
+
+const JsonView& JsonView::object() const {
+  if (!value_->is_object()) fail("must be a JSON object");
+  return *this;
+}
+
+const JsonView& JsonView::array() const {
+  if (!value_->is_array()) fail("must be a JSON array");
+  return *this;
+}
+
+const std::string& JsonView::string() const {
+  if (!value_->is_string()) fail("must be a string");
+  return value_->get_ref<const std::string&>();
+}
+
+bool JsonView::boolean() const {
+  if (!value_->is_boolean()) fail("must be true or false");
+  return value_->get<bool>();
+}
+
+int64_t JsonView::id() const {
+  const bool fits = value_->is_number_unsigned() && value_->get<uint64_t>() <= uint64_t{kMaxTokenId};
+  if (!fits) fail(fmt::format("must be a token id: an integer of 0 to {}", kMaxTokenId));
+  return value_->get<int64_t>();
+}
+
+std::string JsonView::string_or(std::string_view key, std::string_view otherwise) const {
+  const auto member = get(key);
+  return member ? member->string() : std::string(otherwise);
+}
+
+bool JsonView::boolean_or(std::string_view key, bool otherwise) const {
+  const auto member = get(key);
+  return member ? member->boolean() : otherwise;
+}
+
+void JsonView::only(std::string_view key, std::initializer_list<FileJson> allowed, std::string_view what_to_do) const {
+  const auto member = get(key);
+  if (member && std::ranges::find(allowed, member->value()) == allowed.end()) member->fail(what_to_do);
+}
+
+}  // namespace roll

@@ -1,0 +1,65 @@
+#include "text/post_processor.h"
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int kMaxDepth = 16;
+constexpr std::string_view kSupported =
+    "unsupported post-processor; supported: TemplateProcessing, ByteLevel, Sequence";
+
+std::vector<int64_t> special_token_ids(const JsonView& json, const JsonView& piece) {
+  const JsonView name = piece.at("id");
+  const auto entry = json.at("special_tokens").get(name.string());
+  if (!entry) name.fail("is not among the special_tokens of this template");
+  const JsonView ids = entry->at("ids");
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < ids.array().size(); ++i) out.push_back(ids.at(i).id());
+  return out;
+}
+
+/// Each template's tokens go around what an earlier one of a Sequence gave.
+void read_template(const JsonView& json, PostProcessor& out) {
+  std::vector<int64_t> before, after;
+  bool seen_text = false;
+  const JsonView pieces = json.at("single");
+  for (size_t i = 0; i < pieces.array().size(); ++i) {
+    const JsonView piece = pieces.at(i);
+    if (piece.get("Sequence")) {
+      if (seen_text) piece.fail("the text stands twice in this template, which is not supported");
+      seen_text = true;
+      continue;
+    }
+    const auto ids = special_token_ids(json, piece.at("SpecialToken"));
+    std::vector<int64_t>& side = seen_text ? after : before;
+    side.insert(side.end(), ids.begin(), ids.end());
+  }
+  if (!seen_text) pieces.fail("must hold {\"Sequence\": ...}, the text itself");
+  out.before.insert(out.before.begin(), before.begin(), before.end());
+  out.after.insert(out.after.end(), after.begin(), after.end());
+}
+
+void read(const JsonView& json, PostProcessor& out, int depth) {
+  const JsonView type = json.at("type");
+  if (depth > kMaxDepth) json.fail("sequences are nested too deeply");
+  if (type.string() == "Sequence") {
+    const JsonView parts = json.at("processors");
+    for (size_t i = 0; i < parts.array().size(); ++i) read(parts.at(i), out, depth + 1);
+  } else if (type.string() == "TemplateProcessing") {
+    read_template(json, out);
+  } else if (type.string() != "ByteLevel") {  // it only trims offsets
+    type.fail(kSupported);
+  }
+}
+
+}  // namespace
+
+PostProcessor read_post_processor(const JsonView& json) {
+  PostProcessor out;
+  read(json, out, 0);
+  return out;
+}
+
+}  // namespace roll

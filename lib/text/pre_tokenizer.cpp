@@ -1,0 +1,218 @@
+#include "text/pre_tokenizer.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int kMaxDepth = 16;
+constexpr std::string_view kSupported =
+    "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, ByteLevel (last)";
+// The expression that GPT-2 split by; ByteLevel with use_regex means it.
+constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+/// A part of a piece: matched by the delimiter, or between two matches.
+struct Part {
+  Span span;
+  bool match;
+};
+
+using Join = void (*)(const std::vector<Part>& parts, std::vector<Span>& out);
+
+void isolate(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (const Part& part : parts) out.push_back(part.span);
+}
+
+void remove(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (const Part& part : parts)
+    if (!part.match) out.push_back(part.span);
+}
+
+void join_equal(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && parts[i].match == parts[i - 1].match)
+      out.back().end = parts[i].span.end;
+    else
+      out.push_back(parts[i].span);
+  }
+}
+
+/// A match joins what stands before it, but not another match.
+void join_previous(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && parts[i].match && !parts[i - 1].match)
+      out.back().end = parts[i].span.end;
+    else
+      out.push_back(parts[i].span);
+  }
+}
+
+/// A match joins what follows it, but not another match.
+void join_next(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && !parts[i].match && parts[i - 1].match)
+      out.back().end = parts[i].span.end;
+    else
+      out.push_back(parts[i].span);
+  }
+}
+
+Join read_behavior(const JsonView& json) {
+  const std::string& name = json.string();
+  if (name == "Isolated") return isolate;
+  if (name == "Removed") return remove;
+  if (name == "Contiguous") return join_equal;
+  if (name == "MergedWithPrevious") return join_previous;
+  if (name == "MergedWithNext") return join_next;
+  json.fail("must be Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext");
+}
+
+class Split {
+ public:
+  Split(Pattern pattern, Join join, bool invert)
+      : pattern_(std::make_shared<Pattern>(std::move(pattern))), join_(join), invert_(invert) {}
+
+  void operator()(Pieces& pieces, MatchMemory& memory) const {
+    std::vector<Span> matches;
+    std::vector<Part> parts;
+    pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
+      matches.clear();
+      pattern_->find_all(pattern_->is_literal() ? pieces.piece(span) : pieces.older_piece(span), memory, matches);
+      parts.clear();
+      size_t done = span.begin;
+      for (const Span& match : matches) {
+        const Span found{span.begin + match.begin, span.begin + match.end};
+        if (found.begin > done) parts.push_back({{done, found.begin}, invert_});
+        parts.push_back({found, !invert_});
+        done = found.end;
+      }
+      if (done < span.end) parts.push_back({{done, span.end}, invert_});
+      join_(parts, out);
+    });
+  }
+
+ private:
+  std::shared_ptr<const Pattern> pattern_;
+  Join join_;
+  bool invert_;
+};
+
+/// Cuts where kind(character) changes; kind 0 is thrown away, and characters of kind -1 stand alone.
+template <int kind(char32_t)>
+void split_by_kind(Pieces& pieces, MatchMemory&) {
+  pieces.cut_each([&](const Span& span, std::vector<Span>& out) {
+    int previous = 0;
+    for (size_t pos = span.begin; pos < span.end;) {
+      const size_t begin = pos;
+      const int here = kind(next_code_point(pieces.text(), pos));
+      if (here != 0 && here == previous && here != -1)
+        out.back().end = pos;
+      else if (here != 0)
+        out.push_back({begin, pos});
+      previous = here;
+    }
+  });
+}
+
+int digit_runs(char32_t c) {
+  return is_numeric(c) ? 2 : 1;
+}
+int single_digits(char32_t c) {
+  return is_numeric(c) ? -1 : 1;
+}
+int between_spaces(char32_t c) {
+  return is_white_space(c) ? 0 : 1;
+}
+int words_and_signs(char32_t c) {
+  return is_word(c) ? 1 : is_white_space(c) ? 0 : 2;
+}
+
+/// `text` with a space wherever `spans` (in order) asks for one.
+std::string with_spaces(std::string_view text, const std::vector<Span>& spans) {
+  std::string out;
+  out.reserve(text.size() + spans.size());
+  for (const Span& span : spans) {
+    if (text[span.begin] != ' ') out += ' ';
+    out.append(text.substr(span.begin, span.end - span.begin));
+  }
+  return out;
+}
+
+}  // namespace
+
+void Pieces::reset(std::string_view text) {
+  text_ = text;
+  older_ = with_older_characters(text, older_storage_) ? std::string_view(older_storage_) : text;
+  spans_.clear();
+  if (!text.empty()) spans_.push_back({0, text.size()});
+}
+
+template <class Cut>
+void Pieces::cut_each(const Cut& cut) {
+  next_.clear();
+  for (const Span& span : spans_) cut(span, next_);
+  std::erase_if(next_, [](const Span& span) { return span.begin == span.end; });
+  std::swap(spans_, next_);
+}
+
+void Pieces::add_prefix_spaces() {
+  if (std::ranges::all_of(spans_, [&](const Span& span) { return text_[span.begin] == ' '; })) return;
+  std::string older = with_spaces(older_, spans_), text = with_spaces(text_, spans_);
+  size_t end = 0;
+  for (Span& span : spans_) {
+    const size_t length = span.end - span.begin + (text_[span.begin] != ' ');
+    span = {end, end + length};
+    end += length;
+  }
+  older_ = older_storage_ = std::move(older);
+  text_ = text_storage_ = std::move(text);
+}
+
+PreTokenizer::PreTokenizer(const JsonView& json) {
+  add(json, 0);
+  if (!byte_level_) json.fail("needs ByteLevel as its last step: only byte-level BPE is supported");
+}
+
+void PreTokenizer::add(const JsonView& json, int depth) {
+  const JsonView type = json.at("type");
+  const std::string& name = type.string();
+  if (depth > kMaxDepth) json.fail("sequences are nested too deeply");
+  if (byte_level_) json.fail("follows ByteLevel, which must be the last step");
+  if (name == "Sequence") {
+    const JsonView parts = json.at("pretokenizers");
+    for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
+  } else if (name == "Split") {
+    steps_.push_back(
+        Split(read_pattern(json.at("pattern")), read_behavior(json.at("behavior")), json.boolean_or("invert", false)));
+  } else if (name == "Digits") {
+    steps_.push_back(json.boolean_or("individual_digits", false) ? split_by_kind<single_digits>
+                                                                 : split_by_kind<digit_runs>);
+  } else if (name == "WhitespaceSplit") {
+    steps_.push_back(split_by_kind<between_spaces>);
+  } else if (name == "Whitespace") {
+    steps_.push_back(split_by_kind<words_and_signs>);
+  } else if (name == "ByteLevel") {
+    add_byte_level(json);
+  } else {
+    type.fail(kSupported);
+  }
+}
+
+void PreTokenizer::add_byte_level(const JsonView& json) {
+  byte_level_ = true;
+  if (json.boolean_or("add_prefix_space", true))
+    steps_.push_back([](Pieces& pieces, MatchMemory&) { pieces.add_prefix_spaces(); });
+  if (json.boolean_or("use_regex", true))
+    steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), isolate, false));
+}
+
+void PreTokenizer::split(Pieces& pieces, MatchMemory& memory) const {
+  for (const Step& step : steps_) step(pieces, memory);
+}
+
+}  // namespace roll

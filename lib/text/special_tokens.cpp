@@ -1,0 +1,73 @@
+#include "text/special_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Calls `use(view)` when the file is there.
+template <class Use>
+void with_file(const fs::path& file, const Use& use) {
+  if (!fs::exists(file)) return;
+  const FileJson json = parse_file_json(read_file(file), file.string());
+  use(JsonView(json, file.string()).object());
+}
+
+/// "token" or {"content": "token", ...}.
+void read_name(const JsonView& json, std::string_view key, std::optional<std::string>& out) {
+  const auto member = json.get(key);
+  if (out || !member) return;
+  out = member->value().is_object() ? member->at("content").string() : member->string();
+}
+
+void read_names(const JsonView& json, SpecialTokens& out) {
+  read_name(json, "bos_token", out.bos);
+  read_name(json, "eos_token", out.eos);
+  read_name(json, "pad_token", out.pad);
+}
+
+void read_ids(const JsonView& json, SpecialTokens& out) {
+  if (const auto pad = json.get("pad_token_id"); pad && !out.pad_id && pad->value().is_number_unsigned())
+    out.pad_id = pad->id();
+  const auto eos = json.get("eos_token_id");
+  if (!eos || !out.eos_ids.empty()) return;
+  if (!eos->value().is_array()) return out.eos_ids.push_back(eos->id());
+  for (size_t i = 0; i < eos->size(); ++i) out.eos_ids.push_back(eos->at(i).id());
+}
+
+void read_added(const JsonView& json, SpecialTokens& out) {
+  const auto decoder = json.get("added_tokens_decoder");
+  if (!decoder) return;
+  for (const auto& [key, value] : decoder->object().value().items()) {
+    const JsonView entry = decoder->at(key);
+    AddedToken token = read_added_token(entry);
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token.id);
+    if (error != std::errc() || end != key.data() + key.size() || token.id < 0 || token.id > kMaxTokenId)
+      entry.fail("its key must be a token id");
+    out.added.push_back(std::move(token));
+  }
+  std::ranges::sort(out.added, {}, &AddedToken::id);
+}
+
+}  // namespace
+
+SpecialTokens read_special_tokens(const fs::path& folder) {
+  SpecialTokens out;
+  with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
+    read_names(json, out);
+    read_added(json, out);
+  });
+  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) { read_names(json, out); });
+  with_file(folder / "generation_config.json", [&](const JsonView& json) { read_ids(json, out); });
+  with_file(folder / "config.json", [&](const JsonView& json) { read_ids(json, out); });
+  return out;
+}
+
+}  // namespace roll

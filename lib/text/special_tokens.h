@@ -1,0 +1,27 @@
+// What the JSON files beside tokenizer.json say about special tokens. All of them are optional.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "text/added_tokens.h"
+
+namespace roll {
+
+struct SpecialTokens {
+  /// Spellings, from tokenizer_config.json, else special_tokens_map.json.
+  std::optional<std::string> bos, eos, pad;
+  /// From generation_config.json, else config.json.
+  std::vector<int64_t> eos_ids;
+  std::optional<int64_t> pad_id;
+  /// `added_tokens_decoder` of tokenizer_config.json, by id.
+  std::vector<AddedToken> added;
+};
+
+/// UserError: malformed files.
+SpecialTokens read_special_tokens(const std::filesystem::path& folder);
+
+}  // namespace roll

@@ -1,0 +1,309 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "text/added_tokens.h"
+#include "text/byte_pairs.h"
+#include "text/byte_symbols.h"
+#include "text/decoder.h"
+#include "text/normalizer.h"
+#include "text/post_processor.h"
+#include "text/pre_tokenizer.h"
+#include "text/special_tokens.h"
+#include "text/unicode.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What one call of encode works in; kept between calls.
+struct Workspace {
+  MatchMemory memory;
+  WordCache words;
+  Pieces pieces;
+  std::vector<Segment> segments, normalized_segments;
+  std::string normalized;
+};
+
+/// Workspaces for as many threads as encode at once.
+class WorkspacePool {
+ public:
+  std::unique_ptr<Workspace> take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return std::make_unique<Workspace>();
+    auto workspace = std::move(free_.back());
+    free_.pop_back();
+    return workspace;
+  }
+  void give_back(std::unique_ptr<Workspace> workspace) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(std::move(workspace));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Workspace>> free_;
+};
+
+/// The tokens by id: how the file spells them, and the bytes that they decode to.
+class TokenTable {
+ public:
+  void set(int64_t id, const std::string& spelling) {
+    if (id >= size()) spellings_.resize(id + 1), bytes_.resize(id + 1), special_.resize(id + 1);
+    spellings_[id] = spelling;
+    // A token with a character that stands for no byte decodes to itself, as HF does it.
+    bytes_[id] = unspell_bytes(spelling).value_or(spelling);
+  }
+  void mark_special(int64_t id) { special_[id] = true; }
+  int64_t size() const { return static_cast<int64_t>(spellings_.size()); }
+  bool has(int64_t id) const { return id >= 0 && id < size() && !spellings_[id].empty(); }
+  bool is_special(int64_t id) const { return has(id) && special_[id]; }
+  const std::string& spelling(int64_t id) const { return spellings_[id]; }
+  const std::string& bytes(int64_t id) const { return bytes_[id]; }
+
+ private:
+  std::vector<std::string> spellings_, bytes_;
+  std::vector<bool> special_;
+};
+
+/// Sequences are packed and cut by token budgets here, so a file's own truncation and padding have no meaning.
+const JsonView& check_version(const JsonView& json) {
+  json.only("version", {"1.0"}, "must be \"1.0\"");
+  return json;
+}
+
+Normalizer read_normalizer(const JsonView& json) {
+  const auto section = json.get("normalizer");
+  return section ? Normalizer(*section) : Normalizer();
+}
+
+PreTokenizer read_pre_tokenizer(const JsonView& json) {
+  const auto section = json.get("pre_tokenizer");
+  if (!section)
+    throw user_error("{}: pre_tokenizer is null: only byte-level BPE (a pre-tokenizer with ByteLevel) is supported",
+                     json.where());
+  return PreTokenizer(*section);
+}
+
+}  // namespace
+
+struct Tokenizer::Parts {
+  explicit Parts(const JsonView& json)
+      : normalizer(read_normalizer(check_version(json))),
+        pre_tokenizer(read_pre_tokenizer(json)),
+        model(json.at("model")),
+        decoder(read_decoder(json)) {
+    if (const auto section = json.get("post_processor")) post_processor = read_post_processor(*section);
+    for (const auto& [token, id] : model.vocabulary()) table.set(id, token);
+    next_id = static_cast<int64_t>(model.vocabulary().size());
+    read_added(json);
+  }
+
+  void read_added(const JsonView& json);
+  void add(AddedToken token, const JsonView& where);
+  void add_missing(const std::vector<AddedToken>& tokens, const std::string& file);
+  void find_added();
+  std::optional<int64_t> id_of(std::string_view token) const;
+  int64_t named(const std::string& token, const char* role, const std::string& folder) const;
+  void read_folder(const fs::path& folder);
+
+  void encode_text(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
+  void encode_segment(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
+  void encode_words(std::string_view text, Workspace& w, std::vector<int64_t>& ids) const;
+
+  Normalizer normalizer;
+  PreTokenizer pre_tokenizer;
+  BytePairs model;
+  DecoderKind decoder;
+  PostProcessor post_processor;
+  std::vector<AddedToken> added_list;
+  Vocabulary added_ids;
+  int64_t next_id = 0;  // of an added token that the model's vocabulary lacks
+  AddedTokens added;
+  TokenTable table;
+  std::optional<int64_t> bos_id, pad_id;
+  std::vector<int64_t> eos_ids;
+  mutable WorkspacePool workspaces;
+};
+
+// ---- loading
+
+void Tokenizer::Parts::read_added(const JsonView& json) {
+  if (const auto list = json.get("added_tokens"))
+    for (size_t i = 0; i < list->array().size(); ++i) {
+      const JsonView entry = list->at(i);
+      AddedToken token = read_added_token(entry);
+      token.id = static_cast<int32_t>(entry.at("id").id());
+      if (added_ids.contains(token.content)) entry.fail(fmt::format("'{}' is listed twice", token.content));
+      add(std::move(token), entry);
+    }
+  find_added();
+}
+
+/// HF numbers added tokens itself, whatever their "id" says; a file where the two disagree has no single meaning.
+void Tokenizer::Parts::add(AddedToken token, const JsonView& where) {
+  const auto in_model = model.vocabulary().find(token.content);
+  const bool is_new = in_model == model.vocabulary().end();
+  const int64_t expected = is_new ? next_id : in_model->second;
+  if (token.id != expected || (is_new && table.has(expected)))
+    throw user_error("{}: '{}' has id {}, where the vocabulary makes it {}; give it that id", where.where(),
+                     token.content, token.id, expected);
+  next_id = std::max<int64_t>(next_id, token.id + 1);
+  table.set(token.id, token.content);
+  if (token.special) table.mark_special(token.id);
+  added_ids.emplace(token.content, token.id);
+  added_list.push_back(std::move(token));
+}
+
+/// tokenizer_config.json may list tokens that tokenizer.json lacks.
+void Tokenizer::Parts::add_missing(const std::vector<AddedToken>& tokens, const std::string& file) {
+  const FileJson nothing;
+  for (const AddedToken& token : tokens)
+    if (!added_ids.contains(token.content)) add(token, JsonView(nothing, file, "added_tokens_decoder"));
+  find_added();
+}
+
+void Tokenizer::Parts::find_added() {
+  added = AddedTokens(added_list, normalizer);
+}
+
+std::optional<int64_t> Tokenizer::Parts::id_of(std::string_view token) const {
+  if (const auto entry = added_ids.find(token); entry != added_ids.end()) return entry->second;
+  if (const auto entry = model.vocabulary().find(token); entry != model.vocabulary().end()) return entry->second;
+  return {};
+}
+
+int64_t Tokenizer::Parts::named(const std::string& token, const char* role, const std::string& folder) const {
+  if (const auto id = id_of(token)) return *id;
+  throw user_error("{}: {} = '{}' is not a token of tokenizer.json; repair tokenizer_config.json", folder, role, token);
+}
+
+void Tokenizer::Parts::read_folder(const fs::path& folder) {
+  const SpecialTokens special = read_special_tokens(folder);
+  add_missing(special.added, (folder / "tokenizer_config.json").string());
+  if (special.bos) bos_id = named(*special.bos, "bos_token", folder.string());
+  pad_id = special.pad ? named(*special.pad, "pad_token", folder.string()) : special.pad_id;
+  eos_ids = special.eos_ids;
+  if (special.eos) eos_ids.push_back(named(*special.eos, "eos_token", folder.string()));
+  std::vector<int64_t> once;
+  for (const int64_t id : eos_ids)
+    if (std::ranges::find(once, id) == once.end()) once.push_back(id);
+  eos_ids = once;
+}
+
+Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& origin) {
+  const FileJson json = parse_file_json(tokenizer_json, origin);
+  return Tokenizer(std::make_unique<Parts>(JsonView(json, origin).object()));
+}
+
+Tokenizer Tokenizer::load(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer.json";
+  if (!fs::exists(file))
+    throw user_error("{}: no tokenizer.json; name a Hugging Face model folder, saved with its fast tokenizer",
+                     folder.string());
+  Tokenizer tokenizer = parse(read_file(file), file.string());
+  tokenizer.parts_->read_folder(folder);
+  return tokenizer;
+}
+
+// ---- encoding
+
+void Tokenizer::Parts::encode_text(std::string_view text, bool parse_special, Workspace& w,
+                                   std::vector<int64_t>& ids) const {
+  w.segments.clear();
+  added.split(text, false, parse_special, w.segments);
+  for (const Segment& segment : w.segments) {
+    if (segment.id >= 0)
+      ids.push_back(segment.id);
+    else
+      encode_segment(text.substr(segment.begin, segment.end - segment.begin), parse_special, w, ids);
+  }
+}
+
+void Tokenizer::Parts::encode_segment(std::string_view text, bool parse_special, Workspace& w,
+                                      std::vector<int64_t>& ids) const {
+  if (!normalizer.empty()) {
+    w.normalized.assign(text);
+    normalizer.apply(w.normalized, w.memory);
+    text = w.normalized;
+  }
+  if (!added.any_normalized()) return encode_words(text, w, ids);
+  w.normalized_segments.clear();
+  added.split(text, true, parse_special, w.normalized_segments);
+  for (const Segment& segment : w.normalized_segments) {
+    if (segment.id >= 0)
+      ids.push_back(segment.id);
+    else
+      encode_words(text.substr(segment.begin, segment.end - segment.begin), w, ids);
+  }
+}
+
+void Tokenizer::Parts::encode_words(std::string_view text, Workspace& w, std::vector<int64_t>& ids) const {
+  w.pieces.reset(text);
+  pre_tokenizer.split(w.pieces, w.memory);
+  for (const Span& span : w.pieces.spans()) model.encode(w.pieces.piece(span), w.words, ids);
+}
+
+std::vector<int64_t> Tokenizer::encode(std::string_view text, bool parse_special, bool add_special) const {
+  if (const size_t valid = valid_utf8_prefix(text); valid < text.size())
+    throw user_error("text to tokenize: byte {} of {} is not UTF-8; convert the text first", valid, text.size());
+  std::vector<int64_t> ids;
+  ids.reserve(text.size() / 3 + 8);
+  const auto& before = parts_->post_processor.before;
+  if (add_special) ids.assign(before.begin(), before.end());
+  auto workspace = parts_->workspaces.take();
+  parts_->encode_text(text, parse_special, *workspace, ids);
+  parts_->workspaces.give_back(std::move(workspace));
+  const auto& after = parts_->post_processor.after;
+  if (add_special) ids.insert(ids.end(), after.begin(), after.end());
+  return ids;
+}
+
+// ---- decoding and the rest
+
+std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) const {
+  const bool by_bytes = parts_->decoder == DecoderKind::kByteLevel;
+  std::string bytes;
+  bool first = true;
+  for (const int64_t id : ids) {
+    if (!parts_->table.has(id) || (skip_special && parts_->table.is_special(id))) continue;
+    if (!by_bytes && !first) bytes += ' ';
+    first = false;
+    bytes += by_bytes ? parts_->table.bytes(id) : parts_->table.spelling(id);
+  }
+  return valid_utf8_prefix(bytes) == bytes.size() ? bytes : to_valid_utf8(bytes);
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+int64_t Tokenizer::vocab_size() const {
+  return parts_->table.size();
+}
+std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
+  return parts_->id_of(token);
+}
+std::string Tokenizer::token_of(int64_t id) const {
+  return parts_->table.has(id) ? parts_->table.spelling(id) : std::string();
+}
+bool Tokenizer::is_special(int64_t id) const {
+  return parts_->table.is_special(id);
+}
+std::optional<int64_t> Tokenizer::bos_id() const {
+  return parts_->bos_id;
+}
+std::optional<int64_t> Tokenizer::pad_id() const {
+  return parts_->pad_id;
+}
+const std::vector<int64_t>& Tokenizer::eos_ids() const {
+  return parts_->eos_ids;
+}
+
+}  // namespace roll
