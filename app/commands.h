@@ -8,5 +8,10 @@ class App;
 namespace roll {
 
 // Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
+void add_export(CLI::App& app);
+void add_logprobs(CLI::App& app);
+
+void add_score(CLI::App& app);
+void add_tokenize(CLI::App& app);
 
 }  // namespace roll

@@ -16,6 +16,10 @@ int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
   app.set_version_flag("--version", ROLL_VERSION);
   app.require_subcommand(1);
+  roll::add_export(app);
+  roll::add_logprobs(app);
+  roll::add_score(app);
+  roll::add_tokenize(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

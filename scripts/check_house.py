@@ -51,7 +51,7 @@ check_lines({n: t for n, t in sources.items() if n.endswith(".h")}, r"#include <
             "35 s of compile time in a header; include <ATen/core/Tensor.h>")
 
 for readme in (n for n in texts if n.endswith("README.md")):
-    for path in re.findall(r"(?<![\w/.-])((?:app|lib|cuda|configs|scripts|tests|third_party)/[\w./-]*\w)", texts[readme]):
+    for path in re.findall(r"(?<![\w/.-])((?:app|lib|cuda|configs|scripts|tests|third_party)/[\w./-]*\w)(?![\w*<])", texts[readme]):
         if not (root / path).exists():
             wrong.append(f"{readme}: names {path}, which does not exist")
 print("\n".join(wrong) or f"house: {len(texts)} files keep the rules")

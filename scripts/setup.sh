@@ -41,9 +41,9 @@ install_packages() {
     as_root=(sudo -n)
   fi
   say "installing system packages: $missing"
-  "${as_root[@]}" apt-get update -q
+  "${as_root[@]}" apt-get update -qq
   # shellcheck disable=SC2086
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends $missing
 }
 
 # --- Python, used only to download and to test ---------------------------------------------------------------------------

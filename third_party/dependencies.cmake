@@ -17,8 +17,9 @@ get_filename_component(ROLL_TORCH_ROOT "${ROLL_TORCH_INCLUDE}/.." ABSOLUTE)
 if(NOT EXISTS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h")
   message(FATAL_ERROR "${ROLL_TORCH_ROOT}: this LibTorch is too old; 2.11 is the one this program is written for")
 endif()
-file(STRINGS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h" torch_version REGEX "define TORCH_VERSION \"")
-string(REGEX REPLACE ".*\"(.*)\".*" "\\1" torch_version "${torch_version}")
+file(STRINGS "${ROLL_TORCH_INCLUDE}/torch/headeronly/version.h" torch_version REGEX "TORCH_VERSION_M[A-Z]+ [0-9]+$")
+string(REGEX REPLACE "#define TORCH_VERSION_[A-Z]+ " "" torch_version "${torch_version}")
+string(REPLACE ";" "." torch_version "${torch_version}")
 message(STATUS "LibTorch ${torch_version}: ${ROLL_TORCH_ROOT}")
 
 # CUDA: only when a compiler is there, of the major version that LibTorch was built with.
@@ -61,6 +62,7 @@ find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(MPI REQUIRED COMPONENTS C)
+find_package(OpenMP REQUIRED COMPONENTS CXX)  # at::parallel_for is a header: without it our loops run on one core
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc)
@@ -77,7 +79,7 @@ target_compile_options(roll_deps INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-idi
 target_link_directories(roll_deps INTERFACE ${ROLL_TORCH_ROOT}/lib)
 target_link_options(roll_deps INTERFACE -Wl,-rpath,${ROLL_TORCH_ROOT}/lib -Wl,--allow-shlib-undefined)
 target_link_libraries(roll_deps INTERFACE torch_cpu c10 fmt::fmt nlohmann_json::nlohmann_json yaml-cpp
-  MPI::MPI_C PkgConfig::PCRE2 PkgConfig::ICU pthread dl)
+  MPI::MPI_C OpenMP::OpenMP_CXX PkgConfig::PCRE2 PkgConfig::ICU pthread dl)
 if(ROLL_CUDA)
   # --no-as-needed: libtorch_cuda registers its kernels when loaded; nothing refers to it by name.
   target_compile_definitions(roll_deps INTERFACE USE_C10D_NCCL)

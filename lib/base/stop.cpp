@@ -32,7 +32,7 @@ void catch_stop_signals() {
   action.sa_handler = note_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  for (const int number : {SIGINT, SIGTERM})
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2})
     if (sigaction(number, &action, nullptr) != 0) throw system_error("sigaction of signal {}{}", number, errno_text());
 }
 

@@ -13,7 +13,9 @@ struct Stopped : std::runtime_error {
   int exit_code() const { return 128 + signal; }
 };
 
-/// From here on SIGINT and SIGTERM only set a flag (the second one kills). Call once, early in main. SystemError.
+/// From here on SIGINT and SIGTERM only set a flag (the second one of a kind kills). So do SIGUSR1 (taken as SIGINT)
+/// and SIGUSR2 (as SIGTERM): mpirun hands those on untouched, where for the others it kills within a second; batch
+/// systems send them as an early warning. Call once, early in main. SystemError.
 void catch_stop_signals();
 
 /// The signal that asked for an end, or 0. Cheap: an atomic read.

@@ -17,9 +17,10 @@ struct DeviceMapping {
 /// UserError (a rule without file and line) when `text` is no such expression, names a device twice, or has more than
 /// 65536 devices.
 DeviceMapping parse_device_mapping(const std::string& text);
+void from_config_text(const std::string& text, DeviceMapping& mapping);
 
 /// `list(range(0,8))` where the devices are consecutive, `[0,2,5]` otherwise; parse_device_mapping reads it back.
-std::string to_string(const DeviceMapping& mapping);
+std::string to_config_text(const DeviceMapping& mapping);
 
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;

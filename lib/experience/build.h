@@ -28,12 +28,13 @@ bool needs_values(const ExperienceConfig& config);
 
 /// Fills final_response_mask, token_rewards, advantages and returns of this rank's sequences from scores,
 /// response_mask, old/ref log-probs and values, and moves `state` on by one step. `num_groups`: prompts of the step
-/// over all ranks. Whitening of rewards and advantages uses the tokens of final_response_mask; advantages are 0
-/// outside it, returns are kept wherever response_mask is 1 (the critic learns from every response).
-/// Returns this rank's part of critic/{score,rewards,advantages,returns,values}/{mean,max,min}, critic/{kl,kl_coef,
-/// reward_clip_frac,advantage_clip_frac,explained_variance}, actor/final_mask_ratio, group/{all_correct,all_incorrect,
-/// mixed}_ratio, token/{prompt,response,total}_length/{mean,max,min}, to be merged over ranks. **Collective**.
-/// UserError: a tensor that the configuration needs is missing, and the errors of rewards.h.
+/// over all ranks. Rewards are whitened over response_mask; returns are kept there too, so that the critic learns from
+/// every response. Advantages are whitened over final_response_mask and are 0 outside it.
+/// Returns this rank's part, to be merged over ranks, of critic/{score,rewards,advantages,returns,values}/{mean,max,
+/// min} (rewards: each sequence's sum of token rewards), critic/{kl,kl_coef,reward_clip_frac,advantage_clip_frac,
+/// explained_variance}, actor/final_mask_ratio, group/{all_correct,all_incorrect,mixed}_ratio,
+/// token/{prompt,response,total}_length/{mean,max,min}. **Collective**.
+/// UserError: those of rewards.h. Bug: a tensor that the configuration needs is missing.
 Metrics complete_experience(Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                             ExperienceState& state, const AllReduce& all_reduce);
 

@@ -29,8 +29,8 @@ struct ActorInputs {
 
 /// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy.
 /// Metrics actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
-/// ppo_ratio_low_clipfrac,ratio_mean}. UserError: use_kl_loss without ref_log_probs, an entropy coefficient without
-/// entropy, an undeclared mask.
+/// ppo_ratio_low_clipfrac,ratio_mean}. UserError: a mask that loss_mask_keys does not declare, contradictory modes.
+/// Bug: use_kl_loss without ref_log_probs, an entropy coefficient without entropy.
 LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
 
 struct CriticInputs {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -40,8 +41,7 @@ struct ValueTerm {
   at::Tensor loss;     // 0.5 * max((V - R)^2, (clip(V, old +- clip) - R)^2); without a clip 0.5 * (V - R)^2
   at::Tensor clipped;  // 1 where the clipped side is the larger one; float32, no gradient
 };
-/// `value_clip` <= 0 means unclipped.
 ValueTerm value_term(const at::Tensor& values, const at::Tensor& old_values, const at::Tensor& returns,
-                     double value_clip);
+                     std::optional<double> value_clip);
 
 }  // namespace roll

@@ -19,7 +19,7 @@ struct PackOptions {
   int64_t budget = 0;     // tokens of a micro-batch after alignment, whole sequences (before a context-parallel cut)
   int64_t alignment = 1;  // see sequence_alignment()
   int64_t min_num_micro_batches = 1;
-  Workload workload;  // what load_balance equalises
+  Workload workload = {};  // what load_balance equalises
 };
 
 /// Micro-batches as lists of sequence indices; none is empty (but a mini-batch of no sequences gives none at all).

@@ -19,7 +19,7 @@ struct Workload {
   }
 };
 
-/// k parts of nearly equal sums; parts may be empty when there are fewer than k. Ties: by sum, count, first index.
+/// k parts of nearly equal sums; parts may be empty when there are fewer than k. Ties: by sum, count, index.
 /// `weights` >= 0, k >= 1 (Bug). O(n log n) for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 

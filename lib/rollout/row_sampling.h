@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "rollout/config.h"
@@ -21,7 +22,8 @@ namespace roll {
 
 struct Draw {
   int64_t token = 0;
-  float log_prob = 0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
+  float log_prob =
+      0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
 };
 
 /// The tokens of one sequence, as penalties need them. Costs nothing while no penalty is on.
@@ -42,7 +44,7 @@ class TokenHistory {
 /// Draws tokens; keeps scratch memory, so one object per thread.
 class RowSampler {
  public:
-  explicit RowSampler(const GeneratingArgs& args) : args_(args) {}
+  explicit RowSampler(GeneratingArgs args) : args_(std::move(args)) {}
 
   /// logits: [V] float32. `uniform` in [0, 1). Greedy (the first largest logit) when temperature is 0 or top_k is 1.
   /// SystemError when no logit is finite or one is NaN or +infinity.
@@ -58,7 +60,6 @@ class RowSampler {
     return a.p > b.p || (a.p == b.p && a.token < b.token);
   }
   void exponentiate(std::span<const float> logits);
-  void check_finite(std::span<const float> logits) const;
   bool is_filtered() const;
   int64_t pick_from_all(double uniform) const;
   int64_t pick_from_candidates(std::span<const float> logits, double uniform);
@@ -67,7 +68,7 @@ class RowSampler {
   void keep_top_p(double mass);
   float kth_largest(std::span<const float> values, size_t k);
 
-  const GeneratingArgs& args_;
+  GeneratingArgs args_;
   std::vector<float> penalised_;       // [V], only with penalties
   std::vector<float> p_;               // [V]: exp((logit - max_) / temperature)
   std::vector<double> block_sums_;     // of p_, kBlock each

@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
 #include "rollout/config.h"
 #include "rollout/step_model.h"
+#include "rollout/stop_strings.h"
 
 namespace roll {
 
@@ -61,19 +61,16 @@ void check_sampling(const SamplingParams& params);
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;
 
 struct SamplerHooks {
-  std::function<bool()> should_stop;               // asked before every step; true: what still runs ends as kAbort
+  std::function<bool()> should_stop;                // asked before every step; true: what still runs ends as kAbort
   std::function<void(int64_t num_tokens)> on_step;  // after every step, with the tokens that it drew
 };
 
-/// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response ends.
-/// UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token, a KV
-/// budget below one sequence. SystemError: the model's logits are not numbers.
+/// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
+/// ends. UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token, a
+/// KV budget below one sequence. SystemError: the model's logits are not numbers.
 std::vector<Generation> generate(const Transformer& model, const Tokenizer& tokenizer,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
-
-/// Text of some response ids; skip_special leaves special tokens out.
-using DecodeText = std::function<std::string(std::span<const int64_t> ids, bool skip_special)>;
 
 /// The same over any model that steps; the number of its slots bounds what runs together.
 std::vector<Generation> generate(StepModel& model, const DecodeText& decode,

@@ -44,7 +44,7 @@ class Metrics {
   struct Entry {
     Kind kind = Kind::kMean;
     double weight = 0;        // total weight (kMean, kStd), or the count
-    double value = 0;         // mean, sum, max or min so far
+    double value = 0;         // @mean: weighted sum; @std: mean; @sum, @max, @min: themselves
     double squares = 0;       // kStd: weighted sum of squared distances from the mean
     std::vector<double> all;  // kP50, kP99
   };

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,22 +23,26 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `n` more are done; `detail` (optional) is shown at the end, e.g. "loss 0.53". From any thread.
-  void advance(int64_t n = 1, const std::string& detail = {});
+  /// `n` more are done. From any thread; drawing happens in a thread of its own, so that time moves on while nothing
+  /// else does.
+  void advance(int64_t n = 1) { done_ += n; }
+  /// Shown at the end of the line, e.g. "loss 0.53". From any thread.
+  void detail(std::string text);
   int64_t done() const { return done_; }
   double seconds() const { return watch_.seconds(); }
 
  private:
-  std::string line(double seconds) const;
+  void draw_until_stopped(const std::stop_token& stop);
+  std::string line();
 
   Log& log_;
   std::string phase_, unit_, detail_;
   int64_t total_;
   std::atomic<int64_t> done_ = 0;
   Stopwatch watch_;
-  std::mutex mutex_;
-  double last_drawn_s_ = -1;
-  double last_plain_s_ = 0;
+  std::mutex mutex_;  // of detail_
+  std::condition_variable_any woken_;
+  std::jthread drawer_;  // last: it ends before what it draws
 };
 
 }  // namespace roll

@@ -1,0 +1,55 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/streams.h"
+#include "base/error.h"
+#include "model/device.h"
+#include "model/id_rows.h"
+
+namespace roll {
+
+namespace {
+
+struct Flags {
+  std::string model, input = "-", output = "-", device = "cpu", dtype = "auto";
+  LogProbsJob job;
+};
+
+void run(const Flags& flags) {
+  if (!(flags.job.temperature > 0))
+    throw user_error("--temperature = {}: must be above 0 (1 leaves the model's probabilities as they are)",
+                     flags.job.temperature);
+  if (flags.job.max_tokens_per_batch < 1)
+    throw user_error("--max-tokens-per-batch = {}: must be at least 1", flags.job.max_tokens_per_batch);
+  const at::Device device = parse_device(flags.device, "--device");
+  const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
+  Input input(flags.input);
+  const Transformer model = Transformer::load(flags.model, device, dtype);
+  Output output(flags.output);
+  write_log_probs(model, input.stream(), input.name(), output.stream(), flags.job);
+  output.close();
+}
+
+}  // namespace
+
+void add_logprobs(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* sub =
+      app.add_subcommand("logprobs", "Log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
+  sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
+  sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
+  sub->add_option("--output", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")
+      ->capture_default_str();
+  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+      ->capture_default_str();
+  sub->add_option("--temperature", flags->job.temperature, "logits are divided by it")->capture_default_str();
+  sub->add_option("--max-tokens-per-batch", flags->job.max_tokens_per_batch,
+                  "rows share a forward pass up to this size")
+      ->capture_default_str();
+  sub->add_flag("--entropy", flags->job.with_entropy, "also write the entropy (nats) of each prediction");
+  sub->callback([flags] { run(*flags); });
+}
+
+}  // namespace roll

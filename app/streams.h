@@ -1,0 +1,38 @@
+// Files named by --input and --output; "-" is standard input or output.
+#pragma once
+
+#include <fstream>
+#include <iosfwd>
+#include <string>
+
+namespace roll {
+
+class Input {
+ public:
+  /// UserError when the file cannot be opened.
+  explicit Input(const std::string& name);
+  std::istream& stream() { return *stream_; }
+  /// For messages.
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::ifstream file_;
+  std::istream* stream_;
+};
+
+class Output {
+ public:
+  /// UserError when the file cannot be opened for writing.
+  explicit Output(const std::string& name);
+  std::ostream& stream() { return *stream_; }
+  /// Call after the last line: SystemError if something could not be written.
+  void close();
+
+ private:
+  std::string name_;
+  std::ofstream file_;
+  std::ostream* stream_;
+};
+
+}  // namespace roll

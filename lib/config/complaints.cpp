@@ -1,0 +1,23 @@
+#include "config/complaints.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roll {
+
+void Complaints::throw_if_any() const {
+  if (list_.empty()) return;
+  std::vector<Complaint> sorted = list_;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Complaint& a, const Complaint& b) {
+    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+  });
+  constexpr size_t kShown = 10;
+  std::string text;
+  for (size_t i = 0; i < sorted.size() && i < kShown; ++i)
+    text += fmt::format("{}{}: {}", i ? "\n" : "", sorted[i].place.text(), sorted[i].text);
+  if (sorted.size() > kShown) text += fmt::format("\n... and {} more", sorted.size() - kShown);
+  throw UserError(text);
+}
+
+}  // namespace roll

@@ -1,0 +1,18 @@
+// OmegaConf's `${...}`: references to other keys (`${a.b}`, `${.sibling}`, `${..uncle}`, `${list[0]}`), the environment
+// (`${oc.env:NAME}`, `${oc.env:NAME,default}`), any of them nested or inside of a text; `\${` is a plain `${`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/node.h"
+
+namespace roll {
+
+/// Replaces every interpolation below `root`. One that fails (unknown key, unset variable, a cycle, malformed) leaves
+/// its node with `error` set, for the reader of that key to tell: what nobody reads may hold anything. Names that only
+/// a file of Hydra's `defaults:` list could bring (`${deepspeed_zero3}`) become empty mappings; each such reference is
+/// reported in `notes`. UserError when the interpolations together grow without bounds.
+void interpolate(Node& root, std::vector<std::string>& notes);
+
+}  // namespace roll

@@ -1,0 +1,52 @@
+// A YAML file and overrides -> a struct, with all errors located and told at once.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "config/key_index.h"
+#include "config/reader.h"
+#include "config/walk.h"
+
+namespace roll {
+
+/// The tree of a file with overrides applied and interpolations resolved. UserError. `origin` names it in messages.
+Node read_tree(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides,
+               std::vector<std::string>& notes);
+
+template <class T>
+struct Loaded {
+  T config;
+  std::map<std::string, SetKey> set;  // the keys that were set, for KeyIndex
+  std::vector<std::string> notes;     // what was accepted and means nothing here
+  std::string origin;
+};
+
+/// Reads YAML text. UserError names every wrong type, unknown or refused key (up to ten at once), each with its place.
+template <HasFields T>
+Loaded<T> load_yaml(const std::string& yaml, const std::string& origin,
+                    const std::vector<std::string>& overrides = {}) {
+  Loaded<T> loaded;
+  loaded.origin = origin;
+  const Node tree = read_tree(yaml, origin, overrides, loaded.notes);
+  ReadContext context;
+  context.homes = [](const std::string& key) {
+    T example;
+    std::vector<std::string> paths;
+    const auto visit = [&](const KeyInfo& info, auto&) {
+      if (info.key == key) paths.push_back(info.path);
+    };
+    walk(example, visit, true);
+    return paths;
+  };
+  read_struct(context, tree, "", loaded.config);
+  context.complaints.throw_if_any();
+  if (!context.noted.empty()) loaded.notes.push_back(context.noted.text(origin));
+  loaded.set = std::move(context.set);
+  return loaded;
+}
+
+}  // namespace roll

@@ -1,0 +1,59 @@
+// A configuration as a tree of text with places: what is left of YAML once anchors, merge keys and duplicates are dealt
+// with.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roll {
+
+/// Where a value was written: a file with line and column (from 1), or only a name such as "command line".
+struct Place {
+  std::shared_ptr<const std::string> origin;
+  int line = 0;
+  int column = 0;
+
+  /// "rlvr.yaml:14:3", or the origin alone.
+  std::string text() const;
+};
+
+struct MapEntry;
+
+struct Node {
+  enum class Kind { kNull, kScalar, kList, kMap };
+
+  Kind kind = Kind::kNull;
+  std::string text;      // kScalar: as written, without quotes
+  bool quoted = false;   // kScalar: quotes (or !!str) make it text, whatever it looks like
+  bool literal = false;  // kScalar: a `${` in it is no longer an interpolation
+  std::vector<Node> list;
+  std::vector<MapEntry> map;  // in the file's order, keys are unique
+  Place place;
+  std::string error;  // why this value cannot be known (a failed interpolation); told when it is read
+
+  /// The value of a key, or nullptr. Only for maps; others have no keys.
+  const Node* find(std::string_view key) const;
+  Node* find(std::string_view key);
+
+  /// Number of nodes of the subtree.
+  size_t size() const;
+};
+
+struct MapEntry {
+  std::string key;
+  Place place;
+  Node value;
+};
+
+/// "text", "a whole number", "a list", ...: what a value is, for "expected x, found y".
+std::string describe(const Node& node);
+
+/// The whole value on one line, as YAML's flow style shows it: `[0, 1]`.
+std::string flow_text(const Node& node);
+
+/// The value as a message shows it: one line, cut to 60 characters.
+std::string excerpt(const Node& node);
+
+}  // namespace roll

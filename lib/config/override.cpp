@@ -1,0 +1,77 @@
+#include "config/override.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/yaml.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kOrigin = "command line";
+
+std::vector<std::string> split_path(const std::string& path, const std::string& argument) {
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  if (std::find(parts.begin(), parts.end(), "") != parts.end() || parts.size() > 20)
+    throw user_error("{}: {}: an override is key=value or group.key=value", kOrigin, argument);
+  return parts;
+}
+
+/// The mapping that holds the last part of `parts`, created where it is missing.
+Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& place, const std::string& argument) {
+  Node* node = &root;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    Node* next = node->find(parts[i]);
+    if (!next) {
+      node->map.push_back({parts[i], place, {}});
+      next = &node->map.back().value;
+    }
+    if (next->kind == Node::Kind::kNull) next->kind = Node::Kind::kMap, next->place = place;
+    if (next->kind != Node::Kind::kMap)
+      throw user_error("{}: {}: {} is {} at {}, not a mapping", kOrigin, argument, parts[i], describe(*next),
+                       next->place.text());
+    node = next;
+  }
+  return *node;
+}
+
+void remove_key(Node& root, const std::string& argument) {
+  const auto parts = split_path(argument.substr(1), argument);
+  Node* node = &root;
+  for (size_t i = 0; node && i + 1 < parts.size(); ++i) node = node->find(parts[i]);
+  if (!node || !node->find(parts.back())) throw user_error("{}: {}: there is no such key to remove", kOrigin, argument);
+  std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
+}
+
+void apply(Node& root, const std::string& argument) {
+  if (argument.starts_with('~')) return remove_key(root, argument);
+  const size_t equals = argument.find('=');
+  if (equals == std::string::npos)
+    throw user_error("{}: {}: neither a flag nor an override; overrides are key=value", kOrigin, argument);
+  const size_t start = std::min(argument.find_first_not_of('+'), equals);
+  const auto parts = split_path(argument.substr(start, equals - start), argument);
+  Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kOrigin, argument), true);
+  const Place place{std::make_shared<const std::string>(kOrigin), 0, 0};
+  value.place = place;
+  Node& parent = parent_of(root, parts, place, argument);
+  if (Node* old = parent.find(parts.back()))
+    *old = std::move(value);
+  else
+    parent.map.push_back({parts.back(), place, std::move(value)});
+}
+
+}  // namespace
+
+void apply_overrides(Node& root, const std::vector<std::string>& overrides) {
+  if (root.kind == Node::Kind::kNull) root.kind = Node::Kind::kMap;
+  for (const std::string& argument : overrides) apply(root, argument);
+}
+
+}  // namespace roll

@@ -1,0 +1,98 @@
+#include "config/read_context.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+#include "config/scalar.h"
+
+namespace roll {
+
+void NotedKeys::add(const std::string& path, const std::string& reason) {
+  auto& paths = paths_[reason];
+  if (paths.empty()) reasons_.push_back(reason);
+  paths.push_back(path);
+}
+
+namespace {
+
+/// "reward_norm, flash_attn (in actor_train.model_args, reference.model_args)": the same key of many groups is told
+/// once.
+std::string list_keys(const std::vector<std::string>& paths) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups_of;
+  for (const std::string& path : paths) {
+    const size_t dot = path.rfind('.');
+    const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
+    auto found = std::find_if(groups_of.begin(), groups_of.end(), [&](const auto& e) { return e.first == key; });
+    if (found == groups_of.end()) found = groups_of.insert(found, {key, {}});
+    if (dot != std::string::npos) found->second.push_back(path.substr(0, dot));
+  }
+  std::string text;
+  for (const auto& [key, groups] : groups_of) {
+    text += text.empty() ? key : ", " + key;
+    if (groups.size() == 1) text += fmt::format(" (in {})", groups[0]);
+    if (groups.size() > 1) text += fmt::format(" (in {} and {} more)", groups[0], groups.size() - 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string NotedKeys::text(const std::string& origin) const {
+  std::string text = origin + ": these keys mean nothing here:";
+  for (const std::string& reason : reasons_) text += fmt::format("\n  {}: {}", list_keys(paths_.at(reason)), reason);
+  return text;
+}
+
+void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
+  complaints.add(node.place, fmt::format("{} = {}: {}", path, excerpt(node), rule));
+}
+
+void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
+                                   const std::vector<std::string>& known) {
+  std::string advice = did_you_mean(entry.key, known);
+  const std::vector<std::string> elsewhere = homes(entry.key);
+  if (!elsewhere.empty()) {
+    const size_t shown = std::min<size_t>(elsewhere.size(), 3);
+    advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),
+                         elsewhere.size() > shown ? fmt::format(" (or {} more)", elsewhere.size() - shown) : "");
+  } else if (advice.empty()) {
+    advice = "; `roll validate-config --keys` lists them all";
+  }
+  Node key;
+  key.kind = Node::Kind::kScalar;
+  key.text = entry.key;
+  complaints.add(entry.place, fmt::format("{}{}: unknown key{}", prefix, excerpt(key), advice));
+}
+
+bool matches(const std::string& key, const char* pattern) {
+  const std::string_view text = pattern;
+  return text.ends_with('*') ? key.starts_with(text.substr(0, text.size() - 1)) : key == text;
+}
+
+bool wishes_nothing(const Node& node, bool or_one) {
+  switch (node.kind) {
+    case Node::Kind::kNull:
+      return true;
+    case Node::Kind::kList:
+      return node.list.empty();
+    case Node::Kind::kMap:
+      return node.map.empty();
+    case Node::Kind::kScalar:
+      break;
+  }
+  if (node.text.empty() || parse_bool(node.text) == false) return true;
+  const auto number = parse_number(node.text);
+  return number && (*number == 0 || (or_one && *number == 1));
+}
+
+bool is_enabled(const Node& node) {
+  for (const Node& item : node.list)
+    if (is_enabled(item)) return true;
+  for (const MapEntry& entry : node.map)
+    if ((entry.key == "enabled" && parse_bool(entry.value.text) == true) || is_enabled(entry.value)) return true;
+  return false;
+}
+
+}  // namespace roll

@@ -1,0 +1,54 @@
+// What reading a configuration gathers besides its values: errors, notes, and the place of each key that was set.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/complaints.h"
+#include "config/node.h"
+
+namespace roll {
+
+/// Keys that were accepted and mean nothing here, grouped by the reason.
+class NotedKeys {
+ public:
+  void add(const std::string& path, const std::string& reason);
+  bool empty() const { return paths_.empty(); }
+
+  /// One note of several lines: "origin: these keys mean nothing here:\n  a, b (in c, d): reason".
+  std::string text(const std::string& origin) const;
+
+ private:
+  std::vector<std::string> reasons_;                       // in the order of appearance
+  std::map<std::string, std::vector<std::string>> paths_;  // reason -> key paths
+};
+
+/// A key that was set: where, and how its value reads.
+struct SetKey {
+  Place place;
+  std::string excerpt;
+};
+
+struct ReadContext {
+  Complaints complaints;
+  NotedKeys noted;
+  std::map<std::string, SetKey> set;
+  /// Paths at which a key of this name is known.
+  std::function<std::vector<std::string>(const std::string& key)> homes;
+
+  void complain(const Node& node, const std::string& path, const std::string& rule);
+  void complain_unknown(const MapEntry& entry, const std::string& prefix, const std::vector<std::string>& known);
+};
+
+/// Whether `key` matches one of `patterns`, where a trailing * stands for anything.
+bool matches(const std::string& key, const char* pattern);
+
+/// null, false, 0, empty; with `or_one` also 1: a refused key that wishes for nothing.
+bool wishes_nothing(const Node& node, bool or_one);
+
+/// Whether a key `enabled` below `node` is true.
+bool is_enabled(const Node& node);
+
+}  // namespace roll

@@ -1,0 +1,172 @@
+// Node -> struct: the visitor that fills a struct's members by its fields(), checks types and names unknown keys.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "config/read_context.h"
+#include "config/scalar.h"
+#include "config/walk.h"
+
+namespace roll {
+
+/// A type that is one YAML scalar (or a list, which is given as its text "[a, b]"), such as a device mapping:
+/// `from_config_text(text, T&)` throws UserError with a rule, `to_config_text(const T&)` writes it back.
+template <class T>
+concept HasConfigText = requires(const std::string& text, T& value) {
+  from_config_text(text, value);
+};
+
+/// "a whole number", ...: what a scalar member of type T takes.
+template <class T>
+constexpr const char* wanted() {
+  if constexpr (std::is_same_v<T, bool>)
+    return "true or false";
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return "a whole number";
+  else if constexpr (std::is_same_v<T, double>)
+    return "a number";
+  else
+    return "text";
+}
+
+/// The scalar as T; nullopt when it is none. Text in quotes is no number; numbers may be text (a name such as 7).
+template <class T>
+std::optional<T> scalar_as(const Node& node) {
+  if (node.kind != Node::Kind::kScalar) return std::nullopt;
+  if constexpr (std::is_same_v<T, std::string>)
+    return node.text;
+  else if (node.quoted)
+    return std::nullopt;
+  else if constexpr (std::is_same_v<T, bool>)
+    return parse_bool(node.text);
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return parse_whole(node.text);
+  else
+    return parse_number(node.text);
+}
+
+/// "; write 1000" for 1e3 where a whole number is needed.
+std::string whole_number_advice(const Node& node);
+
+template <HasFields T>
+void read_struct(ReadContext& context, const Node& node, const std::string& path, T& out);
+
+template <class T>
+void read_value(ReadContext& context, const Node& node, const std::string& path, T& out) {
+  if constexpr (HasFields<T>) {
+    read_struct(context, node, path, out);
+  } else if constexpr (HasConfigText<T>) {
+    if (node.kind == Node::Kind::kNull || node.kind == Node::Kind::kMap)
+      return context.complain(node, path, fmt::format("text or a list is needed, this is {}", describe(node)));
+    try {
+      from_config_text(node.kind == Node::Kind::kList ? flow_text(node) : node.text, out);
+    } catch (const UserError& e) {
+      context.complain(node, path, e.what());
+    }
+  } else {
+    if (const auto value = scalar_as<T>(node)) {
+      out = *value;
+      return;
+    }
+    const std::string advice = std::is_same_v<T, int64_t> ? whole_number_advice(node) : "";
+    context.complain(node, path, fmt::format("{} is needed, this is {}{}", wanted<T>(), describe(node), advice));
+  }
+}
+
+template <class T>
+void read_value(ReadContext& context, const Node& node, const std::string& path, std::optional<T>& out) {
+  if (node.kind == Node::Kind::kNull) return out.reset();
+  T value{};
+  read_value(context, node, path, value);
+  out = std::move(value);
+}
+
+template <class T>
+void read_value(ReadContext& context, const Node& node, const std::string& path, std::vector<T>& out) {
+  out.clear();
+  if (node.kind == Node::Kind::kNull) return;
+  const bool one = node.kind == Node::Kind::kScalar;  // a single value is a list of one
+  if (node.kind == Node::Kind::kMap) return context.complain(node, path, "a list is needed, this is a mapping");
+  for (const Node& item : one ? std::vector<Node>{node} : node.list) {
+    if (!item.error.empty()) {
+      context.complain(item, path, item.error);
+      continue;
+    }
+    T value{};
+    read_value(context, item, path, value);
+    out.push_back(std::move(value));
+  }
+}
+
+template <class T>
+void read_value(ReadContext& context, const Node& node, const std::string& path, std::map<std::string, T>& out) {
+  out.clear();
+  if (node.kind == Node::Kind::kNull) return;
+  if (node.kind != Node::Kind::kMap)
+    return context.complain(node, path, fmt::format("a mapping is needed, this is {}", describe(node)));
+  for (const MapEntry& entry : node.map) {
+    const std::string inner = path + "." + entry.key;
+    context.set[inner] = {entry.place, excerpt(entry.value)};
+    if (!entry.value.error.empty())
+      context.complain(entry.value, inner, entry.value.error);
+    else
+      read_value(context, entry.value, inner, out[entry.key]);
+  }
+}
+
+/// Reads one mapping into one struct.
+class StructReader {
+ public:
+  StructReader(ReadContext& context, const Node& node, std::string prefix)
+      : context_(context), node_(node), prefix_(std::move(prefix)), used_(node.map.size()) {}
+
+  template <class M>
+  void operator()(const char* key, M& member, const char*) {
+    if (const Node* value = use(key)) read_value(context_, *value, prefix_ + key, member);
+  }
+
+  template <class M>
+  void choice(const char* key, M& member, KeyList allowed, const char*) {
+    const Node* value = use(key);
+    if (!value) return;
+    read_value(context_, *value, prefix_ + key, member);
+    check_choice(*value, key, {allowed.begin(), allowed.end()});
+  }
+
+  void bool_or_text(const char* key, std::string& member, const char*);
+  void noted(KeyList keys, const char* reason);
+  void refused(KeyList keys, const char* reason) { refuse(keys, reason, false); }
+  void refused_above_one(KeyList keys, const char* reason) { refuse(keys, reason, true); }
+  void refused_if_enabled(const char* key, const char* reason);
+
+  /// Call after fields(): complains about the keys that nobody asked for.
+  void finish();
+
+ private:
+  /// The key's value, marked as used; nullptr when it is not set or its interpolation failed.
+  const Node* use(const char* key);
+  void check_choice(const Node& value, const char* key, const std::vector<std::string>& allowed);
+  void refuse(KeyList keys, const char* reason, bool or_one);
+
+  ReadContext& context_;
+  const Node& node_;
+  std::string prefix_;  // "" or "actor_train."
+  std::vector<bool> used_;
+  std::vector<std::string> known_;
+};
+
+template <HasFields T>
+void read_struct(ReadContext& context, const Node& node, const std::string& path, T& out) {
+  if (node.kind == Node::Kind::kNull) return;  // `strategy_config: ~` keeps the defaults
+  if (node.kind != Node::Kind::kMap)
+    return context.complain(node, path, fmt::format("a mapping is needed, this is {}", describe(node)));
+  StructReader reader(context, node, path.empty() ? path : path + ".");
+  out.fields(reader);
+  reader.finish();
+}
+
+}  // namespace roll

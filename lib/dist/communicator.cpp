@@ -1,0 +1,141 @@
+#include "dist/communicator.h"
+
+#include <ATen/ATen.h>
+
+#include <exception>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "base/stop.h"
+#include "dist/host_communicator.h"
+#include "dist/launch.h"
+#include "dist/nccl_communicator.h"
+#include "dist/single.h"
+#include "dist/wire.h"
+
+namespace roll {
+
+std::string to_string(const Whereabouts& place) {
+  const std::string step = place.step < 0 ? "" : fmt::format(", step {}", place.step);
+  return fmt::format("rank {} of {}{}", place.rank, place.size, step);
+}
+
+void Communicator::all_reduce(at::Tensor& tensor, Reduce op, std::string_view name) {
+  const at::ScalarType dtype = tensor.scalar_type();
+  const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || dtype == at::kBFloat16;
+  ROLL_CHECK(known, fmt::format("all-reduce '{}' has no rule for dtype {}", name, c10::toString(dtype)));
+  at::Tensor dense = tensor.detach().contiguous();
+  reduce_dense(dense, op, name);
+  if (dense.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(dense);
+}
+
+double Communicator::all_reduce_sum(double value, std::string_view name) {
+  at::Tensor tensor = at::full({1}, value, at::kDouble);
+  all_reduce_sum(tensor, name);
+  return tensor.item<double>();
+}
+
+double Communicator::all_reduce_max(double value, std::string_view name) {
+  at::Tensor tensor = at::full({1}, value, at::kDouble);
+  all_reduce_max(tensor, name);
+  return tensor.item<double>();
+}
+
+int64_t Communicator::all_reduce_sum(int64_t value, std::string_view name) {
+  at::Tensor tensor = at::full({1}, value, at::kLong);
+  all_reduce_sum(tensor, name);
+  return tensor.item<int64_t>();
+}
+
+int64_t Communicator::all_reduce_max(int64_t value, std::string_view name) {
+  at::Tensor tensor = at::full({1}, value, at::kLong);
+  all_reduce_max(tensor, name);
+  return tensor.item<int64_t>();
+}
+
+void Communicator::broadcast(at::Tensor& tensor, int root, std::string_view name) {
+  at::Tensor dense = tensor.detach().contiguous();
+  broadcast_dense(dense, root, name);
+  if (dense.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(dense);
+}
+
+std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor, std::string_view name) {
+  const at::Tensor dense = tensor.detach().contiguous();
+  std::vector<int64_t> shape = dense.sizes().vec();
+  shape.insert(shape.begin(), size());
+  at::Tensor all = at::empty(shape, dense.options());
+  gather_dense(dense, all, name);
+  return all.unbind(0);
+}
+
+std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {
+  return all_gather_bytes(rank() == root ? mine : std::string_view(), name)[static_cast<size_t>(root)];
+}
+
+namespace {
+
+std::unique_ptr<Communicator> make_host(const std::string& kind, const World& world, double timeout_s) {
+  if (kind == "single") return make_single_communicator();
+  if (kind == "mpi") return make_host_communicator(make_mpi_wire(), timeout_s);
+  return make_host_communicator(
+      make_tcp_wire(world.rank, world.size, world.master_address, world.master_port, timeout_s), timeout_s);
+}
+
+const char* kind_of(Launcher launcher) {
+  return launcher == Launcher::kNone ? "single" : launcher == Launcher::kMpi ? "mpi" : "tcp";
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options) {
+  static const std::vector<std::string> kKinds = {"auto", "single", "mpi", "tcp", "nccl"};
+  if (std::find(kKinds.begin(), kKinds.end(), options.kind) == kKinds.end())
+    throw user_error("communicator = {}: must be one of auto, single, mpi, tcp, nccl{}", options.kind,
+                     did_you_mean(options.kind, kKinds));
+  const World world = detect_world();
+  const std::string host_kind = kind_of(world.launcher);
+  const bool named_host = options.kind != "auto" && options.kind != "nccl";
+  if (named_host && options.kind != host_kind)
+    throw user_error("communicator = {}: this process was started for '{}' (launch.h); use auto", options.kind,
+                     host_kind);
+  std::unique_ptr<Communicator> host = make_host(host_kind, world, options.timeout_s);
+  const bool wants_nccl = options.kind == "nccl" || (options.kind == "auto" && options.device.is_cuda());
+  if (host->size() == 1 || !wants_nccl) return host;
+  return make_nccl_communicator(std::move(host), options.device, options.timeout_s);
+}
+
+AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
+    : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
+
+int exit_code_of(const std::exception& error) {
+  if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;
+  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return stopped->exit_code();
+  if (dynamic_cast<const UserError*>(&error)) return 2;
+  return dynamic_cast<const Bug*>(&error) ? 70 : 1;
+}
+
+void agree(Communicator& ranks, const std::function<void()>& check) {
+  std::exception_ptr own;
+  int64_t code = 0;
+  try {
+    check();
+  } catch (const std::exception& error) {
+    own = std::current_exception();
+    code = exit_code_of(error);
+  }
+  const std::vector<at::Tensor> codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
+  for (int speaker = 0; speaker < ranks.size(); ++speaker) {
+    const int64_t failed = codes[static_cast<size_t>(speaker)].item<int64_t>();
+    if (failed == 0) continue;
+    if (speaker == ranks.rank()) std::rethrow_exception(own);
+    throw AnotherRankFailed(speaker, static_cast<int>(failed));
+  }
+}
+
+bool stop_agreed(Communicator& ranks) {
+  const auto signal = static_cast<int>(ranks.all_reduce_max(static_cast<int64_t>(stop_signal()), "wish to stop"));
+  if (signal) request_stop(signal);
+  return signal != 0;
+}
+
+}  // namespace roll

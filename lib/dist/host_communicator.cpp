@@ -1,0 +1,222 @@
+#include "dist/host_communicator.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kSmall_bytes = 16 << 10;  // below: one round to everyone is faster than slices
+constexpr size_t kPiece_bytes = 64 << 20;  // above: in pieces, which bounds the memory for what the others sent
+
+enum class Operation : uint8_t { kReduceSum, kReduceMax, kReduceMin, kBroadcast, kGather, kGatherBytes };
+constexpr std::array<const char*, 6> kOperationNames = {"all-reduce (sum)", "all-reduce (max)", "all-reduce (min)",
+                                                        "broadcast",        "all-gather",       "all-gather of bytes"};
+
+/// What a rank is about to do; exchanged before every collective.
+struct Head {
+  uint64_t sequence = 0;
+  uint64_t bytes = 0;
+  Operation operation = Operation::kGatherBytes;
+  int8_t dtype = -1;
+  std::array<char, 46> name{};
+
+  std::string text() const {
+    const char* type = dtype < 0 ? "" : c10::toString(static_cast<at::ScalarType>(dtype));
+    return fmt::format("{} '{}' of {} bytes{}{} (its collective {})", kOperationNames[static_cast<size_t>(operation)],
+                       std::string(name.data(), strnlen(name.data(), name.size())), bytes, *type ? " " : "", type,
+                       sequence);
+  }
+  /// The same call; lengths of byte strings may differ.
+  bool matches(const Head& other) const {
+    return sequence == other.sequence && operation == other.operation && dtype == other.dtype && name == other.name &&
+           (bytes == other.bytes || operation == Operation::kGatherBytes);
+  }
+};
+static_assert(sizeof(Head) == 64);
+
+std::span<std::byte> bytes_of(const at::Tensor& tensor) {
+  return {static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes()};
+}
+
+template <class T>
+std::span<std::byte> bytes_of_object(T& object) {
+  return std::as_writable_bytes(std::span(&object, 1));
+}
+
+/// Element-wise over `parts` in their order; narrow floats are added in float32 and rounded once.
+at::Tensor combine(const std::vector<at::Tensor>& parts, Reduce op) {
+  const at::ScalarType dtype = parts[0].scalar_type();
+  const bool narrow = dtype == at::kBFloat16 || dtype == at::kHalf;
+  at::Tensor total = narrow ? parts[0].to(at::kFloat) : parts[0].clone();
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (op == Reduce::kSum) total.add_(parts[i]);
+    if (op == Reduce::kMax) at::maximum_out(total, total, parts[i].to(total.scalar_type()));
+    if (op == Reduce::kMin) at::minimum_out(total, total, parts[i].to(total.scalar_type()));
+  }
+  return total.to(dtype);
+}
+
+Operation operation_of(Reduce op) {
+  return op == Reduce::kSum   ? Operation::kReduceSum
+         : op == Reduce::kMax ? Operation::kReduceMax
+                              : Operation::kReduceMin;
+}
+
+class HostCommunicator : public Communicator {
+ public:
+  HostCommunicator(std::unique_ptr<Wire> wire, double timeout_s)
+      : Communicator(wire->rank(), wire->size()), wire_(std::move(wire)), timeout_s_(timeout_s) {}
+
+  std::string_view kind() const override { return wire_->kind(); }
+
+  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
+    Wait wait = begin(Operation::kGatherBytes, name);
+    const std::vector<Head> heads = meet(Operation::kGatherBytes, -1, mine.size(), name, wait);
+    std::vector<std::string> all(static_cast<size_t>(size()));
+    std::vector<std::span<std::byte>> places;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].resize(heads[i].bytes);
+      places.push_back(std::as_writable_bytes(std::span(all[i])));
+    }
+    to_everyone(std::as_bytes(std::span(mine)), places, wait);
+    return all;
+  }
+
+ protected:
+  void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
+    Wait wait = begin(operation_of(op), name);
+    meet(operation_of(op), static_cast<int8_t>(tensor.scalar_type()), tensor.nbytes(), name, wait);
+    const at::Tensor host = tensor.to(at::kCPU).view({-1});
+    const int64_t piece = static_cast<int64_t>(kPiece_bytes / tensor.element_size());
+    for (int64_t at = 0; at < host.numel(); at += piece) {
+      at::Tensor part = host.slice(0, at, std::min(at + piece, host.numel()));
+      part.nbytes() <= kSmall_bytes ? reduce_small(part, op, wait) : reduce_slices(part, op, wait);
+    }
+    if (!tensor.is_cpu()) tensor.copy_(host.view(tensor.sizes()));
+  }
+
+  void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
+    Wait wait = begin(Operation::kBroadcast, name);
+    meet(Operation::kBroadcast, static_cast<int8_t>(tensor.scalar_type()), tensor.nbytes(), name, wait);
+    const at::Tensor host = tensor.to(at::kCPU);
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for_each_piece(bytes_of(host), [&](std::span<std::byte> piece) {
+      if (rank() != root) return in.assign({{root, piece}}), wire_->exchange({}, in, wait);
+      out.clear();
+      for (int peer = 0; peer < size(); ++peer)
+        if (peer != root) out.push_back({peer, piece});
+      wire_->exchange(out, {}, wait);
+    });
+    if (!tensor.is_cpu()) tensor.copy_(host);
+  }
+
+  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
+    Wait wait = begin(Operation::kGather, name);
+    meet(Operation::kGather, static_cast<int8_t>(tensor.scalar_type()), tensor.nbytes(), name, wait);
+    const at::Tensor host = tensor.to(at::kCPU);
+    const at::Tensor host_all = all.is_cpu() ? all : at::empty(all.sizes(), host.options());
+    std::vector<std::span<std::byte>> places;
+    for (int i = 0; i < size(); ++i) places.push_back(bytes_of(host_all[i]));
+    to_everyone(bytes_of(host), places, wait);
+    if (!all.is_cpu()) all.copy_(host_all);
+  }
+
+ private:
+  Wait begin(Operation operation, std::string_view name) const {
+    return Wait(place(), fmt::format("{} '{}'", kOperationNames[static_cast<size_t>(operation)], name), timeout_s_);
+  }
+
+  /// Every rank's head; Bug when one of them is in another collective than this rank.
+  std::vector<Head> meet(Operation operation, int8_t dtype, size_t bytes, std::string_view name, Wait& wait) {
+    Head mine{sequence_++, bytes, operation, dtype, {}};
+    name.copy(mine.name.data(), mine.name.size());
+    std::vector<Head> heads(static_cast<size_t>(size()));
+    std::vector<std::span<std::byte>> places;
+    for (Head& head : heads) places.push_back(bytes_of_object(head));
+    to_everyone(bytes_of_object(mine), places, wait);
+    for (size_t i = 0; i < heads.size(); ++i)
+      if (!mine.matches(heads[i]))
+        throw Bug(fmt::format("{}: ranks diverged: this rank is in {}, rank {} in {}", to_string(place()), mine.text(),
+                              i, heads[i].text()));
+    return heads;
+  }
+
+  template <class Bytes, class F>
+  static void for_each_piece(Bytes bytes, F&& use) {
+    for (size_t at = 0; at < bytes.size(); at += kPiece_bytes)
+      use(bytes.subspan(at, std::min(kPiece_bytes, bytes.size() - at)));
+  }
+
+  /// `mine` to all ranks, theirs into `places` (by rank; sizes may differ), piece by piece.
+  void to_everyone(std::span<const std::byte> mine, const std::vector<std::span<std::byte>>& places, Wait& wait) {
+    if (!mine.empty()) std::memcpy(places[static_cast<size_t>(rank())].data(), mine.data(), mine.size());
+    size_t longest = 0;
+    for (const auto& place : places) longest = std::max(longest, place.size());
+    for (size_t at = 0; at < longest; at += kPiece_bytes) {
+      std::vector<Outgoing> out;
+      std::vector<Incoming> in;
+      for (int peer = 0; peer < size(); ++peer) {
+        const auto& theirs = places[static_cast<size_t>(peer)];
+        if (peer == rank()) continue;
+        if (at < mine.size()) out.push_back({peer, mine.subspan(at, std::min(kPiece_bytes, mine.size() - at))});
+        if (at < theirs.size()) in.push_back({peer, theirs.subspan(at, std::min(kPiece_bytes, theirs.size() - at))});
+      }
+      wire_->exchange(out, in, wait);
+    }
+  }
+
+  void reduce_small(at::Tensor& part, Reduce op, Wait& wait) {
+    const at::Tensor all = at::empty({size(), part.numel()}, part.options());
+    std::vector<std::span<std::byte>> places;
+    for (int i = 0; i < size(); ++i) places.push_back(bytes_of(all[i]));
+    to_everyone(bytes_of(part), places, wait);
+    part.copy_(combine(all.unbind(0), op));
+  }
+
+  void reduce_slices(at::Tensor& part, Reduce op, Wait& wait) {
+    const int64_t width = (part.numel() + size() - 1) / size();
+    const auto slice = [&](int owner) {
+      const int64_t from = std::min(owner * width, part.numel());
+      return part.slice(0, from, std::min(from + width, part.numel()));
+    };
+    at::Tensor mine = slice(rank());
+    std::vector<at::Tensor> sent_to_me;
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (int peer = 0; peer < size(); ++peer) {
+      sent_to_me.push_back(peer == rank() ? mine : at::empty_like(mine));
+      if (peer == rank()) continue;
+      out.push_back({peer, bytes_of(slice(peer))});
+      in.push_back({peer, bytes_of(sent_to_me.back())});
+    }
+    wire_->exchange(out, in, wait);
+    mine.copy_(combine(sent_to_me, op));
+    out.clear();
+    in.clear();
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      out.push_back({peer, bytes_of(mine)});
+      in.push_back({peer, bytes_of(slice(peer))});
+    }
+    wire_->exchange(out, in, wait);
+  }
+
+  std::unique_ptr<Wire> wire_;
+  double timeout_s_;
+  uint64_t sequence_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_host_communicator(std::unique_ptr<Wire> wire, double timeout_s) {
+  return std::make_unique<HostCommunicator>(std::move(wire), timeout_s);
+}
+
+}  // namespace roll

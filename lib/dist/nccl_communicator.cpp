@@ -1,0 +1,148 @@
+// c10d's ProcessGroupNCCL, with its watchdog; compiled only with CUDA (nccl_absent.cpp is the twin).
+#include "dist/nccl_communicator.h"
+
+#include <ATen/ATen.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/error.h"
+#include "dist/socket.h"
+
+namespace roll {
+
+namespace {
+
+using Group = c10::intrusive_ptr<c10d::ProcessGroupNCCL>;
+
+c10d::ReduceOp op_of(Reduce op) {
+  return op == Reduce::kSum ? c10d::ReduceOp::SUM : op == Reduce::kMax ? c10d::ReduceOp::MAX : c10d::ReduceOp::MIN;
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+/// Where the other ranks reach rank 0: the loopback when all share a host, for then no name needs to resolve.
+std::string address_of_first(Communicator& host) {
+  const std::vector<std::string> hosts = host.all_gather_bytes(host_name(), "host names");
+  const std::vector<std::string> addresses = host.all_gather_bytes(own_address(), "host addresses");
+  const bool one_host = std::all_of(hosts.begin(), hosts.end(), [&](const auto& name) { return name == hosts[0]; });
+  return one_host ? "127.0.0.1" : addresses[0];
+}
+
+/// Rank 0 opens the store on a free port; its address travels over the host communicator.
+c10::intrusive_ptr<c10d::Store> open_store(Communicator& host, double timeout_s) {
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = host.is_first();
+  options.waitWorkers = false;
+  options.timeout = milliseconds(timeout_s);
+  c10::intrusive_ptr<c10d::TCPStore> store;
+  if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("0.0.0.0", options);
+  const std::string port = host.broadcast_bytes(store ? std::to_string(store->getPort()) : "", 0, "NCCL store's port");
+  const std::string address = address_of_first(host);
+  if (store) return store;
+  options.port = static_cast<uint16_t>(std::stoi(port));
+  return c10::make_intrusive<c10d::TCPStore>(address, options);
+}
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(std::unique_ptr<Communicator> host, at::Device device, double timeout_s)
+      : Communicator(host->rank(), host->size()), host_(std::move(host)), device_(device) {
+    const auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout = milliseconds(timeout_s);
+    group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_store(*host_, timeout_s), rank(), size(), options);
+    group_->setBoundDeviceId(device_);
+  }
+  ~NcclCommunicator() override {
+    // Only a healthy group is taken down politely; after an error the peers may be gone.
+    if (std::uncaught_exceptions() == 0 && !broken_) group_->shutdown();
+  }
+
+  std::string_view kind() const override { return "nccl"; }
+  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
+    host_->set_step(place().step);
+    return host_->all_gather_bytes(mine, name);
+  }
+
+ protected:
+  void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
+    if (!tensor.is_cuda()) return on_host().all_reduce(tensor, op, name);
+    std::vector<at::Tensor> tensors = {tensor};
+    c10d::AllreduceOptions options;
+    options.reduceOp = op_of(op);
+    run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
+  }
+  void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
+    if (!tensor.is_cuda()) return on_host().broadcast(tensor, root, name);
+    std::vector<at::Tensor> tensors = {tensor};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    run("broadcast", name, [&] { return group_->broadcast(tensors, options); });
+  }
+  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
+    if (!tensor.is_cuda()) {
+      all.copy_(at::stack(on_host().all_gather(tensor, name)));
+      return;
+    }
+    at::Tensor mine = tensor;
+    at::Tensor flat = all.view({-1});
+    at::Tensor flat_mine = mine.view({-1});
+    run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
+  }
+
+ private:
+  Communicator& on_host() {
+    host_->set_step(place().step);
+    return *host_;
+  }
+
+  /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
+  template <class F>
+  void run(std::string_view call, std::string_view name, F&& start) {
+    try {
+      start()->wait();
+    } catch (const c10::Error& error) {
+      broken_ = true;
+      throw system_error("{}: {} '{}' over NCCL failed: {}", to_string(place()), call, name,
+                         error.what_without_backtrace());
+    }
+  }
+
+  std::unique_ptr<Communicator> host_;
+  at::Device device_;
+  Group group_;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
+                                                     double timeout_s) {
+  if (!device.has_index()) device = at::Device(device.type(), 0);
+  try {
+    return std::make_unique<NcclCommunicator>(std::move(host), device, timeout_s);
+  } catch (const c10::Error& error) {
+    throw system_error("device {}: NCCL cannot start: {}", device.str(), error.what_without_backtrace());
+  }
+}
+
+std::string nccl_version() {
+  int code = 0;
+  if (ncclGetVersion(&code) != ncclSuccess) return "unknown";
+  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+}
+
+std::string cuda_version() {
+  int code = 0;
+  if (cudaRuntimeGetVersion(&code) != cudaSuccess) return "unknown";
+  return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
+}
+
+}  // namespace roll

@@ -1,0 +1,20 @@
+// NCCL for CUDA tensors; bytes, CPU tensors and the start go over a host communicator.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "dist/communicator.h"
+
+namespace roll {
+
+/// **Collective** over `host`. SystemError: built without CUDA/NCCL, or NCCL cannot start.
+std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
+                                                     double timeout_s);
+
+/// "2.27.7", or "none" in a build without CUDA.
+std::string nccl_version();
+/// The CUDA runtime's version, "13.0", or "none".
+std::string cuda_version();
+
+}  // namespace roll

@@ -1,0 +1,164 @@
+// Sockets between all pairs of ranks, for processes that were started with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+// The store is c10d's, so that torchrun's agent, which already holds MASTER_PORT, can serve it.
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <algorithm>
+#include <random>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "dist/socket.h"
+#include "dist/wire.h"
+
+namespace roll {
+
+namespace {
+
+using Store = c10::intrusive_ptr<c10d::TCPStore>;
+constexpr std::chrono::milliseconds kOneTry{2000};
+
+c10d::TCPStoreOptions store_options(bool is_server, int port) {
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<uint16_t>(port);
+  options.isServer = is_server;
+  options.waitWorkers = false;
+  options.timeout = kOneTry;
+  return options;
+}
+
+/// Tries again until the server is there: the ranks start in any order.
+Store open_store(int rank, const std::string& address, int port, Wait& wait) {
+  const bool is_server = rank == 0 && env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") != "True";
+  while (true) {
+    try {
+      return c10::make_intrusive<c10d::TCPStore>(address, store_options(is_server, port));
+    } catch (const std::exception& error) {
+      if (is_server)
+        throw system_error("{}: rank 0 cannot open its store at {}:{}; is the port in use? ({})", wait.where(), address,
+                           port, error.what());
+      wait.pause([] { return std::vector<int>{0}; });
+    }
+  }
+}
+
+std::string text_of(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<uint8_t> bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+std::string fetch(Store& store, const std::string& key, int from, Wait& wait) {
+  while (!store->check({key})) wait.pause([&] { return std::vector<int>{from}; });
+  return text_of(store->get(key));
+}
+
+/// The first words on a connection: a stranger who finds the port does not know the token.
+struct Hello {
+  uint64_t token;
+  uint64_t rank;
+};
+
+class TcpWire : public Wire {
+ public:
+  TcpWire(int rank, int size, const std::string& address, int port, double timeout_s) : rank_(rank), size_(size) {
+    peers_.resize(static_cast<size_t>(size));
+    Wait wait({rank, size, -1}, "start over tcp", timeout_s);
+    store_ = open_store(rank, address, port, wait);
+    if (rank == 0) store_->set("roll/token", bytes_of(std::to_string(std::random_device()() * 0x100000001ull + 1)));
+    const uint64_t token = std::stoull(fetch(store_, "roll/token", 0, wait));
+    const Socket listener = listen_anywhere();
+    store_->set(key_of(rank), bytes_of(fmt::format("{}:{}", own_address_towards(address, port), listener.port())));
+    for (int lower = 0; lower < rank; ++lower) call(lower, token, wait);
+    while (!missing().empty()) answer(listener, token, wait);
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string_view kind() const override { return "tcp"; }
+
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) override {
+    if (broken_) throw system_error("{}: an earlier collective of this rank failed", wait.where());
+    broken_ = true;  // until all is through: half a message would shift all later ones
+    std::vector<Outgoing> sends(out.begin(), out.end());
+    std::vector<Incoming> receives(in.begin(), in.end());
+    while (true) {
+      const bool moved = move_some(sends, receives, wait);
+      const std::vector<int> late = unfinished(sends, receives);
+      if (late.empty()) break;
+      if (!moved) wait.pause([&] { return late; });
+    }
+    broken_ = false;
+  }
+
+ private:
+  static std::string key_of(int rank) { return fmt::format("roll/rank{}", rank); }
+
+  std::vector<int> missing() const {
+    std::vector<int> ranks;
+    for (int i = 0; i < size_; ++i)
+      if (i != rank_ && !peers_[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
+    return ranks;
+  }
+
+  void call(int lower, uint64_t token, Wait& wait) {
+    const std::string place = fetch(store_, key_of(lower), lower, wait);
+    const size_t colon = place.rfind(':');
+    Socket socket = connect_to(place.substr(0, colon), std::stoi(place.substr(colon + 1)));
+    const Hello hello{token, static_cast<uint64_t>(rank_)};
+    socket.send_all(std::as_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
+    peers_[static_cast<size_t>(lower)] = std::move(socket);
+  }
+
+  void answer(const Socket& listener, uint64_t token, Wait& wait) {
+    Socket caller = listener.accept_one();
+    if (!caller.is_open()) return wait.pause([&] { return missing(); });
+    Hello hello{};
+    caller.receive_all(std::as_writable_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
+    if (hello.token == token && hello.rank < peers_.size()) peers_[hello.rank] = std::move(caller);
+  }
+
+  bool move_some(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
+    size_t moved = 0;
+    const auto pass = [&](auto& messages, auto&& some) {
+      for (auto& message : messages) {
+        if (message.bytes.empty()) continue;
+        try {
+          const size_t count = some(peers_[static_cast<size_t>(message.rank)], message.bytes);
+          message.bytes = message.bytes.subspan(count);
+          moved += count;
+        } catch (const SystemError& error) {
+          throw system_error("{}: rank {} is gone: {}", wait.where(), message.rank, error.what());
+        }
+      }
+    };
+    pass(sends, [](const Socket& socket, auto bytes) { return socket.send_some(bytes); });
+    pass(receives, [](const Socket& socket, auto bytes) { return socket.receive_some(bytes); });
+    return moved > 0;
+  }
+
+  static std::vector<int> unfinished(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+    std::vector<int> ranks;
+    for (const Incoming& message : receives)
+      if (!message.bytes.empty()) ranks.push_back(message.rank);
+    for (const Outgoing& message : sends)
+      if (!message.bytes.empty() && std::find(ranks.begin(), ranks.end(), message.rank) == ranks.end())
+        ranks.push_back(message.rank);
+    return ranks;
+  }
+
+  int rank_;
+  int size_;
+  Store store_;
+  std::vector<Socket> peers_;
+  bool broken_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const std::string& address, int port, double timeout_s) {
+  return std::make_unique<TcpWire>(rank, size, address, port, timeout_s);
+}
+
+}  // namespace roll

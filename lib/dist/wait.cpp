@@ -1,0 +1,38 @@
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "dist/wire.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kSpins = 2000;
+constexpr int64_t kYields = 20000;
+constexpr useconds_t kSleep_us = 100;
+
+}  // namespace
+
+Wait::Wait(const Whereabouts& place, std::string_view collective, double timeout_s)
+    : place_(place), collective_(collective), timeout_s_(timeout_s), start_s_(monotonic_s()) {}
+
+std::string Wait::where() const {
+  return fmt::format("{}: {}", to_string(place_), collective_);
+}
+
+void Wait::pause(const std::function<std::vector<int>()>& late) {
+  if (++num_pauses_ < kSpins) return;
+  num_pauses_ < kYields ? static_cast<void>(::sched_yield()) : static_cast<void>(::usleep(kSleep_us));
+  const double now = monotonic_s();
+  if (stop_signal() && stop_seen_s_ < 0) stop_seen_s_ = now;
+  if (stop_seen_s_ >= 0 && now - stop_seen_s_ > kStopGrace_s) throw Stopped(stop_signal());
+  if (now - start_s_ > timeout_s_)
+    throw system_error("{}: waited {} and nothing came from rank {}; look at what that rank printed last", where(),
+                       duration_text(timeout_s_), fmt::join(late(), ", "));
+}
+
+}  // namespace roll

@@ -1,0 +1,68 @@
+// How the host back-ends move bytes: one primitive, a simultaneous exchange with other ranks. All collectives are built
+// on it once (host_communicator.h), so MPI and sockets behave alike, and a wait always knows who is missing.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dist/communicator.h"
+
+namespace roll {
+
+/// The end of one wait: which collective, how long, and what to say. Spins first (a 4 MB reduce takes about a
+/// millisecond), then yields, then sleeps, so that a long wait leaves the cores to the ranks that still work.
+class Wait {
+ public:
+  Wait(const Whereabouts& place, std::string_view collective, double timeout_s);
+  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them;
+  /// Stopped when this process was asked to end and the others have not come within kStopGrace_s.
+  void pause(const std::function<std::vector<int>()>& late);
+  /// "rank 0 of 4, step 12: all-reduce 'gradients'"
+  std::string where() const;
+  static constexpr double kStopGrace_s = 2;
+
+ private:
+  Whereabouts place_;
+  std::string collective_;
+  double timeout_s_;
+  double start_s_;
+  double stop_seen_s_ = -1;
+  int64_t num_pauses_ = 0;
+};
+
+struct Outgoing {
+  int rank;
+  std::span<const std::byte> bytes;
+};
+struct Incoming {
+  int rank;
+  std::span<std::byte> bytes;
+};
+
+class Wire {
+ public:
+  virtual ~Wire() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual std::string_view kind() const = 0;
+  /// Sends and receives all at once and returns when all is through. Both sides name the same sizes; messages of a pair
+  /// of ranks keep their order. At most 1 GiB each. Errors as Wait's, and SystemError when a peer is gone.
+  virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
+};
+
+/// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. **Collective**. SystemError.
+std::unique_ptr<Wire> make_mpi_wire();
+
+/// "Open MPI v4.1.4"; may be asked before MPI begins.
+std::string mpi_version();
+
+/// Over sockets between all pairs; the ranks find each other in a c10d TCPStore at `address`:`port`, which rank 0 opens
+/// unless torchrun's agent did. **Collective**. SystemError names who did not come within the time limit.
+std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const std::string& address, int port, double timeout_s);
+
+}  // namespace roll

@@ -1,0 +1,243 @@
+#include "loss/aggregate.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace roll {
+namespace {
+
+struct ModeName {
+  AggMode mode;
+  std::string_view name;
+  std::string_view other_spelling;
+};
+constexpr std::array<ModeName, 5> kModes{{{AggMode::kTokenMean, "token-mean", "token_mean"},
+                                          {AggMode::kSeqMeanTokenSum, "seq-mean-token-sum", ""},
+                                          {AggMode::kSeqMeanTokenMean, "seq-mean-token-mean", "sample_mean"},
+                                          {AggMode::kPromptMean, "prompt-mean", "prompt_mean"},
+                                          {AggMode::kConstant, "constant", "constant"}}};
+
+void check_divisor(AggMode mode, const std::optional<double>& divisor) {
+  if (mode != AggMode::kConstant) {
+    if (divisor)
+      throw user_error("loss_aggregation_divisor = {}: belongs to loss_agg_mode = constant, not {}; remove one of them",
+                       *divisor, agg_mode_name(mode));
+    return;
+  }
+  if (!divisor)
+    throw user_error(
+        "loss_agg_mode = constant: needs loss_aggregation_divisor; set it, for example to response_length");
+  if (!(*divisor > 0) || !std::isfinite(*divisor))
+    throw user_error("loss_aggregation_divisor = {}: loss_agg_mode = constant needs a finite number > 0", *divisor);
+}
+
+AggMode with_other_spelling(AggMode mode, const LossConfig& config) {
+  if (!config.loss_aggregation) return mode;
+  const AggMode other = agg_mode(*config.loss_aggregation);
+  // The default of loss_agg_mode counts as not set: nobody means both by naming only the other key.
+  if (config.loss_agg_mode != LossConfig{}.loss_agg_mode && other != mode)
+    throw user_error("loss_aggregation = {}: contradicts loss_agg_mode = {}; set one of the two",
+                     *config.loss_aggregation, config.loss_agg_mode);
+  return other;
+}
+
+AggMode with_per_token_loss(AggMode mode, const LossConfig& config) {
+  if (!config.calculate_per_token_loss) return mode;
+  const bool mode_was_set = config.loss_aggregation || config.loss_agg_mode != LossConfig{}.loss_agg_mode;
+  if (mode_was_set && mode != AggMode::kTokenMean)
+    throw user_error("calculate_per_token_loss = true: contradicts {} = {}; set one of the two",
+                     config.loss_aggregation ? "loss_aggregation" : "loss_agg_mode",
+                     config.loss_aggregation ? *config.loss_aggregation : config.loss_agg_mode);
+  return AggMode::kTokenMean;
+}
+
+void check_axis(const at::Tensor& mask, const TokenAxis& axis) {
+  ROLL_CHECK(!axis.cu_seqlens.empty(), "a token axis has at least the boundary 0");
+  ROLL_CHECK_EQ(mask.dim(), 1, "a mask lives on the packed token axis");
+  ROLL_CHECK_EQ(mask.size(0), axis.cu_seqlens.back(), "every token belongs to one sequence");
+}
+
+/// Mask sum of each sequence.
+std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
+  const at::Tensor flags = mask.detach().ne(0).to(at::kCPU).contiguous();
+  const bool* flag = flags.const_data_ptr<bool>();
+  std::vector<int64_t> tokens(cu_seqlens.size() - 1);
+  for (size_t b = 0; b < tokens.size(); ++b)
+    tokens[b] = std::count(flag + cu_seqlens[b], flag + cu_seqlens[b + 1], true);
+  return tokens;
+}
+
+double inverse(double count) {
+  return count > 0 ? 1 / count : 0;
+}
+
+/// The factor of one sequence's tokens.
+double sequence_factor(AggMode mode, int64_t tokens, int64_t prompt_tokens, const MaskCounts& counts, double divisor) {
+  const auto samples = static_cast<double>(counts.global_valid_samples);
+  switch (mode) {
+    case AggMode::kTokenMean:
+      return inverse(static_cast<double>(counts.batch_num_tokens));
+    case AggMode::kSeqMeanTokenSum:
+      return inverse(samples);
+    case AggMode::kSeqMeanTokenMean:
+      return inverse(static_cast<double>(tokens) * samples);
+    case AggMode::kPromptMean:
+      return inverse(static_cast<double>(prompt_tokens) * static_cast<double>(counts.valid_prompts()));
+    case AggMode::kConstant:
+      return inverse(divisor * samples);
+  }
+  throw Bug("an aggregation mode without a factor");
+}
+
+int64_t prompt_tokens_of(const MaskCounts& counts, const TokenAxis& axis, size_t sequence) {
+  ROLL_CHECK_EQ(axis.group_index.size() + 1, axis.cu_seqlens.size(), "prompt-mean needs every sequence's prompt");
+  const int64_t group = axis.group_index[sequence];
+  ROLL_CHECK(group >= 0 && group < static_cast<int64_t>(counts.prompt_tokens.size()),
+             "prompt-mean needs the counts of every prompt");
+  return counts.prompt_tokens[group];
+}
+
+/// [T]: each sequence's factor on all of its tokens.
+at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device) {
+  at::Tensor spread_out = at::empty({cu_seqlens.back()}, at::kFloat);
+  float* out = spread_out.mutable_data_ptr<float>();
+  for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
+  return spread_out.to(device);
+}
+
+std::vector<int64_t> row_boundaries(const at::Tensor& mask) {
+  ROLL_CHECK_EQ(mask.dim(), 2, "agg_loss takes [B,T], or [T] with cu_seqlens");
+  std::vector<int64_t> boundaries(mask.size(0) + 1);
+  for (size_t b = 0; b < boundaries.size(); ++b) boundaries[b] = static_cast<int64_t>(b) * mask.size(1);
+  return boundaries;
+}
+
+}  // namespace
+
+AggMode agg_mode(std::string_view name) {
+  std::string known;
+  for (const ModeName& mode : kModes) {
+    if (name == mode.name || (name == mode.other_spelling && !name.empty())) return mode.mode;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", mode.name);
+  }
+  throw user_error("loss_agg_mode = {}: unknown; one of {}", name, known);
+}
+
+std::string_view agg_mode_name(AggMode mode) {
+  return kModes[static_cast<size_t>(mode)].name;
+}
+
+LossModes loss_modes(const LossConfig& config) {
+  LossModes modes;
+  modes.policy = with_per_token_loss(with_other_spelling(agg_mode(config.loss_agg_mode), config), config);
+  check_divisor(modes.policy, config.loss_aggregation_divisor);
+  modes.divisor = config.loss_aggregation_divisor.value_or(1);
+  if (modes.policy == AggMode::kTokenMean) modes.diagnostics = AggMode::kTokenMean;
+  const bool mode_is_of_the_policy_alone = config.loss_aggregation.has_value();
+  modes.kl = modes.value = mode_is_of_the_policy_alone ? modes.diagnostics : modes.policy;
+  return modes;
+}
+
+bool needs_whole_groups(const LossModes& modes) {
+  return modes.policy == AggMode::kPromptMean;
+}
+
+int64_t MaskCounts::valid_prompts() const {
+  return std::count_if(prompt_tokens.begin(), prompt_tokens.end(), [](int64_t tokens) { return tokens > 0; });
+}
+
+MaskCounts local_counts(const at::Tensor& mask, const TokenAxis& axis, int64_t num_groups) {
+  check_axis(mask, axis);
+  ROLL_CHECK_EQ(axis.group_index.size() + 1, axis.cu_seqlens.size(), "every sequence has its prompt's index");
+  MaskCounts counts;
+  counts.prompt_tokens.resize(num_groups);
+  const std::vector<int64_t> tokens = tokens_per_sequence(mask, axis.cu_seqlens);
+  for (size_t b = 0; b < tokens.size(); ++b) {
+    const int64_t group = axis.group_index[b];
+    ROLL_CHECK(group >= 0 && group < num_groups, "a group index numbers a prompt of the step");
+    counts.batch_num_tokens += tokens[b];
+    counts.global_valid_samples += tokens[b] > 0;
+    counts.prompt_tokens[group] += tokens[b];
+  }
+  return counts;
+}
+
+const MaskCounts& MiniBatchCounts::at(const std::string& mask) const {
+  if (const auto found = counts_.find(mask); found != counts_.end()) return found->second;
+  std::string known;
+  for (const auto& [name, counts] : counts_) known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  throw user_error("loss_mask_keys = [{}]: the loss uses the mask {}, which is not counted; add it", known, mask);
+}
+
+at::Tensor MiniBatchCounts::to_tensor() const {
+  std::vector<int64_t> flat;
+  for (const auto& [name, counts] : counts_) {
+    flat.push_back(counts.batch_num_tokens);
+    flat.push_back(counts.global_valid_samples);
+    flat.insert(flat.end(), counts.prompt_tokens.begin(), counts.prompt_tokens.end());
+  }
+  return at::tensor(flat, at::kLong);
+}
+
+void MiniBatchCounts::from_tensor(const at::Tensor& summed) {
+  const at::Tensor flat = summed.to(at::kCPU, at::kLong).contiguous();
+  const int64_t* next = flat.const_data_ptr<int64_t>();
+  for (auto& [name, counts] : counts_) {
+    counts.batch_num_tokens = *next++;
+    counts.global_valid_samples = *next++;
+    for (int64_t& tokens : counts.prompt_tokens) tokens = *next++;
+  }
+  ROLL_CHECK_EQ(next - flat.const_data_ptr<int64_t>(), flat.numel(), "summed counts have the shape of the local ones");
+}
+
+at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
+                         double divisor, const std::vector<int64_t>& sequence_tokens) {
+  check_axis(mask, axis);
+  const std::vector<int64_t> tokens =
+      sequence_tokens.empty() ? tokens_per_sequence(mask, axis.cu_seqlens) : sequence_tokens;
+  ROLL_CHECK_EQ(tokens.size() + 1, axis.cu_seqlens.size(), "every sequence has a token count");
+  std::vector<float> factors(tokens.size());
+  for (size_t b = 0; b < tokens.size(); ++b) {
+    const int64_t prompt_tokens = mode == AggMode::kPromptMean ? prompt_tokens_of(counts, axis, b) : 0;
+    factors[b] = static_cast<float>(sequence_factor(mode, tokens[b], prompt_tokens, counts, divisor));
+  }
+  return spread(factors, axis.cu_seqlens, mask.device()) * mask.ne(0);
+}
+
+at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights) {
+  return (at::where(weights.ne(0), token_loss, at::zeros({}, token_loss.options())) * weights).sum();
+}
+
+double loss_scale(bool apply_loss_scale, int64_t num_micro_batches) {
+  ROLL_CHECK(num_micro_batches >= 1, "an update has a micro-batch");
+  return apply_loss_scale ? 1 : 1 / static_cast<double>(num_micro_batches);
+}
+
+at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode_name,
+                    const AggLossOptions& options) {
+  const AggMode mode = agg_mode(mode_name);
+  if (mode == AggMode::kPromptMean || mode == AggMode::kConstant)
+    throw user_error("agg_loss: mode {} needs prompts or a divisor; use token_weights", mode_name);
+  ROLL_CHECK(loss_mat.sizes() == loss_mask.sizes(), "every token loss has its mask");
+  const TokenAxis axis{options.cu_seqlens.empty() ? row_boundaries(loss_mask) : options.cu_seqlens, {}};
+  const at::Tensor mask = loss_mask.reshape({-1});
+  const auto rows = static_cast<int64_t>(axis.cu_seqlens.size()) - 1;
+  MaskCounts counts;
+  counts.batch_num_tokens = options.batch_num_tokens.value_or(mask.ne(0).sum().item<int64_t>());
+  counts.global_valid_samples = options.global_valid_samples.value_or(rows);
+  at::Tensor weights = token_weights(mask, axis, mode, counts);
+  if (options.weights.defined()) {
+    ROLL_CHECK_EQ(options.weights.numel(), rows, "one weight per sequence");
+    const at::Tensor row_weights = options.weights.to(at::kCPU, at::kFloat).contiguous();
+    const float* w = row_weights.const_data_ptr<float>();
+    weights = weights * spread({w, w + rows}, axis.cu_seqlens, weights.device());
+  }
+  return weighted_sum(loss_mat.reshape({-1}), weights);
+}
+
+}  // namespace roll

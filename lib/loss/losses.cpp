@@ -1,0 +1,168 @@
+#include "loss/losses.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "loss/terms.h"
+
+namespace roll {
+namespace {
+
+/// Sums a micro-batch's metrics in float64 and fetches them from the device in one copy.
+class MetricSums {
+ public:
+  /// `token_values` [T], summed under `weights` [T].
+  void add(const char* name, const at::Tensor& token_values, const at::Tensor& weights) {
+    const at::Tensor values = token_values.detach().to(at::kDouble);
+    add(name, weighted_sum(values, weights));
+  }
+  void add(const char* name, const at::Tensor& sum) {
+    names_.emplace_back(name);
+    sums_.push_back(sum.to(at::kDouble));
+  }
+  const at::Tensor& last() const { return sums_.back(); }
+
+  Metrics fetch() const {
+    const at::Tensor sums = at::stack(sums_).to(at::kCPU);
+    Metrics metrics;
+    for (size_t i = 0; i < names_.size(); ++i) metrics.add(names_[i] + "@sum", sums[i].item<double>());
+    return metrics;
+  }
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> sums_;
+};
+
+/// a - b where the mask is set, else 0: what lies outside a mask must not reach an exp(), whose overflow would turn
+/// into NaN gradients.
+at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at::Tensor& mask) {
+  return at::where(mask.ne(0), a - b, at::zeros({}, a.options()));
+}
+
+ClipRange clip_range(const LossConfig& config) {
+  if (config.use_pg_clip_range) return {config.pg_clip_low, config.pg_clip_high};
+  return {config.pg_clip, config.pg_clip};
+}
+
+at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossConfig& config) {
+  const at::Tensor zero = at::zeros({}, log_ratio.options().requires_grad(false));
+  if (config.importance_sampling == "token") return token_ratio(log_ratio, zero);
+  if (config.importance_sampling == "seq") return sequence_ratio(log_ratio, zero, in.response_mask, in.axis.cu_seqlens);
+  throw user_error("importance_sampling = {}: unknown; token or seq", config.importance_sampling);
+}
+
+void add_ratio_metrics(MetricSums& sums, const at::Tensor& log_ratio, const at::Tensor& ratio,
+                       const at::Tensor& clipped, ClipRange clip, const at::Tensor& weights) {
+  const at::Tensor d = log_ratio.detach(), r = ratio.detach();
+  sums.add("actor/approxkl", d.square() * 0.5, weights);
+  sums.add("actor/policykl", d, weights);
+  sums.add("actor/ratio_mean", r, weights);
+  sums.add("actor/clipfrac", clipped, weights);
+  sums.add("actor/ppo_ratio_high_clipfrac", r > 1 + clip.high, weights);
+  sums.add("actor/ppo_ratio_low_clipfrac", r < 1 - clip.low, weights);
+}
+
+struct ActorWeights {
+  at::Tensor policy, kl, diagnostics;
+};
+
+ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
+  const LossModes modes = loss_modes(config);
+  const MaskCounts& final_counts = counts.at("final_response_mask");
+  const MaskCounts& response_counts = counts.at("response_mask");
+  return {token_weights(in.final_response_mask, in.axis, modes.policy, final_counts, modes.divisor),
+          token_weights(in.final_response_mask, in.axis, modes.kl, final_counts, modes.divisor),
+          token_weights(in.response_mask, in.axis, modes.diagnostics, response_counts)};
+}
+
+struct Policy {
+  at::Tensor log_ratio, ratio, loss, clipped;
+};
+
+Policy policy_of(const ActorInputs& in, const LossConfig& config) {
+  const at::Tensor old = in.old_log_probs.defined() ? in.old_log_probs : in.log_probs.detach();
+  Policy policy;
+  policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
+  policy.ratio = policy_ratio(policy.log_ratio, in, config);
+  const PolicyTerm term = policy_term(policy.ratio, in.advantages, clip_range(config));
+  policy.clipped = term.clipped;
+  const double c = config.dual_clip_c.value_or(1 + 2 * config.pg_clip);
+  policy.loss = config.dual_clip_loss ? dual_clip(term.loss, in.advantages, c) : term.loss;
+  return policy;
+}
+
+/// The loss that is trained on goes through float32 with its graph; the metric of the same name is summed in float64.
+class Total {
+ public:
+  explicit Total(MetricSums& sums) : sums_(sums) {}
+  void add(const char* name, const at::Tensor& token_loss, const at::Tensor& weights, double coefficient) {
+    sums_.add(name, token_loss, weights);
+    if (coefficient == 0) return;
+    const at::Tensor part = weighted_sum(token_loss, weights) * coefficient;
+    loss_ = loss_.defined() ? loss_ + part : part;
+    const at::Tensor metric = sums_.last() * coefficient;
+    metric_ = metric_.defined() ? metric_ + metric : metric;
+  }
+  const at::Tensor& loss() const { return loss_; }
+  const at::Tensor& metric() const { return metric_; }
+
+ private:
+  MetricSums& sums_;
+  at::Tensor loss_, metric_;
+};
+
+void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
+  ROLL_CHECK(in.ref_log_probs.defined() || !config.use_kl_loss, "use_kl_loss needs the reference's log-probs");
+  ROLL_CHECK(in.entropy.defined() || config.entropy_loss_coef == 0, "entropy_loss_coef needs the entropy");
+}
+
+}  // namespace
+
+LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
+  check_actor_inputs(in, config);
+  const ActorWeights weights = actor_weights(in, counts, config);
+  const Policy policy = policy_of(in, config);
+  MetricSums sums;
+  Total total(sums);
+  total.add("actor/pg_loss", policy.loss, weights.policy, config.rl_loss_coef);
+  if (in.ref_log_probs.defined()) {
+    const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
+    const at::Tensor kl = kl_term(d, at::zeros({}, d.options().requires_grad(false)), "k3");
+    total.add("actor/kl_loss", kl, weights.kl, config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
+  }
+  if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);
+  add_ratio_metrics(sums, policy.log_ratio, policy.ratio, policy.clipped, clip_range(config), weights.diagnostics);
+  // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
+  const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.loss, weights.policy) * 0;
+  sums.add("actor/total_loss", total.metric().defined() ? total.metric() : loss.detach());
+  return {loss, sums.fetch()};
+}
+
+LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
+  const LossModes modes = loss_modes(config);
+  const MaskCounts& mask_counts = counts.at("response_mask");
+  const ValueTerm term = value_term(in.values, in.old_values, in.returns, config.value_clip);
+  const at::Tensor weights = token_weights(in.response_mask, in.axis, modes.value, mask_counts, modes.divisor);
+  const at::Tensor diagnostics = token_weights(in.response_mask, in.axis, modes.diagnostics, mask_counts);
+  MetricSums sums;
+  Total total(sums);
+  total.add("critic/loss", term.loss, weights, 1);
+  sums.add("critic/clipfrac", term.clipped, diagnostics);
+  return {total.loss(), sums.fetch()};
+}
+
+LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
+  const LossModes modes = loss_modes(config);
+  const MaskCounts& mask_counts = counts.at("labels_mask");
+  const at::Tensor weights = token_weights(in.labels_mask, in.axis, modes.policy, mask_counts, modes.divisor);
+  MetricSums sums;
+  Total total(sums);
+  total.add("sft/loss", -in.log_probs, weights, 1);
+  return {total.loss(), sums.fetch()};
+}
+
+}  // namespace roll

@@ -1,0 +1,53 @@
+#include "loss/terms.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+
+namespace roll {
+
+at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, std::string_view penalty) {
+  const at::Tensor d = log_probs - base;
+  if (penalty == "kl") return d;
+  if (penalty == "abs") return d.abs();
+  if (penalty == "mse") return d.square() * 0.5;
+  if (penalty == "k3") return at::clamp(at::expm1(-d) + d, -10, 10);
+  throw user_error("kl_penalty = {}: unknown; one of kl, abs, mse, k3", penalty);
+}
+
+at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs) {
+  return (log_probs - old_log_probs).exp();
+}
+
+at::Tensor sequence_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs, const at::Tensor& mask,
+                          const std::vector<int64_t>& cu_seqlens) {
+  const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong);
+  const at::Tensor lengths = (bounds.slice(0, 1) - bounds.slice(0, 0, -1)).to(mask.device());
+  const at::Tensor sequence = at::repeat_interleave(lengths);
+  const at::Tensor m = mask.to(log_probs.scalar_type());
+  const at::Tensor zeros = at::zeros({lengths.size(0)}, log_probs.options().requires_grad(false));
+  const at::Tensor sums = zeros.index_add(0, sequence, (log_probs - old_log_probs) * m);
+  const at::Tensor counts = zeros.index_add(0, sequence, m).clamp_min(1);
+  return (sums / counts).exp().index_select(0, sequence);
+}
+
+PolicyTerm policy_term(const at::Tensor& ratio, const at::Tensor& advantages, ClipRange clip) {
+  const at::Tensor free = ratio * advantages;
+  const at::Tensor bounded = ratio.clamp(1 - clip.low, 1 + clip.high) * advantages;
+  return {-at::minimum(free, bounded), bounded.detach().lt(free.detach()).to(ratio.scalar_type())};
+}
+
+at::Tensor dual_clip(const at::Tensor& loss, const at::Tensor& advantages, double c) {
+  return at::where(advantages < 0, -at::maximum(-loss, advantages * c), loss);
+}
+
+ValueTerm value_term(const at::Tensor& values, const at::Tensor& old_values, const at::Tensor& returns,
+                     std::optional<double> value_clip) {
+  const at::Tensor free = (values - returns).square();
+  if (!value_clip) return {free * 0.5, at::zeros_like(free.detach())};
+  const at::Tensor near = old_values + (values - old_values).clamp(-*value_clip, *value_clip);
+  const at::Tensor bounded = (near - returns).square();
+  return {at::maximum(free, bounded) * 0.5, bounded.detach().gt(free.detach()).to(values.scalar_type())};
+}
+
+}  // namespace roll

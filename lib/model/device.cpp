@@ -1,0 +1,43 @@
+#include "model/device.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace roll {
+
+at::Device parse_device(const std::string& name, const std::string& origin) {
+  if (name == "cpu") return at::kCPU;
+  const bool is_cuda = name == "cuda" || (name.starts_with("cuda:") && name.size() > 5 && name.size() < 8 &&
+                                          name.find_first_not_of("0123456789", 5) == std::string::npos);
+  if (!is_cuda)
+    throw user_error("{} = {}: must be cpu, cuda or cuda:N{}", origin, name, did_you_mean(name, {"cpu", "cuda"}));
+  const int64_t index = name == "cuda" ? 0 : std::stol(name.substr(5));
+  const int64_t count = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  if (index >= count)
+    throw user_error("{} = {}: {}", origin, name,
+                     count > 0       ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)
+                     : at::hasCUDA() ? "no CUDA device was found on this machine; use cpu"
+                                     : "this program was built without CUDA; use cpu");
+  return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
+}
+
+at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {
+  if (name == "fp32" || name == "float32") return at::kFloat;
+  if (name == "bf16" || name == "bfloat16") return at::kBFloat16;
+  if (name == "fp16" || name == "float16") return at::kHalf;
+  throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
+}
+
+at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin) {
+  if (name == "auto") return device.is_cuda() ? at::kBFloat16 : at::kFloat;
+  const at::ScalarType dtype = parse_storage_dtype(name, origin);
+  if (device.is_cpu() && dtype != at::kFloat)
+    throw user_error("{} = {}: the CPU computes in fp32 only (files of any dtype are converted when read)", origin,
+                     name);
+  return dtype;
+}
+
+}  // namespace roll

@@ -1,0 +1,21 @@
+// Devices and number formats by the names that users write.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include <string>
+
+namespace roll {
+
+/// "cpu", "cuda" or "cuda:1". UserError: another word, or a device that this machine or this build does not have.
+at::Device parse_device(const std::string& name, const std::string& origin);
+
+/// "fp32", "bf16", "fp16" (and torch's long names); "auto" is fp32 on the CPU and bf16 on a GPU. UserError: another
+/// word; half precision on the CPU, where every matrix product would be emulated.
+at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin);
+
+/// "fp32", "bf16", "fp16": how weights are stored.
+at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin);
+
+}  // namespace roll

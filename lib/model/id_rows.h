@@ -1,0 +1,30 @@
+// Token ids from JSON lines, checked against a vocabulary, and their log-probs written back: what `roll logprobs` does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "model/transformer.h"
+
+namespace roll {
+
+/// The "ids" of one row. UserError "where: ids[3] = 700: ..." for anything but a non-empty list of whole numbers in
+/// [0, vocab_size).
+std::vector<int64_t> parse_ids(const Json& row, const std::string& where, int64_t vocab_size);
+
+struct LogProbsJob {
+  double temperature = 1.0;
+  bool with_entropy = false;
+  int64_t max_tokens_per_batch = 16384;  // several rows share a forward pass; a longer row has one of its own
+};
+
+/// Rows {"ids": [...]} in, rows {"log_probs": [ids - 1 numbers]} (and "entropy") out, in order, as they are done.
+/// Log-prob i is that of ids[i + 1]. UserError names origin and line.
+void write_log_probs(const Transformer& model, std::istream& in, const std::string& origin, std::ostream& out,
+                     const LogProbsJob& job);
+
+}  // namespace roll

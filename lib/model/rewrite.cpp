@@ -1,0 +1,39 @@
+#include "model/rewrite.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "model/spec.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+
+namespace roll {
+
+namespace {
+
+/// One dtype for all, so that config.json can name it; a folder that mixes them keeps the widest.
+at::ScalarType stored_dtype(const HfFolder& folder) {
+  at::ScalarType widest = folder.entries().front().dtype;
+  for (const TensorEntry& entry : folder.entries()) widest = at::promote_types(widest, entry.dtype);
+  return at::isFloatingType(widest) ? widest : at::kFloat;
+}
+
+bool is_value_model(const HfFolder& folder) {
+  return folder.find("score.weight") != nullptr;
+}
+
+}  // namespace
+
+void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options) {
+  if (std::filesystem::exists(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
+  const HfFolder folder = HfFolder::open(from);
+  if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
+  const at::ScalarType dtype = stored_dtype(folder);
+  if (is_value_model(folder)) {
+    ValueModel::load(from, at::kCPU, dtype).save(to, options);
+  } else {
+    Transformer::load(from, at::kCPU, dtype).save(to, options);
+  }
+}
+
+}  // namespace roll

@@ -1,0 +1,14 @@
+// A model folder written again: what `roll export` does.
+#pragma once
+
+#include <filesystem>
+
+#include "checkpoint/hf_folder.h"
+
+namespace roll {
+
+/// Opens a language or value model's folder, checks every tensor against its config.json and writes it to the new
+/// folder `to` with the tokenizer files. UserError: the folder is wrong, or `to` exists.
+void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options);
+
+}  // namespace roll

@@ -1,0 +1,61 @@
+#include "packing/alignment.h"
+
+#include <numeric>
+
+#include "base/error.h"
+
+namespace roll {
+
+int64_t sequence_alignment(int64_t context_parallel, int64_t tensor_parallel, int64_t kernel_multiple) {
+  ROLL_CHECK(context_parallel >= 1 && tensor_parallel >= 1 && kernel_multiple >= 1, "parallel sizes start at 1");
+  const int64_t layout = context_parallel > 1 ? 2 * context_parallel * tensor_parallel : tensor_parallel;
+  return std::lcm(layout, kernel_multiple);
+}
+
+int64_t aligned_length(int64_t length, int64_t alignment) {
+  return (length + alignment - 1) / alignment * alignment;
+}
+
+std::vector<int64_t> aligned_lengths(const std::vector<int64_t>& lengths, int64_t alignment) {
+  std::vector<int64_t> aligned;
+  aligned.reserve(lengths.size());
+  for (const int64_t length : lengths) aligned.push_back(aligned_length(length, alignment));
+  return aligned;
+}
+
+std::vector<int64_t> cumulative(const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> sums{0};
+  sums.reserve(lengths.size() + 1);
+  for (const int64_t length : lengths) sums.push_back(sums.back() + length);
+  return sums;
+}
+
+std::vector<int64_t> context_parallel_slots(const std::vector<int64_t>& lengths, int64_t alignment,
+                                            int64_t context_parallel, int64_t rank) {
+  const int64_t num_chunks = context_parallel > 1 ? 2 * context_parallel : 1;
+  ROLL_CHECK_EQ(alignment % num_chunks, 0, "every sequence is cut into equal chunks");
+  std::vector<int64_t> slots;
+  int64_t begin = 0;
+  for (const int64_t length : lengths) {
+    const int64_t chunk_size = aligned_length(length, alignment) / num_chunks;
+    const auto add_chunk = [&](int64_t chunk) {
+      for (int64_t t = chunk * chunk_size; t < (chunk + 1) * chunk_size; ++t)
+        slots.push_back(t < length ? begin + t : -1);
+    };
+    add_chunk(rank);
+    if (num_chunks > 1) add_chunk(num_chunks - 1 - rank);
+    begin += length;
+  }
+  return slots;
+}
+
+std::vector<int64_t> shifted_labels(const std::vector<int64_t>& ids, const std::vector<int64_t>& cu_seqlens,
+                                    int64_t none) {
+  ROLL_CHECK_EQ(static_cast<int64_t>(ids.size()), cu_seqlens.back(), "every token belongs to a sequence");
+  std::vector<int64_t> labels(ids.size(), none);
+  for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b)
+    for (int64_t t = cu_seqlens[b]; t + 1 < cu_seqlens[b + 1]; ++t) labels[t] = ids[t + 1];
+  return labels;
+}
+
+}  // namespace roll

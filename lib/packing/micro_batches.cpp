@@ -1,0 +1,168 @@
+#include "packing/micro_batches.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "packing/alignment.h"
+#include "packing/rebalance.h"
+
+namespace roll {
+namespace {
+
+/// A mini-batch seen by the planner.
+struct Sizes {
+  std::vector<int64_t> tokens;  // aligned
+  std::vector<double> work;
+};
+
+Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) {
+  Sizes sizes;
+  sizes.tokens = aligned_lengths(lengths, options.alignment);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (sizes.tokens[i] > options.budget)
+      throw user_error(
+          "sequence {} of {} tokens ({} after alignment to {}) is longer than the packing budget of {}; raise "
+          "max_packed_sequence_length",
+          i, lengths[i], sizes.tokens[i], options.alignment, options.budget);
+    sizes.work.push_back(options.workload(lengths[i]));
+  }
+  return sizes;
+}
+
+Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
+  Partition parts;
+  int64_t free = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (parts.empty() || tokens[i] > free) {
+      parts.emplace_back();
+      free = budget;
+    }
+    parts.back().push_back(static_cast<int64_t>(i));
+    free -= tokens[i];
+  }
+  return parts;
+}
+
+/// Cuts the part of most tokens in two consecutive halves until there are k parts (k <= number of sequences).
+void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k) {
+  const auto load = [&](const std::vector<int64_t>& part) {
+    int64_t sum = 0;
+    for (const int64_t i : part) sum += tokens[i];
+    return part.size() < 2 ? -1 : sum;
+  };
+  while (parts.size() < k) {
+    const auto largest =
+        std::max_element(parts.begin(), parts.end(), [&](const auto& a, const auto& b) { return load(a) < load(b); });
+    const int64_t half = load(*largest) / 2;
+    size_t cut = 1;
+    for (int64_t sum = tokens[largest->front()]; cut + 1 < largest->size() && sum + tokens[(*largest)[cut]] <= half;
+         ++cut)
+      sum += tokens[(*largest)[cut]];
+    std::vector<int64_t> tail(largest->begin() + static_cast<int64_t>(cut), largest->end());
+    largest->resize(cut);
+    parts.insert(largest + 1, std::move(tail));
+  }
+}
+
+/// Parts without an empty one among them, if the budget allows k.
+bool try_balance(Partition& parts, const std::vector<double>& weights, const Sizes& sizes, int64_t k, int64_t budget) {
+  parts = karmarkar_karp(weights, k);
+  const bool fits = repair_budget(parts, sizes.tokens, budget);
+  return fits && std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); });
+}
+
+/// First by work, then by tokens (which fits more tightly), then best fit; else one part more.
+Partition balanced(const Sizes& sizes, int64_t k, int64_t budget) {
+  const std::vector<double> by_tokens(sizes.tokens.begin(), sizes.tokens.end());
+  const Partition last_resort = best_fit_decreasing(sizes.tokens, budget);
+  for (Partition parts;; ++k) {
+    if (try_balance(parts, sizes.work, sizes, k, budget)) return parts;
+    if (try_balance(parts, by_tokens, sizes, k, budget)) return parts;
+    if (static_cast<int64_t>(last_resort.size()) > k) continue;
+    parts = last_resort;
+    split_until(parts, sizes.tokens, k);
+    return parts;
+  }
+}
+
+Partition load_balance(const Sizes& sizes, const PackOptions& options, int64_t min_parts) {
+  const int64_t total = std::accumulate(sizes.tokens.begin(), sizes.tokens.end(), int64_t{0});
+  const int64_t k = std::max((total + options.budget - 1) / options.budget, min_parts);
+  Partition parts = balanced(sizes, k, options.budget);
+  even_out(parts, sizes.work, sizes.tokens, options.budget);
+  for (auto& part : parts) std::sort(part.begin(), part.end());
+  return small_large_small(std::move(parts), sizes.work);
+}
+
+Partition plan(const std::vector<int64_t>& lengths, const PackOptions& options, int64_t min_parts) {
+  ROLL_CHECK(options.budget >= 1 && options.alignment >= 1, "a budget holds tokens");
+  const Sizes sizes = sizes_of(lengths, options);
+  if (lengths.empty()) return {};
+  min_parts = std::clamp<int64_t>(min_parts, 1, static_cast<int64_t>(lengths.size()));
+  if (options.algorithm == PackAlgorithm::kLoadBalance) return load_balance(sizes, options, min_parts);
+  Partition parts = greedy(sizes.tokens, options.budget);
+  split_until(parts, sizes.tokens, min_parts);
+  return parts;
+}
+
+}  // namespace
+
+PackAlgorithm pack_algorithm(std::string_view name) {
+  if (name == "none") return PackAlgorithm::kNone;
+  if (name == "load_balance") return PackAlgorithm::kLoadBalance;
+  throw user_error("sequence_packing_args.algorithm = {}: unknown; none or load_balance", name);
+}
+
+Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
+  return plan(lengths, options, options.min_num_micro_batches);
+}
+
+Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,
+                             int64_t num_micro_batches) {
+  Partition parts = plan(lengths, options, std::max(options.min_num_micro_batches, num_micro_batches));
+  if (static_cast<int64_t>(parts.size()) > num_micro_batches) {
+    // Asking for more parts may have met a worse repair: fall back to the plan that was agreed on.
+    parts = plan_micro_batches(lengths, options);
+    ROLL_CHECK(static_cast<int64_t>(parts.size()) <= num_micro_batches, "ranks agree on the largest number");
+    const int64_t reachable = std::min(num_micro_batches, static_cast<int64_t>(lengths.size()));
+    split_until(parts, aligned_lengths(lengths, options.alignment), reachable);
+  }
+  parts.resize(num_micro_batches);
+  return parts;
+}
+
+Partition fixed_micro_batches(int64_t num_sequences, int64_t size) {
+  ROLL_CHECK(size >= 1, "a micro-batch holds sequences");
+  Partition parts((num_sequences + size - 1) / size);
+  for (int64_t i = 0; i < num_sequences; ++i) parts[i / size].push_back(i);
+  return parts;
+}
+
+std::vector<int64_t> concatenated(const Partition& parts) {
+  std::vector<int64_t> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation) {
+  std::vector<int64_t> inverse(permutation.size(), -1);
+  for (size_t i = 0; i < permutation.size(); ++i) {
+    const int64_t to = permutation[i];
+    ROLL_CHECK(to >= 0 && to < static_cast<int64_t>(inverse.size()) && inverse[to] < 0,
+               "a permutation has each index once");
+    inverse[to] = static_cast<int64_t>(i);
+  }
+  return inverse;
+}
+
+Partition small_large_small(Partition parts, const std::vector<double>& weights) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [&](const auto& a, const auto& b) { return part_weight(a, weights) < part_weight(b, weights); });
+  Partition rising, falling;
+  for (size_t p = 0; p < parts.size(); ++p) (p % 2 == 0 ? rising : falling).push_back(std::move(parts[p]));
+  rising.insert(rising.end(), std::make_move_iterator(falling.rbegin()), std::make_move_iterator(falling.rend()));
+  return rising;
+}
+
+}  // namespace roll

@@ -1,0 +1,195 @@
+#include "reward/math/answer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <vector>
+
+namespace roll::math {
+
+namespace {
+
+constexpr auto kNone = std::string_view::npos;
+
+struct Span {
+  size_t begin = 0, end = 0;  // of the content
+  size_t outer_begin = 0;     // of the command or delimiter
+};
+
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+std::string_view trimmed(std::string_view s, std::string_view drop) {
+  const size_t begin = s.find_first_not_of(drop);
+  return begin == kNone ? "" : s.substr(begin, s.find_last_not_of(drop) - begin + 1);
+}
+
+/// The start of "\boxed" or "\fbox" when '{' at `brace` opens its content.
+size_t box_before(std::string_view s, size_t brace) {
+  while (brace > 0 && space(s[brace - 1])) --brace;
+  for (const std::string_view command : {"\\boxed", "\\fbox"})
+    if (brace >= command.size() && s.substr(brace - command.size(), command.size()) == command)
+      return brace - command.size();
+  return kNone;
+}
+
+/// All closed boxes in the order in which they close; one pass with a stack of open braces.
+std::vector<Span> closed_boxes(std::string_view s) {
+  std::vector<size_t> open;
+  std::vector<Span> boxes;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '\\' && i + 1 < s.size() && (s[i + 1] == '{' || s[i + 1] == '}' || s[i + 1] == '\\')) {
+      ++i;
+    } else if (s[i] == '{') {
+      open.push_back(i);
+    } else if (s[i] == '}' && !open.empty()) {
+      const size_t begin = box_before(s, open.back());
+      if (begin != kNone) boxes.push_back({open.back() + 1, i, begin});
+      open.pop_back();
+    }
+  }
+  return boxes;
+}
+
+/// "and", "or", a comma or a semicolon between two boxes makes them one answer.
+bool joins(std::string_view between) {
+  for (const std::string_view word : {" and ", " or ", ",", ";", "\nand ", " and\n"})
+    if (between.find(word) != kNone) return true;
+  return false;
+}
+
+bool same_answer(std::string_view first, std::string_view between, std::string_view second) {
+  return between.size() < 10 || (first != second && between.size() < 70 && joins(between));
+}
+
+std::optional<std::string> boxed_answer(std::string_view s) {
+  const std::vector<Span> boxes = closed_boxes(s);
+  if (boxes.empty()) return std::nullopt;
+  const auto content = [&](const Span& box) { return trimmed(s.substr(box.begin, box.end - box.begin), " \t\r\n"); };
+  std::string answer(content(boxes.back()));
+  std::string_view last = content(boxes.back());
+  size_t next_begin = boxes.back().outer_begin;
+  for (size_t i = boxes.size() - 1; i-- > 0;) {
+    const Span& box = boxes[i];
+    if (box.begin > next_begin) continue;  // inside the one that was taken
+    if (!same_answer(content(box), s.substr(box.end + 1, next_begin - box.end - 1), last)) break;
+    if (content(box) != last) answer = std::string(content(box)) + ", " + answer;
+    last = content(box), next_begin = box.outer_begin;
+  }
+  return answer;
+}
+
+/// The end of the formula whose opening delimiter ends at `at`, or npos.
+struct Delimiters {
+  std::string_view open, close;
+};
+constexpr Delimiters kDelimiters[] = {{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}};
+
+/// The formula that opens at or after `at`, or nothing.
+std::optional<Span> next_formula(std::string_view s, size_t at) {
+  for (size_t i = at; i < s.size(); ++i) {
+    if (s[i] != '$' && s[i] != '\\') continue;
+    for (const Delimiters& d : kDelimiters) {
+      if (!s.substr(i).starts_with(d.open)) continue;
+      const size_t begin = i + d.open.size(), end = s.find(d.close, begin);
+      if (end == kNone) break;
+      return Span{begin, end, i};
+    }
+    if (s[i] == '\\') ++i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Span> last_formula(std::string_view s) {
+  std::optional<Span> last;
+  size_t at = 0;
+  while (const auto formula = next_formula(s, at)) {
+    if (!trimmed(s.substr(formula->begin, formula->end - formula->begin), " \t\r\n").empty()) last = formula;
+    at = formula->end + 1;
+    while (at < s.size() && (s[at] == '$' || s[at] == ']' || s[at] == ')')) ++at;
+  }
+  return last;
+}
+
+/// The last number outside words, with a sign, a fraction bar, thousands and a percent sign.
+std::optional<Span> last_number(std::string_view s) {
+  const size_t last = s.find_last_of("0123456789");
+  if (last == kNone) return std::nullopt;
+  size_t begin = last;
+  const auto inside = [&](size_t i) {
+    return digit(s[i]) || ((s[i] == '.' || s[i] == ',' || s[i] == '/') && i > 0 && digit(s[i - 1]) && digit(s[i + 1]));
+  };
+  while (begin > 0 && inside(begin - 1)) --begin;
+  if (begin > 0 && s[begin - 1] == '.') --begin;
+  if (begin > 0 && s[begin - 1] == '-') --begin;
+  const size_t end = last + 1 < s.size() && s[last + 1] == '%' ? last + 2 : last + 1;
+  return Span{begin, end, begin};
+}
+
+/// Where "answer" (any case) stands last, before `end`; npos when nowhere.
+size_t last_answer_word(std::string_view s, size_t end) {
+  const std::string_view word = "answer";
+  for (size_t i = std::min(end, s.size()); i-- > 0;) {
+    if (i + word.size() > s.size()) continue;
+    const bool here = std::equal(word.begin(), word.end(), s.begin() + static_cast<std::ptrdiff_t>(i),
+                                 [](char a, char b) { return a == std::tolower(static_cast<unsigned char>(b)); });
+    if (here) return i;
+  }
+  return kNone;
+}
+
+/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when they introduce
+/// nothing.
+std::string_view introduced(std::string_view rest) {
+  const std::string_view line = rest.substr(0, rest.find('\n'));
+  size_t at = kNone;
+  for (const std::string_view word : {" is:", " is ", ": ", ":", "= "}) {
+    const size_t found = line.substr(0, 110).find(word);
+    if (found != kNone && found < at) at = found + word.size();
+  }
+  if (at == kNone) return "";
+  std::string_view answer = trimmed(line.substr(std::min(at, line.size())), " \t\r*:");
+  if (answer.empty()) answer = trimmed(rest.substr(line.size()).substr(0, 400), " \t\r\n*");
+  return answer.substr(0, answer.find('\n'));
+}
+
+/// A formula near the start of the introduced text, else the text up to the end of its sentence.
+std::string phrase_content(std::string_view text) {
+  const auto formula = next_formula(text, 0);
+  if (formula && formula->outer_begin <= 50)
+    return std::string(trimmed(text.substr(formula->begin, formula->end - formula->begin), " \t\r\n"));
+  return std::string(trimmed(text.substr(0, std::min(text.find(". "), size_t{300})), " \t\r\n*"));
+}
+
+std::optional<std::string> phrase_answer(std::string_view s) {
+  size_t at = s.size();
+  for (int tries = 0; tries < 4; ++tries) {
+    at = last_answer_word(s, at);
+    if (at == kNone) return std::nullopt;
+    const std::string_view text = introduced(s.substr(at + 6));
+    if (!text.empty()) return phrase_content(text);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Answer find_answer(std::string_view s) {
+  if (auto boxed = boxed_answer(s)) return {std::move(*boxed), "boxed"};
+  if (auto phrase = phrase_answer(s)) return {std::move(*phrase), "phrase"};
+  const auto formula = last_formula(s), number = last_number(s);
+  const auto content = [&](const Span& x) { return std::string(s.substr(x.begin, x.end - x.begin)); };
+  if (formula && (!number || formula->end >= number->end)) return {content(*formula), "latex"};
+  if (number) return {content(*number), "number"};
+  return {};
+}
+
+std::string unboxed(std::string_view text) {
+  return boxed_answer(text).value_or(std::string(text));
+}
+
+}  // namespace roll::math

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "reward/math/grammar.h"
+
+namespace roll::math {
+
+namespace {
+
+using TokenKind = Token::Kind;
+
+const std::set<std::string, std::less<>> kFunctions = {
+    "sin",    "cos",     "tan",     "cot",     "sec",  "csc",  "arcsin", "arccos", "arctan", "arccot",
+    "arcsec", "arccsc",  "sinh",    "cosh",    "tanh", "coth", "sech",   "csch",   "arsinh", "arcosh",
+    "artanh", "arcsinh", "arccosh", "arctanh", "ln",   "log",  "lg",     "exp",    "gcd",    "lcm",
+    "min",    "max",     "Re",      "Im",      "arg",  "Arg",  "Gamma",  "sgn"};
+
+// Commands that are not answers but computations this parser does not follow.
+const std::set<std::string, std::less<>> kUnreadable = {"int",      "iint",    "oint",   "sum",    "prod",
+                                                        "lim",      "limsup",  "liminf", "bigcup", "bigcap",
+                                                        "bigoplus", "partial", "nabla",  "forall", "exists"};
+
+std::string closing(const std::string& open) {
+  return open == "(" ? ")" : open == "[" ? "]" : "\\}";
+}
+
+std::string symbol_case(const std::string& name) {
+  if (name.size() != 1 || name == "E" || name == "I") return name;
+  return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))));
+}
+
+}  // namespace
+
+bool known_function(std::string_view name) {
+  return kFunctions.count(name) != 0;
+}
+
+Node Grammar::atom() {
+  const DepthGuard guard(depth_);
+  const Token token = in_.next();
+  switch (token.kind) {
+    case TokenKind::kNumber:
+      return number(token);
+    case TokenKind::kLetter:
+      return letter(token);
+    case TokenKind::kCommand:
+      return command(token.text);
+    case TokenKind::kText:
+      return make_node(Kind::kText, plain_text(token.text));
+    case TokenKind::kEnd:
+      break;
+    case TokenKind::kSign:
+      if (token.text == "(" || token.text == "[" || token.text == "\\{") return bracketed(token.text);
+      if (token.text == "|") return absolute_value();
+      if (token.text == "{") {
+        Node inside = list();
+        in_.expect("}");
+        return inside;
+      }
+  }
+  throw Unreadable("unexpected " + token.text);
+}
+
+Node Grammar::number(Token token) {
+  Node node = make_node(Kind::kNumber, token.text);
+  if (!in_.sign("_")) return node;
+  const std::string base = subscript();
+  const bool digits = !base.empty() && base.size() <= 2 && std::all_of(base.begin(), base.end(), ::isdigit);
+  if (!digits) throw Unreadable("a number with an index");
+  return make_node(Kind::kBased, token.text, {make_node(Kind::kNumber, base)});
+}
+
+/// "_{n+1}" or "_1": its tokens joined; names are compared as text.
+std::string Grammar::subscript() {
+  in_.next();
+  if (!in_.sign("{")) return in_.next().text;
+  std::string text;
+  int open = 0;
+  do {
+    const Token token = in_.next();
+    if (token.kind == TokenKind::kEnd) throw Unreadable("missing }");
+    open += token.sign("{") - token.sign("}");
+    if (!token.sign("{") && !token.sign("}")) text += token.text;
+  } while (open > 0);
+  return text;
+}
+
+Node Grammar::letter(Token token) {
+  const bool function = functions_.count(token.text) != 0 && in_.sign("(");
+  Node node = make_node(Kind::kSymbol, symbol_case(token.text));
+  while (in_.take_sign("'")) node.text += "'";
+  if (in_.sign("_")) node.text += "_" + subscript();
+  const bool primed = node.text.back() == '\'' && in_.sign("(");
+  return function || primed ? call(std::move(node)) : node;
+}
+
+Node Grammar::call(Node name) {
+  Node arguments = bracketed(in_.next().text);
+  const bool several = arguments.kind == Kind::kTuple || arguments.kind == Kind::kList;
+  return make_node(Kind::kCall, name.text, several ? arguments.arguments : std::vector<Node>{std::move(arguments)});
+}
+
+Node Grammar::command(const std::string& name) {
+  if (name == "frac") {
+    Node above = fraction_argument();
+    return make_node(Kind::kDivide, "", {std::move(above), fraction_argument()});
+  }
+  if (name == "binom") {
+    Node n = fraction_argument();
+    return make_node(Kind::kFunction, "binomial", {std::move(n), fraction_argument()});
+  }
+  if (name == "sqrt") return root();
+  if (name == "lfloor") return rounded("floor", "rfloor");
+  if (name == "lceil") return rounded("ceil", "rceil");
+  if (name.starts_with("begin:")) return matrix(name.substr(6));
+  if (name.starts_with("end:") || kUnreadable.count(name) != 0) throw Unreadable("\\" + name);
+  if (known_function(name)) return function(name);
+  if (in_.sign("{")) return decorated(name);
+  Node node = make_node(Kind::kSymbol, "\\" + name);
+  if (in_.sign("_")) node.text += "_" + subscript();
+  const bool called = in_.sign("(") && name.size() > 1 && std::isupper(static_cast<unsigned char>(name[0]));
+  return called ? call(std::move(node)) : node;
+}
+
+/// \vec{v}, \overline{AB}, \boxed{5}: boxes are transparent, other marks become calls.
+Node Grammar::decorated(const std::string& name) {
+  Node inside = braces();
+  if (name == "boxed" || name == "fbox" || name == "mathop" || name == "color" || name == "ensuremath") return inside;
+  return make_node(Kind::kCall, "\\" + name, {std::move(inside)});
+}
+
+Node Grammar::rounded(const std::string& name, const std::string& close) {
+  Node inside = sum();
+  if (!in_.take_command(close)) throw Unreadable("missing " + close);
+  return make_node(Kind::kFunction, name, {std::move(inside)});
+}
+
+Node Grammar::absolute_value() {
+  ++bars_;
+  Node inside = sum();
+  --bars_;
+  in_.expect("|");
+  return make_node(Kind::kFunction, "abs", {std::move(inside)});
+}
+
+/// (a) and [a] group; (a, b], [a, b, c] are tuples or intervals; \{a, b\} is a set.
+Node Grammar::bracketed(const std::string& open) {
+  const int bars = std::exchange(bars_, 0);
+  if (in_.take_sign(closing(open))) return make_node(open == "\\{" ? Kind::kSet : Kind::kTuple, "()");
+  Node inside = list();
+  bars_ = bars;
+  const Token close = in_.next();
+  if (!close.sign(")") && !close.sign("]") && !close.sign("\\}")) throw Unreadable("missing " + closing(open));
+  const bool braces = open == "\\{";
+  if (braces != close.sign("\\}")) throw Unreadable("brackets do not match");
+  const bool several = inside.kind == Kind::kList;
+  if (braces)
+    return make_node(Kind::kSet, "", several ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)});
+  return several ? make_node(Kind::kTuple, open + close.text, std::move(inside.arguments)) : inside;
+}
+
+/// { ... } of LaTeX: grouping only.
+Node Grammar::braces() {
+  in_.expect("{");
+  const int bars = std::exchange(bars_, 0);
+  Node inside = list();
+  bars_ = bars;
+  in_.expect("}");
+  return inside;
+}
+
+/// An argument of \frac or \binom: braces or one token, of a number its first digit.
+Node Grammar::fraction_argument() {
+  if (in_.sign("{")) return braces();
+  const Token token = in_.next_digit();
+  if (token.kind == TokenKind::kNumber) return make_node(Kind::kNumber, token.text);
+  if (token.kind == TokenKind::kLetter) return make_node(Kind::kSymbol, symbol_case(token.text));
+  if (token.kind == TokenKind::kCommand) return command(token.text);
+  if (token.sign("(")) return bracketed("(");
+  throw Unreadable("\\frac without its arguments");
+}
+
+Node Grammar::root() {
+  Node degree = make_node(Kind::kNumber, "2");
+  if (in_.take_sign("[")) {
+    degree = sum();
+    in_.expect("]");
+  }
+  Node inside = fraction_argument();
+  if (degree.text == "2" && degree.kind == Kind::kNumber)
+    return make_node(Kind::kFunction, "sqrt", {std::move(inside)});
+  return make_node(Kind::kFunction, "root", {std::move(inside), std::move(degree)});
+}
+
+std::vector<Node> Grammar::function_arguments() {
+  if (in_.sign("(") || in_.sign("[") || in_.sign("\\{")) {
+    Node inside = bracketed(in_.next().text);
+    const bool several = inside.kind == Kind::kTuple || inside.kind == Kind::kSet;
+    return several ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)};
+  }
+  if (in_.sign("{")) {
+    Node inside = braces();
+    return inside.kind == Kind::kList ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)};
+  }
+  if (in_.take_sign("-")) return {make_node(Kind::kNegate, "", {factors(true)})};
+  return {factors(true)};
+}
+
+/// \sin x, \sin^2 x, \sin^{-1} x, \log_2 8.
+Node Grammar::function(const std::string& name) {
+  Node base, power;
+  bool has_base = false, has_power = false;
+  while (in_.sign("_") || in_.sign("^")) {
+    const bool below = in_.next().text == "_";
+    (below ? base : power) = script();
+    (below ? has_base : has_power) = true;
+  }
+  Node node = make_node(Kind::kFunction, name, function_arguments());
+  if (has_base) node.arguments.push_back(std::move(base));
+  if (has_base && name != "log") node.kind = Kind::kCall;
+  if (!has_power) return node;
+  const bool inverse = power.kind == Kind::kNegate && power.arguments[0].text == "1" && name.size() == 3;
+  if (inverse) return node.text = "arc" + name, node;
+  return make_node(Kind::kPower, "", {std::move(node), std::move(power)});
+}
+
+Node Grammar::matrix(const std::string& environment) {
+  if (environment == "array" && in_.sign("{")) braces();  // the column format
+  const bool known = environment.find("matrix") != std::string::npos || environment == "array";
+  if (!known) throw Unreadable(environment);
+  Node node = make_node(Kind::kMatrix, "");
+  size_t row = 0;
+  while (true) {
+    node.arguments.push_back(relation());
+    ++row;
+    if (in_.take_sign("&")) continue;
+    if (node.columns != 0 && row != node.columns) throw Unreadable("rows of unequal length");
+    node.columns = row;
+    row = 0;
+    const bool more = in_.take_sign("\\\\");
+    if (in_.take_command("end:" + environment)) return node;
+    if (!more) throw Unreadable("a matrix without its end");
+  }
+}
+
+}  // namespace roll::math

@@ -1,0 +1,284 @@
+#include "reward/math/equal_trees.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "reward/math/equal_expressions.h"
+#include "reward/math/real_set.h"
+
+namespace roll::math {
+
+bool operator==(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.text == b.text && a.columns == b.columns && a.operators == b.operators &&
+         a.arguments == b.arguments;
+}
+
+namespace {
+
+bool all_operators(const Node& relation, const std::string& op) {
+  return std::all_of(relation.operators.begin(), relation.operators.end(), [&](const auto& o) { return o == op; });
+}
+
+bool is_relation(const Node& node) {
+  return node.kind == Kind::kRelation;
+}
+/// "a = b", and "x \in S", which names S as the value of x.
+bool is_equation(const Node& node) {
+  return is_relation(node) && (all_operators(node, "=") || (node.operators.size() == 1 && node.operators[0] == "in"));
+}
+
+/// x, f(x), A/S, xy: what an assignment may have on its left.
+bool only_symbols(const Node& node) {
+  if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return true;
+  const bool container = node.kind == Kind::kCall || node.kind == Kind::kMultiply || node.kind == Kind::kDivide;
+  return container && std::all_of(node.arguments.begin(), node.arguments.end(), only_symbols);
+}
+
+bool is_assignment(const Node& node) {
+  return is_equation(node) && only_symbols(node.arguments[0]);
+}
+
+bool is_collection(const Node& node) {
+  return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
+}
+
+bool has_plus_minus(const Node& node) {
+  return any_node(node, [](const Node& n) { return n.kind == Kind::kPlusMinus; });
+}
+
+/// Every +- taken as + (upper) or - (lower), every -+ the other way.
+Node with_sign(const Node& node, bool upper) {
+  Node copy = node;
+  for (Node& argument : copy.arguments) argument = with_sign(argument, upper);
+  if (node.kind != Kind::kPlusMinus) return copy;
+  Node last = copy.arguments.back();
+  if (upper != (node.text == "+-")) last = make_node(Kind::kNegate, "", {std::move(last)});
+  return copy.arguments.size() == 1 ? last : make_node(Kind::kAdd, "", {copy.arguments[0], std::move(last)});
+}
+
+void append_elements(const Node& node, std::vector<Node>& elements) {
+  if (node.kind == Kind::kRelation && node.arguments.size() == 2 && has_plus_minus(node)) {
+    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
+  } else if (!is_relation(node) && !is_collection(node) && has_plus_minus(node)) {
+    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
+  } else {
+    elements.push_back(node);
+  }
+}
+
+/// The node with each "a +- b" element replaced by its two values.
+Node expanded(const Node& node) {
+  if (!has_plus_minus(node)) return node;
+  Node result = make_node(is_collection(node) ? node.kind : Kind::kList, node.text);
+  if (!is_collection(node)) return result.text.clear(), append_elements(node, result.arguments), result;
+  for (const Node& element : node.arguments) append_elements(element, result.arguments);
+  return result;
+}
+
+/// "yes" of Y e s, or of the text "Yes".
+std::string word_of(const Node& node) {
+  if (node.kind == Kind::kSymbol || node.kind == Kind::kText) {
+    std::string word = node.text;
+    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    return word;
+  }
+  if (node.kind != Kind::kMultiply) return "";
+  std::string left = word_of(node.arguments[0]), right = word_of(node.arguments[1]);
+  return left.empty() || right.empty() ? "" : left + right;
+}
+
+class Equality {
+ public:
+  Equality(Deadline& deadline, std::string& rule) : deadline_(deadline), rule_(rule) {}
+
+  bool of(Node truth, Node answer) {
+    deadline_.check();
+    truth = expanded(truth), answer = expanded(answer);
+    unwrap(truth, answer);
+    unwrap_single(truth), unwrap_single(answer);
+    if (truth == answer) return true;
+    if (is_relation(truth) && is_relation(answer)) return relations(truth, answer);
+    if (is_collection(truth) || is_collection(answer)) return collections(truth, answer);
+    if (set_like(truth) || set_like(answer)) return real_sets(truth, answer);
+    if (truth.kind == Kind::kMatrix || answer.kind == Kind::kMatrix) return matrices(truth, answer);
+    if (is_relation(truth) || is_relation(answer)) return false;
+    return values(truth, answer);
+  }
+
+ private:
+  /// Follows the ground truth's form: "5" takes the right side of "x = 5", "x = 5" accepts a bare "5".
+  static void unwrap(Node& truth, Node& answer) {
+    for (Node* node : {&truth, &answer}) {
+      if (!is_assignment(*node) || node->arguments.size() < 3) continue;
+      node->arguments = {node->arguments.front(), node->arguments.back()}, node->operators.resize(1);
+    }
+    const bool truth_equation = is_equation(truth), answer_equation = is_equation(answer);
+    if (answer_equation && !truth_equation && !is_relation(truth))
+      answer = Node(answer.arguments.back());
+    else if (is_assignment(truth) && !answer_equation && !is_relation(answer))
+      truth = Node(truth.arguments.back());
+    for (Node* node : {&truth, &answer}) *node = expanded(*node);
+  }
+
+  static void unwrap_single(Node& node) {
+    const bool single = (node.kind == Kind::kSet || node.kind == Kind::kList) && node.arguments.size() == 1;
+    if (single) node = Node(node.arguments[0]);
+  }
+
+  static bool set_like(const Node& node) {
+    return node.kind == Kind::kSetOperation ||
+           (node.kind == Kind::kSymbol && (node.text == "\\mathbbR" || node.text == "\\emptyset"));
+  }
+
+  bool values(const Node& truth, const Node& answer) {
+    rule_ = "text";
+    const std::string word = word_of(truth);
+    if (!word.empty() && word == word_of(answer)) return true;
+    if (truth.kind == Kind::kText || answer.kind == Kind::kText) return false;
+    rule_ = "number";
+    if (truth.kind == Kind::kBased || answer.kind == Kind::kBased) return based(truth, answer);
+    const bool symbols = any_node(truth, [](const Node& n) { return n.kind == Kind::kSymbol; });
+    rule_ = symbols ? "expression" : "number";
+    if (truth.kind == Kind::kPercent || answer.kind == Kind::kPercent) return percent(truth, answer);
+    return expressions(truth, answer);
+  }
+
+  bool expressions(const Node& truth, const Node& answer) {
+    try {
+      return equal_expressions(truth, answer, deadline_);
+    } catch (const Unreadable&) {
+      return false;
+    }
+  }
+
+  /// 43_5 against 43_5 by value, against a bare 43 by its digits (the question named the base).
+  bool based(const Node& truth, const Node& answer) {
+    if (truth.kind == answer.kind) return expressions(truth, answer);
+    return truth.text == answer.text && (truth.kind == Kind::kNumber || answer.kind == Kind::kNumber);
+  }
+
+  /// 25% equals 0.25 and, because "what percentage" is answered so, 25.
+  bool percent(const Node& truth, const Node& answer) {
+    const Node& a = truth.kind == Kind::kPercent ? truth.arguments[0] : truth;
+    const Node& b = answer.kind == Kind::kPercent ? answer.arguments[0] : answer;
+    return expressions(a, b) || (truth.kind != answer.kind && expressions(truth, answer));
+  }
+
+  bool real_sets(const Node& truth, const Node& answer) {
+    rule_ = "set";
+    const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
+    if (a && b) return same_set(*a, *b);
+    const bool same_operation = truth.kind == answer.kind && truth.text == answer.text && truth.arguments.size() == 2 &&
+                                answer.arguments.size() == 2;
+    if (!same_operation) return false;
+    const auto &x = truth.arguments, &y = answer.arguments;
+    if (of(x[0], y[0]) && of(x[1], y[1])) return rule_ = "set", true;
+    return truth.text != "setminus" && of(x[0], y[1]) && of(x[1], y[0]);
+  }
+
+  bool collections(const Node& truth, const Node& answer) {
+    rule_ = "set";
+    if (!is_collection(truth) || !is_collection(answer)) {
+      const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
+      return a && b && same_set(*a, *b);
+    }
+    const bool tuple = truth.kind == Kind::kTuple || answer.kind == Kind::kTuple;
+    const bool set = truth.kind == Kind::kSet;
+    const bool equal = tuple && !set ? tuples(truth, answer) : unordered(truth.arguments, answer.arguments);
+    return rule_ = "set", equal;
+  }
+
+  /// In order; the brackets of pairs count, because they may be intervals.
+  bool tuples(const Node& truth, const Node& answer) {
+    const bool pair = truth.arguments.size() == 2;
+    const std::string a = truth.kind == Kind::kTuple ? truth.text : "()",
+                      b = answer.kind == Kind::kTuple ? answer.text : "()";
+    if (truth.arguments.size() != answer.arguments.size() || (pair && a != b)) return false;
+    return std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
+                      [this](const Node& x, const Node& y) { return of(x, y); });
+  }
+
+  bool unordered(const std::vector<Node>& truth, const std::vector<Node>& answer) {
+    const auto inside = [this](const Node& x, const std::vector<Node>& set, bool x_is_truth) {
+      return std::any_of(set.begin(), set.end(), [&](const Node& y) { return x_is_truth ? of(x, y) : of(y, x); });
+    };
+    return std::all_of(truth.begin(), truth.end(), [&](const Node& x) { return inside(x, answer, true); }) &&
+           std::all_of(answer.begin(), answer.end(), [&](const Node& y) { return inside(y, truth, false); });
+  }
+
+  bool matrices(const Node& truth, const Node& answer) {
+    rule_ = "matrix";
+    if (truth.kind != answer.kind || truth.columns != answer.columns ||
+        truth.arguments.size() != answer.arguments.size())
+      return false;
+    const bool equal = std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
+                                  [this](const Node& x, const Node& y) { return of(x, y); });
+    return rule_ = "matrix", equal;
+  }
+
+  bool relations(const Node& truth, const Node& answer) {
+    rule_ = "relation";
+    if (same_operands(truth, answer)) return rule_ = "relation", true;
+    const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
+    const bool one_symbol = a && b && unknown(truth) == unknown(answer);
+    if (one_symbol) return rule_ = "relation", same_set(*a, *b);
+    const bool single = truth.operators.size() == 1 && answer.operators.size() == 1;
+    return rule_ = "relation", single && proportional(truth, answer);
+  }
+
+  static std::string unknown(const Node& relation) {
+    const Node& middle = relation.arguments[relation.arguments.size() == 3 ? 1 : 0];
+    return middle.kind == Kind::kSymbol ? middle.text : relation.arguments.back().text;
+  }
+
+  /// Operand by operand, in either direction; congruences also up to their modulus.
+  bool same_operands(const Node& truth, const Node& answer) {
+    if (truth.arguments.size() != answer.arguments.size()) return false;
+    const auto each = [this](const std::vector<Node>& x, const std::vector<Node>& y) {
+      return std::equal(x.begin(), x.end(), y.begin(), [this](const Node& p, const Node& q) { return of(p, q); });
+    };
+    if (truth.operators == answer.operators && each(truth.arguments, answer.arguments)) return true;
+    return turned(truth) && truth.operators == turned_operators(answer) &&
+           each(truth.arguments, {answer.arguments.rbegin(), answer.arguments.rend()});
+  }
+
+  static bool turned(const Node& relation) {
+    return std::all_of(relation.operators.begin(), relation.operators.end(),
+                       [](const std::string& op) { return op == "=" || op == "!=" || op[0] == '<' || op[0] == '>'; });
+  }
+
+  static std::vector<std::string> turned_operators(const Node& relation) {
+    std::vector<std::string> result(relation.operators.rbegin(), relation.operators.rend());
+    for (std::string& op : result)
+      if (op[0] == '<' || op[0] == '>') op[0] = op[0] == '<' ? '>' : '<';
+    return result;
+  }
+
+  /// a = b and 2b = 2a; a < b and -a > -b.
+  bool proportional(const Node& truth, const Node& answer) {
+    const std::string &p = truth.operators[0], &q = answer.operators[0];
+    const bool symmetric = p == "=" || p == "!=";
+    if (!symmetric && p[0] != '<' && p[0] != '>') return false;
+    const bool turned = p != q && turned_operators(answer)[0] == p;
+    if (p != q && !turned) return false;
+    try {
+      const int sign = proportion_of_differences(truth.arguments[0], truth.arguments[1], answer.arguments[0],
+                                                 answer.arguments[1], deadline_);
+      if (sign == 2 || sign == 0) return false;
+      return symmetric || (sign == 1) == !turned;
+    } catch (const Unreadable&) {
+      return false;
+    }
+  }
+
+  Deadline& deadline_;
+  std::string& rule_;
+};
+
+}  // namespace
+
+bool equal_trees(const Node& truth, const Node& answer, Deadline& deadline, std::string& rule) {
+  return Equality(deadline, rule).of(truth, answer);
+}
+
+}  // namespace roll::math

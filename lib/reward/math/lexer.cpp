@@ -1,0 +1,371 @@
+#include "reward/math/lexer.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "reward/math/limits.h"
+
+namespace roll::math {
+
+namespace {
+
+using Kind = Token::Kind;
+
+bool digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool space(char c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+// Commands that only change the looks.
+const std::set<std::string, std::less<>> kLooks = {
+    "left",         "right",       "mleft",  "mright",   "big",       "Big",   "bigg",      "Bigg",     "bigl",
+    "bigr",         "Bigl",        "Bigr",   "biggl",    "biggr",     "Biggl", "Biggr",     "quad",     "qquad",
+    "displaystyle", "textstyle",   "limits", "nolimits", "middle",    "hfill", "rm",        "it",       "bf",
+    "cal",          "scriptstyle", "tiny",   "small",    "large",     "Large", "thinspace", "medspace", "thickspace",
+    "enspace",      "nobreak",     "hspace", "phantom",  "mathstrut", "strut", "boldmath"};
+
+// Commands whose braces hold words.
+const std::set<std::string, std::less<>> kWords = {
+    "text",   "mbox",   "textrm",       "textbf",     "textit", "texttt",     "mathrm", "mathit", "mathbf", "mathsf",
+    "mathtt", "textsf", "operatorname", "textnormal", "hbox",   "boldsymbol", "bm",     "pmb",    "emph",   "textsc"};
+
+const std::map<std::string, std::string, std::less<>> kSynonyms = {{"dfrac", "frac"},
+                                                                   {"tfrac", "frac"},
+                                                                   {"cfrac", "frac"},
+                                                                   {"dbinom", "binom"},
+                                                                   {"tbinom", "binom"},
+                                                                   {"leq", "le"},
+                                                                   {"leqslant", "le"},
+                                                                   {"leqq", "le"},
+                                                                   {"geq", "ge"},
+                                                                   {"geqslant", "ge"},
+                                                                   {"geqq", "ge"},
+                                                                   {"neq", "ne"},
+                                                                   {"lt", "<"},
+                                                                   {"gt", ">"},
+                                                                   {"lbrace", "\\{"},
+                                                                   {"rbrace", "\\}"},
+                                                                   {"lvert", "|"},
+                                                                   {"rvert", "|"},
+                                                                   {"vert", "|"},
+                                                                   {"lbrack", "["},
+                                                                   {"rbrack", "]"},
+                                                                   {"times", "cdot"},
+                                                                   {"ast", "cdot"},
+                                                                   {"star", "cdot"},
+                                                                   {"div", "/"},
+                                                                   {"varnothing", "emptyset"},
+                                                                   {"smallsetminus", "setminus"},
+                                                                   {"backslash", "setminus"},
+                                                                   {"degree", "circ"},
+                                                                   {"infin", "infty"},
+                                                                   {"infinity", "infty"},
+                                                                   {"lparen", "("},
+                                                                   {"rparen", ")"},
+                                                                   {"colon", ":"},
+                                                                   {"varphi", "phi"},
+                                                                   {"varepsilon", "epsilon"},
+                                                                   {"vartheta", "theta"},
+                                                                   {"asin", "arcsin"},
+                                                                   {"acos", "arccos"},
+                                                                   {"atan", "arctan"},
+                                                                   {"Vert", "|"},
+                                                                   {"lVert", "|"},
+                                                                   {"rVert", "|"},
+                                                                   {"|", "|"},
+                                                                   {"dots", "ldots"},
+                                                                   {"cdots", "ldots"},
+                                                                   {"percent", "%"},
+                                                                   {"bullet", "cdot"}};
+
+// Words that plain text uses for commands.
+const std::set<std::string, std::less<>> kPlainCommands = {
+    "sin",      "cos",    "tan",  "cot",  "sec",  "csc",   "arcsin", "arccos", "arctan", "asin",
+    "acos",     "atan",   "sinh", "cosh", "tanh", "log",   "ln",     "exp",    "sqrt",   "pi",
+    "infinity", "infty",  "gcd",  "lcm",  "min",  "max",   "mod",    "alpha",  "beta",   "gamma",
+    "theta",    "lambda", "phi",  "frac", "cdot", "times", "percent"};
+
+const std::map<std::string, std::string, std::less<>> kUnicode = {
+    {"π", "pi"},       {"∞", "infty"},   {"√", "sqrt"},    {"≤", "le"},   {"≥", "ge"},      {"≠", "ne"},
+    {"×", "cdot"},     {"÷", "/"},       {"·", "cdot"},    {"∪", "cup"},  {"∩", "cap"},     {"∈", "in"},
+    {"∅", "emptyset"}, {"°", "circ"},    {"±", "pm"},      {"−", "-"},    {"–", "-"},       {"≈", "approx"},
+    {"θ", "theta"},    {"α", "alpha"},   {"β", "beta"},    {"⋅", "cdot"}, {"≡", "equiv"},   {"φ", "phi"},
+    {"λ", "lambda"},   {"′", "'"},       {"“", ""},        {"”", ""},     {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"},
+    {"ℚ", "mathbbQ"},  {"ℕ", "mathbbN"}, {"ℂ", "mathbbC"}, {" ", " "}};
+
+/// The end (one past) of the braces that open at `at`, or npos.
+size_t closing_brace(std::string_view s, size_t at) {
+  int depth = 0;
+  for (size_t i = at; i < s.size(); ++i) {
+    if (s[i] == '\\') {
+      ++i;
+    } else if (s[i] == '{') {
+      ++depth;
+    } else if (s[i] == '}' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
+size_t skip_spaces(std::string_view s, size_t at) {
+  while (at < s.size() && space(s[at])) ++at;
+  return at;
+}
+
+/// Length of a thousands separator at `at` that cannot be anything else, else 0; `comma` also takes a bare one.
+size_t separator_length(std::string_view s, size_t at, bool comma) {
+  for (const std::string_view x : {"{,}", ",\\!", "\\,", "\\!", "{\\,}"})
+    if (s.substr(at).starts_with(x)) return x.size();
+  return comma && at < s.size() && s[at] == ',' ? 1 : 0;
+}
+
+bool three_digits(std::string_view s, size_t at) {
+  return at + 3 <= s.size() && digit(s[at]) && digit(s[at + 1]) && digit(s[at + 2]) &&
+         (at + 3 == s.size() || !digit(s[at + 3]));
+}
+
+/// Whether the comma at `at` has one to three digits before it (no leading zero) and three behind.
+bool thousands_comma(std::string_view s, size_t at) {
+  size_t begin = at;
+  while (begin > 0 && digit(s[begin - 1])) --begin;
+  const size_t n = at - begin;
+  const bool first = n >= 1 && n <= 3 && s[begin] != '0' && (begin == 0 || s[begin - 1] != '.');
+  const bool later = n == 3 && begin > 0 && s[begin - 1] == ',';
+  return (first || later) && three_digits(s, at + 1);
+}
+
+/// Whether every comma outside brackets separates thousands (so that "1,000" is one number, "333, 333" are two).
+bool commas_are_thousands(std::string_view s) {
+  int depth = 0;
+  for (size_t i = 0; i < s.size(); ++i) {
+    const bool escaped = i > 0 && s[i - 1] == '\\';
+    if (s[i] == '(' || s[i] == '[' || (s[i] == '{' && escaped)) ++depth;
+    if (s[i] == ')' || s[i] == ']' || (s[i] == '}' && escaped)) --depth;
+    if (s[i] == ',' && depth > 0) return false;
+    if (s[i] == ',' && separator_length(s, i, false) == 0 && !(i > 0 && s[i - 1] == '{') && !thousands_comma(s, i))
+      return false;
+  }
+  return true;
+}
+
+/// One run over the text; each `take_*` appends tokens and moves on.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : s_(text), thousands_(commas_are_thousands(text)) {}
+
+  std::vector<Token> run() {
+    while (at_ < s_.size()) {
+      take();
+      if (tokens_.size() > 4 * kMaxNodes) throw Unreadable("too long");
+    }
+    add(Kind::kEnd, "");
+    return std::move(tokens_);
+  }
+
+ private:
+  void add(Kind kind, std::string text) {
+    tokens_.push_back({kind, std::move(text), space_});
+    space_ = false;
+  }
+
+  void take() {
+    const char c = s_[at_];
+    if (space(c) || c == '~') {
+      space_ = true, ++at_;
+    } else if (c == '$' || c == '"' || c == '`') {
+      ++at_;
+    } else if (digit(c) || (c == '.' && at_ + 1 < s_.size() && digit(s_[at_ + 1]))) {
+      take_number();
+    } else if (c == '\\') {
+      take_command();
+    } else if (letter(c)) {
+      take_letters();
+    } else if (static_cast<unsigned char>(c) >= 0x80) {
+      take_unicode();
+    } else {
+      take_sign();
+    }
+  }
+
+  void take_sign() {
+    if (s_.substr(at_).starts_with("**"))
+      ++at_, s_[at_] == '*' ? add(Kind::kSign, "^"), ++at_ : at_;
+    else if (s_.substr(at_).starts_with("<="))
+      add(Kind::kCommand, "le"), at_ += 2;
+    else if (s_.substr(at_).starts_with(">="))
+      add(Kind::kCommand, "ge"), at_ += 2;
+    else if (s_.substr(at_).starts_with("!="))
+      add(Kind::kCommand, "ne"), at_ += 2;
+    else if (s_[at_] == '*')
+      add(Kind::kCommand, "cdot"), ++at_;
+    else
+      add(Kind::kSign, std::string(1, s_[at_++]));
+  }
+
+  void take_number() {
+    std::string digits;
+    while (at_ < s_.size() && digit(s_[at_])) digits += s_[at_++];
+    const bool whole = !digits.empty() && digits.size() <= 3 && digits[0] != '0';
+    for (size_t n; whole && at_ < s_.size() && (n = separator_length(s_, at_, thousands_)) > 0;) {
+      const size_t next = skip_spaces(s_, at_ + n);
+      if (!three_digits(s_, next)) break;
+      digits.append(s_.substr(next, 3));
+      at_ = next + 3;
+    }
+    while (whole && thousands_ && at_ < s_.size() && s_[at_] == ' ' && three_digits(s_, at_ + 1))
+      digits.append(s_.substr(at_ + 1, 3)), at_ += 4;
+    if (at_ + 1 < s_.size() && s_[at_] == '.' && digit(s_[at_ + 1])) {
+      digits += '.';
+      for (++at_; at_ < s_.size() && digit(s_[at_]);) digits += s_[at_++];
+    }
+    add(Kind::kNumber, digits[0] == '.' ? "0" + digits : digits);
+  }
+
+  void take_command() {
+    ++at_;
+    if (at_ >= s_.size()) return;
+    if (!letter(s_[at_])) return take_escaped(s_[at_++]);
+    std::string name;
+    while (at_ < s_.size() && letter(s_[at_])) name += s_[at_++];
+    if (kLooks.count(name) != 0) return take_looks(name);
+    if (kWords.count(name) != 0) return take_words(name);
+    if (name == "begin" || name == "end") return take_environment(name);
+    if (name == "mathbb" || name == "mathcal" || name == "mathfrak" || name == "mathscr") return take_alphabet(name);
+    add_command(name);
+  }
+
+  void take_looks(const std::string& name) {
+    space_ = true;
+    at_ = skip_spaces(s_, at_);
+    if ((name == "left" || name == "right") && at_ < s_.size() && s_[at_] == '.') ++at_;
+    if (name == "hspace" && at_ < s_.size() && s_[at_] == '{') at_ = std::min(closing_brace(s_, at_), s_.size());
+  }
+
+  void add_command(const std::string& name) {
+    const auto other = kSynonyms.find(name);
+    const std::string& known = other == kSynonyms.end() ? name : other->second;
+    if (known.size() <= 2 && !letter(known[0]))
+      add(Kind::kSign, known);
+    else
+      add(Kind::kCommand, known);
+  }
+
+  void take_escaped(char c) {
+    if (c == '{' || c == '}' || c == '\\') return add(Kind::kSign, std::string("\\") + c);
+    if (c == '|' || c == '%' || c == '&' || c == '#' || c == '_') return add(Kind::kSign, std::string(1, c));
+    space_ = true;  // \, \! \; \: \$ \( \) \[ \] and "\ "
+  }
+
+  void take_words(const std::string& name) {
+    size_t begin = skip_spaces(s_, at_);
+    if (begin < s_.size() && s_[begin] == '*') ++begin;
+    const size_t end = begin < s_.size() && s_[begin] == '{' ? closing_brace(s_, begin) : std::string_view::npos;
+    if (end == std::string_view::npos) return;
+    const std::string_view inside = s_.substr(begin + 1, end - begin - 2);
+    at_ = end;
+    const bool maths = inside.find_first_of("\\^_{") != std::string_view::npos;
+    const bool digits = std::any_of(inside.begin(), inside.end(), digit);
+    if ((name != "text" && name != "mbox" && maths) || digits) return take_nested(inside);
+    if (name[0] != 't' && inside.size() == 1) return add(Kind::kLetter, std::string(inside));
+    if (kPlainCommands.count(inside) != 0) return add_command(std::string(inside));
+    add(Kind::kText, std::string(inside));
+  }
+
+  void take_environment(const std::string& name) {
+    const size_t begin = skip_spaces(s_, at_);
+    const size_t end = begin < s_.size() && s_[begin] == '{' ? closing_brace(s_, begin) : std::string_view::npos;
+    if (end == std::string_view::npos) throw Unreadable("an environment without a name");
+    at_ = end;
+    add(Kind::kCommand, name + ":" + std::string(s_.substr(begin + 1, end - begin - 2)));
+  }
+
+  void take_nested(std::string_view inside) {
+    if (++depth_ > kMaxDepth) throw Unreadable("too deep");
+    Lexer nested(inside);
+    nested.depth_ = depth_;
+    std::vector<Token> tokens = nested.run();
+    tokens.pop_back();
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+    --depth_;
+  }
+
+  void take_alphabet(const std::string& name) {
+    at_ = skip_spaces(s_, at_);
+    const size_t end = at_ < s_.size() && s_[at_] == '{' ? closing_brace(s_, at_) : std::string_view::npos;
+    std::string inside;
+    if (end != std::string_view::npos)
+      inside = s_.substr(at_ + 1, end - at_ - 2), at_ = end;
+    else if (at_ < s_.size())
+      inside = s_[at_++];
+    add(Kind::kCommand, name + inside);
+  }
+
+  /// A run of letters: a known word, "and"/"or", a unit behind a number, or single letters.
+  void take_letters() {
+    const size_t begin = at_;
+    while (at_ < s_.size() && letter(s_[at_])) ++at_;
+    const std::string word(s_.substr(begin, at_ - begin));
+    if (word == "and" || word == "or") return add(Kind::kText, word);
+    if (kPlainCommands.count(word) != 0) return add_command(word);
+    if (word == "inf") return add_command("infty");
+    const bool after_value =
+        space_ && !tokens_.empty() && (tokens_.back().kind == Kind::kNumber || tokens_.back().sign("}"));
+    if (after_value && word.size() >= 2 &&
+        (word.size() >= 3 || word == "cm" || word == "mm" || word == "km" || word == "kg" || word == "ft"))
+      return add(Kind::kText, word);
+    for (const char c : word) add(Kind::kLetter, std::string(1, c));
+  }
+
+  void take_unicode() {
+    for (size_t n = 4; n >= 2; --n) {
+      const auto found = kUnicode.find(s_.substr(at_, n));
+      if (found == kUnicode.end()) continue;
+      at_ += n;
+      if (found->second.empty() || found->second == " ") return void(space_ = true);
+      if (found->second.size() == 1) return add(Kind::kSign, found->second);
+      return add(Kind::kCommand, found->second);
+    }
+    std::string bytes(1, s_[at_++]);
+    while (at_ < s_.size() && (static_cast<unsigned char>(s_[at_]) & 0xc0) == 0x80) bytes += s_[at_++];
+    add(Kind::kLetter, bytes);
+  }
+
+  std::string_view s_;
+  bool thousands_;
+  size_t at_ = 0;
+  bool space_ = false;
+  int depth_ = 0;
+  std::vector<Token> tokens_;
+};
+
+}  // namespace
+
+std::vector<Token> tokenize_latex(std::string_view text) {
+  if (text.size() > kMaxAnswerBytes) throw Unreadable("too long");
+  return Lexer(text).run();
+}
+
+std::string plain_text(std::string_view text) {
+  std::string plain;
+  bool number = false;
+  for (const Token& token : tokenize_latex(text)) {
+    if (number && token.kind == Token::Kind::kNumber) plain += ' ';
+    number = token.kind == Token::Kind::kNumber;
+    if (token.kind == Token::Kind::kCommand) plain += '\\';
+    for (const char c : token.text)
+      if (!space(c)) plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  while (!plain.empty() && std::string_view(".,;:").find(plain.back()) != std::string_view::npos) plain.pop_back();
+  return plain;
+}
+
+}  // namespace roll::math

@@ -1,0 +1,54 @@
+// The tree of one mathematical answer. Small, owned by value, its depth bounded by the parser.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace roll::math {
+
+enum class Kind {
+  kNumber,        // text: digits with at most one '.'
+  kBased,         // text: digits; arguments {base}: 43_5
+  kSymbol,        // text: "x", "q_n", "\\pi", "\\infty", "i"
+  kText,          // text: words that are no mathematics
+  kAdd,           // a + b + ...
+  kMultiply,      // a b ...
+  kDivide,        // a / b
+  kPower,         // a ^ b
+  kNegate,        // -a
+  kFunction,      // text: known name; sin(a), log(x, base), sqrt(a), root(a, n)
+  kCall,          // text: unknown name; f(a, b)
+  kPlusMinus,     // {a, b}: a +- b; {b}: +- b; text "-+" for the opposite sign
+  kPercent,       // a %
+  kTuple,         // text: its two brackets, "()", "(]", "[)", "[]": tuple, interval or vector
+  kSet,           // {a, b}
+  kList,          // a, b without brackets
+  kSetOperation,  // text: "cup" | "cap" | "setminus"
+  kMatrix,        // arguments row by row; columns
+  kRelation,      // operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...; arguments: one more than operators
+};
+
+struct Node {
+  Kind kind = Kind::kNumber;
+  std::string text;
+  std::vector<Node> arguments;
+  std::vector<std::string> operators;
+  size_t columns = 0;
+};
+
+bool operator==(const Node& a, const Node& b);
+
+/// Whether `test` holds for the node or anything below it.
+template <class Test>
+bool any_node(const Node& node, const Test& test) {
+  if (test(node)) return true;
+  for (const Node& argument : node.arguments)
+    if (any_node(argument, test)) return true;
+  return false;
+}
+
+inline Node make_node(Kind kind, std::string text, std::vector<Node> arguments = {}) {
+  return {kind, std::move(text), std::move(arguments), {}, 0};
+}
+
+}  // namespace roll::math

@@ -1,0 +1,158 @@
+#include "reward/math/real_set.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reward/math/equal_expressions.h"
+
+namespace roll::math {
+
+namespace {
+
+constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
+
+bool same_end(long double a, long double b) {
+  return a == b || std::abs(a - b) <= 1e-12L * std::max({1.0L, std::abs(a), std::abs(b)});
+}
+
+bool empty(const Piece& p) {
+  return p.low > p.high || (p.low == p.high && (p.low_open || p.high_open));
+}
+
+/// Sorted, overlapping and touching pieces joined.
+RealSet normal(RealSet pieces) {
+  std::erase_if(pieces, empty);
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.low != b.low ? a.low < b.low : a.low_open < b.low_open; });
+  RealSet joined;
+  for (const Piece& p : pieces) {
+    const bool touches = !joined.empty() && (p.low < joined.back().high || (same_end(p.low, joined.back().high) &&
+                                                                            !(p.low_open && joined.back().high_open)));
+    if (!touches) {
+      joined.push_back(p);
+    } else if (p.high > joined.back().high || (same_end(p.high, joined.back().high) && !p.high_open)) {
+      joined.back().high = p.high, joined.back().high_open = p.high_open;
+    }
+  }
+  return joined;
+}
+
+RealSet complement(const RealSet& set) {
+  RealSet rest;
+  Piece gap{-kInfinity, 0, true, false};
+  for (const Piece& p : set) {
+    gap.high = p.low, gap.high_open = !p.low_open;
+    rest.push_back(gap);
+    gap = {p.high, 0, !p.high_open, false};
+  }
+  gap.high = kInfinity, gap.high_open = true;
+  if (gap.low < kInfinity) rest.push_back(gap);
+  return normal(rest);
+}
+
+RealSet united(RealSet a, const RealSet& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return normal(std::move(a));
+}
+
+RealSet intersection(const RealSet& a, const RealSet& b) {
+  return complement(united(complement(a), complement(b)));
+}
+
+class Reader {
+ public:
+  explicit Reader(Deadline& deadline) : deadline_(deadline) {}
+
+  std::optional<RealSet> of(const Node& node) {
+    const auto& a = node.arguments;
+    switch (node.kind) {
+      case Kind::kTuple:
+        return a.size() == 2 ? interval(node) : std::nullopt;
+      case Kind::kSet:
+        return points(a);
+      case Kind::kSymbol:
+        if (node.text == "\\mathbbR") return RealSet{{-kInfinity, kInfinity, true, true}};
+        if (node.text == "\\emptyset") return RealSet{};
+        return std::nullopt;
+      case Kind::kSetOperation:
+        return operation(node.text, of(a[0]), of(a[1]));
+      case Kind::kRelation:
+        return relation(node);
+      default:
+        return std::nullopt;
+    }
+  }
+
+ private:
+  std::optional<RealSet> interval(const Node& node) {
+    const long double low = real_constant(node.arguments[0], deadline_),
+                      high = real_constant(node.arguments[1], deadline_);
+    if (low > high) return std::nullopt;
+    return normal({{low, high, node.text[0] == '(' || std::isinf(low), node.text[1] == ')' || std::isinf(high)}});
+  }
+
+  RealSet points(const std::vector<Node>& elements) {
+    RealSet set;
+    for (const Node& element : elements) {
+      const long double x = real_constant(element, deadline_);
+      set.push_back({x, x, false, false});
+    }
+    return normal(set);
+  }
+
+  static std::optional<RealSet> operation(const std::string& name, std::optional<RealSet> a, std::optional<RealSet> b) {
+    if (!a || !b) return std::nullopt;
+    if (name == "cup") return united(*a, *b);
+    return intersection(*a, name == "cap" ? *b : complement(*b));
+  }
+
+  /// A chain in one symbol, which is one whole operand: x > 5, 1 < x \le 2, x \ne 0.
+  std::optional<RealSet> relation(const Node& node) {
+    RealSet set = {{-kInfinity, kInfinity, true, true}};
+    std::string symbol;
+    for (size_t i = 0; i < node.operators.size(); ++i) {
+      const Node &left = node.arguments[i], &right = node.arguments[i + 1];
+      const bool on_left =
+          left.kind == Kind::kSymbol && left.text != "\\infty" && left.text != "\\pi" && left.text != "e";
+      const Node& unknown = on_left ? left : right;
+      if (unknown.kind != Kind::kSymbol || (!symbol.empty() && symbol != unknown.text)) return std::nullopt;
+      symbol = unknown.text;
+      const auto piece = bounded(node.operators[i], on_left, on_left ? right : left);
+      if (!piece) return std::nullopt;
+      set = intersection(set, *piece);
+    }
+    return set;
+  }
+
+  std::optional<RealSet> bounded(const std::string& op, bool symbol_on_left, const Node& bound) {
+    if (op == "in") return symbol_on_left ? of(bound) : std::nullopt;
+    const long double x = real_constant(bound, deadline_);
+    if (op == "=") return RealSet{{x, x, false, false}};
+    if (op == "!=") return complement({{x, x, false, false}});
+    if (op != "<" && op != "<=" && op != ">" && op != ">=") return std::nullopt;
+    const bool below = (op[0] == '<') == symbol_on_left, open = op.size() == 1;
+    if (below) return RealSet{{-kInfinity, x, true, open || std::isinf(x)}};
+    return RealSet{{x, kInfinity, open || std::isinf(x), true}};
+  }
+
+  Deadline& deadline_;
+};
+
+}  // namespace
+
+std::optional<RealSet> real_set(const Node& node, Deadline& deadline) {
+  try {
+    return Reader(deadline).of(node);
+  } catch (const Unreadable&) {
+    return std::nullopt;
+  }
+}
+
+bool same_set(const RealSet& a, const RealSet& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Piece& x, const Piece& y) {
+    return same_end(x.low, y.low) && same_end(x.high, y.high) && x.low_open == y.low_open && x.high_open == y.high_open;
+  });
+}
+
+}  // namespace roll::math

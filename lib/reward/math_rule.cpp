@@ -1,0 +1,39 @@
+#include "reward/math/answer.h"
+#include "reward/math/compare.h"
+#include "reward/rules.h"
+
+namespace roll {
+
+namespace {
+
+class MathRule : public RewardFunction {
+ public:
+  explicit MathRule(double time_limit_s) : time_limit_s_(time_limit_s) {}
+
+  RewardResult score(const RewardQuery& query) override {
+    RewardResult result;
+    const math::Answer answer = math::find_answer(query.response);
+    result.detail["answer"] = answer.text;
+    result.detail["source"] = answer.source;
+    try {
+      math::Deadline deadline(time_limit_s_);
+      const auto comparison = math::compare_answers(math::unboxed(query.ground_truth), answer.text, deadline);
+      result.reward = comparison.equal ? 1 : 0;
+      result.detail["rule"] = comparison.rule;
+    } catch (const math::TimeLimitPassed&) {
+      result.detail["error"] = "timeout";
+    }
+    return result;
+  }
+
+ private:
+  double time_limit_s_;
+};
+
+}  // namespace
+
+std::unique_ptr<RewardFunction> make_math_rule(const RewardArgs& args, const std::string&) {
+  return std::make_unique<MathRule>(args.timeout_s);
+}
+
+}  // namespace roll

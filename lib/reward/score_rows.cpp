@@ -1,0 +1,59 @@
+#include "reward/score_rows.h"
+
+#include <istream>
+#include <ostream>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kRowsAtOnce = 4096;  // in memory
+
+std::string text_field(const Json& row, const char* key, const std::string& where, bool needed) {
+  if (!row.contains(key)) {
+    if (!needed) return "";
+    throw user_error("{}: {}: missing; every row needs \"response\" and \"ground_truth\"", where, key);
+  }
+  if (!row[key].is_string())
+    throw user_error("{}: {} = {}: must be a string", where, key, to_line(row[key]).substr(0, 80));
+  return row[key].get<std::string>();
+}
+
+RewardQuery query_of(const Json& row, const std::string& where) {
+  RewardQuery query;
+  query.row = row;
+  query.response = text_field(row, "response", where, true);
+  query.ground_truth = text_field(row, "ground_truth", where, true);
+  query.prompt = text_field(row, "prompt", where, false);
+  query.tag = text_field(row, "tag", where, false);
+  query.domain = text_field(row, "domain", where, false);
+  query.finish_reason = text_field(row, "finish_reason", where, false);
+  if (!row.contains("num_response_tokens")) return query;
+  const Json& tokens = row["num_response_tokens"];
+  if (!tokens.is_number_integer() || tokens.get<int64_t>() < 0)
+    throw user_error("{}: num_response_tokens = {}: must be a whole number >= 0", where, to_line(tokens).substr(0, 80));
+  query.num_response_tokens = tokens.get<int64_t>();
+  return query;
+}
+
+void write_results(RewardPool& pool, std::ostream& out) {
+  for (const RewardResult& result : pool.collect())
+    out << to_line(Json{{"reward", json_float(result.reward)}, {"detail", result.detail}}) << '\n';
+}
+
+}  // namespace
+
+void score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
+  int64_t waiting = 0;
+  for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
+    pool.submit(query_of(row, fmt::format("{}:{}", origin, line)));
+    if (++waiting < kRowsAtOnce) return;
+    write_results(pool, out);
+    waiting = 0;
+  });
+  write_results(pool, out);
+}
+
+}  // namespace roll

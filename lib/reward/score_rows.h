@@ -1,0 +1,16 @@
+// JSON lines with responses -> JSON lines with rewards, in the same order: what `roll score` does.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "reward/reward_pool.h"
+
+namespace roll {
+
+/// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line,
+/// writes
+/// {"reward", "detail"}. `origin` names the input. UserError "origin:line: ..." for a missing or mistyped field.
+void score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
+
+}  // namespace roll

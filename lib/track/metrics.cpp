@@ -1,0 +1,219 @@
+#include "track/metrics.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kSuffixes = {"mean", "sum", "max", "min", "std", "p50", "p99"};
+
+/// Index into kSuffixes; "" when the name is well formed, else what is wrong with it.
+std::string find_suffix(std::string_view name, size_t& index) {
+  const size_t at = name.find('@');
+  index = 0;
+  if (name.substr(0, at).empty()) return "a metric needs a name before '@'";
+  if (at == std::string_view::npos) return "";
+  const std::string_view suffix = name.substr(at + 1);
+  const auto* const found = std::find(kSuffixes.begin(), kSuffixes.end(), suffix);
+  index = static_cast<size_t>(found - kSuffixes.begin());
+  if (found != kSuffixes.end()) return "";
+  return fmt::format("unknown suffix '@{}'; use @mean, @sum, @max, @min, @std, @p50 or @p99{}", suffix,
+                     did_you_mean(suffix, {kSuffixes.begin(), kSuffixes.end()}));
+}
+
+/// NaN wins, whichever side it is on.
+double larger(double a, double b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+double smaller(double a, double b) {
+  return std::isnan(a) || a < b ? a : b;
+}
+
+/// Linear between the two nearest ranks, as NumPy's default. NaN when any value is.
+double quantile(std::vector<double> values, double q) {
+  if (std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); })) return std::nan("");
+  const double place = q * static_cast<double>(values.size() - 1);
+  const auto low = values.begin() + static_cast<std::ptrdiff_t>(place);
+  std::nth_element(values.begin(), low, values.end());
+  const double fraction = place - std::floor(place);
+  if (fraction == 0) return *low;
+  return *low + fraction * (*std::min_element(low + 1, values.end()) - *low);
+}
+
+/// Plain host-order bytes: ranks of one job run one binary.
+template <class T>
+void put(std::string& bytes, const T& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  bool at_end() const { return bytes_.empty(); }
+  std::string_view take(size_t count) {
+    ROLL_CHECK(count <= bytes_.size(), "metrics end where serialize() ended them");
+    const std::string_view taken = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return taken;
+  }
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+}  // namespace
+
+std::pair<std::string, Metrics::Kind> Metrics::parse_name(std::string_view name) {
+  size_t index = 0;
+  const std::string wrong = find_suffix(name, index);
+  if (!wrong.empty()) throw Bug(fmt::format("metric '{}': {}", name, wrong));
+  return {std::string(name.substr(0, name.find('@'))), static_cast<Kind>(index)};
+}
+
+Metrics::Entry& Metrics::entry(std::string_view name) {
+  auto [shown, kind] = parse_name(name);
+  const auto [found, is_new] = entries_.try_emplace(std::move(shown));
+  if (is_new) found->second.kind = kind;
+  if (found->second.kind != kind)
+    throw Bug(fmt::format("metric '{}': '{}' was added as @{} before; one shown name has one reduction", name,
+                          found->first, kSuffixes[static_cast<size_t>(found->second.kind)]));
+  return found->second;
+}
+
+void Metrics::add(std::string_view name, double value, double weight) {
+  ROLL_CHECK(weight >= 0, fmt::format("metric '{}' has weight {}", name, weight));
+  Entry& into = entry(name);
+  if (weight == 0) return;
+  Entry one;
+  one.kind = into.kind;
+  one.weight = weight;
+  one.value = one.kind == Kind::kMean ? weight * value : value;
+  if (one.kind == Kind::kP50 || one.kind == Kind::kP99) one.all = {value};
+  merge_entry(into, one);
+}
+
+void Metrics::add_values(std::string_view name, std::span<const double> values) {
+  entry(name);
+  for (const double value : values) add(name, value);
+}
+
+void Metrics::add_values(std::string_view name, const at::Tensor& values) {
+  const at::Tensor host = values.detach().to(at::kCPU, at::kDouble).contiguous();
+  add_values(name, std::span(host.data_ptr<double>(), static_cast<size_t>(host.numel())));
+}
+
+/// @std: Chan, Golub and LeVeque's pairwise update of mean and squares.
+void Metrics::merge_entry(Entry& into, const Entry& from) {
+  if (from.weight == 0) return;
+  if (into.weight == 0) {
+    into = from;
+    return;
+  }
+  const double total = into.weight + from.weight;
+  const double distance = from.value - into.value;
+  switch (into.kind) {
+    case Kind::kStd:
+      into.squares += from.squares + distance * distance * into.weight * from.weight / total;
+      into.value += distance * from.weight / total;
+      break;
+    case Kind::kMean:
+    case Kind::kSum:
+      into.value += from.value;
+      break;
+    case Kind::kMax:
+      into.value = larger(from.value, into.value);
+      break;
+    case Kind::kMin:
+      into.value = smaller(from.value, into.value);
+      break;
+    case Kind::kP50:
+    case Kind::kP99:
+      into.all.insert(into.all.end(), from.all.begin(), from.all.end());
+      break;
+  }
+  into.weight = total;
+}
+
+double Metrics::reduced(const Entry& entry) {
+  switch (entry.kind) {
+    case Kind::kMean:
+      return entry.value / entry.weight;
+    case Kind::kStd:
+      return entry.weight > 1 ? std::sqrt(entry.squares / (entry.weight - 1)) : 0.0;
+    case Kind::kP50:
+      return quantile(entry.all, 0.5);
+    case Kind::kP99:
+      return quantile(entry.all, 0.99);
+    default:
+      return entry.value;
+  }
+}
+
+void Metrics::merge(const Metrics& other) {
+  for (const auto& [shown, from] : other.entries_)
+    merge_entry(entry(fmt::format("{}@{}", shown, kSuffixes[static_cast<size_t>(from.kind)])), from);
+}
+
+MetricValues Metrics::values() const {
+  MetricValues values;
+  for (const auto& [shown, entry] : entries_)
+    if (entry.weight > 0) values.emplace_back(shown, reduced(entry));
+  return values;
+}
+
+std::string Metrics::serialize() const {
+  std::string bytes;
+  for (const auto& [shown, entry] : entries_) {
+    put(bytes, static_cast<uint32_t>(shown.size()));
+    bytes += shown;
+    put(bytes, entry.kind);
+    put(bytes, entry.weight);
+    put(bytes, entry.value);
+    put(bytes, entry.squares);
+    put(bytes, static_cast<uint64_t>(entry.all.size()));
+    bytes.append(reinterpret_cast<const char*>(entry.all.data()), entry.all.size() * sizeof(double));
+  }
+  return bytes;
+}
+
+Metrics Metrics::parse(std::string_view bytes) {
+  Metrics metrics;
+  for (Reader reader(bytes); !reader.at_end();) {
+    const auto length = reader.get<uint32_t>();
+    Entry& entry = metrics.entries_[std::string(reader.take(length))];
+    entry.kind = reader.get<Kind>();
+    ROLL_CHECK(static_cast<size_t>(entry.kind) < kSuffixes.size(), "metrics hold one of the known reductions");
+    entry.weight = reader.get<double>();
+    entry.value = reader.get<double>();
+    entry.squares = reader.get<double>();
+    const auto count = reader.get<uint64_t>();
+    const std::string_view all = reader.take(count * sizeof(double));
+    entry.all.resize(count);
+    if (count > 0) std::memcpy(entry.all.data(), all.data(), all.size());
+  }
+  return metrics;
+}
+
+void check_metric_name(std::string_view name, const std::string& origin) {
+  size_t index = 0;
+  const std::string wrong = find_suffix(name, index);
+  if (!wrong.empty()) throw user_error("{}: metric '{}': {}", origin, name, wrong);
+}
+
+}  // namespace roll

@@ -1,0 +1,24 @@
+// The bytes of a TensorBoard event file: TFRecord frames of Event protobufs. Written by hand: six fields of two
+// messages, against a code generator and a library.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "track/metrics.h"
+
+namespace roll {
+
+/// CRC-32C (Castagnoli), as in iSCSI.
+uint32_t crc32c(std::string_view bytes);
+
+/// One TFRecord frame: length, its masked checksum, the payload, its masked checksum.
+std::string tfrecord(std::string_view payload);
+
+/// The Event that opens every file ("brain.Event:2").
+std::string first_event(double wall_time_s);
+/// An Event with one simple_value per metric (float32; NaN and infinities are kept).
+std::string scalars_event(double wall_time_s, int64_t step, const MetricValues& values);
+
+}  // namespace roll

@@ -1,0 +1,155 @@
+#include "data/prompt_stream.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+/// Rows a0..a(n-1) of domain a, then those of the others.
+std::vector<Row> rows_of(const std::map<std::string, int64_t>& counts) {
+  std::vector<Row> rows;
+  for (const auto& [domain, count] : counts) {
+    for (int64_t i = 0; i < count; ++i) {
+      Row row;
+      row.id = domain + std::to_string(i);
+      row.origin = "f.jsonl:" + std::to_string(i + 1);
+      row.domain = domain;
+      row.prompt_ids = {i};
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+std::vector<std::string> ids_of(const std::vector<const Row*>& rows) {
+  std::vector<std::string> ids;
+  for (const Row* row : rows) ids.push_back(row->id);
+  return ids;
+}
+
+std::vector<std::string> draw(PromptStream& stream, int64_t steps, int64_t count) {
+  std::vector<std::string> all;
+  for (int64_t i = 0; i < steps; ++i) {
+    for (const auto& id : ids_of(stream.next(count))) all.push_back(id);
+  }
+  return all;
+}
+
+template <class F>
+std::string error_of(F work) {
+  try {
+    work();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+using Split = std::map<std::string, int64_t>;
+using Shares = std::map<std::string, double>;
+
+}  // namespace
+
+TEST_CASE("a step is split by largest remainder", "[data]") {
+  CHECK(split_by_share({{"a", 0.5}, {"b", 0.5}}, 8) == Split{{"a", 4}, {"b", 4}});
+  CHECK(split_by_share({{"a", 0.29}, {"b", 0.71}}, 100) == Split{{"a", 29}, {"b", 71}});
+  CHECK(split_by_share({{"a", 0.4}, {"b", 0.35}, {"c", 0.25}}, 10) == Split{{"a", 4}, {"b", 4}, {"c", 2}});
+  CHECK(split_by_share({{"a", 1 / 3.}, {"b", 1 / 3.}, {"c", 1 / 3.}}, 10) == Split{{"a", 4}, {"b", 3}, {"c", 3}});
+  CHECK(split_by_share({{"a", 0.1}, {"b", 0.9}}, 7) == Split{{"a", 1}, {"b", 6}});
+  CHECK(split_by_share({{"a", 0.0}, {"b", 1.0}}, 7) == Split{{"a", 0}, {"b", 7}});
+  CHECK(split_by_share({{"a", 0.5000005}, {"b", 0.5}}, 2000000) == Split{{"a", 1000000}, {"b", 1000000}});
+}
+
+TEST_CASE("impossible shares are refused", "[data]") {
+  using Catch::Contains;
+  const auto split = [](const Shares& shares, int64_t count) {
+    return error_of([&] { split_by_share(shares, count); });
+  };
+  CHECK_THAT(split({{"a", 0.5}, {"b", 0.4}}, 8), Contains("sum to 0.9"));
+  CHECK_THAT(split({{"a", 1.5}, {"b", -0.5}}, 8), Contains("domain_interleave_probs.b = -0.5"));
+  CHECK_THAT(split({{"a", 0.99}, {"b", 0.01}}, 8), Contains("b = 0.01: gives none of the 8"));
+  const auto make = [](const Shares& shares) {
+    return error_of([&] { PromptStream(rows_of({{"a", 3}, {"b", 3}}), shares, 1); });
+  };
+  CHECK_THAT(make({{"a", 1}}), Contains("f.jsonl:1: its domain b has no share"));
+  CHECK_THAT(make({{"a", 0.4}, {"b", 0.4}, {"bb", 0.2}}), Contains("bb = 0.2: no row belongs"));
+  CHECK_THAT(error_of([] { PromptStream({}, {}, 1); }), Contains("no rows"));
+}
+
+TEST_CASE("every row comes once per epoch, in another order each time, over steps that straddle epochs", "[data]") {
+  PromptStream stream(rows_of({{"a", 10}}), {}, 5);
+  const auto drawn = draw(stream, 10, 3);
+  REQUIRE(drawn.size() == 30);
+  std::set<std::vector<std::string>> orders;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    const std::vector<std::string> one(drawn.begin() + epoch * 10, drawn.begin() + epoch * 10 + 10);
+    CHECK(std::set<std::string>(one.begin(), one.end()).size() == 10);
+    orders.insert(one);
+  }
+  CHECK(orders.size() == 3);
+}
+
+TEST_CASE("each domain has its share of each step, whatever the number of its rows", "[data]") {
+  PromptStream stream(rows_of({{"a", 5}, {"b", 1000}}), {{"a", 0.25}, {"b", 0.75}}, 5);
+  for (int step = 0; step < 20; ++step) {
+    const auto ids = ids_of(stream.next(8));
+    CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
+    CHECK(std::ranges::is_sorted(ids, {}, [](const std::string& id) { return id[0]; }));
+  }
+}
+
+TEST_CASE("without shares each domain counts by its rows", "[data]") {
+  PromptStream stream(rows_of({{"a", 10}, {"b", 30}}), {}, 5);
+  const auto ids = ids_of(stream.next(8));
+  CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
+}
+
+TEST_CASE("the order depends on the seed, and not on other domains", "[data]") {
+  PromptStream one(rows_of({{"a", 50}}), {}, 5), same(rows_of({{"a", 50}}), {}, 5), other(rows_of({{"a", 50}}), {}, 6);
+  const auto order = draw(one, 4, 25);
+  CHECK(draw(same, 4, 25) == order);
+  CHECK(draw(other, 4, 25) != order);
+  PromptStream with_b(rows_of({{"a", 50}, {"b", 50}}), {{"a", 0.5}, {"b", 0.5}}, 5);
+  auto mixed = draw(with_b, 4, 50);
+  std::erase_if(mixed, [](const std::string& id) { return id[0] == 'b'; });
+  CHECK(mixed == order);
+}
+
+TEST_CASE("a restored stream goes on with the very next row", "[data]") {
+  const Shares shares = {{"a", 0.4}, {"b", 0.6}};
+  const std::map<std::string, int64_t> counts = {{"a", 7}, {"b", 11}};
+  PromptStream stream(rows_of(counts), shares, 9);
+  const int64_t steps = GENERATE(0, 1, 3, 7);
+  draw(stream, steps, 5);
+  const std::string saved = to_line(stream.state());
+  PromptStream resumed(rows_of(counts), shares, 9);
+  resumed.restore(parse_json(saved, "state"));
+  CHECK(draw(resumed, 20, 5) == draw(stream, 20, 5));
+}
+
+TEST_CASE("a stream refuses the cursor of other data", "[data]") {
+  PromptStream stream(rows_of({{"a", 7}}), {}, 9);
+  const Json state = stream.state();
+  const auto restore = [&](std::vector<Row> rows, uint64_t seed, const Json& saved) {
+    return error_of([&] { PromptStream(std::move(rows), {}, seed).restore(saved); });
+  };
+  using Catch::Contains;
+  CHECK(restore(rows_of({{"a", 7}}), 9, state) == "no error");
+  CHECK_THAT(restore(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
+  CHECK_THAT(restore(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
+  CHECK_THAT(restore(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
+  CHECK_THAT(restore(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
+  auto changed = rows_of({{"a", 7}});
+  changed[3].prompt_ids = {99};
+  CHECK_THAT(restore(changed, 9, state), Contains("rows of domain a have changed"));
+  Json beyond = state;
+  beyond["domains"]["a"]["position"] = 8;
+  CHECK_THAT(restore(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
+}
+
+}  // namespace roll

@@ -1,0 +1,184 @@
+#include "data/rows.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "base/error.h"
+#include "data/tokenise.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is gone with the test.
+struct TempFolder {
+  fs::path path = fs::temp_directory_path() / fmt::format("roll_rows_{}", ::getpid());
+  TempFolder() { fs::create_directories(path); }
+  ~TempFolder() { fs::remove_all(path); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+Row row_of(const std::string& json, const PromptColumns& columns = {}) {
+  return parse_row(parse_json(json, "test"), "rows.jsonl:7", columns);
+}
+
+template <class F>
+std::string error_of(F work) {
+  try {
+    work();
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string row_error(const std::string& json, const PromptColumns& columns = {}) {
+  return error_of([&] { row_of(json, columns); });
+}
+
+}  // namespace
+
+TEST_CASE("a row of ROLL's own format is read whole", "[data]") {
+  const Row row = row_of(
+      R"({"id": "4144", "source": "deepmath_103k", "difficulty": "4.0", "prompt": "1+1?",
+          "messages": "[{\"role\": \"user\", \"content\": \"1+1?\"}]", "ground_truth": "2", "case_type": "",
+          "test_cases": "", "tag": "deepmath_103k"})");
+  CHECK(row.id == "4144");
+  CHECK(row.origin == "rows.jsonl:7");
+  CHECK(row.source == "deepmath_103k");
+  CHECK(row.difficulty == 4.0);
+  CHECK(row.tag == "deepmath_103k");
+  CHECK(row.domain.empty());
+  CHECK(row.ground_truth == "2");
+  REQUIRE(row.messages);
+  CHECK((*row.messages)[0]["content"] == "1+1?");
+  CHECK(row.raw["test_cases"] == "");
+}
+
+TEST_CASE("numbers stand for text where they may, and missing columns are empty", "[data]") {
+  const Row row = row_of(R"({"id": 12, "difficulty": 0.5, "prompt": "x", "ground_truth": 42})");
+  CHECK(row.id == "12");
+  CHECK(row.difficulty == 0.5);
+  CHECK(row.ground_truth == "42");
+  CHECK(row_of(R"({"prompt": "x", "ground_truth": -0.25})").ground_truth == "-0.25");
+  const Row bare = row_of(R"({"prompt": "x", "tag": null})");
+  CHECK(bare.id == "rows.jsonl:7");
+  CHECK(bare.ground_truth.empty());
+  CHECK(bare.tag.empty());
+}
+
+TEST_CASE("the named columns decide where a prompt comes from", "[data]") {
+  const std::string both = R"({"prompt": "raw", "messages": [{"role": "user", "content": "chat"}], "text": "other"})";
+  CHECK(row_of(both).messages);
+  CHECK(row_of(both, {.messages = {}, .prompt = "prompt"}).prompt == "raw");
+  CHECK_FALSE(row_of(both, {.messages = {}, .prompt = "prompt"}).messages);
+  CHECK(row_of(both, {.messages = {}, .prompt = "text"}).prompt == "other");
+  CHECK(row_of(both, {.messages = "absent", .prompt = "text"}).prompt == "other");
+  CHECK(row_of(both, {.messages = "messages", .prompt = "text"}).messages);
+}
+
+TEST_CASE("a broken row is an error that names file, line, column and rule", "[data]") {
+  using Catch::Contains;
+  CHECK_THAT(row_error(R"({"id": 1})"),
+             Contains("rows.jsonl:7: ") && Contains("no column 'messages' or 'prompt'") && Contains("it has: id"));
+  CHECK_THAT(row_error("{}"), Contains("it has: none"));
+  CHECK_THAT(row_error(R"({"prompt": "x"})", {.messages = "messages", .prompt = {}}), Contains("no column 'messages'"));
+  CHECK_THAT(row_error(R"({"prompt": 5})"), Contains("rows.jsonl:7: prompt = 5: must be a string"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "ground_truth": ["2"]})"),
+             Contains(R"(ground_truth = ["2"]: must be a string or a number, not array)"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "tag": 3})"), Contains("tag = 3: must be a string"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "domain": {}})"), Contains("domain = {}: must be a string"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "difficulty": "hard"})"),
+             Contains(R"(difficulty = "hard": must be a number)"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "id": true})"), Contains("id = true: must be a string or a number"));
+}
+
+TEST_CASE("broken messages are an error that names the message", "[data]") {
+  using Catch::Contains;
+  const auto error = [](const std::string& messages) { return row_error("{\"messages\": " + messages + "}"); };
+  CHECK_THAT(error("[]"), Contains("messages = []: holds no message"));
+  CHECK_THAT(error("5"), Contains("messages = 5: must be a list of {role, content}"));
+  CHECK_THAT(error(R"("[{]")"), Contains("rows.jsonl:7: messages: not valid JSON at line 1, column"));
+  CHECK_THAT(error(R"("{}")"), Contains("messages = {}: must be a list"));
+  CHECK_THAT(error(R"([{"role": "user", "content": "a"}, "b"])"), Contains(R"(messages[1] = "b": must be an object)"));
+  CHECK_THAT(error(R"([{"content": "a"}])"), Contains("messages[0]: has no 'role'"));
+  CHECK_THAT(error(R"([{"role": "user"}])"), Contains("messages[0]: has no 'content'"));
+  CHECK_THAT(error(R"([{"role": 1, "content": "a"}])"), Contains("messages[0].role = 1: must be a string"));
+  CHECK_THAT(error(R"([{"role": "user", "content": null}])"), Contains("messages[0].content = null: must be a string"));
+}
+
+TEST_CASE("files come from paths, lists and globs, each once", "[data]") {
+  const TempFolder folder;
+  const std::string b = folder.write("b.jsonl", "{\"prompt\": \"b1\"}\n\n{\"prompt\": \"b2\"}");
+  const std::string a = folder.write("a.jsonl", "{\"prompt\": \"a1\"}\r\n");
+  const std::string glob = (folder.path / "*.jsonl").string();
+  std::string prompts;
+  for (const Row& row : read_rows({glob}, {})) prompts += row.prompt + " ";
+  CHECK(prompts == "a1 b1 b2 ");
+  CHECK(read_rows({b, a}, {})[0].prompt == "b1");
+  CHECK(read_rows({b}, {})[1].origin == b + ":3");
+  using Catch::Contains;
+  const auto error = [](const std::vector<std::string>& patterns) {
+    return error_of([&] { read_rows(patterns, {}); });
+  };
+  CHECK_THAT(error({a, glob}), Contains("a second time"));
+  CHECK_THAT(error({a, (folder.path / "." / "a.jsonl").string()}), Contains("a second time"));
+  CHECK_THAT(error({(folder.path / "c.jsonl").string()}), Contains("c.jsonl: no such file"));
+  CHECK_THAT(error({(folder.path / "*.json").string()}), Contains("*.json: no such file"));
+  CHECK_THAT(error({}), Contains("names no file"));
+  CHECK_THAT(error({folder.path.string()}), Contains("is a folder"));
+}
+
+TEST_CASE("a broken file is an error that names file and line", "[data]") {
+  const TempFolder folder;
+  using Catch::Contains;
+  const auto error = [&](const std::string& text) {
+    const std::string file = folder.write("x.jsonl", text);
+    return error_of([&] { read_rows({file}, {}); });
+  };
+  CHECK_THAT(error(""), Contains("x.jsonl: holds no row"));
+  CHECK_THAT(error("\n  \n"), Contains("x.jsonl: holds no row"));
+  CHECK_THAT(error("{\"prompt\": \"a\"}\n{\"prompt\": \n"), Contains("x.jsonl:2: not valid JSON"));
+  CHECK_THAT(error("{\"prompt\": \"a\"}\n[1]\n"), Contains("x.jsonl:2: ") && Contains("JSON object"));
+  CHECK_THAT(error("{\"prompt\": \"\xff\"}\n"), Contains("x.jsonl:1: not valid JSON"));
+}
+
+TEST_CASE("rows without tokens or above prompt_length are dropped and counted", "[data]") {
+  std::vector<Row> rows;
+  for (const int64_t length : {3, 0, 5, 6, 1, 9}) {
+    rows.push_back(row_of(R"({"prompt": "x"})"));
+    rows.back().prompt = std::string(length, 'x');
+  }
+  const EncodeRow encode = [](const Row& row) { return std::vector<int64_t>(row.prompt.size(), 1); };
+  const int64_t num_threads = GENERATE(1, 4);
+  const DroppedRows dropped = tokenise_rows(rows, encode, 5, num_threads);
+  CHECK(dropped.empty == 1);
+  CHECK(dropped.too_long == 2);
+  REQUIRE(rows.size() == 3);
+  CHECK(rows[0].prompt_ids.size() == 3);
+  CHECK(rows[1].prompt_ids.size() == 5);
+  CHECK(rows[2].prompt_ids.size() == 1);
+  CHECK_THAT(error_of([&] { tokenise_rows(rows, encode, 0, 1); }),
+             Catch::Contains("prompt_length = 0: of 3 rows 3 are longer"));
+}
+
+TEST_CASE("an error while tokenising is that of the earliest row, with any number of threads", "[data]") {
+  std::vector<Row> rows(200, row_of(R"({"prompt": "x"})"));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].id = std::to_string(i);
+  const EncodeRow encode = [](const Row& row) -> std::vector<int64_t> {
+    if (std::stoi(row.id) >= 20) throw UserError("row " + row.id);
+    return {1};
+  };
+  const int64_t num_threads = GENERATE(1, 8);
+  CHECK(error_of([&] { tokenise_rows(rows, encode, 5, num_threads); }) == "row 20");
+}
+
+}  // namespace roll

@@ -1,0 +1,64 @@
+#include "packing/alignment.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "base/error.h"
+
+namespace roll {
+
+TEST_CASE("sequences are aligned to 2*CP*TP, to TP alone, or not at all", "[packing]") {
+  CHECK(sequence_alignment(1, 1) == 1);
+  CHECK(sequence_alignment(1, 4) == 4);
+  CHECK(sequence_alignment(2, 1) == 4);
+  CHECK(sequence_alignment(2, 3) == 12);
+  CHECK(sequence_alignment(2, 3, 16) == 48);
+  CHECK(sequence_alignment(1, 1, 16) == 16);
+  CHECK(aligned_length(0, 4) == 0);
+  CHECK(aligned_length(4, 4) == 4);
+  CHECK(aligned_length(5, 4) == 8);
+}
+
+TEST_CASE("context parallel ranks hold the known zigzag slices", "[packing]") {
+  const std::vector<int64_t> lengths{2, 4, 6, 1};
+  const std::vector<int64_t> sequence{0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3};
+  const auto sequences_of = [&](int64_t rank) {
+    std::vector<int64_t> result;
+    for (const int64_t t : context_parallel_slots(lengths, 4, 2, rank)) result.push_back(t < 0 ? -1 : sequence[t]);
+    return result;
+  };
+  CHECK(sequences_of(0) == std::vector<int64_t>{0, -1, 1, 1, 2, 2, -1, -1, 3, -1});
+  CHECK(sequences_of(1) == std::vector<int64_t>{0, -1, 1, 1, 2, 2, 2, 2, -1, -1});
+  CHECK(cumulative(aligned_lengths(lengths, 4)) == std::vector<int64_t>{0, 4, 8, 16, 20});
+  // The third sequence is p0 p1 | p2 p3 | p4 p5 | pad pad: rank 0 has its first and last chunk.
+  CHECK(context_parallel_slots({6}, 4, 2, 0) == std::vector<int64_t>{0, 1, -1, -1});
+  CHECK(context_parallel_slots({6}, 4, 2, 1) == std::vector<int64_t>{2, 3, 4, 5});
+}
+
+TEST_CASE("zigzag slices of all ranks hold every token once and cost about the same", "[packing]") {
+  for (const int64_t cp : {1, 2, 4}) {
+    const std::vector<int64_t> lengths{1, 64, 17, 3, 40};
+    const int64_t alignment = sequence_alignment(cp, 2);
+    std::multiset<int64_t> seen;
+    for (int64_t rank = 0; rank < cp; ++rank)
+      for (const int64_t t : context_parallel_slots(lengths, alignment, cp, rank))
+        if (t >= 0) seen.insert(t);
+    REQUIRE(seen.size() == 125);
+    REQUIRE(std::set<int64_t>(seen.begin(), seen.end()).size() == 125);
+    for (int64_t rank = 0; rank < cp; ++rank) {
+      int64_t cost = 0;  // token t looks at t + 1 tokens
+      for (const int64_t t : context_parallel_slots({64}, alignment, cp, rank)) cost += t + 1;
+      CHECK(cost * cp == 64 * 65 / 2);
+    }
+  }
+}
+
+TEST_CASE("an alignment that the zigzag cannot cut is a bug", "[packing]") {
+  CHECK_THROWS_AS(context_parallel_slots({6}, 2, 2, 0), Bug);
+}
+
+TEST_CASE("labels are shifted inside each sequence", "[packing]") {
+  CHECK(shifted_labels({10, 11, 12, 20, 30, 31}, {0, 3, 4, 6}) == std::vector<int64_t>{11, 12, -1, -1, 31, -1});
+}
+
+}  // namespace roll

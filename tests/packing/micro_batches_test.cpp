@@ -1,0 +1,221 @@
+#include "packing/micro_batches.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "packing/alignment.h"
+#include "packing/rebalance.h"
+
+namespace roll {
+namespace {
+
+int64_t below(uint64_t seed, uint64_t what, int64_t n) {
+  return static_cast<int64_t>(random_uniform({.seed = seed, .purpose = Purpose::kInit, .sequence = what}) *
+                              static_cast<double>(n));
+}
+
+int64_t lognormal(uint64_t seed, uint64_t i, double mu, double sigma, int64_t cap) {
+  const double z = random_normal({.seed = seed, .purpose = Purpose::kInit, .step = 1, .sequence = i});
+  return std::clamp<int64_t>(static_cast<int64_t>(std::exp(mu + sigma * z)), 1, cap);
+}
+
+struct Case {
+  std::vector<int64_t> lengths;
+  PackOptions options;
+};
+
+/// Lognormal, uniform, all equal, one giant; loose and tight budgets; with and without alignment.
+Case random_case(uint64_t seed) {
+  Case c;
+  const int64_t n = 1 + below(seed, 1, 60);
+  const int64_t kind = below(seed, 2, 4), cap = 512;
+  for (int64_t i = 0; i < n; ++i) {
+    if (kind == 0) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, cap));
+    if (kind == 1) c.lengths.push_back(1 + below(seed, 100 + i, cap));
+    if (kind == 2) c.lengths.push_back(100);
+    if (kind == 3) c.lengths.push_back(i == n / 2 ? cap : 1 + below(seed, 100 + i, 20));
+  }
+  c.options.alignment = std::vector<int64_t>{1, 1, 4, 8}[below(seed, 3, 4)];
+  const auto aligned = aligned_lengths(c.lengths, c.options.alignment);
+  const int64_t largest = *std::max_element(aligned.begin(), aligned.end());
+  c.options.budget = below(seed, 4, 2) ? largest + below(seed, 5, 50) : 512 + below(seed, 6, 2048);
+  c.options.min_num_micro_batches = 1 + below(seed, 7, 2) * below(seed, 8, 6);
+  c.options.workload = {1, below(seed, 9, 2) * 0.002};
+  return c;
+}
+
+void require_valid(const Partition& parts, const Case& c) {
+  const auto tokens = aligned_lengths(c.lengths, c.options.alignment);
+  std::vector<int64_t> all = concatenated(parts);
+  for (const auto& part : parts) {
+    int64_t sum = 0;
+    for (const int64_t i : part) sum += tokens[i];
+    REQUIRE(sum <= c.options.budget);
+  }
+  std::sort(all.begin(), all.end());
+  REQUIRE(all.size() == c.lengths.size());
+  for (size_t i = 0; i < all.size(); ++i) REQUIRE(all[i] == static_cast<int64_t>(i));
+}
+
+/// The fewest parts under the budget, by exhaustive search.
+int64_t fewest_parts(const std::vector<int64_t>& tokens, int64_t budget, size_t next, std::vector<int64_t>& loads,
+                     int64_t best) {
+  if (static_cast<int64_t>(loads.size()) >= best) return best;
+  if (next == tokens.size()) return static_cast<int64_t>(loads.size());
+  for (size_t p = 0; p < loads.size(); ++p) {
+    if (loads[p] + tokens[next] > budget) continue;
+    loads[p] += tokens[next];
+    best = fewest_parts(tokens, budget, next + 1, loads, best);
+    loads[p] -= tokens[next];
+  }
+  loads.push_back(tokens[next]);
+  best = fewest_parts(tokens, budget, next + 1, loads, best);
+  loads.pop_back();
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("10,000 random mini-batches never exceed the budget and hold every sequence once", "[packing]") {
+  for (uint64_t seed = 0; seed < 10000; ++seed) {
+    Case c = random_case(seed);
+    for (const PackAlgorithm algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance}) {
+      c.options.algorithm = algorithm;
+      const Partition parts = plan_micro_batches(c.lengths, c.options);
+      require_valid(parts, c);
+      const auto n = static_cast<int64_t>(c.lengths.size());
+      REQUIRE(static_cast<int64_t>(parts.size()) >= std::min(n, c.options.min_num_micro_batches));
+      REQUIRE(std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); }));
+    }
+  }
+}
+
+TEST_CASE("load_balance needs at most one micro-batch more than the lower bound on lognormal batches", "[packing]") {
+  int within_one = 0;
+  const int num_cases = 1000;
+  for (int seed = 0; seed < num_cases; ++seed) {
+    Case c;
+    for (int i = 0; i < 64; ++i) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, 512));
+    c.options.budget = 1024;
+    const int64_t total = std::accumulate(c.lengths.begin(), c.lengths.end(), int64_t{0});
+    const auto k = static_cast<int64_t>(plan_micro_batches(c.lengths, c.options).size());
+    within_one += k <= (total + 1023) / 1024 + 1;
+  }
+  CHECK(within_one >= num_cases * 99 / 100);
+}
+
+TEST_CASE("load_balance needs at most one micro-batch more than the best possible", "[packing]") {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Case c;
+    const int64_t n = 2 + below(seed, 1, 8);
+    for (int64_t i = 0; i < n; ++i) c.lengths.push_back(1 + below(seed, 10 + i, 100));
+    c.options.budget = 100 + below(seed, 2, 40);
+    std::vector<int64_t> loads;
+    const int64_t best = fewest_parts(c.lengths, c.options.budget, 0, loads, n + 1);
+    const auto k = static_cast<int64_t>(plan_micro_batches(c.lengths, c.options).size());
+    CHECK(k >= best);
+    CHECK(k <= best + 1);
+  }
+}
+
+TEST_CASE("load_balance is never less even than plain Karmarkar-Karp under a loose budget", "[packing]") {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Case c;
+    for (int i = 0; i < 40; ++i) c.lengths.push_back(lognormal(seed, i, 4.6, 0.8, 512));
+    c.options = {.budget = 1 << 20, .min_num_micro_batches = 5, .workload = {1, 0.002}};
+    std::vector<double> work;
+    for (const int64_t length : c.lengths) work.push_back(c.options.workload(length));
+    const Partition parts = plan_micro_batches(c.lengths, c.options);
+    CHECK(imbalance(parts, work) <= imbalance(karmarkar_karp(work, 5), work) + 1e-12);
+    CHECK(imbalance(parts, work) < 0.01);
+  }
+}
+
+TEST_CASE("a tight budget that plain Karmarkar-Karp overflows is repaired without another micro-batch", "[packing]") {
+  // By work, the two long ones part and drag short ones along: 60 + 4 * 10 tokens against a budget of 90.
+  const std::vector<int64_t> lengths{60, 30, 30, 10, 10, 10, 10, 10, 10};
+  PackOptions options{.budget = 90, .workload = {0, 1}};
+  std::vector<double> work;
+  for (const int64_t length : lengths) work.push_back(options.workload(length));
+  const Partition parts = plan_micro_batches(lengths, options);
+  CHECK(parts.size() == 2);
+  require_valid(parts, {lengths, options});
+}
+
+TEST_CASE("repair_budget says when no move or swap helps", "[packing]") {
+  Partition parts{{0, 1}, {2}};
+  CHECK_FALSE(repair_budget(parts, {6, 6, 6}, 10));
+  parts = {{0, 1}, {2}};
+  CHECK(repair_budget(parts, {6, 4, 3}, 9));
+}
+
+TEST_CASE("algorithm none packs greedily in the given order", "[packing]") {
+  const PackOptions options{.algorithm = PackAlgorithm::kNone, .budget = 10};
+  CHECK(plan_micro_batches({4, 6, 1, 9, 2, 3}, options) == Partition{{0, 1}, {2, 3}, {4, 5}});
+  PackOptions more = options;
+  more.min_num_micro_batches = 4;
+  CHECK(plan_micro_batches({4, 6, 1, 9, 2, 3}, more).size() == 4);
+  CHECK(concatenated(plan_micro_batches({4, 6, 1, 9, 2, 3}, more)) == std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+  more.min_num_micro_batches = 100;
+  CHECK(plan_micro_batches({4, 6, 1, 9, 2, 3}, more).size() == 6);
+}
+
+TEST_CASE("the budget counts tokens after alignment", "[packing]") {
+  PackOptions options{.algorithm = PackAlgorithm::kNone, .budget = 16, .alignment = 8};
+  CHECK(plan_micro_batches({1, 1, 1}, options) == Partition{{0, 1}, {2}});
+  options.alignment = 1;
+  CHECK(plan_micro_batches({1, 1, 1}, options) == Partition{{0, 1, 2}});
+}
+
+TEST_CASE("a sequence over the budget is named", "[packing]") {
+  const PackOptions options{.budget = 10, .alignment = 4};
+  CHECK_THROWS_WITH(plan_micro_batches({4, 9}, options),
+                    Catch::Contains("sequence 1 of 9 tokens (12 after") && Catch::Contains("budget of 10"));
+  CHECK_THROWS_AS(plan_micro_batches({4, 9}, options), UserError);
+}
+
+TEST_CASE("every rank can run as many micro-batches as the largest one asks for", "[packing]") {
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    Case c = random_case(seed);
+    c.options.algorithm = seed % 2 ? PackAlgorithm::kNone : PackAlgorithm::kLoadBalance;
+    const auto own = static_cast<int64_t>(plan_micro_batches(c.lengths, c.options).size());
+    const int64_t agreed = own + below(seed, 20, 8);
+    const Partition parts = plan_micro_batches(c.lengths, c.options, agreed);
+    REQUIRE(static_cast<int64_t>(parts.size()) == agreed);
+    require_valid(parts, c);
+    const auto num_filled = std::count_if(parts.begin(), parts.end(), [](const auto& part) { return !part.empty(); });
+    REQUIRE(num_filled == std::min(agreed, static_cast<int64_t>(c.lengths.size())));
+  }
+  CHECK(plan_micro_batches({}, {.budget = 10}, 3) == Partition{{}, {}, {}});  // a rank without sequences
+  CHECK(plan_micro_batches({}, {.budget = 10}).empty());
+}
+
+TEST_CASE("micro-batches are ordered small, large, small", "[packing]") {
+  const std::vector<double> weights{5, 1, 4, 2, 3};
+  CHECK(small_large_small({{0}, {1}, {2}, {3}, {4}}, weights) == Partition{{1}, {4}, {0}, {2}, {3}});
+}
+
+TEST_CASE("outputs come back to data order by the inverse permutation", "[packing]") {
+  const std::vector<int64_t> order = concatenated({{2, 0}, {3, 1}});
+  const std::vector<int64_t> inverse = inverse_permutation(order);
+  CHECK(inverse == std::vector<int64_t>{1, 3, 0, 2});
+  for (size_t i = 0; i < order.size(); ++i) CHECK(order[inverse[i]] == static_cast<int64_t>(i));
+  CHECK_THROWS_AS(inverse_permutation({0, 0}), Bug);
+}
+
+TEST_CASE("without a budget micro-batches are pieces of a fixed number of sequences", "[packing]") {
+  CHECK(fixed_micro_batches(5, 2) == Partition{{0, 1}, {2, 3}, {4}});
+  CHECK(fixed_micro_batches(0, 2).empty());
+}
+
+TEST_CASE("the names of the packing algorithms are checked", "[packing]") {
+  CHECK(pack_algorithm("none") == PackAlgorithm::kNone);
+  CHECK(pack_algorithm("load_balance") == PackAlgorithm::kLoadBalance);
+  CHECK_THROWS_AS(pack_algorithm("balance"), UserError);
+}
+
+}  // namespace roll

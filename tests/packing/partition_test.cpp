@@ -1,0 +1,117 @@
+#include "packing/partition.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <ctime>
+#include <set>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace roll {
+namespace {
+
+using Parts = std::set<std::vector<int64_t>>;
+Parts as_set(const Partition& parts) {
+  return {parts.begin(), parts.end()};
+}
+
+std::vector<double> sums(const Partition& parts, const std::vector<double>& weights) {
+  std::vector<double> result;
+  for (const auto& part : parts) result.push_back(part_weight(part, weights));
+  std::sort(result.rbegin(), result.rend());
+  return result;
+}
+
+const std::vector<double> kTen{512, 1024, 256, 2048, 128, 768, 1536, 384, 896, 640};
+
+/// A lognormal length in 1..32768.
+int64_t random_length(uint64_t seed, uint64_t i) {
+  const double z = random_normal({.seed = seed, .purpose = Purpose::kInit, .sequence = i});
+  return std::clamp<int64_t>(static_cast<int64_t>(std::exp(6 + 1.2 * z)), 1, 32768);
+}
+
+}  // namespace
+
+TEST_CASE("karmarkar_karp gives the known parts", "[packing]") {
+  CHECK(as_set(karmarkar_karp(kTen, 2)) == Parts{{0, 1, 6, 7, 9}, {2, 3, 4, 5, 8}});
+  CHECK(sums(karmarkar_karp(kTen, 2), kTen) == std::vector<double>{4096, 4096});
+  CHECK(as_set(karmarkar_karp(kTen, 4)) == Parts{{2, 4, 5, 8}, {1, 7, 9}, {0, 6}, {3}});
+  const std::vector<double> eight{100, 37, 250, 9, 64, 180, 33, 5};
+  CHECK(as_set(karmarkar_karp(eight, 3)) == Parts{{2}, {0, 1, 3, 4, 7}, {5, 6}});
+  CHECK(sums(karmarkar_karp(eight, 3), eight) == std::vector<double>{250, 215, 213});
+}
+
+TEST_CASE("balance_ranks gives the known parts of equal counts", "[packing]") {
+  const Partition parts = balance_ranks({512, 1024, 256, 2048, 128, 768, 1536, 384}, 2, {});
+  CHECK(as_set(parts) == Parts{{0, 1, 2, 6}, {3, 4, 5, 7}});
+}
+
+TEST_CASE("karmarkar_karp holds every index once, whatever k", "[packing]") {
+  for (int64_t n = 0; n < 40; ++n) {
+    for (int64_t k = 1; k < 12; ++k) {
+      std::vector<double> weights;
+      for (int64_t i = 0; i < n; ++i) weights.push_back(static_cast<double>(random_length(n * 100 + k, i) % 7));
+      for (const bool equal : {false, true}) {
+        const Partition parts = equal ? karmarkar_karp_equal_counts(weights, k) : karmarkar_karp(weights, k);
+        REQUIRE(static_cast<int64_t>(parts.size()) == k);
+        std::vector<int64_t> seen;
+        size_t smallest = SIZE_MAX, largest = 0;
+        for (const auto& part : parts) {
+          seen.insert(seen.end(), part.begin(), part.end());
+          smallest = std::min(smallest, part.size()), largest = std::max(largest, part.size());
+          REQUIRE(std::is_sorted(part.begin(), part.end()));
+        }
+        std::sort(seen.begin(), seen.end());
+        REQUIRE(static_cast<int64_t>(seen.size()) == n);
+        for (int64_t i = 0; i < n; ++i) REQUIRE(seen[i] == i);
+        if (equal) REQUIRE(largest - smallest <= 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("karmarkar_karp is never far from the best two parts", "[packing]") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const int n = 4 + static_cast<int>(seed % 7);
+    std::vector<double> weights;
+    for (int i = 0; i < n; ++i) weights.push_back(static_cast<double>(random_length(seed, i)));
+    double best = INFINITY, total = 0;
+    for (const double w : weights) total += w;
+    for (int subset = 0; subset < 1 << n; ++subset) {
+      double sum = 0;
+      for (int i = 0; i < n; ++i)
+        if (subset >> i & 1) sum += weights[i];
+      best = std::min(best, std::max(sum, total - sum));
+    }
+    CHECK(sums(karmarkar_karp(weights, 2), weights)[0] <= best * 7 / 6 + 1e-9);  // its proven bound for two parts
+  }
+}
+
+TEST_CASE("100,000 sequences go into 512 parts in under a second, evenly", "[packing]") {
+  std::vector<double> weights;
+  for (int i = 0; i < 100000; ++i) weights.push_back(static_cast<double>(random_length(1, i)));
+  const std::clock_t start = std::clock();  // of this process: others may be busy
+  const Partition parts = karmarkar_karp(weights, 512);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  CHECK(seconds < 1);
+  CHECK(imbalance(parts, weights) < 0.001);
+}
+
+TEST_CASE("karmarkar_karp refuses negative work and no parts", "[packing]") {
+  CHECK_THROWS_AS(karmarkar_karp({1, -1}, 2), Bug);
+  CHECK_THROWS_AS(karmarkar_karp({1}, 0), Bug);
+}
+
+TEST_CASE("workload grows with the square of the length by its attention part", "[packing]") {
+  CHECK(Workload{2, 0.5}(10) == 70);
+  CHECK(Workload{}(10) == 10);
+}
+
+TEST_CASE("imbalance is max over mean minus one", "[packing]") {
+  CHECK(imbalance({{0}, {1, 2}}, {3, 4, 5}) == Approx(0.5));
+  CHECK(imbalance({{}, {}}, {}) == 0);
+}
+
+}  // namespace roll

@@ -1,0 +1,59 @@
+#include "rollout/stop_strings.h"
+
+#include <catch2/catch.hpp>
+
+namespace roll {
+
+namespace {
+
+/// Tokens are single bytes; an unfinished two-byte character decodes to U+FFFD as in a real tokenizer.
+std::string decode_bytes(std::span<const int64_t> ids, bool) {
+  std::string text;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const bool opens = ids[i] == 0xC3;
+    if (opens && i + 1 == ids.size())
+      text += "\xEF\xBF\xBD";
+    else
+      text += static_cast<char>(ids[i]);
+  }
+  return text;
+}
+
+/// After how many tokens the watcher first reports a stop; 0: never.
+size_t stops_after(const std::string& bytes, const std::vector<std::string>& stops) {
+  std::vector<int64_t> ids;
+  StopWatcher watcher;
+  for (const char c : bytes) {
+    ids.push_back(static_cast<unsigned char>(c));
+    if (watcher.found(ids, stops, decode_bytes)) return ids.size();
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a stop string is found at the token that completes it", "[rollout]") {
+  CHECK(stops_after("ab\n\nQ: more", {"\n\nQ:"}) == 6);
+  CHECK(stops_after("ab\nab\nQ", {"b\nQ"}) == 7);
+  CHECK(stops_after("aaab", {"aab"}) == 4);
+  CHECK(stops_after("nothing here", {"stop"}) == 0);
+  CHECK(stops_after("one two three", {"three", "two"}) == 7);
+}
+
+TEST_CASE("a stop string with characters of several tokens is found", "[rollout]") {
+  CHECK(stops_after("caf\xC3\xA9!", {"f\xC3\xA9"}) == 5);
+  CHECK(stops_after("\xC3\xA9\xC3\xA9x", {"\xC3\xA9x"}) == 5);
+}
+
+TEST_CASE("the stop string that ends first wins, and of two that end together the longer", "[rollout]") {
+  const auto first = find_stop("abcdef", {"def", "bc"});
+  REQUIRE(first);
+  CHECK(first->begin == 1);
+  CHECK(first->end == 3);
+  const auto longer = find_stop("abcdef", {"cd", "abcd"});
+  REQUIRE(longer);
+  CHECK(longer->begin == 0);
+  CHECK(!find_stop("abc", {"x"}));
+}
+
+}  // namespace roll

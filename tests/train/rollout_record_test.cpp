@@ -1,0 +1,81 @@
+#include "train/rollout_record.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <limits>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace {
+
+RolloutRecord record(int64_t group, int64_t sample) {
+  return {.step = 3,
+          .domain = "math_rule",
+          .prompt_id = "p7",
+          .group_index = group,
+          .sample_index = sample,
+          .prompt = "1+1=",
+          .response = "2\n",
+          .prompt_ids = {5, 6},
+          .response_ids = {7, 8, 9},
+          .log_probs = {-0.1f, -1e-7f, -12.345678f},
+          .finish_reason = "stop",
+          .reward = 1.0 / 3,
+          .reward_detail = {{"rule", "number"}},
+          .ground_truth = "2",
+          .tag = "t"};
+}
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("roll_replay_{}", ::getpid());
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
+  RolloutRecord r = record(0, 0);
+  r.log_probs = {std::nextafter(-0.1f, 0.0f), -0.1f, std::numeric_limits<float>::denorm_min()};
+  const auto back = records_from_lines(to_lines({r}), "test");
+  REQUIRE(back.size() == 1);
+  CHECK(back[0].log_probs == r.log_probs);
+  CHECK(to_json(back[0]) == to_json(r));
+}
+
+TEST_CASE("a broken rollout line names file, line and field", "[train]") {
+  const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
+    Json json = to_json(record(0, 0));
+    change(json);
+    CHECK_THROWS_WITH(record_from_json(json, "f.jsonl:4"), Catch::Contains("f.jsonl:4") && Catch::Contains(message));
+  };
+  broken([](Json& j) { j.erase("reward"); }, "reward is missing");
+  broken([](Json& j) { j["reward"] = "1"; }, "reward = \"1\"");
+  broken([](Json& j) { j["response_ids"] = Json::array(); }, "at least one token");
+  broken([](Json& j) { j["response_ids"][1] = -4; }, "response_ids = -4");
+  broken([](Json& j) { j["log_probs"].erase(0); }, "log_probs has 2 entries");
+  broken([](Json& j) { j["group_index"] = 0.5; }, "group_index = 0.5");
+}
+
+TEST_CASE("a replay is sorted into data order and its groups are checked", "[train]") {
+  const Folder folder;
+  const auto write = [&](const std::vector<RolloutRecord>& records) {
+    write_file_atomic(folder.path / "step_000003.jsonl", to_lines(records));
+  };
+  write({record(1, 1), record(0, 1), record(1, 0), record(0, 0)});
+  const auto records = read_replay(folder.path, 3, 2);
+  REQUIRE(records.size() == 4);
+  CHECK(records[2].group_index == 1);
+  CHECK(records[2].sample_index == 0);
+  CHECK_THROWS_WITH(read_replay(folder.path, 3, 4), Catch::Contains("num_return_sequences_in_group = 4"));
+  CHECK_THROWS_WITH(read_replay(folder.path, 4, 2), Catch::Contains("step_000004.jsonl"));
+  write({record(0, 0), record(0, 0)});
+  CHECK_THROWS_AS(read_replay(folder.path, 3, 2), UserError);
+  write({record(0, 0), record(2, 0)});
+  CHECK_THROWS_AS(read_replay(folder.path, 3, 1), UserError);
+}
+
+}  // namespace roll
