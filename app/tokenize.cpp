@@ -31,16 +31,20 @@ class LineTokenizer {
     const bool is_chat = row.contains("messages");
     if (!is_chat && !(row.contains("text") && row["text"].is_string()))
       throw user_error("{}: needs \"text\": a string, or \"messages\": a list", where);
-    const std::string text = is_chat ? render(row["messages"]) : row["text"].get<std::string>();
+    const std::string text = is_chat ? render(row["messages"], where) : row["text"].get<std::string>();
     // A rendered template already holds the tokens that a post-processor would add.
     const auto ids = tokenizer_.encode(text, flags_.special, flags_.add_special && !is_chat);
     return fmt::format("{{\"ids\":[{}],\"text\":{}}}\n", fmt::join(ids, ","), to_line(tokenizer_.decode(ids)));
   }
 
  private:
-  std::string render(const Json& messages) {
+  std::string render(const Json& messages, const std::string& where) {
     if (!template_) template_ = ChatTemplate::load(flags_.model, flags_.chat);
-    return template_->render(messages, flags_.add_generation_prompt);
+    try {
+      return template_->render(messages, flags_.add_generation_prompt);
+    } catch (const UserError& e) {
+      throw user_error("{}: {}", where, e.what());
+    }
   }
 
   Flags flags_;
