@@ -17,6 +17,8 @@ namespace {
 using Block = std::vector<Statement>;
 using Names = std::vector<std::string>;
 
+constexpr int64_t kStepsPerRound = 10;
+
 Flow run(const Block& block, Context& context) {
   for (const Statement& statement : block)
     if (const Flow flow = statement(context); flow != Flow::kNext) return flow;
@@ -61,6 +63,7 @@ struct ForLoop {
   List chosen(Context& context) const {
     List all = items(context).elements(), kept;
     if (!condition) return all;
+    context.spend(kStepsPerRound * static_cast<int64_t>(all.size()));
     for (const Value& item : all)
       context.in_scope([&] {
         assign(context, names, item);
@@ -73,6 +76,7 @@ struct ForLoop {
     const List list = chosen(context);
     if (list.empty()) return context.in_scope([&] { return run(otherwise, context); });
     for (size_t i = 0; i < list.size(); ++i) {
+      context.spend(kStepsPerRound);
       const Flow flow = context.in_scope([&] {
         assign(context, names, list[i]);
         context.set("loop", loop_variable(list, i));

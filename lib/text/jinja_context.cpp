@@ -11,7 +11,8 @@ namespace roll::jinja {
 
 namespace {
 
-constexpr int64_t kMaxSteps = 50'000'000;
+// A second or two. A thousand messages take some ten thousand steps.
+constexpr int64_t kMaxSteps = 10'000'000;
 constexpr int kMaxMacroDepth = 50;
 
 }  // namespace
@@ -44,7 +45,11 @@ void Context::write(std::string_view text) {
 
 void Context::at(int line) {
   line_ = line;
-  if (++steps_ > kMaxSteps) throw Failure(fmt::format("the template takes more than {} steps", kMaxSteps));
+  spend(1);
+}
+
+void Context::spend(int64_t steps) {
+  if ((steps_ += steps) > kMaxSteps) throw Failure(fmt::format("the template takes more than {} steps", kMaxSteps));
 }
 
 void Context::check_depth() const {

@@ -55,6 +55,8 @@ class Context {
 
   /// Every expression and statement passes here. Throws Failure when the template takes too long.
   void at(int line);
+  /// What costs more than an expression, such as a loop's round, counts for more.
+  void spend(int64_t steps);
   int line() const { return line_; }
 
  private:

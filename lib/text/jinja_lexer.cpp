@@ -123,29 +123,39 @@ class Lexer {
 
   /// {% raw %}...{% endraw %}: text without tags. False when the tag here is another one.
   bool raw() {
-    size_t end = 0, after = 0;
-    if (!is_tag(pos_, "raw", end)) return false;
-    const size_t begin = end;
-    for (size_t at = s_.find("{%", begin); at != std::string_view::npos; at = s_.find("{%", at + 2)) {
-      if (!is_tag(at, "endraw", after)) continue;
-      add(TokenKind::kText, std::string(s_.substr(begin, at - begin)));
-      pos_ = after;
+    const size_t opening_end = tag_end(pos_, "raw");
+    if (opening_end == 0) return false;
+    const size_t opening_line = pos_;
+    pos_ = opening_end;
+    if (s_[opening_end - 3] == '-') skip_space();
+    for (size_t at = s_.find("{%", pos_); at != std::string_view::npos; at = s_.find("{%", at + 2)) {
+      const size_t end = tag_end(at, "endraw");
+      if (end == 0) continue;
+      std::string text(s_.substr(pos_, at - pos_));
+      trim_before(text, s_.substr(at), false);
+      add(TokenKind::kText, std::move(text));
+      const bool dash = s_[end - 3] == '-', plus = s_[end - 3] == '+';
+      pos_ = end - 2 - (dash || plus);
+      close(dash, plus, false);
       return true;
     }
+    pos_ = opening_line;
     fail("{% raw %} is not closed by {% endraw %}");
   }
 
-  bool is_tag(size_t at, std::string_view name, size_t& end) const {
+  /// Where the tag {% name %} at `at` ends, or 0 when it is another one.
+  size_t tag_end(size_t at, std::string_view name) const {
     size_t i = at + 2;
-    const auto skip = [&](std::string_view signs) {
-      while (i < s_.size() && signs.find(s_[i]) != std::string_view::npos) ++i;
+    const auto skip = [&](std::string_view what) {
+      while (i < s_.size() && what.find(s_[i]) != std::string_view::npos) ++i;
     };
-    skip("-+ \n\t");
-    if (!s_.substr(i).starts_with(name)) return false;
+    skip("-+");
+    skip(" \n\t");
+    if (!s_.substr(i).starts_with(name)) return 0;
     i += name.size();
-    skip("-+ \n\t");
-    end = i + 2;
-    return s_.substr(i).starts_with("%}");
+    skip(" \n\t");
+    skip("-+");
+    return s_.substr(i).starts_with("%}") ? i + 2 : 0;
   }
 
   void code(std::string_view closing, TokenKind end_kind) {

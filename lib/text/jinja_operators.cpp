@@ -13,7 +13,7 @@ Value repeated(const Value& a, int64_t times) {
   times = std::max<int64_t>(times, 0);
   const size_t unit = a.is_string() ? a.string().size() : a.list().size();
   if (unit == 0) return a;
-  check_length(unit * std::min<size_t>(static_cast<size_t>(times), kMaxLength));
+  check_length(unit * std::min<size_t>(static_cast<size_t>(times), kMaxLength + 1));
   std::string text;
   List list;
   for (int64_t i = 0; i < times; ++i) {
