@@ -31,7 +31,7 @@ copy_with_libraries build/roll "$bundle/bin"
 for tool in mpirun orted; do
   command -v $tool >/dev/null && copy_with_libraries "$(command -v $tool)" "$bundle/bin"
 done
-# Open MPI and PMIx find their plug-ins below their prefix (OPAL_PREFIX, PMIX_PREFIX) at the place they were built for.
+# Open MPI finds its plug-ins below OPAL_PREFIX at the place that it was built for; PMIx is told the folder.
 # Fabrics and cluster launchers bring large libraries of their own: machines with those have an MPI installed.
 readonly kFabrics='(ofi|ucx|psm|openib|usnic|slurm|tm|lsf|gridengine|romio|ompio|fcoll|fbtl|sharedfp|fs_ufs|osc_|monitoring|atomic|memheap|spml|scoll)'
 for plugin in /usr/lib/*/openmpi/lib/openmpi3/mca_*.so /usr/lib/*/pmix2/lib/pmix/*.so; do
@@ -64,7 +64,8 @@ if [[ ! -e $torch/lib/libtorch_cpu.so ]]; then
 fi
 # A pip-installed torch finds NVIDIA's wheels beside itself; an unpacked one has them as neighbours.
 export LD_LIBRARY_PATH=$torch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export PATH=$here/bin:$PATH OPAL_PREFIX=$here PMIX_PREFIX=$here
+export PATH=$here/bin:$PATH OPAL_PREFIX=$here
+for pmix in "$here"/lib/*/pmix2/lib/pmix; do export PMIX_MCA_mca_base_component_path=$pmix; done
 exec "$here/bin/roll" "$@"
 LAUNCHER
 chmod +x "$bundle/roll"
