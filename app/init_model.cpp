@@ -54,7 +54,7 @@ void init_model(const InitFlags& flags) {
   if (fs::exists(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
   write_folder_atomic(flags.out, [&](const fs::path& folder) {
     if (flags.tokenizer == "builtin") {
-      write_tiny_tokenizer(folder, {.words = {}, .more_special_tokens = {}});
+      write_tiny_tokenizer(folder, {.words = {"user", "assistant", "system", "boxed"}, .more_special_tokens = {}});
     } else {
       copy_companions(flags.tokenizer, folder);
     }
