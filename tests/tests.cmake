@@ -36,7 +36,8 @@ if(TEST mpi)
   set_tests_properties(mpi PROPERTIES PROCESSORS 2)
 endif()
 
-# What the launch tests start.
+# What the launch tests start, and what the tests of all communicators share.
+target_sources(roll_tests PRIVATE tests/dist/collectives.cpp)
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
 target_precompile_headers(dist_ranks REUSE_FROM roll_lib)
