@@ -37,7 +37,8 @@ struct AnswerPattern::Code {
   }
 };
 
-AnswerPattern::AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case) : code_(new Code) {
+AnswerPattern::AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case)
+    : code_(new Code) {
   int error = 0;
   size_t offset = 0;
   const uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL | (ignore_case ? PCRE2_CASELESS : 0);
