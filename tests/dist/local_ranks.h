@@ -17,6 +17,8 @@
 
 namespace roll::test {
 
+constexpr double kStart_s = 60;  // to find each other on a busy machine
+
 /// A port nobody listens on, below the range that outgoing connections use: a rank that knocks before the server is
 /// there can be given the very port it knocks at, and then talks to itself.
 inline int free_port() {
@@ -40,7 +42,7 @@ inline std::vector<std::string> run_local_ranks(int num_ranks, const std::functi
       std::string& mine = said[static_cast<size_t>(rank)];
       try {
         const auto ranks =
-            make_host_communicator(make_tcp_wire(rank, num_ranks, "127.0.0.1", port, timeout_s), timeout_s);
+            make_host_communicator(make_tcp_wire(rank, num_ranks, "127.0.0.1", port, kStart_s), timeout_s);
         mine = body(*ranks);
       } catch (const std::exception& error) {
         mine = std::string("error: ") + error.what();
