@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", ROLL_VERSION);
   app.require_subcommand(1);
   roll::add_export(app);
+  roll::add_generate(app);
   roll::add_logprobs(app);
   roll::add_score(app);
   roll::add_tokenize(app);
