@@ -18,7 +18,7 @@ Tokenizer letters() {
     "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
       "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
       "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "J": 50}, "merges": []}})";
-  return Tokenizer::from_json(parse_json(json, "test"), "test");
+  return Tokenizer::parse(json, "test");
 }
 
 std::vector<std::vector<int64_t>> prompts_of(const std::string& lines) {
