@@ -38,7 +38,7 @@ endif()
 
 # Python files drive the real binary: FILE BINARY. The Python is ROLL_PYTHON's, which has the wheels of tests/requirements.txt.
 foreach(folder cli e2e)
-  file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py)
+  file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py tests/${folder}/run_*.py)
   foreach(file ${python_tests})
     get_filename_component(name ${file} NAME_WE)
     add_test(NAME ${folder}/${name} COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$0\" \"$1\"" ${file} $<TARGET_FILE:roll>)
