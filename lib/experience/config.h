@@ -11,23 +11,23 @@ struct ExperienceConfig {
   std::string adv_estimator = "gae";
   double gamma = 1;
   double lambd = 0.95;
-  std::optional<double> reward_clip;
-  std::optional<double> advantage_clip;
-  std::optional<std::string> norm_mean_type;
-  std::optional<std::string> norm_std_type;
+  std::optional<double> reward_clip{};
+  std::optional<double> advantage_clip{};
+  std::optional<std::string> norm_mean_type{};
+  std::optional<std::string> norm_std_type{};
   bool whiten_rewards = false;
   bool whiten_advantages = false;
   bool add_token_level_kl = false;
   std::string kl_penalty = "kl";
   double init_kl_coef = 0.2;
-  std::optional<double> target_kl;
+  std::optional<double> target_kl{};
   int64_t kl_horizon = 10000;
   bool max_len_mask = false;
   bool difficulty_mask = false;
   double difficulty_low_threshold = 0;
   double difficulty_high_threshold = 1;
   bool error_max_len_clip = false;
-  std::optional<int64_t> error_max_len_threshold;
+  std::optional<int64_t> error_max_len_threshold{};
   bool bootstrap_truncated = false;
 
   template <class V>

@@ -46,7 +46,8 @@ struct LossModes {
 };
 
 /// Resolves and checks the aggregation keys. UserError names both keys of a contradiction: the two spellings with
-/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor.
+/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor;
+/// and the keys that are not implemented (difficulty_loss_weight, length_loss_weight).
 LossModes loss_modes(const LossConfig& config);
 
 /// Whether mini-batches must keep the sequences of a prompt together.
@@ -60,9 +61,9 @@ struct TokenAxis {
 
 /// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.
 struct MaskCounts {
-  int64_t batch_num_tokens = 0;        // N_all
-  int64_t global_valid_samples = 0;    // S
-  std::vector<int64_t> prompt_tokens;  // M_g by group index; the same length on every rank
+  int64_t batch_num_tokens = 0;          // N_all
+  int64_t global_valid_samples = 0;      // S
+  std::vector<int64_t> prompt_tokens{};  // M_g by group index; the same length on every rank
 
   int64_t valid_prompts() const;  // P
 };
@@ -104,10 +105,10 @@ double loss_scale(bool apply_loss_scale, int64_t num_micro_batches);
 /// Counts that are left out are local: the mask's tokens, and all rows for the sequence modes. `weights` [B] multiplies
 /// each sequence's part. prompt-mean and constant need an axis or divisor: use token_weights. UserError: unknown mode.
 struct AggLossOptions {
-  std::optional<int64_t> batch_num_tokens;
-  std::optional<int64_t> global_valid_samples;
-  at::Tensor weights;
-  std::vector<int64_t> cu_seqlens;
+  std::optional<int64_t> batch_num_tokens{};
+  std::optional<int64_t> global_valid_samples{};
+  at::Tensor weights{};
+  std::vector<int64_t> cu_seqlens{};
 };
 at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode,
                     const AggLossOptions& options = {});

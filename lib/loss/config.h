@@ -13,11 +13,11 @@ struct LossConfig {
   double pg_clip_low = 0.2;
   double pg_clip_high = 0.2;
   bool dual_clip_loss = false;
-  std::optional<double> dual_clip_c;
-  std::optional<double> value_clip;
+  std::optional<double> dual_clip_c{};
+  std::optional<double> value_clip{};
   std::string loss_agg_mode = "seq-mean-token-mean";
-  std::optional<std::string> loss_aggregation;
-  std::optional<double> loss_aggregation_divisor;
+  std::optional<std::string> loss_aggregation{};
+  std::optional<double> loss_aggregation_divisor{};
   bool calculate_per_token_loss = false;
   std::vector<std::string> loss_mask_keys = {"response_mask", "final_response_mask"};
   bool use_kl_loss = false;

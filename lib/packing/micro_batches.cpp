@@ -65,11 +65,11 @@ void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k)
   }
 }
 
-/// Parts without an empty one among them, if the budget allows k.
+/// k parts within the budget, if moves and swaps get there. None is empty: there are at least k sequences, and a part
+/// that is too full has more than one.
 bool try_balance(Partition& parts, const std::vector<double>& weights, const Sizes& sizes, int64_t k, int64_t budget) {
   parts = karmarkar_karp(weights, k);
-  const bool fits = repair_budget(parts, sizes.tokens, budget);
-  return fits && std::none_of(parts.begin(), parts.end(), [](const auto& part) { return part.empty(); });
+  return repair_budget(parts, sizes.tokens, budget);
 }
 
 /// First by work, then by tokens (which fits more tightly), then best fit; else one part more.

@@ -125,7 +125,6 @@ class EveningSearch {
     const double moved = weights_[step.out] - (step.back ? weights_[*step.back] : 0);
     const int64_t moved_tokens = tokens_[step.out] - (step.back ? tokens_[*step.back] : 0);
     if (loads_.tokens[step.to] + moved_tokens > budget_ || loads_.tokens[step.from] - moved_tokens > budget_) return;
-    if (!step.back && parts_[step.from].size() == 1) return;  // no part may become empty
     const double peak = std::max(loads_.work[step.from] - moved, loads_.work[step.to] + moved);
     if (peak >= best_peak_) return;
     best_peak_ = peak;

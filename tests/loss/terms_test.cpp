@@ -1,0 +1,71 @@
+#include "loss/terms.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace roll {
+namespace {
+
+at::Tensor list(const std::vector<double>& values) {
+  return at::tensor(values, at::kFloat);
+}
+bool near(const at::Tensor& a, const at::Tensor& b) {
+  return at::allclose(a, b, 1e-6, 1e-7);
+}
+
+}  // namespace
+
+TEST_CASE("the KL estimates are functions of log_probs - base", "[loss]") {
+  const at::Tensor a = list({-1, -2, 0}), b = list({-1.5, -1, 0});
+  CHECK(near(kl_term(a, b, "kl"), list({0.5, -1, 0})));
+  CHECK(near(kl_term(a, b, "abs"), list({0.5, 1, 0})));
+  CHECK(near(kl_term(a, b, "mse"), list({0.125, 0.5, 0})));
+  CHECK(near(kl_term(a, b, "k3"), list({std::exp(-0.5) - 0.5, std::exp(1) - 2, 0})));
+  CHECK(near(kl_term(list({0}), list({20}), "k3"), list({10})));
+  CHECK_THROWS_AS(kl_term(a, b, "k2"), UserError);
+}
+
+TEST_CASE("k3 keeps its digits where policy and reference hardly differ", "[loss]") {
+  const at::Tensor d = list({1e-3});
+  CHECK(kl_term(d, at::zeros_like(d), "k3").item<double>() == Approx(4.998333749e-7).epsilon(2e-4));
+}
+
+TEST_CASE("the policy term takes the smaller side, and says when that is the clipped one", "[loss]") {
+  const at::Tensor ratio = list({1.5, 1.5, 0.5, 0.5, 1.1}), advantages = list({1, -1, 1, -1, 2});
+  const PolicyTerm term = policy_term(ratio, advantages, {0.2, 0.3});
+  CHECK(near(term.loss, list({-1.3, 1.5, -0.5, 0.8, -2.2})));
+  CHECK(at::equal(term.clipped, list({1, 0, 0, 1, 0})));
+}
+
+TEST_CASE("dual clip bounds the loss of negative advantages only", "[loss]") {
+  const at::Tensor advantages = list({-1, -1, 1});
+  CHECK(near(dual_clip(list({5, 1, -5}), advantages, 1.4), list({1.4, 1, -5})));
+}
+
+TEST_CASE("all tokens of a sequence share its sequence ratio", "[loss]") {
+  const at::Tensor d = list({0.1, 0.3, 9, 0.5, 7, 8});
+  const at::Tensor ratio = sequence_ratio(d, at::zeros_like(d), list({1, 1, 0, 1, 0, 0}), {0, 3, 5, 6});
+  const double first = std::exp(0.2), second = std::exp(0.5);
+  CHECK(near(ratio, list({first, first, first, second, second, 1})));
+}
+
+TEST_CASE("the value loss takes the larger side", "[loss]") {
+  const at::Tensor values = list({2, 0.1}), old = list({1, 0}), returns = list({0, 1});
+  CHECK(near(value_term(values, old, returns, std::nullopt).loss, list({2, 0.405})));
+  const ValueTerm clipped = value_term(values, old, returns, 0.05);
+  CHECK(near(clipped.loss, list({2, 0.5 * 0.95 * 0.95})));
+  CHECK(at::equal(clipped.clipped, list({0, 1})));
+}
+
+TEST_CASE("no value inside the clip range counts as clipped by rounding", "[loss]") {
+  const at::Tensor old = at::linspace(-3, 3, 1001, at::kFloat);
+  const at::Tensor values = old + at::linspace(-0.19, 0.17, 1001, at::kFloat);
+  const ValueTerm term = value_term(values, old, at::full({1001}, 0.7), 0.2);
+  CHECK(term.clipped.sum().item<double>() == 0);
+}
+
+}  // namespace roll
