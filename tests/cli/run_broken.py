@@ -13,7 +13,7 @@ A case file (cases/*.json) is {"base": {name: content}, "cases": [...]}; a case 
     env      {NAME: value}, if any
     exit     the exit code; 2 when missing
     message  regular expression (or a list of them) that standard error, or with exit 0 either stream, must hold
-    timeout  seconds; 20 when missing
+    timeout  seconds; 60 when missing
 """
 import concurrent.futures
 import json
@@ -66,7 +66,7 @@ def run_case(binary, case, base):
         env = {**os.environ, "OMP_NUM_THREADS": "1", "HF_HOME": str(folder / "hf"), **case.get("env", {})}
         try:
             done = subprocess.run([binary, *args], cwd=folder, env=env, input=case.get("stdin", "").encode(),
-                                  capture_output=True, timeout=case.get("timeout", 20))
+                                  capture_output=True, timeout=case.get("timeout", 60))
         except subprocess.TimeoutExpired:
             return ["did not end"]
     out, err = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
