@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/terminal.h"
+#include "dist/ending.h"
 #include "dist/launch.h"
 
 namespace roll {
@@ -55,7 +56,11 @@ std::vector<std::string> own_arguments() {
 
 void run_job(const JobFlags& flags, int64_t num_ranks, const std::vector<std::string>& notes,
              const std::function<void(const Job&)>& work) {
-  start_ranks(static_cast<int>(num_ranks), own_arguments());
+  if (const auto exit_code = run_ranks(static_cast<int>(num_ranks), own_arguments())) {
+    // The ranks have said what there was to say; only their exit code is left to pass on.
+    if (*exit_code != 0) throw AnotherRankFailed(0, *exit_code);
+    return;
+  }
   catch_stop_signals();
   const World world = detect_world();
   set_threads_per_rank(world);

@@ -34,7 +34,7 @@ struct Job {
   at::Device device;
 };
 
-/// Starts `num_ranks` processes when this one is alone (then it does not return), joins them, and runs `work`.
+/// Starts `num_ranks` processes when this one is alone and waits for their end; else joins them and runs `work`.
 void run_job(const JobFlags& flags, int64_t num_ranks, const std::vector<std::string>& notes,
              const std::function<void(const Job&)>& work);
 

@@ -25,12 +25,17 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// CLI11 would say only that a subcommand is required.
+/// The words up to the subcommand, of which CLI11 would say only that a subcommand is required.
 void check_subcommand(const CLI::App& app, int argc, char** argv) {
   const auto names = subcommand_names(app);
+  const auto flags = flag_names(app);
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word.starts_with('-')) continue;
+    if (word.starts_with('-')) {
+      if (std::find(flags.begin(), flags.end(), word) == flags.end())
+        throw user_error("roll has no flag {}{}\n`roll --help` lists them all", word, did_you_mean(word, flags));
+      continue;
+    }
     if (std::find(names.begin(), names.end(), word) == names.end())
       throw user_error("there is no subcommand '{}'{}\nsubcommands: {}", word, did_you_mean(word, names),
                        fmt::join(names, ", "));

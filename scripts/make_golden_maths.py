@@ -138,7 +138,7 @@ def loss_golden():
     kl = {"use_kl_loss": True, "kl_loss_coef": 0.05}
     actors += [{"loss_aggregation": m} | kl for m in ("token_mean", "sample_mean", "prompt_mean")]
     actors += [{"use_pg_clip_range": True, "pg_clip_low": 0.1, "pg_clip_high": 0.3},
-               {"dual_clip_loss": True}, {"dual_clip_loss": True, "dual_clip_c": 1.2, "pg_clip": 0.1},
+               {"dual_clip_loss": True}, {"dual_clip_loss": True, "dual_clip_c": 1.1, "pg_clip": 0.1},
                {"importance_sampling": "seq", "pg_clip": 0.05}, {"rl_loss_coef": 0.5, "entropy_loss_coef": 0.1} | kl,
                {"rl_loss_coef": 0.0, "entropy_loss_coef": 0.1}]
     critics = [{"loss_agg_mode": m} for m in ("token-mean", "seq-mean-token-sum", "prompt-mean")]

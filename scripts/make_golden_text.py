@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/text/templates.json: Jinja sources, their variables, and what jinja2 renders or that it refuses.
+"""Writes tests/golden/text: what jinja2 renders (templates.json) and what HF tokenizers does (splits.json, tokenizers.json).
 
 jinja2 is set up as Hugging Face transformers sets it up for chat templates; when transformers is there, that is checked.
-The templates are our own, in the style of those of Qwen2.5, Qwen3 and Llama 3. Run by hand: scripts/make_golden_text.py
+The templates are our own, in the style of those of Qwen2.5, Qwen3 and Llama 3.
+Needs jinja2 and tokenizers; run by hand: scripts/make_golden_text.py
 """
 import itertools
 import json
 import pathlib
+import sys
 
 import jinja2
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 MADE_BY = "scripts/make_golden_text.py"
-OUT = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/text/templates.json"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+OUT = ROOT / "tests/golden/text"
+sys.path.insert(0, str(ROOT / "tests/cli"))
 
 
 def environment():
@@ -230,7 +234,7 @@ SNIPPETS = r"""
 {% set block %}a {{ 1 }}{% for i in [1, 2] %}{{ i }}{% endfor %}{% endset %}[{{ block }}] {% with y = 5 %}{{ y }}{% endwith %}{{ y }} {% raw %}{{ not }} {% this %}{% endraw %} {# comment #}x{#- trimmed -#}  y
 {{ 'yes' if l else 'no' }} {{ 'yes' if missing }} {{ 'a' if false else 'b' if false else 'c' }} {{ (l or [9]) | first }} {{ none or 'z' }} {{ '' and 'q' }} {{ not l }} {{ not not 1 }}
 {{ 'tab\there' }} {{ 'quote\'s' }} {{ "\u00e9\x41" }} {{ 'back\\slash' }} {{ 'unknown \d' }} {{ '{{ not code }}' }} {{ '%}' }} {{ {'a': {'b': 1}}['a']['b'] }} {{ {'a': {'b': 1}}.a.b }}
-{{ [1, [2, {'a': none}]] }} {{ {'a': true, 'b': [1.5]} }} {{ () | list }} {{ [1,] }} {{ "a" + "b" | upper }} {{ -1 ** 2 }} {{ 2 + 3 ~ 4 }} {{ 'n' ~ 1 + 2 }} {{ 1 if true else 2 ~ 'x' }}
+{{ [1, [2, {'a': none}]] }} {{ {'a': true, 'b': [1.5]} }} {{ () | list }} {{ [1,] }} {{ "a" + "b" | upper }} {{ -1 ** 2 }} {{ 2 * 3 ~ 4 }} {{ 1 if true else 2 ~ 'x' }}
 {{ 'a,b,c'.split(',')[1] }} {{ ('a' ~ 'b').upper() }} {{ 'x'.join(['1', '2']) }} {{ ' a  b '.split() | length }} {{ 'a b c'.split(None, 1) }} {{ 'a b c'.rsplit(None, 1) }} {{ 'l1\nl2\r\nl3'.splitlines() }} {{ 'hELLO'.capitalize() }}
 {{ rows[0].n }} {{ rows[0]['ok'] }} {{ rows[-1].n }} {{ rows.0.n }} {{ rows | length > 1 }} {{ rows | map(attribute='zz', default='-') | list }} {{ (d | dictsort)[0] | join }} {{ {'b': 1, 'a': 2} | dictsort | first | list }}
 """.strip("\n").split("\n")
@@ -246,12 +250,12 @@ REFUSED = ["{{ x", "{% if %}", "{% if true %}", "{% for x %}{% endfor %}", "{{ 1
            "{{ missing + 1 }}", "{{ 'a' + 1 }}", "{{ 1 / 0 }}", "{{ 5 // 0 }}", "{{ [1] | nofilter }}", "{{ 1 is notest }}", "{{ missing() }}", "{{ 'a'.nomethod() }}",
            "{{ raise_exception('no') }}", "{% set d.x = 1 %}", "{{ range(200000) }}", "{{ 1 < 'a' }}", "{{ (1 }}", "{{ ) }}", "{% frobnicate %}", "{{ a b }}",
            "{{ [1, 2][ }}", "{{ {'a': } }}", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}", "{# open", "{% raw %} x", "{{ }}", "{{ none.x.y }}", "{{ l.append(1) }}",
-           "{% for a, b in [[1, 2, 3]] %}{% endfor %}", "{{ 1 in 5 }}", "{{ none | length }}", "{{ -'a' }}"]
+           "{% for a, b in [[1, 2, 3]] %}{% endfor %}", "{{ 1 in 5 }}", "{{ none | length }}", "{{ -'a' }}", "{{ 2 + 3 ~ 4 }}", "{{ 'n' ~ 1 + 2 }}"]
 
 SAMPLE = {"d": {"a": "x", "b": 2, "items": "shadowed"}, "s": " Hello World ", "l": [3, 1, 2, 3], "rows": [{"n": 1, "ok": True}, {"n": 2, "ok": False}, {"n": 3, "ok": True}]}
 
 
-def main():
+def template_cases():
     env = environment()
     cases = []
 
@@ -275,9 +279,7 @@ def main():
         add(f"refused {i}", source, SAMPLE)
         assert cases[-1]["text"] is None, f"jinja2 renders {source!r} as {cases[-1]['text']!r}"
     check_against_transformers(env, styles["qwen25"])
-    OUT.parent.mkdir(parents=True, exist_ok=True)
-    OUT.write_text(json.dumps(dict(made_by=MADE_BY, cases=cases), ensure_ascii=False, indent=0) + "\n")
-    print(f"{OUT}: {len(cases)} cases, {sum(c['text'] is None for c in cases)} refused, {OUT.stat().st_size} bytes")
+    return cases
 
 
 def check_against_transformers(env, source):
@@ -288,6 +290,92 @@ def check_against_transformers(env, source):
     rendered, _ = render_jinja_template([CHATS["system"]], chat_template=source, add_generation_prompt=True)
     expected = env.from_string(source).render(messages=CHATS["system"], tools=None, documents=None, add_generation_prompt=True)
     assert rendered[0] == expected, (rendered, expected)
+
+
+QWEN2 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+         r"\s+(?!\S)|\s+")
+TEXTS = ["", "a", "ab12", "Hello world's  end\n\n\tx", "'S 'Ll 'RE don'\u017f", "a\nb\n", "\na\n\n", "漢字とカナ한글 ١٢٣ ½Ⅷ", "e\u0301\u0323x\u180e\u00a0\u3000y\u0085z",
+         "1234567", "aaa_bbb-ccc", "AbC dEf 0x1F", "x\r\ny\v\fz", "🙂🙂👍🏽 ok", "\U00031350\U0001e4d0\u1c89 \u0897", "\u200d\u200ca\ufeff", "((a)[b]{c})", "...!?", "ﬀ ß K Å", "a.b.c..d"]
+PATTERNS = [QWEN2, QWEN2.replace(r"\p{N}|", r"\p{N}{1,3}|"), r"\s", r"\S+", r"[\s]+", r"[^\s]+", r"[\S]", r"\w+", r"\W+", r"[\w.]+", r"\d+", r"\D", r"\h+", r"[\h_]+", r"\p{L}+", r"\P{L}+",
+            r"\p{^L}+", r"[\p{L}\p{M}]+", r"[^\P{L}a]+", r"\p{Lu}\p{Ll}*", r"\p{Han}+", r"[\p{Hiragana}\p{Katakana}]+", r"\P{Han}", r"\p{Hangul}", r"\p{P}+|\p{S}+", r"\p{So}", r"\p{Nd}|\p{No}|\p{Nl}",
+            r"\p{Lo}+", r"\p{Mn}+|\p{Me}", r"^.", r".$", r"\A.", r".\z", r"$", r"^", r"\b", r"\B", r"\bx", r".", r"(?m:.)", r"(?m:.+)", r".+", r"\v", r"\R", r"(?i:ab)", r"(?i:k)", r"(?i)A|B",
+            r"(?i:'[sdmt]|'ll|'ve|'re)", r"a{2}", r"a{1,2}", r"a{,2}", r"a{2,}", r"\p{N}{1,3}+", r"(?:\p{N}{1,3}+)7", r"[a-c]{2}+c", r"(ab|[0-9]){2}+", r"a?+a", r"a*+a", r"a+?", r"(?>a+)a|b", r"(?<=a)b",
+            r"(?<!a)b", r"b(?=1)", r"b(?!1)", r"(a)(b)", r"(?:a|b)+", r"[]a]", r"[a\]]", r"[^]a]", r"[\[\](){}]", r"[a-z&]", r"\u0041|\x{62}|\x63", r"\x20", r"\.", r"\-", r"[\-.]", r"[.-]", r"a|", r"x*",
+            r"\t|\n|\r|\f", r"[\t\n\r\f\v]", r"\{|\}", r"[0-9]{3}(?=(?:[0-9]{3})*\b)", r" ?[^\s\p{L}\p{N}]+[\r\n/]*", r"[A-Z]+(?=[a-z])"]
+
+
+def split_cases():
+    from tokenizers import Regex, normalizers, pre_tokenizers as pre
+    cases = []
+
+    def add(section, made, texts, apply):
+        cases.append(dict(section=section, texts=[dict(text=t, result=apply(made, t)) for t in texts]))
+
+    def spelled(part):
+        return json.loads(part.__getstate__())
+
+    def pieces(made, text):
+        return [bytes_of(piece) for piece, _ in pre.Sequence([made, pre.ByteLevel(add_prefix_space=False, use_regex=False)]).pre_tokenize_str(text)]
+
+    def behave(made, text):
+        return [bytes_of(piece) for piece, _ in made.pre_tokenize_str(text)]
+
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+    both = lambda made: {"type": "Sequence", "pretokenizers": [spelled(made), byte_level]}
+    for pattern in PATTERNS:
+        made = pre.Split(Regex(pattern), "isolated")
+        add(both(made), made, TEXTS, pieces)
+    for behavior, invert, pattern in itertools.product(["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"], [False, True], [Regex(r"\s"), Regex(r"[a-c]+"), "a", "."]):
+        made = pre.Split(pattern, behavior, invert)
+        add(both(made), made, TEXTS, pieces)
+    for made in [pre.Digits(True), pre.Digits(False), pre.Whitespace(), pre.WhitespaceSplit(), pre.Sequence([pre.Digits(True), pre.WhitespaceSplit(), pre.Split("b", "removed")])]:
+        add(both(made), made, TEXTS, pieces)
+    for prefix, regex in itertools.product([True, False], [True, False]):
+        made = pre.ByteLevel(add_prefix_space=prefix, use_regex=regex)
+        add(spelled(made), made, TEXTS, behave)
+        more = pre.Sequence([pre.Split(Regex(r"\d"), "isolated"), made])
+        add(spelled(more), more, TEXTS, behave)
+    n = normalizers
+    for made in [n.NFC(), n.NFD(), n.NFKC(), n.NFKD(), n.Lowercase(), n.Prepend("▁"), n.Strip(left=True, right=False), n.Strip(left=False, right=True), n.Replace("a", "bb"), n.Replace(Regex(r"\s+"), " "),
+                 n.Sequence([n.NFKD(), n.Lowercase(), n.Replace(Regex(r"\p{Mn}"), "")])]:
+        add(spelled(made), made, TEXTS + ["q\u0307\u0323 \u1100\u1161\u11a8 \u0958 ﬁ ½ ㋿ \U00011938 a\u0898\u0301 İI ΑΣ ΑΣ. ǅ", "  both  ", "a\u0334\u0301 \u0345\u0301 \U0001d15f"], lambda made, t: made.normalize_str(t))
+    return cases
+
+
+def bytes_of(spelling):
+    """A byte-level piece as hexadecimal bytes."""
+    codes = [c for c in range(256) if 33 <= c <= 126 or 161 <= c <= 172 or 174 <= c <= 255]
+    names = {chr(c): c for c in codes}
+    names.update({chr(256 + i): c for i, c in enumerate(c for c in range(256) if c not in codes)})
+    return bytes(names[c] for c in spelling).hex()
+
+
+def tokenizer_cases():
+    import tokenizer_corpus as corpus
+    out = []
+    texts = corpus.random_strings(150, seed=7) + corpus.SENTENCES + ["", "a" * 300, "漢" * 100, "<|im_start|><|im_end|>", "xMASK MASKx MASK"]
+    for name, make in corpus.TOKENIZERS.items():
+        tokenizer = make(vocab_size=500)
+        cases = []
+        for text in texts:
+            ids = tokenizer.encode(text).ids
+            cases.append(dict(text=text, ids=ids, decoded=tokenizer.decode(ids, skip_special_tokens=False), skipped=tokenizer.decode(ids), plain=tokenizer.encode(text, add_special_tokens=False).ids))
+        out.append(dict(name=name, tokenizer=json.loads(tokenizer.to_str()), cases=cases,
+                        pieces=[dict(ids=ids, decoded=tokenizer.decode(ids)) for ids in ([200, 150, 230], list(range(100, 140)), [99999, 50, 70], [180] * 5, list(range(250, 120, -1)))]))
+    return out
+
+
+def write(name, cases):
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / name
+    path.write_text(json.dumps(dict(made_by=MADE_BY, cases=cases), ensure_ascii=True, separators=(",", ":")).replace('},{"', '},\n{"') + "\n")
+    print(f"{path}: {len(cases)} cases, {path.stat().st_size} bytes")
+
+
+def main():
+    write("templates.json", template_cases())
+    write("splits.json", split_cases())
+    write("tokenizers.json", tokenizer_cases())
 
 
 if __name__ == "__main__":

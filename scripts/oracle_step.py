@@ -21,7 +21,7 @@ import sys
 
 import torch
 import yaml
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 torch.set_num_threads(1)
 F64 = torch.float64
@@ -253,7 +253,7 @@ def critic_loss(c, critic, samples, e, chosen):
         v, old, target = critic(samples[i])[0], e["values"][i], e["returns"][i]
         free = bounded = (v - target) ** 2
         if c("value_clip"):
-            bounded = (old + (v - old).clamp(-c("value_clip"), c("value_clip")) - target) ** 2
+            bounded = (torch.clamp(v, old - c("value_clip"), old + c("value_clip")) - target) ** 2
         losses.append(0.5 * torch.maximum(free, bounded))
         clipped.append((bounded > free).to(F64).detach())
     loss = reduce(losses, masks, groups, mode, c("loss_aggregation_divisor"))
@@ -347,9 +347,14 @@ class Report:
 
 
 class Keys:
-    """Resolved YAML: c("gamma"), c("critic", "training_args"); null for what is absent."""
+    """The run's YAML: c("gamma"), c("critic", "training_args"); ROLL's defaults for what is absent."""
     DEFAULTS = {"loss_agg_mode": "seq-mean-token-mean", "kl_penalty": "kl", "ppo_epochs": 1, "rl_loss_coef": 1.0,
-                "importance_sampling": "token", "entropy_loss_coef": 0.0, "kl_loss_coef": 0.0}
+                "importance_sampling": "token", "entropy_loss_coef": 0.0, "kl_loss_coef": 0.0, "gamma": 1.0, "lambd": 0.95,
+                "pg_clip": 0.2, "pg_clip_low": 0.2, "pg_clip_high": 0.2, "init_kl_coef": 0.2, "adv_estimator": "gae",
+                "max_grad_norm": 1.0, "seed": 42, "max_steps": 500, "num_return_sequences_in_group": 1}
+    TRAINING = {"learning_rate": 5e-5, "weight_decay": 0.0, "per_device_train_batch_size": 8, "gradient_accumulation_steps": 1,
+                "warmup_steps": 0, "warmup_ratio": 0.0, "lr_scheduler_type": "linear", "adam_beta1": 0.9, "adam_beta2": 0.999,
+                "adam_epsilon": 1e-8}
 
     def __init__(self, tree):
         self.tree = tree
@@ -358,6 +363,8 @@ class Keys:
         node = self.tree
         for key in path:
             node = (node or {}).get(key)
+        if path[-1] == "training_args":
+            return self.TRAINING | (node or {})
         if node is None and len(path) == 1:
             return self.DEFAULTS.get(path[0])
         if isinstance(node, str):
@@ -383,60 +390,72 @@ def model_folders(c, options):
     return actor, critic, reference
 
 
-def check(options):
-    c, report, run = Keys(yaml.safe_load(open(options.config))), Report(), pathlib.Path(options.run)
+def compute(c, options):
+    """The whole step: experience, metrics (with the scales that their rounding is relative to), gradients, models."""
     rollouts = options.rollouts or pathlib.Path(c("rollout_replay")) / "step_000001.jsonl"
     samples = sorted(read_lines(rollouts), key=lambda s: (s["group_index"], s["sample_index"]))
     folders = model_folders(c, options)
     temperature = c("actor_infer", "generating_args", "temperature") or 1.0
     actor, critic = Policy(folders[0]), Critic(folders[1]) if c("adv_estimator") == "gae" else None
+    uses_reference = c("use_kl_loss") or (c("add_token_level_kl") and c("init_kl_coef") > 0) or c("enable_reference")
     with torch.no_grad():
         old = [actor(s, temperature)[0] for s in samples]
-        values = [critic(s) for s in samples] if critic else None
-        uses_reference = c("use_kl_loss") or (c("add_token_level_kl") and c("init_kl_coef") > 0) or c("enable_reference")
+        values, last_values = zip(*[critic(s) for s in samples]) if critic else (None, None)
         reference = Policy(folders[2]) if uses_reference else None
         ref = [reference(s, temperature)[0] for s in samples] if reference else None
-        e, metrics = build_experience(c, samples, old, ref, values and [v for v, _ in values], values and [l for _, l in values])
-    scales = {f"critic/{k}/mean": v for k, v in (("advantages", 1.0), ("rewards", 1.0), ("returns", 1.0), ("values", 1.0))}
+        e, metrics = build_experience(c, samples, old, ref, values, last_values)
+    scales = {f"critic/{k}/mean": 1.0 for k in ("advantages", "rewards", "returns", "values")}
     scales |= {"critic/explained_variance": 1.0, "critic/kl": 1e-3, "actor/approxkl": 1e-6}
     gradients, models = {}, {}
-    if critic:
-        batches = mini_batches(c, "critic", len(samples), options.ranks)
-        m, s, g = train(c, "critic", critic, batches, lambda b: critic_loss(c, critic, samples, e, b),
-                        c("max_steps") * len(batches))
-        metrics |= m
-        scales |= s
-        gradients |= {f"critic.{k}": v for k, v in g.items()}
-        models["critic"] = (critic, folders[1])
-    batches = mini_batches(c, "actor_train", len(samples), options.ranks)
-    m, s, g = train(c, "actor_train", actor, batches, lambda b: actor_loss(c, actor, samples, e, b, temperature),
-                    (c("max_steps") - (c("critic_warmup") or 0)) * len(batches))
-    metrics |= m
-    scales |= s
-    gradients |= {f"actor.{k}": v for k, v in g.items()}
-    models["actor"] = (actor, folders[0])
+    losses = {"actor": lambda b: actor_loss(c, actor, samples, e, b, temperature),
+              "critic": lambda b: critic_loss(c, critic, samples, e, b)}
+    for role, worker, model, folder in (("critic", "critic", critic, folders[1]), ("actor", "actor_train", actor, folders[0])):
+        if model is None:
+            continue
+        batches = mini_batches(c, worker, len(samples), options.ranks)
+        steps = c("max_steps") - (int(c("critic_warmup") or 0) if role == "actor" else 0)
+        of_role, scales_of_role, first = train(c, worker, model, batches, losses[role], steps * len(batches))
+        metrics |= of_role
+        scales |= scales_of_role
+        gradients |= {f"{role}.{k}": g for k, g in first.items()}
+        models[role] = (model, folder)
+    return e, metrics, scales, gradients, models
 
+
+def compare_experience(report, run, e):
+    dumped = read_lines(run / "experience/step_000001.jsonl")
     for key, theirs in e.items():
-        dumped = read_lines(run / "experience/step_000001.jsonl")
-        ours = {"all": torch.cat([torch.tensor(line[key], dtype=F64) for line in dumped])}
-        absolute = (ours["all"] - torch.cat(theirs)).abs().max().item()
-        report.line(f"experience {key}: largest difference", absolute, 2e-5)
-        report.tensors(f"experience {key}: relative L2", ours, {"all": torch.cat(theirs)}, 1e-5, 1e-6)
+        ours, expected = torch.cat([torch.tensor(line[key], dtype=F64) for line in dumped]), torch.cat(list(theirs))
+        report.line(f"experience {key}: largest difference", (ours - expected).abs().max().item(), 2e-5)
+        report.tensors(f"experience {key}: relative L2", {"all": ours}, {"all": expected}, 1e-5, 1e-6)
+
+
+def compare_metrics(report, run, metrics, scales):
     ours = next(line for line in read_lines(run / "metrics.jsonl") if line["step"] == 1)
     for name, theirs in sorted(metrics.items()):
         if name in ours:
             report.scalar(f"metric {name}", ours[name], theirs, 1e-5, scales.get(name, 0.0))
         else:
             report.line(f"metric {name} is missing", math.inf, 0)
+
+
+def compare_weights(report, run, models):
+    for role, (model, folder) in models.items():
+        before, after = weights_of(folder), weights_of(run / f"checkpoints/step_000001/{role}")
+        initial = {k: before.get(k, torch.zeros_like(p)).to(F64) for k, p in model.named.items()}
+        moved = {k: p.detach() - initial[k] for k, p in model.named.items()}
+        report.tensors(f"change of the {role}'s weights", {k: after[k].to(F64) - initial[k] for k in moved}, moved, 1e-3, 1e-12)
+
+
+def check(options):
+    c, report, run = Keys(yaml.safe_load(open(options.config))), Report(), pathlib.Path(options.run)
+    e, metrics, scales, gradients, models = compute(c, options)
+    compare_experience(report, run, e)
+    compare_metrics(report, run, metrics, scales)
     total = math.sqrt(sum(g.norm().item() ** 2 for g in gradients.values()))
     dumped = load_file(run / "experience/gradients_000001.safetensors")
     report.tensors("gradient of the first update", dumped, gradients, 1e-4, 1e-6 * total)
-    for name, (model, folder) in models.items():
-        before, after = weights_of(folder), weights_of(run / f"checkpoints/step_000001/{name}")
-        initial = {k: before.get(k, torch.zeros_like(p)).to(F64) for k, p in model.named.items()}
-        moved = {k: p.detach() - initial[k] for k, p in model.named.items()}
-        ours = {k: after[k].to(F64) - initial[k] for k in moved}
-        report.tensors(f"change of the {name}'s weights", ours, moved, 1e-3, 1e-12)
+    compare_weights(report, run, models)
     print(f"{report.failures} comparisons out of tolerance" if report.failures else "everything agrees")
     return 1 if report.failures else 0
 
@@ -530,7 +549,7 @@ def prepare(options):
                                                 "data_args": {"file_name": [str(out / "rows.jsonl")], "prompt": "prompt"}},
               "actor_infer": worker("actor") | {"generating_args": {"max_new_tokens": 32, "temperature": 0.9, "top_p": 1.0,
                                                                     "top_k": 0}},
-              "reference": worker("reference"), "critic": worker("critic") | {"training_args": training},
+              "reference": worker("reference"), "critic": worker("critic") | {"training_args": dict(training)},
               "rewards": {"math_rule": {"type": "math_rule", "tag_included": ["t"]}}}
     (out / "run.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     print(f"roll train --config {out / 'run.yaml'}\n{sys.argv[0]} check --config {out / 'run/config.resolved.yaml'} "

@@ -13,6 +13,15 @@ namespace {
 
 constexpr unsigned kSpeakersTime_s = 3;
 
+/// The environment may be the very thing that is wrong; then this process speaks for itself.
+World world_or_alone() {
+  try {
+    return detect_world();
+  } catch (const UserError&) {
+    return {};
+  }
+}
+
 bool is_quiet(const std::exception& error, const World& world) {
   if (dynamic_cast<const AnotherRankFailed*>(&error)) return true;
   return world.rank != 0 && dynamic_cast<const Stopped*>(&error);
@@ -29,11 +38,12 @@ AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
     : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
 
 std::string error_line(const std::exception& error) {
-  const World world = detect_world();
+  const World world = world_or_alone();
   if (is_quiet(error, world)) return "";
-  const std::string rank = world.size > 1 && world.rank > 0 ? fmt::format("[rank {}] ", world.rank) : "";
+  const std::string text = first_part(error.what());
+  const bool named = world.rank == 0 || text.starts_with("rank ");
   const char* kind = exit_code_of(error) == 70 ? "internal error, please report it: " : "";
-  return fmt::format("roll: {}{}{}", rank, kind, first_part(error.what()));
+  return fmt::format("roll: {}{}{}", named ? "" : fmt::format("[rank {}] ", world.rank), kind, text);
 }
 
 int exit_code_of(const std::exception& error) {
@@ -45,7 +55,7 @@ int exit_code_of(const std::exception& error) {
 
 void abort_all_ranks(const std::exception& error) {
   if (!mpi_is_running()) return;
-  if (is_quiet(error, detect_world())) ::sleep(kSpeakersTime_s);
+  if (is_quiet(error, world_or_alone())) ::sleep(kSpeakersTime_s);
   mpi_abort(exit_code_of(error));
 }
 

@@ -132,7 +132,9 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
   }
 }
 
-std::string nccl_version() { return c10d::getNcclVersion(); }
+std::string nccl_version() {
+  return c10d::getNcclVersion();
+}
 
 std::string cuda_version() {
   int code = 0;

@@ -32,7 +32,6 @@ class Wait {
   double timeout_s_;
   double start_s_;
   double stop_seen_s_ = -1;
-  int64_t num_pauses_ = 0;
 };
 
 struct Outgoing {

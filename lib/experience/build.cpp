@@ -185,7 +185,8 @@ void ExperienceState::load_state(const Json& state) {
 }
 
 bool needs_ref_log_probs(const ExperienceConfig& config) {
-  return config.add_token_level_kl || config.target_kl;
+  // An adaptive coefficient is only ever multiplied: one that starts at 0 stays there.
+  return config.add_token_level_kl && config.init_kl_coef > 0;
 }
 
 bool needs_values(const ExperienceConfig& config) {

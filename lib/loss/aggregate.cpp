@@ -133,6 +133,9 @@ std::string_view agg_mode_name(AggMode mode) {
 }
 
 LossModes loss_modes(const LossConfig& config) {
+  if (config.difficulty_loss_weight || config.length_loss_weight)
+    throw user_error("{} = true: weights of whole sequences are not implemented; set it to false",
+                     config.difficulty_loss_weight ? "difficulty_loss_weight" : "length_loss_weight");
   LossModes modes;
   modes.policy = with_per_token_loss(with_other_spelling(agg_mode(config.loss_agg_mode), config), config);
   check_divisor(modes.policy, config.loss_aggregation_divisor);

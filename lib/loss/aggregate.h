@@ -46,7 +46,8 @@ struct LossModes {
 };
 
 /// Resolves and checks the aggregation keys. UserError names both keys of a contradiction: the two spellings with
-/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor.
+/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor;
+/// and the keys that are not implemented (difficulty_loss_weight, length_loss_weight).
 LossModes loss_modes(const LossConfig& config);
 
 /// Whether mini-batches must keep the sequences of a prompt together.
@@ -60,8 +61,8 @@ struct TokenAxis {
 
 /// What one mask counts over the mini-batch. Local first; summed over ranks (and nothing else) it is global.
 struct MaskCounts {
-  int64_t batch_num_tokens = 0;        // N_all
-  int64_t global_valid_samples = 0;    // S
+  int64_t batch_num_tokens = 0;          // N_all
+  int64_t global_valid_samples = 0;      // S
   std::vector<int64_t> prompt_tokens{};  // M_g by group index; the same length on every rank
 
   int64_t valid_prompts() const;  // P

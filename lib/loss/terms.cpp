@@ -45,7 +45,8 @@ ValueTerm value_term(const at::Tensor& values, const at::Tensor& old_values, con
                      std::optional<double> value_clip) {
   const at::Tensor free = (values - returns).square();
   if (!value_clip) return {free * 0.5, at::zeros_like(free.detach())};
-  const at::Tensor near = old_values + (values - old_values).clamp(-*value_clip, *value_clip);
+  // Not old + clamp(values - old): its rounding would count half of the values inside the range as clipped.
+  const at::Tensor near = at::clamp(values, old_values - *value_clip, old_values + *value_clip);
   const at::Tensor bounded = (near - returns).square();
   return {at::maximum(free, bounded) * 0.5, bounded.detach().gt(free.detach()).to(values.scalar_type())};
 }

@@ -1,6 +1,7 @@
 #include "model/backbone.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
+#include "ops/stable_rows.h"
 
 namespace roll {
 
@@ -175,15 +177,17 @@ at::Tensor Backbone::append_tokens(const at::Tensor& ids, const Rotation& rotati
                                    const CachedAttend& attend) const {
   const at::NoGradGuard no_grad;
   const at::Tensor rows = cache_rows(cache, slots, counts, device());
-  at::Tensor x = embed(ids);
+  at::Tensor x = embed(with_stable_rows(ids));
+  const Rotation padded{rotation.cos, rotation.sin, with_stable_rows(rotation.rows)};
+  const auto real = [count = ids.numel()](const at::Tensor& y) { return y.slice(0, 0, count); };
   for (int64_t i = 0; i < spec_.num_layers; ++i)
-    x = run_layer(spec_, layers_[i], x, rotation, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-      append(cache.keys(i), rows, k);
-      append(cache.values(i), rows, v);
-      return attend(q, k, v, i);
+    x = run_layer(spec_, layers_[i], x, padded, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+      append(cache.keys(i), rows, real(k));
+      append(cache.values(i), rows, real(v));
+      return with_stable_rows(attend(real(q), real(k), real(v), i));
     });
   for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], cache.length(slots[b]) + counts[b]);
-  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+  return real(rms_norm(x, final_norm_, spec_.rms_norm_eps));
 }
 
 }  // namespace roll

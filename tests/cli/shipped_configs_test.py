@@ -30,4 +30,4 @@ with tempfile.TemporaryDirectory() as folder:
         for word in ["command", "expected"]:
             if f"# {word}" not in head:
                 failed.append(f"{config.name}: its first comment does not say '{word}'")
-sys.exit("\n".join(failed))
+sys.exit("\n".join(failed) or 0)

@@ -132,6 +132,9 @@ TEST_CASE("what a configuration needs and does not get is said", "[experience]")
   config = {.adv_estimator = "reinforce", .add_token_level_kl = true};
   CHECK(needs_ref_log_probs(config));
   CHECK_THROWS_AS(complete_experience(experience, config, 1, state, {}), Bug);
+  config.init_kl_coef = 0;  // no penalty, no reference
+  CHECK_FALSE(needs_ref_log_probs(config));
+  CHECK_NOTHROW(complete_experience(experience, config, 1, state, {}));
   config = {.adv_estimator = "grpo"};
   CHECK_THROWS_WITH(complete_experience(experience, config, 1, state, {}),
                     Catch::Contains("norm_std_type = group") && Catch::Contains("num_return_sequences_in_group > 1"));

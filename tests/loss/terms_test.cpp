@@ -61,4 +61,11 @@ TEST_CASE("the value loss takes the larger side", "[loss]") {
   CHECK(at::equal(clipped.clipped, list({0, 1})));
 }
 
+TEST_CASE("no value inside the clip range counts as clipped by rounding", "[loss]") {
+  const at::Tensor old = at::linspace(-3, 3, 1001, at::kFloat);
+  const at::Tensor values = old + at::linspace(-0.19, 0.17, 1001, at::kFloat);
+  const ValueTerm term = value_term(values, old, at::full({1001}, 0.7), 0.2);
+  CHECK(term.clipped.sum().item<double>() == 0);
+}
+
 }  // namespace roll

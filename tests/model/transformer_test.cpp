@@ -108,6 +108,23 @@ TEST_CASE("prefill and decode give the hidden states of the whole sequence", "[m
   }
 }
 
+TEST_CASE("what is sampled beside a sequence does not change its logits, to the bit", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny("qwen3");
+  const int64_t together = GENERATE(2, 5, 40);
+  std::vector<std::vector<int64_t>> prompts;
+  std::vector<int64_t> slots;
+  for (int64_t b = 0; b < together; ++b) prompts.push_back(some_ids(3 + b % 7, b)), slots.push_back(b);
+  KvCache crowded(model.spec(), together, 16), lonely(model.spec(), 1, 16);
+  at::Tensor all = model.logits(model.prefill(pack_tokens(prompts), crowded, slots));
+  at::Tensor one = model.logits(model.prefill(pack_tokens({prompts[1]}), lonely, {0}));
+  for (int64_t step = 0; step < 4; ++step) {
+    CHECK(at::equal(all[1], one[0]));
+    all = model.logits(model.decode(all.argmax(1), crowded, slots));
+    one = model.logits(model.decode(one.argmax(1), lonely, {0}));
+  }
+}
+
 TEST_CASE("a copied slot decodes as its original, and a released one can be used again", "[model]") {
   const at::NoGradGuard no_grad;
   const Transformer model = tiny();

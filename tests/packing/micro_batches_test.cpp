@@ -207,7 +207,7 @@ TEST_CASE("load_balance evens out what the repair of a tight budget made uneven"
     mean += imbalance(parts, work) / 300;
   }
   CAPTURE(worst, mean);
-  CHECK(mean < 0.05);
+  CHECK(mean < 0.025);  // 0.033 without
 }
 
 TEST_CASE("algorithm none packs greedily in the given order", "[packing]") {
