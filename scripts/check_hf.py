@@ -106,4 +106,5 @@ def main():
     sys.exit(not all(results))
 
 
-main()
+if __name__ == "__main__":
+    main()
