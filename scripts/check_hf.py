@@ -85,8 +85,9 @@ def check_critic(binary, name, config, dtype, folder):
     critic.save_pretrained(folder / "critic")
     subprocess.run([binary, "export", "--model", folder / "critic", "--out", folder / "critic_out"], check=True, stderr=subprocess.DEVNULL)
     again = AutoModelForTokenClassification.from_pretrained(folder / "critic_out", dtype=torch.float32)
-    ids = torch.arange(50)[None]
-    same = torch.equal(again.eval()(ids).logits, critic.float().eval()(ids).logits)
+    # Weights, not outputs: .to(bfloat16) above also rounds the first model's rotary buffers.
+    theirs = dict(critic.named_parameters())
+    same = all(torch.equal(p, theirs[n].float()) for n, p in again.named_parameters())
     if not same:
         print(f"FAIL {name}: the exported critic differs in transformers")
     return same
