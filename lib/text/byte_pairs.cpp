@@ -59,17 +59,21 @@ BytePairs::BytePairs(const JsonView& json) {
   read_merges(json.at("merges"));
 }
 
+std::string BytePairs::spelling_of(int32_t id) const {
+  return std::ranges::find(vocabulary_, id, &Vocabulary::value_type::second)->first;
+}
+
 void BytePairs::read_vocabulary(const JsonView& json) {
-  std::unordered_map<int32_t, std::string_view> owners;
+  std::vector<bool> used;
   vocabulary_.reserve(json.object().size());
-  owners.reserve(json.size());
   for (const auto& [token, id] : json.value().items()) {
-    const JsonView here(id, json.where(), token);
-    const auto value = static_cast<int32_t>(here.id());
-    const auto [owner, is_new] = owners.emplace(value, token);
-    if (!is_new) here.fail(fmt::format("token '{}' has this id too; ids must differ", owner->second));
-    const auto entry = vocabulary_.emplace(token, value).first;
-    owner->second = entry->first;
+    if (!is_token_id(id)) json.at(token).id();
+    const auto value = id.get<int32_t>();
+    if (static_cast<size_t>(value) >= used.size()) used.resize(2 * static_cast<size_t>(value) + 1);
+    if (used[value])
+      json.at(token).fail(fmt::format("token '{}' has this id too; ids must differ", spelling_of(value)));
+    used[value] = true;
+    vocabulary_.emplace(token, value);
     if (!ignore_merges_) continue;
     if (auto bytes = unspell_bytes(token)) whole_words_.emplace(*std::move(bytes), value);
   }

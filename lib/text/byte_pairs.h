@@ -67,6 +67,7 @@ class BytePairs {
   static constexpr uint64_t kNoPair = ~uint64_t{0};
   struct LongWord;
 
+  std::string spelling_of(int32_t id) const;
   void read_vocabulary(const JsonView& json);
   void read_merges(const JsonView& json);
   int32_t token_of_merge(const JsonView& merge, const std::string& token) const;

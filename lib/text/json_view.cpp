@@ -74,9 +74,12 @@ bool JsonView::boolean() const {
   return value_->get<bool>();
 }
 
+bool is_token_id(const FileJson& value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t{kMaxTokenId};
+}
+
 int64_t JsonView::id() const {
-  const bool fits = value_->is_number_unsigned() && value_->get<uint64_t>() <= uint64_t{kMaxTokenId};
-  if (!fits) fail(fmt::format("must be a token id: an integer of 0 to {}", kMaxTokenId));
+  if (!is_token_id(*value_)) fail(fmt::format("must be a token id: an integer of 0 to {}", kMaxTokenId));
   return value_->get<int64_t>();
 }
 

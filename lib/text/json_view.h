@@ -21,6 +21,9 @@ FileJson parse_file_json(std::string_view text, const std::string& origin);
 /// Larger ids are refused: tables are as long as the largest id.
 constexpr int64_t kMaxTokenId = (1 << 24) - 1;
 
+/// Whether `value` is an integer in [0, kMaxTokenId].
+bool is_token_id(const FileJson& value);
+
 /// A value and how it was reached. Does not own the value.
 class JsonView {
  public:
