@@ -19,13 +19,6 @@ at::ScalarType wide_dtype(const at::Tensor& x) {
   return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-/// hidden weight^T in the wide dtype; half-precision inputs on CUDA are accumulated and kept in float32.
-at::Tensor chunk_logits(const at::Tensor& hidden, const at::Tensor& weight) {
-  if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight.t());
-  if (hidden.is_cuda()) return at::mm(hidden, weight.t(), at::kFloat);
-  return at::mm(hidden.to(at::kFloat), weight.to(at::kFloat).t());
-}
-
 /// Rows [begin, end) of every chunk.
 template <class F>
 void for_each_chunk(int64_t rows, int64_t chunk_rows, const F& f) {
@@ -62,7 +55,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
     for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
-      log_prob_rows(chunk_logits(part(hidden), weight), part(labels), temperature, with_entropy,
+      log_prob_rows(wide_logits(part(hidden), weight), part(labels), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
     });
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
@@ -83,7 +76,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
     for_each_chunk(hidden.size(0), ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
-      const at::Tensor logits = chunk_logits(part(hidden), weight);
+      const at::Tensor logits = wide_logits(part(hidden), weight);
       log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                              part(d_log_probs), part(d_entropy));
       sums.add(logits, part(hidden), weight, begin, end);
@@ -99,6 +92,12 @@ at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens
 }
 
 }  // namespace
+
+at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight) {
+  if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight.t());
+  if (hidden.is_cuda()) return at::mm(hidden, weight.t(), at::kFloat);
+  return at::mm(hidden.to(at::kFloat), weight.to(at::kFloat).t());
+}
 
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options) {
