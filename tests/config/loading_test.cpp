@@ -122,6 +122,7 @@ TEST_CASE("noted keys are one note, refused keys an error unless they wish for n
   CHECK(loaded.notes[0] == "f.yaml: these keys mean nothing here:\n  dead, flash_attn: it is dead");
   CHECK(error_of("size: 2\n") == "f.yaml:1:7: size = 2: needs more; set size: 1");
   CHECK(error_of("inner: {vision_tower: x}\n").find("needs eyes") != std::string::npos);
+  CHECK(error_of("inner: {vision_tower: 1}\n").find("needs eyes") != std::string::npos);  // 1 is a wish but for sizes
   CHECK(error_of("correction: {a: {enabled: false}, b: [{enabled: no}]}\n").empty());
   CHECK(error_of("correction: {b: [{enabled: true}]}\n").find("needs correction") != std::string::npos);
 }
