@@ -66,7 +66,8 @@ struct SamplerHooks {
 };
 
 /// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
-/// ends. UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token, a
+/// ends, also when a wish to stop ends it; a request that had not started by then stays empty, with kAbort.
+/// UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token, a
 /// KV budget below one sequence. SystemError: the model's logits are not numbers.
 std::vector<Generation> generate(const Transformer& model, const Tokenizer& tokenizer,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
