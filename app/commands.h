@@ -9,9 +9,13 @@ namespace roll {
 
 // Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
 void add_export(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_init_model(CLI::App& app);
 void add_logprobs(CLI::App& app);
-
 void add_score(CLI::App& app);
+void add_sft(CLI::App& app);
 void add_tokenize(CLI::App& app);
+void add_train(CLI::App& app);
+void add_validate_config(CLI::App& app);
 
 }  // namespace roll

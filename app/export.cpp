@@ -29,8 +29,7 @@ void run(const Flags& flags) {
 
 void add_export(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* sub =
-      app.add_subcommand("export", "Checks a model folder and writes it again: another dtype, other shards");
+  CLI::App* sub = app.add_subcommand("export", "check a model folder and write it again: another dtype, other shards");
   sub->add_option("--model", flags->model, "Hugging Face model folder, a language or a value model")->required();
   sub->add_option("--out", flags->out, "folder to write; it must not exist")->required();
   sub->add_option("--dtype", flags->dtype, "keep, fp32, bf16 or fp16")->capture_default_str();

@@ -36,7 +36,7 @@ void run(const Flags& flags) {
 void add_logprobs(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub =
-      app.add_subcommand("logprobs", "Log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
+      app.add_subcommand("logprobs", "log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
   sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")

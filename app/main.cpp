@@ -3,29 +3,27 @@
 #include <cstdio>
 
 #include "app/commands.h"
-#include "base/error.h"
+#include "app/parse.h"
+#include "dist/ending.h"
+#include "dist/launch.h"
 
 namespace {
 
-int report(const char* kind, const std::exception& e, int code) {
-  std::fprintf(stderr, "roll: %s%s\n", kind, e.what());
-  return code;
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
-  app.set_version_flag("--version", ROLL_VERSION);
+  app.set_version_flag("--version",
+                       [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
   roll::add_export(app);
+  roll::add_generate(app);
+  roll::add_init_model(app);
   roll::add_logprobs(app);
   roll::add_score(app);
+  roll::add_sft(app);
   roll::add_tokenize(app);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
-  return 0;
+  roll::add_train(app);
+  roll::add_validate_config(app);
+  return roll::parse_and_run(app, argc, argv);
 }
 
 }  // namespace
@@ -33,11 +31,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return run(argc, argv);
-  } catch (const roll::UserError& e) {
-    return report("", e, 2);
-  } catch (const roll::Bug& e) {
-    return report("internal error, please report it: ", e, 70);
   } catch (const std::exception& e) {
-    return report("", e, 1);
+    const std::string line = roll::error_line(e);
+    if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
+    roll::abort_all_ranks(e);
+    return roll::exit_code_of(e);
   }
 }

@@ -1,12 +1,13 @@
-// roll tokenize: JSON lines of text or messages -> token ids and what they decode to. Other programs check ours with it.
+// roll tokenize: JSON lines of text or messages -> token ids and what they decode to. Other programs check ours with
+// it.
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "app/commands.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "text/chat_template.h"
@@ -30,16 +31,20 @@ class LineTokenizer {
     const bool is_chat = row.contains("messages");
     if (!is_chat && !(row.contains("text") && row["text"].is_string()))
       throw user_error("{}: needs \"text\": a string, or \"messages\": a list", where);
-    const std::string text = is_chat ? render(row["messages"]) : row["text"].get<std::string>();
+    const std::string text = is_chat ? render(row["messages"], where) : row["text"].get<std::string>();
     // A rendered template already holds the tokens that a post-processor would add.
     const auto ids = tokenizer_.encode(text, flags_.special, flags_.add_special && !is_chat);
     return fmt::format("{{\"ids\":[{}],\"text\":{}}}\n", fmt::join(ids, ","), to_line(tokenizer_.decode(ids)));
   }
 
  private:
-  std::string render(const Json& messages) {
+  std::string render(const Json& messages, const std::string& where) {
     if (!template_) template_ = ChatTemplate::load(flags_.model, flags_.chat);
-    return template_->render(messages, flags_.add_generation_prompt);
+    try {
+      return template_->render(messages, flags_.add_generation_prompt);
+    } catch (const UserError& e) {
+      throw user_error("{}: {}", where, e.what());
+    }
   }
 
   Flags flags_;
@@ -49,28 +54,22 @@ class LineTokenizer {
 
 void tokenize(const Flags& flags) {
   LineTokenizer tokenizer(flags);
-  std::ifstream file;
-  if (flags.input != "-") file.open(flags.input);
-  if (flags.input != "-" && !file) throw user_error("--input {}: cannot read{}", flags.input, errno_text());
-  std::ofstream out_file;
-  if (flags.output != "-") out_file.open(flags.output);
-  if (flags.output != "-" && !out_file) throw user_error("--output {}: cannot write{}", flags.output, errno_text());
-  std::ostream& out = flags.output == "-" ? std::cout : out_file;
-  const std::string origin = flags.input == "-" ? "standard input" : flags.input;
-  for_each_json_line(flags.input == "-" ? std::cin : file, origin, [&](int64_t line, const Json& row) {
-    out << tokenizer.line(row, fmt::format("{}:{}", origin, line));
+  Input in(flags.input);
+  Output out(flags.output);
+  for_each_json_line(in.stream(), in.name(), [&](int64_t line, const Json& row) {
+    out.stream() << tokenizer.line(row, fmt::format("{}:{}", in.name(), line));
     // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.
-    if (flags.input == "-" && std::cin.rdbuf()->in_avail() <= 0) out.flush();
+    if (flags.input == "-" && std::cin.rdbuf()->in_avail() <= 0) out.stream().flush();
   });
-  out.flush();
-  if (!out) throw system_error("--output {}: cannot write{}", flags.output, errno_text());
+  out.close();
 }
 
 }  // namespace
 
 void add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* sub = app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
+  CLI::App* sub =
+      app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
   sub->add_option("--model", flags->model, "Hugging Face model folder with tokenizer.json")->required();
   sub->add_option("--input", flags->input, "JSON lines file, - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();

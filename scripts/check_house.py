@@ -46,8 +46,10 @@ prose = {n: t for n, t in texts.items() if n != own and not n.startswith("tests/
 check_lines(prose, r"\b(TODO|FIXME|XXX|HACK)\b", "a marker left behind")
 check_lines(prose, r"(?<![\w.$}~-])/(work|root)/", "a path of one machine")
 check_lines({n: t for n, t in library.items() if n != "lib/base/env.cpp"}, r"\bgetenv\(", "only lib/base/env.cpp reads the environment")
-check_lines(library, r"(?<![\w.:>])(std::)?(exit|abort|quick_exit)\(", "the library throws; only app/main.cpp ends the process")
-check_lines({n: t for n, t in sources.items() if n.endswith(".h")}, r"#include <(torch/torch|ATen/ATen)\.h>",
+check_lines(library, r"std::(exit|abort|quick_exit)\(|(?<![\w.:>])(exit|quick_exit|::abort)\(",
+            "the library throws; only app/main.cpp ends the process")
+headers = {n: t for n, t in sources.items() if n.endswith(".h") and not n.startswith("tests/")}
+check_lines(headers, r"#include <(torch/torch|ATen/ATen)\.h>",
             "35 s of compile time in a header; include <ATen/core/Tensor.h>")
 
 for readme in (n for n in texts if n.endswith("README.md")):

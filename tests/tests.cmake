@@ -36,9 +36,17 @@ if(TEST mpi)
   set_tests_properties(mpi PROPERTIES PROCESSORS 2)
 endif()
 
+# What the launch tests start, and what the tests of all communicators share.
+target_sources(roll_tests PRIVATE tests/dist/collectives.cpp)
+add_executable(dist_ranks tests/dist/ranks_main.cpp)
+target_link_libraries(dist_ranks PRIVATE roll_lib)
+target_precompile_headers(dist_ranks REUSE_FROM roll_lib)
+add_dependencies(roll_tests dist_ranks)
+target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="$<TARGET_FILE:dist_ranks>")
+
 # Python files drive the real binary: FILE BINARY. The Python is ROLL_PYTHON's, which has the wheels of tests/requirements.txt.
 foreach(folder cli e2e)
-  file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py)
+  file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py tests/${folder}/run_*.py)
   foreach(file ${python_tests})
     get_filename_component(name ${file} NAME_WE)
     add_test(NAME ${folder}/${name} COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$0\" \"$1\"" ${file} $<TARGET_FILE:roll>)

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <string>
 
 #include "base/error.h"
@@ -17,14 +16,13 @@ static_assert(std::atomic<int>::is_always_lock_free, "a handler may only touch l
 
 // SA_RESETHAND gives the signal back its default action, so that the second one ends a process that does not listen.
 extern "C" void note_signal(int number) {
-  wish.store(number, std::memory_order_relaxed);
+  wish.store(number == SIGUSR1 ? SIGINT : number == SIGUSR2 ? SIGTERM : number, std::memory_order_relaxed);
 }
 
 }  // namespace
 
 Stopped::Stopped(int signal_number)
-    : std::runtime_error("stopped by " +
-                         std::string(signal_number == SIGINT ? "Ctrl-C (SIGINT)" : strsignal(signal_number))),
+    : std::runtime_error(std::string("stopped by ") + (signal_number == SIGINT ? "Ctrl-C (SIGINT)" : "SIGTERM")),
       signal(signal_number) {}
 
 void catch_stop_signals() {

@@ -54,8 +54,8 @@ struct HfSaveOptions {
   std::filesystem::path companions;  // folder whose tokenizer, generation and licence files are copied; empty: none
 };
 
-/// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights (sharded if need be) and the
-/// companions into the existing `folder`. SystemError when the disk refuses.
+/// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights
+/// (sharded if need be) and the companions into the existing `folder`. SystemError when the disk refuses.
 void write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                     const HfSaveOptions& options);
 

@@ -81,6 +81,8 @@ class Interpolator {
       node.literal = true;
       return;
     }
+    for (size_t i = 0; i < active_.size(); ++i)
+      if (active_[i].node == &node) throw cycle(i);
     const Place place = node.place;
     active_.push_back({&node, fmt::format("{}", fmt::join(path, "."))});
     try {
@@ -192,23 +194,16 @@ class Interpolator {
     Node* node = &root_;
     Path walked;
     for (const std::string& part : path) {
-      if (node->kind == Node::Kind::kScalar) follow(*node, walked);
+      if (node->kind == Node::Kind::kScalar) resolve(*node, walked);
       Node* next = child(*node, part);
       if (!next) return missing(*node, part, target, walked);
       node = next;
       walked.push_back(part);
     }
     spend(node->size());
-    follow(*node, walked);
+    resolve(*node, walked);
     if (!node->error.empty()) throw failure("{} (through ${{{}}})", node->error, target);
     return *node;
-  }
-
-  /// Resolves what is referred to, in place.
-  void follow(Node& node, Path path) {
-    for (size_t i = 0; i < active_.size(); ++i)
-      if (active_[i].node == &node) throw cycle(i);
-    resolve(node, path);
   }
 
   Failure cycle(size_t first) const {

@@ -17,7 +17,7 @@ Place KeyIndex::place_of(const std::string& path) const {
 
 std::string KeyIndex::name_of(const std::string& path, const std::string& value) const {
   const auto found = set_.find(path);
-  return found == set_.end() ? fmt::format("{} = {} (the default)", path, value)
+  return found == set_.end() ? fmt::format("{} = {} (not set in the file)", path, value)
                              : fmt::format("{} = {}", path, found->second.excerpt);
 }
 

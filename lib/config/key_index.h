@@ -37,7 +37,7 @@ class KeyIndex {
     return place_of(path(member));
   }
 
-  /// "rollout_batch_size = 96", with "(the default)" when it was not set.
+  /// "rollout_batch_size = 96", with "(not set in the file)" when it was not.
   template <class M>
   std::string name(const M& member) const {
     return name_of(path(member), to_text(member));

@@ -21,7 +21,7 @@ struct DataArgs {
   template <class V>
   void fields(V& v) {
     v("file_name", file_name, "JSON-lines files: a path, a list of paths, globs");
-    v("template", template_name, "chat template of these rows; null: global_template");
+    v("template", template_name, "chat template of these rows; global_template, where set, wins; null: native");
     v("domain_interleave_probs", domain_interleave_probs, "share of each domain in a batch; they sum to 1");
     v("messages", messages, "column of chat messages, which go through the template");
     v("prompt", prompt, "column of raw prompt text, which the template does not touch");
@@ -30,7 +30,8 @@ struct DataArgs {
     v.noted({"dataset_dir", "interleave_probs"}, "file_name holds whole paths, domain_interleave_probs the shares");
     v.noted({"dataset_type", "overwrite_cache", "keep_in_memory", "use_mock_dataset"},
             "rows are read once, as JSON lines");
-    v.noted({"max_samples", "val_size", "streaming"}, "ROLL reads it nowhere in its RLVR pipeline");
+    v.noted({"max_samples", "val_size", "streaming", "cache_path", "eval_file_name", "tag", "id"},
+            "ROLL's RLVR pipeline does not read it");
     v.refused({"image_*", "video_*", "custom_data_kwargs_func"},
               "it belongs to vision models, which this version does not have");
   }

@@ -2,11 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <exception>
 
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/stop.h"
+#include "dist/ending.h"
 #include "dist/host_communicator.h"
 #include "dist/launch.h"
 #include "dist/nccl_communicator.h"
@@ -102,16 +104,6 @@ std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& optio
   const bool wants_nccl = options.kind == "nccl" || (options.kind == "auto" && options.device.is_cuda());
   if (host->size() == 1 || !wants_nccl) return host;
   return make_nccl_communicator(std::move(host), options.device, options.timeout_s);
-}
-
-AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
-    : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
-
-int exit_code_of(const std::exception& error) {
-  if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;
-  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return stopped->exit_code();
-  if (dynamic_cast<const UserError*>(&error)) return 2;
-  return dynamic_cast<const Bug*>(&error) ? 70 : 1;
 }
 
 void agree(Communicator& ranks, const std::function<void()>& check) {

@@ -84,23 +84,11 @@ struct CommunicatorOptions {
 std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
 
 /// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
-/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
+/// own exception and all others throw AnotherRankFailed (ending.h) with the same exit code: one rank speaks, none
+/// waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
-
-/// Quiet: the rank that failed has spoken; this one only ends.
-struct AnotherRankFailed : std::runtime_error {
-  AnotherRankFailed(int failed_rank, int exit_code);
-  int exit_code;
-};
-
-/// The exit code of an exception: 2 UserError, 70 Bug, 128 + signal for Stopped, AnotherRankFailed's own, else 1.
-int exit_code_of(const std::exception& error);
 
 /// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.
 bool stop_agreed(Communicator& ranks);
-
-/// Ends every rank with `exit_code` when this process is part of an MPI job that has begun and not ended (then it does
-/// not return); else does nothing. For app/main.cpp alone, after the error was printed.
-void abort_all_ranks(int exit_code);
 
 }  // namespace roll

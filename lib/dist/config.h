@@ -27,18 +27,11 @@ struct StrategyConfig {
   std::optional<int64_t> tensor_parallel_size;
   std::optional<int64_t> context_parallel_size;
   std::optional<int64_t> ulysses_size;
-  int64_t pipeline_model_parallel_size = 1;
-  int64_t expert_model_parallel_size = 1;
-  bool sequence_parallel = false;
-  bool use_distributed_optimizer = false;
   std::optional<std::string> recompute_granularity;
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
   int64_t block_size = 16;
   std::optional<int64_t> max_model_len;
-  bool enable_prefix_caching = true;
-  std::optional<int64_t> max_num_batched_tokens;
-  std::optional<int64_t> max_num_seqs;
 
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
@@ -51,19 +44,91 @@ struct StrategyConfig {
     v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size");
     v("context_parallel_size", context_parallel_size, "ranks that share each sequence");
     v("ulysses_size", ulysses_size, "taken as context_parallel_size");
-    v("pipeline_model_parallel_size", pipeline_model_parallel_size, "ranks that share the layers");
-    v("expert_model_parallel_size", expert_model_parallel_size, "ranks that share the experts");
-    v("sequence_parallel", sequence_parallel, "with tensor parallelism: norms are split over tokens");
-    v("use_distributed_optimizer", use_distributed_optimizer,
-      "each data-parallel rank keeps a share of Adam's moments");
     v.choice("recompute_granularity", recompute_granularity, {"full", "selective"}, "activations recomputed backwards");
     v("gpu_memory_utilization", gpu_memory_utilization, "share of the device's memory for the KV cache; null: 0.8");
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization");
     v("block_size", block_size, "tokens of a KV-cache block");
-    v("max_model_len", max_model_len, "longest sequence of the sampler; null: prompt_length + response_length");
-    v("enable_prefix_caching", enable_prefix_caching, "responses of one prompt share its KV cache");
-    v("max_num_batched_tokens", max_num_batched_tokens, "prompt tokens read at once by the sampler");
-    v("max_num_seqs", max_num_seqs, "sequences sampled at once; null: max_running_requests");
+    v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler");
+    engine_fields(v);
+  }
+
+ private:
+  template <class V>
+  void engine_fields(V& v) {
+    v.refused_above_one({"pipeline_model_parallel_size", "pipeline_parallel_size", "pp_size",
+                         "virtual_pipeline_model_parallel_size", "pipeline_model_parallel_layout"},
+                        "needs pipeline parallelism, which this version does not have; set it to 1");
+    v.refused_above_one(
+        {"expert_model_parallel_size", "expert_tensor_parallel_size", "ep_size", "enable_expert_parallel"},
+        "needs expert parallelism, which this version does not have; set it to 1");
+    v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
+    v.refused({"lora_*", "enable_lora", "max_loras", "max_lora_rank"},
+              "needs LoRA, which this version does not have; remove it");
+    v.noted({"sequence_parallel"}, "it only matters with tensor parallelism");
+    v.noted({"use_distributed_optimizer", "distrib_optim_fully_reshardable", "zero_*", "fsdp_size",
+             "reshard_after_forward", "offload_policy", "wrap_policy", "optimizer_cpu_offload",
+             "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer"},
+            "each data-parallel rank holds the whole optimizer; results do not depend on it");
+    v.noted({"overlap_grad_reduce",
+             "overlap_param_gather",
+             "bias_activation_fusion",
+             "apply_rope_fusion",
+             "cross_entropy_loss_fusion",
+             "gradient_accumulation_fusion",
+             "account_for_loss_in_pipeline_split",
+             "account_for_embedding_in_pipeline_split",
+             "recompute_modules",
+             "recompute_method",
+             "recompute_num_layers",
+             "accumulate_allreduce_grads_in_fp32",
+             "param_dtype",
+             "reduce_dtype",
+             "bf16",
+             "fp16",
+             "additional_configs",
+             "additional_config",
+             "use_batched_model_update",
+             "save_only_model",
+             "ckpt_format",
+             "async_save",
+             "train_batch_size",
+             "train_micro_batch_size_per_gpu",
+             "gradient_accumulation_steps",
+             "gradient_clipping",
+             "steps_per_print",
+             "wall_clock_breakdown",
+             "offload_model_from_cpu_master"},
+            "it tunes a training back-end that is not used here");
+    v.noted({"load_format",
+             "sleep_level",
+             "enforce_eager",
+             "optimization_level",
+             "disable_log_stats",
+             "enable_memory_saver",
+             "distributed_executor_backend",
+             "cuda_graph_sizes",
+             "cudagraph_capture_sizes",
+             "cuda_graph_*",
+             "disable_cuda_graph",
+             "disable_mm_preprocessor_cache",
+             "enable_prefix_caching",
+             "enable_chunked_prefill",
+             "max_num_batched_tokens",
+             "max_num_seqs",
+             "max_running_requests",
+             "chunked_prefill_size",
+             "swap_space",
+             "trust_remote_code",
+             "dtype",
+             "seed",
+             "attention_backend",
+             "attention_config",
+             "compilation_config",
+             "VLLM_*",
+             "data_parallel_size",
+             "dp_size",
+             "limit_mm_per_prompt"},
+            "it tunes a sampling engine that is not used here; max_running_requests at the top level bounds ours");
   }
 };
 

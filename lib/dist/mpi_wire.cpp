@@ -135,11 +135,15 @@ std::string mpi_version() {
   return version.substr(0, version.find_first_of(",\n"));
 }
 
-void abort_all_ranks(int exit_code) {
+bool mpi_is_running() {
   int begun = 0, ended = 0;
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
-  if (begun && !ended) MPI_Abort(MPI_COMM_WORLD, exit_code);
+  return begun && !ended;
+}
+
+void mpi_abort(int exit_code) {
+  MPI_Abort(MPI_COMM_WORLD, exit_code);
 }
 
 }  // namespace roll

@@ -3,7 +3,6 @@
 
 #include <ATen/ATen.h>
 #include <cuda_runtime_api.h>
-#include <nccl.h>
 #include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
@@ -134,9 +133,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
 }
 
 std::string nccl_version() {
-  int code = 0;
-  if (ncclGetVersion(&code) != ncclSuccess) return "unknown";
-  return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100);
+  return c10d::getNcclVersion();
 }
 
 std::string cuda_version() {

@@ -20,6 +20,8 @@ namespace roll {
 
 namespace {
 
+constexpr time_t kConnect_s = 3;
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
 Addresses resolve(const std::string& address, int port, int type) {
@@ -117,8 +119,17 @@ Socket listen_anywhere() {
 Socket connect_to(const std::string& address, int port) {
   const Addresses found = resolve(address, port, SOCK_STREAM);
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
+  const timeval limit{kConnect_s, 0};
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   if (!socket.is_open() || ::connect(socket.fd(), found->ai_addr, found->ai_addrlen) != 0)
     throw system_error("cannot connect to {}:{}{}", address, port, errno_text());
+  // Who knocks at a free port of this host can be given that very port for itself, and is then connected to itself.
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&own), &length);
+  const auto* peer = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  if (own.sin_port == peer->sin_port && own.sin_addr.s_addr == peer->sin_addr.s_addr)
+    throw system_error("cannot connect to {}:{} (nobody listens)", address, port);
   make_ready(socket.fd());
   return socket;
 }

@@ -35,7 +35,7 @@ class Socket {
 /// Listens on a free port of all addresses. SystemError.
 Socket listen_anywhere();
 
-/// SystemError when nobody listens there.
+/// SystemError when nobody listens there, or nothing answers within 3 s.
 Socket connect_to(const std::string& address, int port);
 
 /// Our own address as a host at `address`:`port` would see it. SystemError: the name does not resolve.

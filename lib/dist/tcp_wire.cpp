@@ -15,29 +15,41 @@ namespace roll {
 namespace {
 
 using Store = c10::intrusive_ptr<c10d::TCPStore>;
-constexpr std::chrono::milliseconds kOneTry{2000};
+constexpr std::chrono::milliseconds kAnswer{30000};
 
 c10d::TCPStoreOptions store_options(bool is_server, int port) {
   c10d::TCPStoreOptions options;
   options.port = static_cast<uint16_t>(port);
   options.isServer = is_server;
   options.waitWorkers = false;
-  options.timeout = kOneTry;
+  options.timeout = kAnswer;
   return options;
 }
 
-/// Tries again until the server is there: the ranks start in any order.
-Store open_store(int rank, const std::string& address, int port, Wait& wait) {
-  const bool is_server = rank == 0 && env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") != "True";
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// The ranks start in any order: waits until somebody listens. Before that c10d would fill the terminal with warnings.
+void await_server(const std::string& address, int port, Wait& wait) {
   while (true) {
     try {
-      return c10::make_intrusive<c10d::TCPStore>(address, store_options(is_server, port));
-    } catch (const std::exception& error) {
-      if (is_server)
-        throw system_error("{}: rank 0 cannot open its store at {}:{}; is the port in use? ({})", wait.where(), address,
-                           port, error.what());
+      connect_to(address, port);
+      return;
+    } catch (const SystemError&) {
       wait.pause([] { return std::vector<int>{0}; });
     }
+  }
+}
+
+Store open_store(int rank, const std::string& address, int port, Wait& wait) {
+  const bool is_server = rank == 0 && env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") != "True";
+  if (!is_server) await_server(address, port, wait);
+  try {
+    return c10::make_intrusive<c10d::TCPStore>(address, store_options(is_server, port));
+  } catch (const std::exception& error) {
+    throw system_error("{}: cannot {} the store at {}:{}: {}", wait.where(), is_server ? "open" : "reach", address,
+                       port, first_line(error.what()));
   }
 }
 
@@ -70,7 +82,8 @@ class TcpWire : public Wire {
     const uint64_t token = std::stoull(fetch(store_, "roll/token", 0, wait));
     const Socket listener = listen_anywhere();
     store_->set(key_of(rank), bytes_of(fmt::format("{}:{}", own_address_towards(address, port), listener.port())));
-    for (int lower = 0; lower < rank; ++lower) call(lower, token, wait);
+    // Rank 0 last: once it has met everybody, nobody needs its store any more.
+    for (int lower = rank - 1; lower >= 0; --lower) call(lower, token, wait);
     while (!missing().empty()) answer(listener, token, wait);
   }
 

@@ -11,8 +11,8 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kSpins = 2000;
-constexpr int64_t kYields = 20000;
+constexpr double kSpin_s = 200e-6;
+constexpr double kYield_s = 20e-3;
 constexpr useconds_t kSleep_us = 100;
 
 }  // namespace
@@ -25,12 +25,16 @@ std::string Wait::where() const {
 }
 
 void Wait::pause(const std::function<std::vector<int>()>& late) {
-  if (++num_pauses_ < kSpins) return;
-  num_pauses_ < kYields ? static_cast<void>(::sched_yield()) : static_cast<void>(::usleep(kSleep_us));
   const double now = monotonic_s();
+  const double waited_s = now - start_s_;
+  if (waited_s > kYield_s) {
+    ::usleep(kSleep_us);
+  } else if (waited_s > kSpin_s) {
+    ::sched_yield();
+  }
   if (stop_signal() && stop_seen_s_ < 0) stop_seen_s_ = now;
   if (stop_seen_s_ >= 0 && now - stop_seen_s_ > kStopGrace_s) throw Stopped(stop_signal());
-  if (now - start_s_ > timeout_s_)
+  if (waited_s > timeout_s_)
     throw system_error("{}: waited {} and nothing came from rank {}; look at what that rank printed last", where(),
                        duration_text(timeout_s_), fmt::join(late(), ", "));
 }

@@ -32,7 +32,6 @@ class Wait {
   double timeout_s_;
   double start_s_;
   double stop_seen_s_ = -1;
-  int64_t num_pauses_ = 0;
 };
 
 struct Outgoing {
@@ -57,6 +56,11 @@ class Wire {
 
 /// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. **Collective**. SystemError.
 std::unique_ptr<Wire> make_mpi_wire();
+
+/// Whether MPI has begun and not ended in this process.
+bool mpi_is_running();
+/// MPI_Abort: mpirun ends all ranks and itself exits with `exit_code`.
+void mpi_abort(int exit_code);
 
 /// "Open MPI v4.1.4"; may be asked before MPI begins.
 std::string mpi_version();

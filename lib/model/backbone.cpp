@@ -1,6 +1,7 @@
 #include "model/backbone.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <cmath>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
+#include "ops/stable_rows.h"
 
 namespace roll {
 
@@ -19,10 +21,11 @@ namespace {
 /// q, k, v -> what the heads read, [T, H, D]; the only thing in which training, prefill and decoding differ.
 using Attend = std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)>;
 
-struct Rotation {
-  RotaryTable table;
-  at::Tensor positions;
-};
+/// A packed token's row of the table is its position.
+Rotation packed_rotation(const at::Tensor& inverse_frequencies, const PackedTokens& tokens) {
+  const at::Tensor all = at::arange(tokens.max_length(), tokens.positions.options());
+  return make_rotation(inverse_frequencies, all, tokens.positions);
+}
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
   return at::linear(x, linear.weight, linear.bias);
@@ -35,7 +38,7 @@ at::Tensor attention_branch(const ModelSpec& spec, const LayerWeights& layer, co
   };
   const auto turned = [&](const at::Tensor& raw, const at::Tensor& norm) {
     const at::Tensor normed = norm.defined() ? rms_norm(raw, norm, spec.rms_norm_eps) : raw;
-    return rotate(normed, rotation.table, rotation.positions);
+    return rotate(normed, rotation);
   };
   const at::Tensor mixed =
       attend(turned(heads(layer.q), layer.q_norm), turned(heads(layer.k), layer.k_norm), heads(layer.v));
@@ -89,8 +92,10 @@ LayerWeights read_layer(const ModelSpec& spec, const LayerReader& reader) {
 at::Tensor cache_rows(const KvCache& cache, at::IntArrayRef slots, const std::vector<int64_t>& counts,
                       at::Device device) {
   std::vector<int64_t> rows;
-  for (size_t b = 0; b < slots.size(); ++b)
+  for (size_t b = 0; b < slots.size(); ++b) {
+    ROLL_CHECK(cache.length(slots[b]) + counts[b] <= cache.max_length(), "the tokens fit their slot");
     for (int64_t i = 0; i < counts[b]; ++i) rows.push_back(slots[b] * cache.max_length() + cache.length(slots[b]) + i);
+  }
   return at::tensor(rows, at::kLong).to(device);
 }
 
@@ -123,7 +128,7 @@ at::Tensor Backbone::embed(const at::Tensor& ids) const {
 }
 
 at::Tensor Backbone::forward(const PackedTokens& tokens, bool recompute) const {
-  const Rotation rotation{make_rotary_table(inverse_frequencies_, tokens.max_length()), tokens.positions};
+  const Rotation rotation = packed_rotation(inverse_frequencies_, tokens);
   const Attend attend = [cu_seqlens = tokens.cu_seqlens, scale = attention_scale(spec_)](
                             const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     return packed_attention(q, k, v, cu_seqlens, scale);
@@ -139,49 +144,50 @@ at::Tensor Backbone::forward(const PackedTokens& tokens, bool recompute) const {
 }
 
 at::Tensor Backbone::prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const {
-  const at::NoGradGuard no_grad;
   ROLL_CHECK_EQ(prompts.num_sequences(), static_cast<int64_t>(slots.size()), "one slot per prompt");
   std::vector<int64_t> counts;
   for (size_t b = 0; b < slots.size(); ++b) {
     ROLL_CHECK_EQ(cache.length(slots[b]), 0, "a prompt goes to an empty slot");
     counts.push_back(prompts.length(static_cast<int64_t>(b)));
-    ROLL_CHECK(counts.back() <= cache.max_length(), "the prompt fits its slot");
   }
-  const at::Tensor rows = cache_rows(cache, slots, counts, device());
-  const Rotation rotation{make_rotary_table(inverse_frequencies_, prompts.max_length()), prompts.positions};
-  at::Tensor x = embed(prompts.ids);
-  for (size_t i = 0; i < layers_.size(); ++i)
-    x = run_layer(spec_, layers_[i], x, rotation, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-      append(cache.keys(static_cast<int64_t>(i)), rows, k);
-      append(cache.values(static_cast<int64_t>(i)), rows, v);
-      return packed_attention(q, k, v, prompts.cu_seqlens, attention_scale(spec_));
-    });
-  for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], counts[b]);
-  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+  const auto attend = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t) {
+    return packed_attention(q, k, v, prompts.cu_seqlens, attention_scale(spec_));
+  };
+  return append_tokens(prompts.ids, packed_rotation(inverse_frequencies_, prompts), cache, slots, counts, attend);
 }
 
 at::Tensor Backbone::decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const {
-  const at::NoGradGuard no_grad;
   std::vector<int64_t> positions, lengths;
   for (const int64_t slot : slots) {
-    ROLL_CHECK(cache.length(slot) > 0 && cache.length(slot) < cache.max_length(), "the slot has a prompt, and room");
+    ROLL_CHECK(cache.length(slot) > 0, "the slot has a prompt");
     positions.push_back(cache.length(slot));
     lengths.push_back(cache.length(slot) + 1);
   }
-  const at::Tensor rows = cache_rows(cache, slots, std::vector<int64_t>(slots.size(), 1), device());
-  const Rotation rotation{make_rotary_table(inverse_frequencies_, cache.max_length()),
-                          at::tensor(positions, at::kLong).to(device())};
-  at::Tensor x = embed(ids);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const at::Tensor &keys = cache.keys(static_cast<int64_t>(i)), &values = cache.values(static_cast<int64_t>(i));
-    x = run_layer(spec_, layers_[i], x, rotation, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-      append(keys, rows, k);
-      append(values, rows, v);
-      return cached_attention(q, keys, values, slots, lengths, attention_scale(spec_));
+  const auto on_device = at::TensorOptions().dtype(at::kLong).device(device());
+  const at::Tensor places = at::tensor(positions, at::kLong).to(device());
+  const Rotation rotation = make_rotation(inverse_frequencies_, places, at::arange(ids.numel(), on_device));
+  const auto attend = [&](const at::Tensor& q, const at::Tensor&, const at::Tensor&, int64_t layer) {
+    return cached_attention(q, cache.keys(layer), cache.values(layer), slots, lengths, attention_scale(spec_));
+  };
+  return append_tokens(ids, rotation, cache, slots, std::vector<int64_t>(slots.size(), 1), attend);
+}
+
+at::Tensor Backbone::append_tokens(const at::Tensor& ids, const Rotation& rotation, KvCache& cache,
+                                   at::IntArrayRef slots, const std::vector<int64_t>& counts,
+                                   const CachedAttend& attend) const {
+  const at::NoGradGuard no_grad;
+  const at::Tensor rows = cache_rows(cache, slots, counts, device());
+  at::Tensor x = embed(with_stable_rows(ids));
+  const Rotation padded{rotation.cos, rotation.sin, with_stable_rows(rotation.rows)};
+  const auto real = [count = ids.numel()](const at::Tensor& y) { return y.slice(0, 0, count); };
+  for (int64_t i = 0; i < spec_.num_layers; ++i)
+    x = run_layer(spec_, layers_[i], x, padded, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+      append(cache.keys(i), rows, real(k));
+      append(cache.values(i), rows, real(v));
+      return with_stable_rows(attend(real(q), real(k), real(v), i));
     });
-  }
-  for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], lengths[b]);
-  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+  for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], cache.length(slots[b]) + counts[b]);
+  return real(rms_norm(x, final_norm_, spec_.rms_norm_eps));
 }
 
 }  // namespace roll

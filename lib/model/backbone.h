@@ -4,12 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
 #include "model/kv_cache.h"
 #include "model/packed.h"
 #include "model/spec.h"
+#include "ops/layer_ops.h"
 
 namespace roll {
 
@@ -46,7 +48,13 @@ class Backbone {
   at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
 
  private:
+  using CachedAttend =
+      std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t layer)>;
+
   at::Tensor embed(const at::Tensor& ids) const;
+  /// The layers over new tokens of the slots, counts[b] each, whose keys and values are put into the cache first.
+  at::Tensor append_tokens(const at::Tensor& ids, const Rotation& rotation, KvCache& cache, at::IntArrayRef slots,
+                           const std::vector<int64_t>& counts, const CachedAttend& attend) const;
 
   ModelSpec spec_;
   at::Tensor embedding_, final_norm_;

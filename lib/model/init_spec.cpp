@@ -9,7 +9,7 @@ namespace roll {
 namespace {
 
 int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
-  if (!sizes.vocab && !needed) throw user_error("--vocab: is missing; give a size, or --tokenizer builtin");
+  if (!sizes.vocab && !needed) throw user_error("--vocab: is missing; without a tokenizer it must be given");
   if (needed && sizes.vocab && *sizes.vocab < *needed)
     throw user_error("--vocab = {}: the tokenizer needs at least {}", *sizes.vocab, *needed);
   return sizes.vocab ? *sizes.vocab : *needed;

@@ -14,7 +14,7 @@ struct InitSizes {
   int64_t hidden = 128, layers = 4, heads = 4;
   std::optional<int64_t> kv_heads, head_dim, intermediate, vocab;
   double rope_theta = 10000;
-  int64_t max_positions = 2048;
+  int64_t max_positions = 32768;
   bool tie = true;
 };
 

@@ -19,13 +19,14 @@ class ConfigReader {
     return found == config_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  /// A whole number >= 1.
-  int64_t count(const char* key, std::optional<int64_t> absent = {}) const {
+  /// A whole number of at least `least`.
+  int64_t count(const char* key, std::optional<int64_t> absent = {}, int64_t least = 1) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
     if (!value) throw user_error("{}: {}: is missing", origin_, key);
-    const bool is_count = value->is_number_integer() && value->get<double>() >= 1 && value->get<double>() < 1e12;
-    if (!is_count) fail(key, "a whole number of at least 1 is needed");
+    const bool is_count =
+        value->is_number_integer() && value->get<double>() >= static_cast<double>(least) && value->get<double>() < 1e12;
+    if (!is_count) fail(key, fmt::format("a whole number of at least {} is needed", least));
     return value->get<int64_t>();
   }
 
@@ -98,7 +99,7 @@ void refuse_sliding_window(const ConfigReader& config, const ModelSpec& spec) {
   if (const Json* types = config.find("layer_types"))
     for (const Json& type : *types)
       if (type != "full_attention") config.fail("layer_types", rule);
-  const bool some_layer_slides = config.count("max_window_layers", 28) < spec.num_layers;
+  const bool some_layer_slides = config.count("max_window_layers", 28, 0) < spec.num_layers;
   if (config.flag("use_sliding_window") && config.find("sliding_window") && some_layer_slides)
     config.fail("use_sliding_window", rule);
 }

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "model/weights.h"
+#include "ops/linear_log_prob.h"
+#include "ops/stable_rows.h"
 
 namespace roll {
 
@@ -56,7 +58,7 @@ Transformer Transformer::clone() const {
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return at::linear(hidden, head_).to(at::kFloat);
+  return wide_logits(with_stable_rows(hidden), head_).slice(0, 0, hidden.size(0)).to(at::kFloat);
 }
 
 at::Tensor Transformer::prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const {

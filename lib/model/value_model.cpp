@@ -55,7 +55,8 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
 }
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
-  return at::linear(backbone_.forward(tokens, recompute), head_weight_, head_bias_).squeeze(1).to(at::kFloat);
+  const at::Tensor values = at::linear(backbone_.forward(tokens, recompute), head_weight_, head_bias_).squeeze(1);
+  return values.scalar_type() == at::kDouble ? values : values.to(at::kFloat);
 }
 
 void ValueModel::write_files(const std::filesystem::path& folder, HfSaveOptions options) const {

@@ -27,8 +27,8 @@ class ValueModel {
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
 
-  /// [T] float32: the value of the state after token t, which is before token t + 1. With autograd unless a NoGradGuard
-  /// is held; every index holds a value, the last of a sequence too.
+  /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
+  /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
   at::Tensor values(const PackedTokens& tokens, bool recompute = false) const;
 
   void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;

@@ -13,15 +13,16 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
 /// silu(gate) * up, both [N, I].
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 
-/// Cosines and sines of position * frequency: [P, D/2] float32 each, row p for position p.
-struct RotaryTable {
-  at::Tensor cos, sin;
+/// The angles of every token: rows of a small table.
+struct Rotation {
+  at::Tensor cos, sin;  // [P, D/2] float32
+  at::Tensor rows;      // [T] int64 in [0, P): the row of each token
 };
 
-RotaryTable make_rotary_table(const at::Tensor& inverse_frequencies, int64_t num_positions);
+/// Angles position * frequency. inverse_frequencies [D/2] float32, positions [P] int64, rows [T] int64.
+Rotation make_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, const at::Tensor& rows);
 
-/// Turns the pairs (i, i + D/2) of each head by the angle of its token's position (Su et al. 2021, HF's half layout).
-/// x [T, H, D], positions [T] int64.
-at::Tensor rotate(const at::Tensor& x, const RotaryTable& table, const at::Tensor& positions);
+/// Turns the pairs (i, i + D/2) of each head by its token's angle (Su et al. 2021, in HF's half layout). x [T, H, D].
+at::Tensor rotate(const at::Tensor& x, const Rotation& rotation);
 
 }  // namespace roll

@@ -1,18 +1,117 @@
 #include "ops/linear_log_prob.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "ops/log_prob_rows.h"
 
 namespace roll {
 
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+at::ScalarType wide_dtype(const at::Tensor& x) {
+  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+}
+
+/// Rows [begin, end) of every chunk.
+template <class F>
+void for_each_chunk(int64_t rows, int64_t chunk_rows, const F& f) {
+  for (int64_t begin = 0; begin < rows; begin += chunk_rows) f(begin, std::min(rows, begin + chunk_rows));
+}
+
+/// dHidden and dWeight of the rows that have labels, chunk by chunk.
+struct Gradients {
+  at::Tensor hidden, weight;  // undefined when not needed; weight is accumulated in the wide dtype
+
+  void add(const at::Tensor& d_logits, const at::Tensor& rows_hidden, const at::Tensor& head, int64_t begin,
+           int64_t end) {
+    const at::Tensor d = d_logits.to(head.scalar_type());
+    if (hidden.defined()) {
+      at::Tensor part = hidden.slice(0, begin, end);
+      at::mm_out(part, d, head);
+    }
+    if (!weight.defined()) return;
+    if (weight.scalar_type() == head.scalar_type()) {
+      weight.addmm_(d.t(), rows_hidden);
+    } else {
+      weight.add_(at::mm(d.t(), rows_hidden));
+    }
+  }
+};
+
+class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
+ public:
+  /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs and entropy [N].
+  static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
+                               const at::Tensor& labels, double temperature, bool with_entropy, int64_t chunk_rows) {
+    const auto options = hidden.options().dtype(wide_dtype(hidden));
+    const int64_t rows = hidden.size(0);
+    const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
+    for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
+      const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
+      log_prob_rows(wide_logits(part(hidden), weight), part(labels), temperature, with_entropy,
+                    {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
+    });
+    ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
+    ctx->saved_data["temperature"] = temperature;
+    ctx->saved_data["with_entropy"] = with_entropy;
+    ctx->saved_data["chunk_rows"] = chunk_rows;
+    return {results.log_probs, results.entropy};
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &hidden = saved[0], &weight = saved[1], &labels = saved[2];
+    const double temperature = ctx->saved_data["temperature"].toDouble();
+    const at::Tensor d_log_probs = grads[0].contiguous();
+    const at::Tensor d_entropy = ctx->saved_data["with_entropy"].toBool() ? grads[1].contiguous() : at::Tensor();
+    Gradients sums;
+    if (ctx->needs_input_grad(0)) sums.hidden = at::empty_like(hidden);
+    if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
+    for_each_chunk(hidden.size(0), ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
+      const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
+      const at::Tensor logits = wide_logits(part(hidden), weight);
+      log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
+                             part(d_log_probs), part(d_entropy));
+      sums.add(logits, part(hidden), weight, begin, end);
+    });
+    if (sums.weight.defined()) sums.weight = sums.weight.to(weight.scalar_type());
+    return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
+/// x [N] at `rows` of a zero tensor [T].
+at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens) {
+  return at::zeros({tokens}, x.options()).index_put({rows}, x);
+}
+
+}  // namespace
+
+at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight) {
+  if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight.t());
+  if (hidden.is_cuda()) return at::mm(hidden, weight.t(), at::kFloat);
+  return at::mm(hidden.to(at::kFloat), weight.to(at::kFloat).t());
+}
+
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options) {
-  at::Tensor logits = at::matmul(hidden, weight.t());
-  if (logits.scalar_type() != at::kDouble) logits = logits.to(at::kFloat);
-  const at::Tensor all = at::log_softmax(logits / options.temperature, -1);
-  const at::Tensor valid = labels.ge(0);
+  ROLL_CHECK(options.temperature > 0, "the configuration was checked");
+  ROLL_CHECK_EQ(hidden.size(1), weight.size(1), "the head reads the hidden size");
+  ROLL_CHECK_EQ(hidden.size(0), labels.size(0), "one label per token");
+  const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
+  const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
+  const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
+  const variable_list found = LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows),
+                                                   options.temperature, options.with_entropy, chunk_rows);
   LogProbs result;
-  result.log_probs = all.gather(1, labels.clamp_min(0).unsqueeze(1)).squeeze(1) * valid;
-  if (options.with_entropy) result.entropy = -(all.exp() * all).sum(-1) * valid;
+  result.log_probs = scattered(found[0], rows, hidden.size(0));
+  if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
   return result;
 }
 

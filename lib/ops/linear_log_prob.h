@@ -18,6 +18,10 @@ struct LogProbOptions {
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
 };
 
+/// hidden weight^T: [N, E] x [V, E] -> [N, V] float32 (float64 for float64): the logits that linear_log_prob sees.
+/// Half-precision inputs are accumulated and kept in float32.
+at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight);
+
 /// log softmax(hidden weight^T / temperature) at labels. hidden [T, E], weight [V, E], labels [T] int64 in [-1, V).
 /// Rows with label -1 are not computed: 0, without gradient. Results are float32 (float64 for float64 input).
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,

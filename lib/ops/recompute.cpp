@@ -19,8 +19,8 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     variable_list saved = {x};
     saved.insert(saved.end(), weights.begin(), weights.end());
     ctx->save_for_backward(saved);
-    // A shared_ptr<const Block> has no IValue; the capsule keeps it as long as the graph lives.
-    ctx->saved_data["block"] = c10::make_intrusive<Holder>(block);
+    // A function has no IValue; the capsule keeps it as long as the graph lives.
+    ctx->saved_data["block"] = at::IValue::make_capsule(c10::make_intrusive<Holder>(block));
     return (*block)(x);
   }
 

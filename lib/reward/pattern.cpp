@@ -18,7 +18,7 @@ PCRE2_SPTR bytes(std::string_view s) {
 
 }  // namespace
 
-struct Pattern::Code {
+struct AnswerPattern::Code {
   pcre2_code* code = nullptr;
   pcre2_match_context* limits = nullptr;
   pcre2_match_data* data = nullptr;
@@ -37,7 +37,8 @@ struct Pattern::Code {
   }
 };
 
-Pattern::Pattern(const std::string& pattern, const std::string& origin, bool ignore_case) : code_(new Code) {
+AnswerPattern::AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case)
+    : code_(new Code) {
   int error = 0;
   size_t offset = 0;
   const uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL | (ignore_case ? PCRE2_CASELESS : 0);
@@ -55,14 +56,14 @@ Pattern::Pattern(const std::string& pattern, const std::string& origin, bool ign
   code_->data = pcre2_match_data_create_from_pattern(code_->code, nullptr);
 }
 
-Pattern::~Pattern() = default;
-Pattern::Pattern(Pattern&&) noexcept = default;
+AnswerPattern::~AnswerPattern() = default;
+AnswerPattern::AnswerPattern(AnswerPattern&&) noexcept = default;
 
-bool Pattern::matches(std::string_view text) const {
+bool AnswerPattern::matches(std::string_view text) const {
   return code_->match(text, 0);
 }
 
-std::optional<std::vector<std::string>> Pattern::last_match(std::string_view text) const {
+std::optional<std::vector<std::string>> AnswerPattern::last_match(std::string_view text) const {
   std::optional<std::vector<std::string>> groups;
   for (size_t start = 0; start <= text.size() && code_->match(text, start);) {
     const size_t* at = pcre2_get_ovector_pointer(code_->data);

@@ -9,15 +9,15 @@
 
 namespace roll {
 
-/// Thrown by Pattern::search when the match limits were reached (catastrophic backtracking).
+/// Thrown by AnswerPattern::search when the match limits were reached (catastrophic backtracking).
 struct MatchLimitReached {};
 
-class Pattern {
+class AnswerPattern {
  public:
   /// UTF-8, '.' matches newlines. UserError "origin = pattern: ..." when it does not compile.
-  Pattern(const std::string& pattern, const std::string& origin, bool ignore_case = false);
-  ~Pattern();
-  Pattern(Pattern&&) noexcept;
+  AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case = false);
+  ~AnswerPattern();
+  AnswerPattern(AnswerPattern&&) noexcept;
 
   /// The last match's groups (0 is the whole match; unset groups are empty), or nothing.
   /// Invalid UTF-8 in `text` matches nothing it stands in. Throws MatchLimitReached.

@@ -63,7 +63,7 @@ class Shaped : public RewardFunction {
   std::unique_ptr<RewardFunction> rule_;
   bool hard_;
   double penalty_per_token_;
-  std::optional<Pattern> format_;
+  std::optional<AnswerPattern> format_;
 };
 
 void check(const RewardArgs& args, int64_t response_length, const std::string& where) {

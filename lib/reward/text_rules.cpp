@@ -64,7 +64,7 @@ class RegexRule : public RewardFunction {
   }
 
  private:
-  Pattern pattern_;
+  AnswerPattern pattern_;
   bool ignore_case_;
 };
 

@@ -46,7 +46,7 @@ void Scheduler::make_groups() {
 std::vector<Generation> Scheduler::run() {
   while (num_waiting_ > 0 || !running_.empty()) {
     if (hooks_.should_stop && hooks_.should_stop()) {
-      abort();
+      abort_all();
       break;
     }
     num_drawn_ = 0;
@@ -218,7 +218,7 @@ void Scheduler::remove_done() {
   std::erase_if(running_, [](const Sequence& sequence) { return sequence.is_done; });
 }
 
-void Scheduler::abort() {
+void Scheduler::abort_all() {
   for (Sequence& sequence : running_) finish(sequence, FinishReason::kAbort);
   running_.clear();
 }

@@ -53,7 +53,7 @@ class Scheduler {
   void draw(std::span<Sequence*> sequences, const std::vector<const float*>& rows);
   void accept(Sequence& sequence, const Draw& draw);
   void finish(Sequence& sequence, FinishReason reason);
-  void abort();
+  void abort_all();
   void remove_done();
   std::string text_of(const Generation& generation) const;
 

@@ -43,9 +43,9 @@ std::string class_ranges(const char* icu_pattern) {
   return out;
 }
 
-std::string word_ranges() {
-  return class_ranges("[[:Alphabetic:][:M:][:Nd:][:Pc:]]");
-}
+/// Oniguruma's \w within a class, and alone, where it has a quirk: superscripts and fractions of Latin-1 are in it.
+constexpr const char* kWordInClass = "[[:Alphabetic:][:M:][:Nd:][:Pc:]]";
+constexpr const char* kWord = "[[:Alphabetic:][:M:][:Nd:][:Pc:]\\u00b2\\u00b3\\u00b9\\u00bc-\\u00be]";
 
 /// Case-insensitive matches of these pairs cross character counts in Oniguruma (ss and U+00DF), never in PCRE2.
 bool folds_together(char a, char b) {
@@ -202,9 +202,9 @@ class Translator {
       case 'D':
         return take(2, "\\P{Nd}");
       case 'w':
-        return set(2, word_ranges(), false, in_class);
+        return set(2, class_ranges(in_class ? kWordInClass : kWord), false, in_class);
       case 'W':
-        return in_class ? unsupported("\\W within [...]") : set(2, word_ranges(), true, false);
+        return in_class ? unsupported("\\W within [...]") : set(2, class_ranges(kWord), true, false);
       case 'p':
       case 'P':
         return property(in_class);
@@ -223,6 +223,7 @@ class Translator {
       default:
         break;
     }
+    if (!in_class && c == 'R') return take(2, "(?>\\r\\n|[\\n-\\r\\x{85}\\x{2028}\\x{2029}])");
     if (!in_class && (c == 'A' || c == 'z')) return take(2, in_.substr(pos_, 2));
     if (!in_class && (c == 'b' || c == 'B')) return word_boundary(c == 'b');
     const bool punctuation = c > 0x20 && c < 0x7f && !std::isalnum(static_cast<unsigned char>(c));
@@ -235,7 +236,7 @@ class Translator {
   }
 
   void word_boundary(bool boundary) {
-    const std::string w = fmt::format("[{}]", word_ranges());
+    const std::string w = fmt::format("[{}]", class_ranges(kWord));
     take(2, boundary ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", w)
                      : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", w));
   }

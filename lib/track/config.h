@@ -25,7 +25,8 @@ struct TrackConfig {
 
   template <class V>
   void fields(V& v) {
-    v.choice("track_with", track_with, {"stdout", "jsonl", "tensorboard"}, "where metrics go: one, or a list");
+    v.choice("track_with", track_with, {"stdout", "jsonl", "tensorboard", "wandb", "swanlab", "mlflow"},
+             "where metrics go: one, or a list; a web service means the first three");
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
   }
 };

@@ -19,7 +19,8 @@ Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, i
                      Communicator& ranks, Log& log)
     : ranks_(ranks), log_(log), rewards_(std::make_unique<Rewards>()) {
   for (const auto& [domain, worker] : rewards)
-    rewards_->by_domain[domain] = std::make_unique<RewardPool>(worker.reward, response_length);
+    rewards_->by_domain[domain] =
+        std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
 }
 
 Collector::~Collector() = default;

@@ -48,9 +48,14 @@ struct TrainingArgs {
     v("adam_beta1", adam_beta1, "decay of the gradient's mean");
     v("adam_beta2", adam_beta2, "decay of the gradient's square");
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square");
-    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; train counts max_steps");
-    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "bf16", "fp16"},
-            "the key of this name at the top level (dtype for bf16, fp16) decides");
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps");
+    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed"},
+            "the key of this name at the top level decides");
+    v.noted({"bf16", "fp16"}, "model_args.dtype decides");
+    v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
+    v.noted({"lr_scheduler_kwargs", "optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
+             "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
+            "ROLL's own pipeline does not read it");
   }
 };
 
@@ -65,8 +70,14 @@ struct WorkerConfig {
   std::optional<int64_t> num_gpus_per_worker;
   int64_t infer_batch_size = 16;
   bool apply_loss_scale = true;
-  bool logits_in_fp32 = true;
   PackingArgs packing;
+
+  /// Whether activations are recomputed in backward: recompute_granularity under megatron_* strategies (full and
+  /// selective recompute layer by layer), elsewhere unless disable_gradient_checkpointing.
+  bool recomputes() const {
+    if (strategy_args.strategy_config.recompute_granularity) return true;
+    return !strategy_args.strategy_name.starts_with("megatron") && !model_args.disable_gradient_checkpointing;
+  }
 
   template <class V>
   void fields(V& v) {
@@ -75,18 +86,13 @@ struct WorkerConfig {
     v("data_args", data_args, "the role's data");
     v("generating_args", generating_args, "the role's sampling");
     v("strategy_args", strategy_args, "the role's back-end");
-    placement_fields(v);
-  }
-
-  /// All keys but the argument groups, which reward workers do not have.
-  template <class V>
-  void placement_fields(V& v) {
     v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
     v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size");
     v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed");
     v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
-    v("logits_in_fp32", logits_in_fp32, "log-probs are always computed in float32");
+    v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
     packing.fields(v);
+    v.noted({"eval_steps"}, "eval_steps at the top level decides");
     v.noted({"worker_cls", "name", "pg_variant"}, "the role and its keys say what a worker does");
     v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
     v.noted({"model_update_frequency", "backend_timeout", "max_concurrency", "offload_nccl", "use_remove_padding"},
@@ -105,8 +111,12 @@ struct RewardWorkerConfig {
   void fields(V& v) {
     reward.fields(v);
     v.noted({"model_args", "training_args", "data_args", "generating_args", "strategy_args", "device_mapping",
-             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency"},
+             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency",
+             "backend_timeout", "response_filter_config", "use_sequence_packing", "sequence_packing_args"},
             "a rule reward runs on the CPU and has no model");
+    v.noted({"reward_manager_config"}, "each domain has one reward");
+    v.refused({"judge_*"}, "needs a judge model, which this version does not have; use a rule reward");
+    v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };
 
@@ -143,9 +153,7 @@ struct Config {
   std::optional<int64_t> sequence_length;  // filled when only response_length is set
   std::optional<int64_t> val_prompt_length;
   std::optional<int64_t> val_sequence_length;
-  std::optional<int64_t> val_batch_size;
   int64_t num_return_sequences_in_group = 1;
-  bool is_num_return_sequences_expand = false;
   int64_t max_running_requests = 128;
   double async_generation_ratio = 0;
   std::optional<std::string> pretrain;
@@ -175,8 +183,8 @@ struct Config {
   bool uses_critic() const { return experience.adv_estimator == "gae"; }
   /// The reference is only run where a KL to it is wanted.
   bool uses_reference() const {
-    return enable_reference.value_or(loss.use_kl_loss ||
-                                     (experience.add_token_level_kl && experience.init_kl_coef > 0));
+    return enable_reference.value_or(false) || loss.use_kl_loss ||
+           (experience.add_token_level_kl && experience.init_kl_coef > 0);
   }
   bool validates() const { return !validation.data_args.file_name.empty(); }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
@@ -202,9 +210,7 @@ struct Config {
     v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required");
     v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same");
     v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same");
-    v("val_batch_size", val_batch_size, "validation prompts sampled at once; null: all");
     v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt");
-    v("is_num_return_sequences_expand", is_num_return_sequences_expand, "a prompt's responses are scheduled singly");
     v("max_running_requests", max_running_requests, "sequences sampled at once");
     v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead");
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
@@ -212,7 +218,8 @@ struct Config {
     v("ppo_epochs", ppo_epochs, "passes over a step's experience");
     v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm");
     v("critic_warmup", critic_warmup, "first steps that train the critic only");
-    v("enable_reference", enable_reference, "null: where a KL to the reference is wanted");
+    v("enable_reference", enable_reference,
+      "true: measure the KL to the reference even where no loss or reward needs it");
     v("enable_old_logprobs_recompute", enable_old_logprobs_recompute, "null: where a step has several updates");
     loss.fields(v);
     experience.fields(v);
@@ -236,9 +243,31 @@ struct Config {
  private:
   template <class V>
   void dead_fields(V& v) {
-    v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
-    v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");
-    v.refused_if_enabled("train_infer_correction", "needs train-infer correction, which this version does not have");
+    v.noted({"hydra", "defaults", "deepspeed_zero*"}, "the file is read as it is, without Hydra");
+    v.noted({"checkpoint_config", "base_dir", "save_logging_board_dir"}, "everything is written to output_dir");
+    v.noted({"reward_norm", "reward_shift", "reward_scale", "use_reward_scaling", "use_reward_norm", "add_len_reward"},
+            "norm_mean_type, norm_std_type and reward_clip decide what happens to rewards");
+    v.noted({"postive_loss_coef", "positive_loss_coef", "use_topr_neg_loss_coef", "use_topr_loss", "pg_variant",
+             "use_policy_loss_type", "l2", "mask_type", "balance_length", "minibatch_data_iter_num"},
+            "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
+    v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
+    v.noted({"num_train_epochs"}, "max_steps decides");
+    v.noted({"flash_attn", "dataset_dir", "interleave_probs", "use_remove_padding"}, "ROLL itself ignores it here");
+    v.noted(
+        {"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
+         "is_use_additional_prompts", "max_additional_running_prompts", "user_defined_rollout_loop_cls", "router_args",
+         "model_update_buffer_size_mb", "is_offload_states", "is_offload_optimizer_states_in_train_step", "num_nodes",
+         "local_rank", "val_batch_size", "is_num_return_sequences_expand", "force_disable_old_logprobs_recompute"},
+        "one program runs all roles; there are no engines, routers or remote calls to tune");
+    v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
+    v.noted({"model_download_type"}, "models are never downloaded by this program");
+    v.noted({"vlm_filter"}, "it belongs to vision models");
+    v.refused({"dataset_filter"}, "filter the rows of file_name instead");
+    v.refused({"reward_model", "reward"}, "needs a reward model, which this version does not have; use a rule reward");
+    v.refused({"student_*", "teacher", "is_opd", "opd_*"}, "needs distillation, which this version does not have");
+    v.refused_if_enabled("train_infer_correction",
+                         "needs train-infer correction, which this version does not have; disable it");
+    v.refused({"pg_loss_reducer"}, "needs loss plug-ins, which this version does not have; remove it");
   }
 };
 

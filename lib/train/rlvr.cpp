@@ -132,6 +132,8 @@ void RlvrPipeline::State::run_step(int64_t step) {
   ranks_.set_step(step);
   Stopwatch watch;
   Metrics metrics = train_step(step);
+  for (const auto& [name, value] : metrics.values())
+    if (name == "critic/score/mean") scores_.push_back(value);
   metrics.add("time/step_total", watch.seconds());
   add_system_metrics(step, watch.seconds(), ranks_.size(), metrics);
   const bool is_last = step == config_.max_steps;
@@ -252,8 +254,8 @@ void RlvrPipeline::State::save(int64_t step) {
 
 void RlvrPipeline::State::finish() {
   if (!ranks_.is_first()) return;
+  if (scores_.size() > 1) log_.info("training score by step:\n{}", plot_curve(scores_, 60, 8));
   if (accuracies_.size() > 1) {
-    log_.info("validation score, {} to {} steps:\n{}", 0, config_.max_steps, plot_curve(accuracies_, 60, 8));
     log_.info("validation score before: {:.4f}, after: {:.4f}", accuracies_.front(), accuracies_.back());
   }
   log_.info("run folder: {}", std::filesystem::absolute(folder_.path()).lexically_normal().string());

@@ -97,9 +97,10 @@ def number_forms(gold, x):
 def shape_forms(gold):
     text = gold.rstrip(".")
     yield "own", gold
-    yield "spaces", re.sub(r"([=+<>,])", r" \1 ", text)
+    if not re.search(r"\d,\S*\d{3}", text):
+        yield "spaces", re.sub(r"([=+<>,])", r" \1 ", text)
     yield "spaces", r"\, " + text + r" \;"
-    yield "spaces", re.sub(r"(?<![a-zA-Z\\])\s+(?![a-zA-Z])", "", text)
+    yield "spaces", re.sub(r"(?<![a-zA-Z\\])\s*([-+=,<>])\s*", r"\1", text)
     yield "punctuation", text + "."
     yield "dollars", f"${text}$"
     yield "dollars", rf"\({text}\)"
@@ -112,14 +113,14 @@ def shape_forms(gold):
         yield "fraction", re.sub(r"\\[dt]?frac\{([\w\\]+)\}\{([\w\\]+)\}$", r"\1/\2", text)
     if re.search(r"\\sqrt\{\d\}", text):
         yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"\\sqrt\1", text)
-        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"\1^{1/2}", text)
-        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"\1^{0.5}", text)
+        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"(\1^{1/2})", text)
+        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"(\1)^{0.5}", text)
     if r"\pi" in text:
         yield "constants", text.replace(r"\pi", "π")
     if r"\ln" in text:
         yield "functions", re.sub(r"\\ln (\w+)$", r"\\ln(\1)", text)
         yield "functions", re.sub(r"\\ln (\w+)$", r"\\log_e \1", text)
-    if r"\pm" in text:
+    if r"\pm " in text:
         yield "plus_minus", text.replace(r"\pm", "+") + ", " + text.replace(r"\pm", "-")
     if re.fullmatch(r"\d+\\%", text):
         yield "percent", text[:-2]
@@ -192,7 +193,7 @@ def collection_forms(gold):
 
 def is_expression(gold):
     text = gold.rstrip(".")
-    if re.search(r"[=<>,;|]|\\(text|mbox|le|ge|pm|cup|equiv|mathbb|begin|in|emptyset|oplus|Theta|infty|circ|%|chi|max|min|gcd)", text):
+    if re.search(r"[=<>,;|]|\\\{|\\(text|mbox|le|ge|pm|cup|equiv|mathbb|begin|in|emptyset|oplus|Theta|infty|circ|%|chi|max|min|gcd)", text):
         return False
     return not re.fullmatch(r"[A-Z]|[A-Za-z]{2,}|.*[A-Z].*|\d+_\d+|.*\\%", text)
 
@@ -241,7 +242,7 @@ def wrong(gold, others, rng):
         if len(parts) > 1:
             out.append(("dropped", left + ", ".join(parts[:-1]) + right))
         out.append(("extra", left + ", ".join(parts + ["11"]) + right))
-        if left != r"\{" and len(parts) == 2:
+        if left != r"\{" and len(parts) == 2 and r"\infty" not in parts[0]:
             out.append(("brackets", ("[" if left == "(" else "(") + ", ".join(parts) + right))
     if re.search(r"[<>]|\\[gl]eq", text):
         turn = {"<": ">", ">": "<", r"\geq": r"\leq", r"\leq": r"\geq"}

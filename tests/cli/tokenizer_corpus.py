@@ -84,24 +84,24 @@ def trained(tokenizer, vocab_size, special):
     return tokenizer
 
 
-def qwen2_style():
+def qwen2_style(vocab_size=4000):
     """NFC, Split + ByteLevel; special tokens behind the vocabulary; one token that is found in normalized text."""
     t = Tokenizer(models.BPE(byte_fallback=False))
     t.normalizer = normalizers.NFC()
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(QWEN2_WORDS), "isolated"), byte_level(regex=False)])
     t.post_processor = processors.ByteLevel(trim_offsets=False)
-    trained(t, 4000, [])
+    trained(t, vocab_size, [])
     t.add_special_tokens(SPECIAL)
     t.add_tokens([AddedToken(x, normalized=False, special=False) for x in ("<tool>", "</tool>", "<think>")])
     t.add_tokens([AddedToken("caf\u00e9", normalized=True)])
     return t
 
 
-def llama3_style():
+def llama3_style(vocab_size=3000):
     """Digits by threes, whole words before merges, a post-processor that adds <|begin_of_text|>."""
     t = Tokenizer(models.BPE(ignore_merges=True))
     t.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(LLAMA3_WORDS), "isolated"), byte_level(regex=False)])
-    trained(t, 3000, [])
+    trained(t, vocab_size, [])
     t.add_special_tokens(["<|begin_of_text|>", "<|eot_id|>", "<|end_of_text|>"])
     bos = ("<|begin_of_text|>", t.token_to_id("<|begin_of_text|>"))
     t.post_processor = processors.Sequence([
@@ -110,12 +110,12 @@ def llama3_style():
     return t
 
 
-def gpt2_style():
+def gpt2_style(vocab_size=2000):
     """GPT-2's own expression, a space before each text, and tokens with every matching rule."""
     t = Tokenizer(models.BPE())
     t.pre_tokenizer = byte_level(prefix=True)
     t.post_processor = processors.ByteLevel(trim_offsets=False)
-    trained(t, 2000, ["<|endoftext|>"])
+    trained(t, vocab_size, ["<|endoftext|>"])
     t.add_tokens([AddedToken("MASK", single_word=True), AddedToken("<think>", lstrip=True, normalized=False),
                   AddedToken("</tool>", rstrip=True), AddedToken("  ", normalized=False)])
     t.add_special_tokens([AddedToken("<|im_end|>", lstrip=True, rstrip=True)])

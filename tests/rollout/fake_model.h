@@ -1,7 +1,8 @@
 // A StepModel whose logits are a pure function of the sequence so far, and which checks how it is used.
 #pragma once
 
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include <map>
 #include <string>

@@ -6,7 +6,10 @@
 #include <limits>
 #include <numeric>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
+#include "base/json.h"
 #include "base/random.h"
 
 namespace roll {
@@ -166,6 +169,33 @@ TEST_CASE("the set of possible tokens is the exact one for many random rows", "[
       REQUIRE(sampler.draw(logits, history, before + expected[t] / 2).token == static_cast<int64_t>(t));
       before += expected[t];
     }
+  }
+}
+
+TEST_CASE("possible tokens and their probabilities are those of Hugging Face's processors", "[rollout]") {
+  const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/rollout/processors.json");
+  for (const Json& item : golden["cases"]) {
+    GeneratingArgs args = plain(item["args"].value("temperature", 1.0));
+    args.top_k = item["args"].value("top_k", 0);
+    args.top_p = item["args"].value("top_p", 1.0);
+    args.min_p = item["args"].value("min_p", 0.0);
+    args.repetition_penalty = item["args"].value("repetition_penalty", 1.0);
+    const auto logits = item["logits"].get<std::vector<float>>();
+    const TokenHistory history(args, item["ids"].get<std::vector<int64_t>>());
+    RowSampler sampler(args);
+    CAPTURE(to_line(item["args"]));
+    // Just inside both ends of every token's interval of the inverse CDF.
+    double before = 0;
+    for (size_t t = 0; t < logits.size(); ++t) {
+      const auto p = item["probabilities"][t].get<double>();
+      CAPTURE(t, p, before);
+      if (p > 1e-5) {
+        REQUIRE(sampler.draw(logits, history, before + 2e-6).token == static_cast<int64_t>(t));
+        REQUIRE(sampler.draw(logits, history, before + p - 2e-6).token == static_cast<int64_t>(t));
+      }
+      before += p;
+    }
+    CHECK(before == Approx(1).margin(1e-6));
   }
 }
 

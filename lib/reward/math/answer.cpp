@@ -55,15 +55,20 @@ std::vector<Span> closed_boxes(std::string_view s) {
   return boxes;
 }
 
-/// "and", "or", a comma or a semicolon between two boxes makes them one answer.
+/// Whether the text between two boxes makes them one answer: "and", "or", a comma or a semicolon, then nothing but
+/// short names ("\boxed{1} and y = \boxed{2}"). A sentence between them makes the last box the answer.
 bool joins(std::string_view between) {
-  for (const std::string_view word : {" and ", " or ", ",", ";", "\nand ", " and\n"})
-    if (between.find(word) != kNone) return true;
-  return false;
-}
-
-bool same_answer(std::string_view first, std::string_view between, std::string_view second) {
-  return between.size() < 10 || (first != second && between.size() < 70 && joins(between));
+  if (between.size() > 60) return false;
+  bool separated = false;
+  for (size_t i = 0; i < between.size();) {
+    const size_t begin = i;
+    while (i < between.size() && std::isalpha(static_cast<unsigned char>(between[i])) != 0) ++i;
+    const std::string_view word = between.substr(begin, i - begin);
+    const char sign = word.empty() ? between[i++] : '\0';
+    separated = separated || word == "and" || word == "or" || sign == ',' || sign == ';';
+    if (word.size() > 3 || sign == '.' || sign == '<' || sign == ':' || (!word.empty() && !separated)) return false;
+  }
+  return separated || trimmed(between, " $\\()[]\n").empty();
 }
 
 std::optional<std::string> boxed_answer(std::string_view s) {
@@ -76,7 +81,7 @@ std::optional<std::string> boxed_answer(std::string_view s) {
   for (size_t i = boxes.size() - 1; i-- > 0;) {
     const Span& box = boxes[i];
     if (box.begin > next_begin) continue;  // inside the one that was taken
-    if (!same_answer(content(box), s.substr(box.end + 1, next_begin - box.end - 1), last)) break;
+    if (!joins(s.substr(box.end + 1, next_begin - box.end - 1))) break;
     if (content(box) != last) answer = std::string(content(box)) + ", " + answer;
     last = content(box), next_begin = box.outer_begin;
   }
@@ -157,12 +162,17 @@ std::string_view introduced(std::string_view rest) {
   return answer.substr(0, answer.find('\n'));
 }
 
-/// A formula near the start of the introduced text, else the text up to the end of its sentence.
+/// A formula near the start of the introduced text, else the text up to the end of its sentence, behind its last "is".
 std::string phrase_content(std::string_view text) {
   const auto formula = next_formula(text, 0);
   if (formula && formula->outer_begin <= 50)
     return std::string(trimmed(text.substr(formula->begin, formula->end - formula->begin), " \t\r\n"));
-  return std::string(trimmed(text.substr(0, std::min(text.find(". "), size_t{300})), " \t\r\n*"));
+  std::string_view sentence = text.substr(0, std::min(text.find(". "), size_t{300}));
+  const size_t is = sentence.rfind(" is ");
+  if (is != kNone) sentence.remove_prefix(is + 4);
+  for (const std::string_view word : {"equal to ", "exactly ", "approximately ", "about "})
+    if (sentence.starts_with(word)) sentence.remove_prefix(word.size());
+  return std::string(trimmed(sentence, " \t\r\n*"));
 }
 
 std::optional<std::string> phrase_answer(std::string_view s) {

@@ -90,7 +90,7 @@ Node Grammar::letter(Token token) {
   const bool function = functions_.count(token.text) != 0 && in_.sign("(");
   Node node = make_node(Kind::kSymbol, symbol_case(token.text));
   while (in_.take_sign("'")) node.text += "'";
-  if (in_.sign("_")) node.text += "_" + subscript();
+  if (in_.sign("_")) (node.text += '_') += subscript();  // one by one: g++ 12 warns of "_" + temporary
   const bool primed = node.text.back() == '\'' && in_.sign("(");
   return function || primed ? call(std::move(node)) : node;
 }
@@ -118,7 +118,7 @@ Node Grammar::command(const std::string& name) {
   if (known_function(name)) return function(name);
   if (in_.sign("{")) return decorated(name);
   Node node = make_node(Kind::kSymbol, "\\" + name);
-  if (in_.sign("_")) node.text += "_" + subscript();
+  if (in_.sign("_")) (node.text += '_') += subscript();  // one by one: g++ 12 warns of "_" + temporary
   const bool called = in_.sign("(") && name.size() > 1 && std::isupper(static_cast<unsigned char>(name[0]));
   return called ? call(std::move(node)) : node;
 }

@@ -36,6 +36,25 @@ bool capital_letter(std::string_view truth) {
   return capitals == 1;
 }
 
+/// "1.5e-3" as LaTeX writes it, or "" when `s` is no such number. (Without the digits' help 2e-3 could be Euler's e.)
+std::string scientific(std::string_view s) {
+  const size_t e = s.find_first_of("eE");
+  if (e == std::string_view::npos || e == 0 || e + 1 == s.size()) return "";
+  const auto digits = [](std::string_view part, std::string_view others) {
+    return part.find_first_not_of(others) == std::string_view::npos &&
+           part.find_first_of("0123456789") != std::string_view::npos;
+  };
+  const std::string_view mantissa = s.substr(0, e), exponent = s.substr(e + 1);
+  if (!digits(mantissa, "-0123456789.") || !digits(exponent, "+-0123456789") || exponent.size() > 4) return "";
+  return std::string(mantissa) + "\\cdot 10^{" + std::string(exponent) + "}";
+}
+
+bool equal_mathematics(std::string_view truth, std::string_view answer, Deadline& deadline, std::string& rule) {
+  const auto functions = function_letters(truth, answer);
+  const Node truth_tree = parse_answer(truth, functions);
+  return equal_trees(truth_tree, parse_answer(answer, functions), deadline, rule);
+}
+
 Comparison compare(std::string_view truth, std::string_view answer, Deadline& deadline) {
   if (truth.empty() || answer.empty()) return {false, "text"};
   if (truth == answer) return {true, "text"};
@@ -43,10 +62,12 @@ Comparison compare(std::string_view truth, std::string_view answer, Deadline& de
   if (!plain_truth.empty() && plain_truth == plain_answer) return {true, "text"};
   const std::string letter = capital_letter(truth) ? choice(plain_truth) : "";
   if (!letter.empty() && letter == choice(plain_answer)) return {true, "choice"};
-  const auto functions = function_letters(truth, answer);
   Comparison result;
-  const Node truth_tree = parse_answer(truth, functions);
-  result.equal = equal_trees(truth_tree, parse_answer(answer, functions), deadline, result.rule);
+  result.equal = equal_mathematics(truth, answer, deadline, result.rule);
+  const std::string power_truth = scientific(truth), power_answer = scientific(answer);
+  if (result.equal || (power_truth.empty() && power_answer.empty())) return result;
+  result.equal = equal_mathematics(power_truth.empty() ? truth : power_truth,
+                                   power_answer.empty() ? answer : power_answer, deadline, result.rule);
   return result;
 }
 

@@ -14,8 +14,8 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  std::string
-      rule;  // text | choice | number | expression | relation | set | matrix; of the rule that decided; "unreadable"
+  std::string rule;  // text | choice | identical | number | expression | relation | set | matrix; of the rule that
+                     // decided; "unreadable"
 };
 
 /// Compares two answers (LaTeX or plain text, without \boxed or $). Throws only TimeLimitPassed.

@@ -75,6 +75,11 @@ Node expanded(const Node& node) {
   return result;
 }
 
+bool is_unknown(const Node& node) {
+  return node.kind == Kind::kCall || (node.kind == Kind::kSymbol && node.text != "\\pi" && node.text != "e" &&
+                                      node.text != "i" && node.text != "\\infty");
+}
+
 /// "yes" of Y e s, or of the text "Yes".
 std::string word_of(const Node& node) {
   if (node.kind == Kind::kSymbol || node.kind == Kind::kText) {
@@ -96,7 +101,7 @@ class Equality {
     truth = expanded(truth), answer = expanded(answer);
     unwrap(truth, answer);
     unwrap_single(truth), unwrap_single(answer);
-    if (truth == answer) return true;
+    if (truth == answer) return rule_ = "identical", true;
     if (is_relation(truth) && is_relation(answer)) return relations(truth, answer);
     if (is_collection(truth) || is_collection(answer)) return collections(truth, answer);
     if (set_like(truth) || set_like(answer)) return real_sets(truth, answer);
@@ -137,8 +142,7 @@ class Equality {
     if (truth.kind == Kind::kText || answer.kind == Kind::kText) return false;
     rule_ = "number";
     if (truth.kind == Kind::kBased || answer.kind == Kind::kBased) return based(truth, answer);
-    const bool symbols = any_node(truth, [](const Node& n) { return n.kind == Kind::kSymbol; });
-    rule_ = symbols ? "expression" : "number";
+    rule_ = any_node(truth, is_unknown) || any_node(answer, is_unknown) ? "expression" : "number";
     if (truth.kind == Kind::kPercent || answer.kind == Kind::kPercent) return percent(truth, answer);
     return expressions(truth, answer);
   }

@@ -125,6 +125,10 @@ size_t skip_spaces(std::string_view s, size_t at) {
 size_t separator_length(std::string_view s, size_t at, bool comma) {
   for (const std::string_view x : {"{,}", ",\\!", "\\,", "\\!", "{\\,}"})
     if (s.substr(at).starts_with(x)) return x.size();
+  if (at < s.size() && s[at] == '{') {  // "{ , }"
+    const size_t inside = skip_spaces(s, at + 1), close = skip_spaces(s, inside + 1);
+    if (inside < s.size() && s[inside] == ',' && close < s.size() && s[close] == '}') return close + 1 - at;
+  }
   return comma && at < s.size() && s[at] == ',' ? 1 : 0;
 }
 
@@ -147,12 +151,17 @@ bool thousands_comma(std::string_view s, size_t at) {
 bool commas_are_thousands(std::string_view s) {
   int depth = 0;
   for (size_t i = 0; i < s.size(); ++i) {
-    const bool escaped = i > 0 && s[i - 1] == '\\';
-    if (s[i] == '(' || s[i] == '[' || (s[i] == '{' && escaped)) ++depth;
-    if (s[i] == ')' || s[i] == ']' || (s[i] == '}' && escaped)) --depth;
-    if (s[i] == ',' && depth > 0) return false;
-    if (s[i] == ',' && separator_length(s, i, false) == 0 && !(i > 0 && s[i - 1] == '{') && !thousands_comma(s, i))
-      return false;
+    if (s[i] == '\\' && i + 1 < s.size() && s[i + 1] != '{' && s[i + 1] != '}') {
+      ++i;  // spacing such as "\,", and "\(" around formulas
+    } else if (s[i] == '(' || s[i] == '[' || (s[i] == '{' && i > 0 && s[i - 1] == '\\')) {
+      ++depth;
+    } else if (s[i] == ')' || s[i] == ']' || (s[i] == '}' && i > 0 && s[i - 1] == '\\')) {
+      --depth;
+    } else if (s[i] == ',') {
+      const size_t before = s.substr(0, i).find_last_not_of(' ');
+      const bool spaced = separator_length(s, i, false) > 0 || (before != std::string_view::npos && s[before] == '{');
+      if (depth > 0 || (!spaced && !thousands_comma(s, i))) return false;
+    }
   }
   return true;
 }

@@ -13,7 +13,8 @@ namespace {
 constexpr long double kInfinity = std::numeric_limits<long double>::infinity();
 
 bool same_end(long double a, long double b) {
-  return a == b || std::abs(a - b) <= 1e-12L * std::max({1.0L, std::abs(a), std::abs(b)});
+  if (std::isinf(a) || std::isinf(b)) return a == b;
+  return std::abs(a - b) <= 1e-12L * std::max({1.0L, std::abs(a), std::abs(b)});
 }
 
 bool empty(const Piece& p) {

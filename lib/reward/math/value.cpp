@@ -150,7 +150,7 @@ Value power(const Value& a, const Value& b) {
 Value numeric_function(const Value& a, const std::function<Complex(Complex)>& f) {
   Value r = a;
   r.z = f(a.z);
-  r.error = kEpsilon * (std::abs(r.z) + 1e-3L * std::abs(a.z)) + (a.error > 0 ? std::abs(f(a.z + a.error) - r.z) : 0);
+  r.error = 4 * kEpsilon * std::abs(r.z) + (a.error > 0 ? std::abs(f(a.z + a.error) - r.z) : 0);
   r.branch = a.branch || (a.real() && !r.real());
   r.exact = false;
   return r;

@@ -1,0 +1,168 @@
+// roll generate: JSON lines of prompts -> responses with their log-probs, in the order of the input.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/streams.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "model/device.h"
+#include "model/transformer.h"
+#include "rollout/prompt_lines.h"
+#include "rollout/sampler.h"
+#include "text/tokenizer.h"
+#include "track/progress.h"
+
+namespace roll {
+
+namespace {
+
+struct Flags {
+  std::string model, input = "-", output = "-", template_name = "native", device = "cpu", dtype = "auto";
+  int64_t num_responses = 1, max_new_tokens = 256, kv_cache_mib = 0;
+  bool keeps_special = false;
+  SamplingParams sampling;
+
+  Flags() {
+    sampling.seed = 42;
+    sampling.generating.temperature = 1;
+    sampling.generating.top_p = 1;
+    sampling.generating.top_k = 0;
+  }
+};
+
+/// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
+/// same four responses as `-n 4`.
+constexpr int64_t kMaxResponses = 1 << 16;
+
+std::vector<GenerationRequest> requests_of(const std::vector<std::vector<int64_t>>& prompts, int64_t num_responses) {
+  std::vector<GenerationRequest> requests;
+  for (size_t line = 0; line < prompts.size(); ++line) {
+    for (int64_t i = 0; i < num_responses; ++i)
+      requests.push_back({prompts[line], line * kMaxResponses + static_cast<uint64_t>(i)});
+  }
+  return requests;
+}
+
+/// Written as soon as all earlier ones are.
+class OrderedLines {
+ public:
+  OrderedLines(std::ostream& out, size_t count) : out_(out), lines_(count) {}
+  void set(int64_t index, std::string line) {
+    lines_[index] = std::move(line);
+    for (; next_ < lines_.size() && !lines_[next_].empty(); lines_[next_++] = "") out_ << lines_[next_] << '\n';
+    out_.flush();
+  }
+
+ private:
+  std::ostream& out_;
+  std::vector<std::string> lines_;
+  size_t next_ = 0;
+};
+
+std::string line_of(const GenerationRequest& request, const Generation& generation) {
+  Json log_probs = Json::array();
+  for (const float x : generation.log_probs) log_probs.push_back(json_float(x));
+  return to_line({{"prompt_ids", request.prompt_ids},
+                  {"ids", generation.ids},
+                  {"text", generation.text},
+                  {"log_probs", log_probs},
+                  {"finish_reason", finish_reason_name(generation.finish_reason)}});
+}
+
+void check(const Flags& flags) {
+  check_sampling(flags.sampling);
+  if (flags.num_responses < 1 || flags.num_responses > kMaxResponses)
+    throw user_error("-n = {}: must be within 1 .. {}", flags.num_responses, kMaxResponses);
+  if (flags.kv_cache_mib < 0) throw user_error("--kv-cache-mib = {}: must be at least 0", flags.kv_cache_mib);
+}
+
+void run(Flags flags) {
+  flags.sampling.generating.max_new_tokens = flags.max_new_tokens;
+  flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
+  flags.sampling.kv_cache_bytes = flags.kv_cache_mib << 20;
+  check(flags);
+  const at::Device device = parse_device(flags.device, "--device");
+  const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
+  Input input(flags.input);
+  const Tokenizer tokenizer = Tokenizer::load(flags.model);
+  const Transformer model = Transformer::load(flags.model, device, dtype);
+  flags.sampling.eos_ids = tokenizer.eos_ids();
+  const auto requests = requests_of(read_prompt_lines(input.stream(), input.name(), tokenizer,
+                                                      {.model_folder = flags.model,
+                                                       .template_name = flags.template_name,
+                                                       .vocab_size = model.spec().vocab_size,
+                                                       .max_tokens = model.spec().max_positions - 1}),
+                                    flags.num_responses);
+  Output output(flags.output);
+  OrderedLines lines(output.stream(), requests.size());
+  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  Progress progress(log, "generate", std::ssize(requests), "responses");
+  const auto on_done = [&](int64_t index, const Generation& generation) {
+    if (generation.finish_reason == FinishReason::kAbort) return;
+    lines.set(index, line_of(requests[index], generation));
+    progress.advance();
+  };
+  generate(model, tokenizer, requests, flags.sampling, on_done,
+           {.should_stop = [] { return stop_signal() != 0; }, .on_step = {}});
+  output.close();
+  throw_if_stopped();
+}
+
+void add_sampling_flags(CLI::App& sub, Flags& flags) {
+  GeneratingArgs& args = flags.sampling.generating;
+  sub.add_option("--max-new-tokens", flags.max_new_tokens, "longest response in tokens")->capture_default_str();
+  sub.add_option("--temperature", args.temperature, "logits are divided by it; 0 is greedy")->capture_default_str();
+  sub.add_option("--top-p", args.top_p, "smallest set of tokens with this probability; 1 is off")
+      ->capture_default_str();
+  sub.add_option("--top-k", args.top_k, "only the k most likely tokens; 0 is off")->capture_default_str();
+  sub.add_option("--min-p", args.min_p, "only tokens with this share of the largest probability; 0 is off")
+      ->capture_default_str();
+  sub.add_option("--repetition-penalty", args.repetition_penalty, "on tokens of prompt and response; 1 is off")
+      ->capture_default_str();
+  sub.add_option("--presence-penalty", args.presence_penalty, "off the logits of response tokens, once")
+      ->capture_default_str();
+  sub.add_option("--frequency-penalty", args.frequency_penalty, "off the logits of response tokens, per occurrence")
+      ->capture_default_str();
+  sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
+      ->capture_default_str();
+  sub.add_option("-n", flags.num_responses, "responses per prompt")->capture_default_str();
+  sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "go on after end tokens");
+  sub.add_option("--stop", args.stop_strings, "end a response at this text (may be given several times)")
+      ->allow_extra_args(false);
+  sub.add_flag("--include-stop,!--exclude-stop", args.include_stop_str_in_output,
+               "the stop text stays in \"text\" (default)");
+  sub.add_flag("--keep-special", flags.keeps_special, "\"text\" shows special tokens");
+}
+
+}  // namespace
+
+void add_generate(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* sub = app.add_subcommand("generate",
+                                     "Sample responses: {\"prompt\"} | {\"messages\"} | {\"ids\"} -> {\"prompt_ids\", "
+                                     "\"ids\", \"text\", \"log_probs\", "
+                                     "\"finish_reason\"}");
+  sub->footer(
+      "The sampling flags alone decide: generation_config.json only gives the end tokens.\n"
+      "log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.");
+  sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
+  sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
+  sub->add_option("--output", flags->output, "JSON lines in the order of the input; - is standard output")
+      ->capture_default_str();
+  sub->add_option("--template", flags->template_name, "for messages: native, qwen2_5, chatml, qwen3, llama3, empty")
+      ->capture_default_str();
+  add_sampling_flags(*sub, *flags);
+  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+      ->capture_default_str();
+  sub->add_option("--max-running-requests", flags->sampling.max_running_requests, "sequences sampled together")
+      ->capture_default_str();
+  sub->add_option("--kv-cache-mib", flags->kv_cache_mib, "most memory for keys and values; 0 is no limit")
+      ->capture_default_str();
+  sub->callback([flags] { run(*flags); });
+}
+
+}  // namespace roll

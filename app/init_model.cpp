@@ -1,0 +1,82 @@
+// roll init-model: a model folder with random weights, for tests and for small models of one's own.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "model/device.h"
+#include "model/init_spec.h"
+#include "model/transformer.h"
+#include "text/tiny_tokenizer.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct InitFlags {
+  InitSizes sizes;
+  uint64_t seed = 42;
+  std::string tokenizer = "builtin", dtype = "fp32", out;
+};
+
+/// Puts the tokenizer's files into `folder`; gives the vocabulary that it needs.
+std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& folder) {
+  if (name == "none") return {};
+  if (name == "builtin") {
+    write_tiny_tokenizer(folder, {.words = {"user", "assistant", "system", "boxed"}, .more_special_tokens = {}});
+  } else if (fs::exists(fs::path(name) / "tokenizer.json")) {
+    copy_companions(name, folder);
+  } else {
+    throw user_error("--tokenizer = {}: holds no tokenizer.json; give a folder that does, builtin, or none", name);
+  }
+  return Tokenizer::load(folder).vocab_size();
+}
+
+void init_model(const InitFlags& flags) {
+  if (fs::exists(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
+  HfSaveOptions options;
+  options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
+  write_folder_atomic(flags.out, [&](const fs::path& folder) {
+    const ModelSpec spec = make_spec(flags.sizes, add_tokenizer(flags.tokenizer, folder));
+    Transformer::init(spec, flags.seed).write_files(folder, options);
+    std::printf("%s: %s, %.2f M parameters, vocabulary %ld\n", flags.out.c_str(), flags.sizes.arch.c_str(),
+                static_cast<double>(spec.num_parameters()) / 1e6, static_cast<long>(spec.vocab_size));
+  });
+}
+
+void add_size_flags(CLI::App& sub, InitSizes& sizes) {
+  sub.add_option("--arch", sizes.arch, "qwen2, qwen3 or llama")->capture_default_str();
+  sub.add_option("--hidden", sizes.hidden, "hidden size")->capture_default_str();
+  sub.add_option("--intermediate", sizes.intermediate, "width of the feed-forward; default: 4 x hidden");
+  sub.add_option("--layers", sizes.layers, "layers")->capture_default_str();
+  sub.add_option("--heads", sizes.heads, "attention heads")->capture_default_str();
+  sub.add_option("--kv-heads", sizes.kv_heads, "key and value heads; default: --heads");
+  sub.add_option("--head-dim", sizes.head_dim, "size of a head; default: hidden / heads");
+  sub.add_option("--vocab", sizes.vocab, "rows of the embedding; default: what the tokenizer needs");
+  sub.add_option("--max-positions", sizes.max_positions, "longest sequence")->capture_default_str();
+  sub.add_option("--rope-theta", sizes.rope_theta, "base of the rotary frequencies")->capture_default_str();
+  sub.add_flag("--tie,!--no-tie", sizes.tie, "the lm head is the embedding (default)");
+}
+
+}  // namespace
+
+void add_init_model(CLI::App& app) {
+  auto flags = std::make_shared<InitFlags>();
+  CLI::App* sub = app.add_subcommand("init-model", "make a model folder with random weights");
+  sub->add_option("--out", flags->out, "folder to make")->required();
+  sub->add_option("--tokenizer", flags->tokenizer,
+                  "folder whose tokenizer is copied; builtin: bytes and ChatML; or none")
+      ->capture_default_str();
+  add_size_flags(*sub, flags->sizes);
+  sub->add_option("--seed", flags->seed, "names the random weights: the same on every machine")->capture_default_str();
+  sub->add_option("--dtype", flags->dtype, "fp32, bf16 or fp16")->capture_default_str();
+  sub->callback([flags] { init_model(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,78 @@
+#include "app/parse.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(sub->get_name());
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+/// The words up to the subcommand, of which CLI11 would say only that a subcommand is required.
+void check_subcommand(const CLI::App& app, int argc, char** argv) {
+  const auto names = subcommand_names(app);
+  const auto flags = flag_names(app);
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word.starts_with('-')) {
+      if (std::find(flags.begin(), flags.end(), word) == flags.end())
+        throw user_error("roll has no flag {}{}\n`roll --help` lists them all", word, did_you_mean(word, flags));
+      continue;
+    }
+    if (std::find(names.begin(), names.end(), word) == names.end())
+      throw user_error("there is no subcommand '{}'{}\nsubcommands: {}", word, did_you_mean(word, names),
+                       fmt::join(names, ", "));
+    return;
+  }
+}
+
+/// The first word that nobody asked for.
+UserError unknown_word(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& where = chosen.empty() ? app : *chosen.front();
+  const std::string command = chosen.empty() ? "roll" : "roll " + where.get_name();
+  for (std::string word : app.remaining(true)) {
+    if (!word.starts_with('-') || word == "--") continue;
+    word = word.substr(0, word.find('='));
+    return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, word,
+                      did_you_mean(word, flag_names(where)), command);
+  }
+  const auto words = app.remaining(true);
+  return user_error("{} takes no argument '{}'; `{} --help` says what it takes", command,
+                    words.empty() ? "" : words.front(), command);
+}
+
+}  // namespace
+
+int parse_and_run(CLI::App& app, int argc, char** argv) {
+  check_subcommand(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    throw unknown_word(app);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    const auto chosen = app.get_subcommands();
+    throw user_error("{}\n`roll {}--help` says more", e.what(), chosen.empty() ? "" : chosen.front()->get_name() + " ");
+  }
+  return 0;
+}
+
+}  // namespace roll

@@ -1,0 +1,41 @@
+// roll sft: supervised fine-tuning.
+#include "train/sft.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/job.h"
+#include "checkpoint/hub_cache.h"
+#include "train/load_config.h"
+
+namespace roll {
+
+namespace {
+
+void sft(const JobFlags& flags) {
+  const auto checked = load_sft_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks});
+  run_job(flags, checked.num_ranks, checked.notes, [&](const Job& job) {
+    job.log.info("{}", checked.plan);
+    std::unique_ptr<SftPipeline> pipeline;
+    agree(job.ranks, [&] {
+      pipeline = std::make_unique<SftPipeline>(
+          checked.config,
+          SftOptions{model_folder(checked.config.sft_train.model_args.model_name_or_path.value()),
+                     resolved_yaml(checked.config), job.device},
+          job.ranks, job.log);
+    });
+    pipeline->run();
+  });
+}
+
+}  // namespace
+
+void add_sft(CLI::App& app) {
+  auto* sub = app.add_subcommand("sft", "supervised fine-tuning on prompts with responses");
+  auto flags = std::make_shared<JobFlags>();
+  add_job_flags(*sub, *flags);
+  sub->callback([flags] { sft(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,63 @@
+// roll validate-config: everything that can be known of a configuration before a model is opened.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "app/commands.h"
+#include "train/load_config.h"
+
+namespace roll {
+
+namespace {
+
+struct ValidateFlags {
+  std::string file;
+  std::vector<std::string> overrides;
+  LoadOptions options;
+  bool print = false;
+  bool keys = false;
+};
+
+template <class T>
+void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
+  for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (flags.print) {
+    std::fputs(resolved_yaml(checked.config).c_str(), stdout);
+    return;
+  }
+  std::printf("%s\n", checked.plan.c_str());
+  if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
+  std::printf("%s: valid\n", flags.file.c_str());
+}
+
+void validate(const ValidateFlags& flags) {
+  if (flags.keys) {
+    std::printf("# roll train\n%s\n# roll sft\n%s", key_reference().c_str(), sft_key_reference().c_str());
+    return;
+  }
+  if (is_sft_config(flags.file))
+    show(load_sft_config(flags.file, flags.overrides, flags.options), flags);
+  else
+    show(load_config(flags.file, flags.overrides, flags.options), flags);
+}
+
+}  // namespace
+
+void add_validate_config(CLI::App& app) {
+  auto* sub = app.add_subcommand("validate-config", "check a configuration and show its batch arithmetic");
+  auto flags = std::make_shared<ValidateFlags>();
+  auto* file = sub->add_option("--config", flags->file, "YAML file of `roll train` or `roll sft`");
+  sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
+  sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
+  sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
+      ->check(CLI::Range(1, 65536));
+  auto* keys = sub->add_flag("--keys", flags->keys, "print all keys with default and meaning");
+  sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
+  sub->callback([=] {
+    if (!flags->keys && file->empty()) throw CLI::RequiredError("--config");
+    validate(*flags);
+  });
+  keys->excludes(file);
+}
+
+}  // namespace roll

@@ -1,0 +1,15 @@
+// The twin of log_prob_rows.cu where no CUDA compiler was found.
+#include "base/error.h"
+#include "cuda/log_prob_rows.h"
+
+namespace roll::cuda {
+
+void log_prob_rows_forward(const LogProbRows&, const float*, float*, float*, float*, void*) {
+  throw SystemError("log_prob_rows_forward: this program was built without CUDA");
+}
+
+void log_prob_rows_backward(const LogProbRows&, float*, const float*, const float*, const float*, const float*, void*) {
+  throw SystemError("log_prob_rows_backward: this program was built without CUDA");
+}
+
+}  // namespace roll::cuda

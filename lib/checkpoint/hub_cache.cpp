@@ -1,0 +1,63 @@
+#include "checkpoint/hub_cache.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path repository_folder(const std::string& name) {
+  std::string folder = "models--" + name;
+  folder.replace(folder.find('/'), 1, "--");
+  return hub_cache() / folder;
+}
+
+std::optional<fs::path> snapshot_of(const fs::path& repository) {
+  const fs::path snapshots = repository / "snapshots";
+  std::error_code ec;
+  if (fs::is_regular_file(repository / "refs" / "main", ec)) {
+    std::string hash = read_file(repository / "refs" / "main");
+    hash.erase(std::remove_if(hash.begin(), hash.end(), [](unsigned char c) { return !std::isxdigit(c); }), hash.end());
+    if (!hash.empty() && fs::is_directory(snapshots / hash, ec)) return snapshots / hash;
+  }
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(snapshots, ec))
+    if (entry.is_directory(ec)) found.push_back(entry.path());
+  return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
+}
+
+}  // namespace
+
+fs::path hub_cache() {
+  if (const auto cache = env("HF_HUB_CACHE")) return *cache;
+  if (const auto home = env("HF_HOME")) return fs::path(*home) / "hub";
+  return fs::path(env("HOME").value_or("/")) / ".cache" / "huggingface" / "hub";
+}
+
+bool is_hub_name(const std::string& name) {
+  const size_t slash = name.find('/');
+  return slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
+         name.find('/', slash + 1) == std::string::npos && name[0] != '.' && name[0] != '~';
+}
+
+std::optional<fs::path> find_model_folder(const std::string& name) {
+  std::error_code ec;
+  if (fs::is_directory(name, ec)) return name;
+  return is_hub_name(name) ? snapshot_of(repository_folder(name)) : std::nullopt;
+}
+
+fs::path model_folder(const std::string& name) {
+  if (const auto folder = find_model_folder(name)) return *folder;
+  if (!is_hub_name(name)) throw user_error("there is no folder {}", name);
+  throw user_error("there is no folder {0}, and no snapshot of it in {1}; download it with: hf download {0}", name,
+                   hub_cache().string());
+}
+
+}  // namespace roll

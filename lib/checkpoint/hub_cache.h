@@ -1,0 +1,24 @@
+// Model names to folders: a path as it is, a Hub name (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache. Nothing is
+// ever downloaded.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace roll {
+
+/// The cache that huggingface_hub would use: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
+std::filesystem::path hub_cache();
+
+/// `name` when it is a folder; else the snapshot of `models--Owner--Name` in the cache (that of refs/main, or the only
+/// one). nullopt when there is none.
+std::optional<std::filesystem::path> find_model_folder(const std::string& name);
+
+/// The same, or a UserError that says where was looked and how to download it.
+std::filesystem::path model_folder(const std::string& name);
+
+/// Whether `name` could be a Hub name: Owner/Name and no path.
+bool is_hub_name(const std::string& name);
+
+}  // namespace roll

@@ -1,0 +1,108 @@
+// Rules between keys: each failure is collected with the key's place, value and spelling.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "config/complaints.h"
+#include "config/key_index.h"
+
+namespace roll {
+
+class Checker {
+ public:
+  Checker(const KeyIndex& keys, std::vector<std::string>& notes) : keys_(keys), notes_(notes) {}
+
+  /// Unless `holds`: complains "place: key = value: rule". Returns `holds`.
+  template <class M, class... A>
+  bool require(bool holds, const M& member, fmt::format_string<A...> rule, A&&... values) {
+    if (!holds)
+      complaints_.add(keys_.place(member), keys_.name(member) + ": " + fmt::format(rule, std::forward<A>(values)...));
+    return holds;
+  }
+
+  /// low <= member <= high; NaN is outside.
+  template <class M>
+  void in_range(const M& member, double low, double high) {
+    const auto value = static_cast<double>(member);
+    if (std::isinf(high))
+      require(value >= low && std::isfinite(value), member, "must be {} or more", low);
+    else
+      require(value >= low && value <= high, member, "must be in {}..{}", low, high);
+  }
+  template <class T>
+  void in_range(const std::optional<T>& member, double low, double high) {
+    if (!member) return;
+    const auto value = static_cast<double>(*member);
+    if (std::isinf(high))
+      require(value >= low && std::isfinite(value), member, "must be {} or more, or null", low);
+    else
+      require(value >= low && value <= high, member, "must be in {}..{}, or null", low, high);
+  }
+  template <class M>
+  void at_least(const M& member, double low) {
+    in_range(member, low, HUGE_VAL);
+  }
+  void above_zero(const double& member) { require(member > 0 && std::isfinite(member), member, "must be above 0"); }
+  void above_zero(const std::optional<double>& member) {
+    require(!member || (*member > 0 && std::isfinite(*member)), member, "must be above 0, or null");
+  }
+
+  template <class M>
+  bool is_set(const M& member) const {
+    return keys_.is_set(member);
+  }
+  /// "key = value", to name a second key in a rule.
+  template <class M>
+  std::string name(const M& member) const {
+    return keys_.name(member);
+  }
+  /// The key alone.
+  template <class M>
+  const std::string& key(const M& member) const {
+    return keys_.path(member);
+  }
+
+  /// Where a second key was set.
+  template <class M>
+  std::string place(const M& member) const {
+    return keys_.place(member).text();
+  }
+
+  /// A UserError of a lower layer becomes a complaint at `member`.
+  template <class M, class F>
+  void collect(const M& member, F&& body) {
+    collect_after(keys_.path(member) + ": ", member, body);
+  }
+  /// The same, for an error whose text names the key itself.
+  template <class M, class F>
+  void collect_named(const M& member, F&& body) {
+    collect_after("", member, body);
+  }
+
+  void note(const std::string& text) { notes_.push_back(text); }
+  void throw_if_any() const { complaints_.throw_if_any(); }
+  bool is_clean() const { return complaints_.empty(); }
+
+ private:
+  template <class M, class F>
+  void collect_after(const std::string& prefix, const M& member, F& body) {
+    try {
+      body();
+    } catch (const UserError& e) {
+      complaints_.add(keys_.place(member), prefix + e.what());
+    }
+  }
+
+  const KeyIndex& keys_;
+  std::vector<std::string>& notes_;
+  Complaints complaints_;
+};
+
+}  // namespace roll

@@ -1,0 +1,27 @@
+// How a process ends after an error: what it says, its exit code, and that no other rank waits for it for ever.
+// app/main.cpp uses the three in this order; the library only throws.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace roll {
+
+/// Quiet: the rank that failed has spoken; this one only ends.
+struct AnotherRankFailed : std::runtime_error {
+  AnotherRankFailed(int failed_rank, int exit_code);
+  int exit_code;
+};
+
+/// The line for standard error, with the rank where there are several; "" where another rank speaks (AnotherRankFailed,
+/// and Stopped on all ranks but the first).
+std::string error_line(const std::exception& error);
+
+/// 2 UserError, 70 Bug, 128 + signal for Stopped, AnotherRankFailed's own, else 1.
+int exit_code_of(const std::exception& error);
+
+/// Ends every rank with the error's exit code when this process is part of an MPI job that has begun and not ended
+/// (then it does not return); else does nothing. A rank that has nothing to say first waits for the one that speaks.
+void abort_all_ranks(const std::exception& error);
+
+}  // namespace roll

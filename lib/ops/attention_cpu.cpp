@@ -1,0 +1,200 @@
+#include "ops/attention_cpu.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/blas.h"
+#include "ops/parallel_tasks.h"
+#include "ops/simd.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kQueryBlock = 64;
+
+/// Softmax of the first `seen` of `length` scores; the rest becomes 0, so that products may run over all of them.
+template <class T>
+ROLL_INLINE T softmax_row(T* scores, int64_t seen, int64_t length) {
+  T top = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : top)
+  for (int64_t j = 0; j < seen; ++j) top = scores[j] > top ? scores[j] : top;
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < seen; ++j) {
+    scores[j] = fast_exp(scores[j] - top);
+    sum += scores[j];
+  }
+  const T inverse = T(1) / sum;
+  for (int64_t j = 0; j < seen; ++j) scores[j] *= inverse;
+  std::fill(scores + seen, scores + length, T(0));
+  return top + std::log(sum);
+}
+
+/// Scores -> probabilities given their logsumexp.
+template <class T>
+ROLL_INLINE void probability_row(T* scores, T logsumexp, int64_t seen, int64_t length) {
+  for (int64_t j = 0; j < seen; ++j) scores[j] = fast_exp(scores[j] - logsumexp);
+  std::fill(scores + seen, scores + length, T(0));
+}
+
+/// dS = P (dP - sum(dO O)) scale, in place of dP.
+template <class T>
+ROLL_INLINE void score_gradient_row(const T* probabilities, T* grads, const T* dout, const T* out, int64_t width,
+                                    int64_t length, T scale) {
+  T delta = 0;
+#pragma omp simd reduction(+ : delta)
+  for (int64_t d = 0; d < width; ++d) delta += dout[d] * out[d];
+  for (int64_t j = 0; j < length; ++j) grads[j] = probabilities[j] * (grads[j] - delta) * scale;
+}
+
+ROLL_SIMD float softmax(float* scores, int64_t seen, int64_t length) {
+  return softmax_row(scores, seen, length);
+}
+double softmax(double* scores, int64_t seen, int64_t length) {
+  return softmax_row(scores, seen, length);
+}
+ROLL_SIMD void probability(float* scores, float lse, int64_t seen, int64_t n) {
+  probability_row(scores, lse, seen, n);
+}
+void probability(double* scores, double lse, int64_t seen, int64_t n) {
+  probability_row(scores, lse, seen, n);
+}
+ROLL_SIMD void score_gradient(const float* p, float* g, const float* dout, const float* out, int64_t d, int64_t n,
+                              float s) {
+  score_gradient_row(p, g, dout, out, d, n, s);
+}
+void score_gradient(const double* p, double* g, const double* dout, const double* out, int64_t d, int64_t n, double s) {
+  score_gradient_row(p, g, dout, out, d, n, s);
+}
+
+/// Strides of [T, H, D] and the work list: one task per (sequence, head).
+struct Shape {
+  Shape(const at::Tensor& q, const at::Tensor& k, const std::vector<int64_t>& cu)
+      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), cu_seqlens(cu) {
+    for (size_t b = 0; b + 1 < cu.size(); ++b) longest = std::max(longest, cu[b + 1] - cu[b]);
+  }
+  int64_t heads, kv_heads, width, longest = 0;
+  const std::vector<int64_t>& cu_seqlens;
+
+  int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
+  int64_t group() const { return heads / kv_heads; }
+  int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
+  /// The rows of one head of one sequence in a tensor [T, num_heads, D].
+  template <class T>
+  Rows<T> rows(T* data, int64_t sequence, int64_t head, int64_t num_heads) const {
+    return {data + (cu_seqlens[sequence] * num_heads + head) * width, num_heads * width};
+  }
+};
+
+template <class T>
+Rows<T> skip(Rows<T> rows, int64_t count) {
+  return {rows.data + count * rows.stride, rows.stride};
+}
+
+template <class T>
+struct ForwardPointers {
+  const T *q, *k, *v;
+  T *out, *logsumexp;
+};
+
+template <class T>
+void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scores) {
+  const int64_t sequence = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
+  const int64_t length = shape.length(sequence), width = shape.width;
+  const Rows<const T> q = shape.rows(p.q, sequence, head, shape.heads);
+  const Rows<const T> k = shape.rows(p.k, sequence, kv_head, shape.kv_heads);
+  const Rows<const T> v = shape.rows(p.v, sequence, kv_head, shape.kv_heads);
+  const Rows<T> out = shape.rows(p.out, sequence, head, shape.heads);
+  T* logsumexp = p.logsumexp + shape.cu_seqlens[sequence] * shape.heads + head;
+  for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
+    const int64_t end = std::min(length, begin + kQueryBlock), n = end - begin;
+    const Rows<T> s = {scores.data(), end};
+    gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, scale, skip(q, begin), k, T(0), s);
+    for (int64_t i = 0; i < n; ++i)
+      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * end, begin + i + 1, end);
+    gemm<T>(Op::kPlain, Op::kPlain, n, width, end, T(1), {s.data, end}, v, T(0), skip(out, begin));
+  }
+}
+
+template <class T>
+struct BackwardPointers {
+  const T *dout, *q, *k, *v, *out, *logsumexp;
+  T *dq, *dk, *dv;
+};
+
+/// One (sequence, key/value head): its group of query heads adds to the same dk and dv.
+template <class T>
+void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
+  const int64_t sequence = task / shape.kv_heads, kv_head = task % shape.kv_heads;
+  const int64_t length = shape.length(sequence), width = shape.width;
+  const Rows<const T> k = shape.rows(p.k, sequence, kv_head, shape.kv_heads);
+  const Rows<const T> v = shape.rows(p.v, sequence, kv_head, shape.kv_heads);
+  const Rows<T> dk = shape.rows(p.dk, sequence, kv_head, shape.kv_heads);
+  const Rows<T> dv = shape.rows(p.dv, sequence, kv_head, shape.kv_heads);
+  T* probabilities = scratch.data();
+  T* grads = scratch.data() + kQueryBlock * shape.longest;
+  for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
+    const Rows<const T> q = shape.rows(p.q, sequence, head, shape.heads);
+    const Rows<const T> out = shape.rows(p.out, sequence, head, shape.heads);
+    const Rows<const T> dout = shape.rows(p.dout, sequence, head, shape.heads);
+    const Rows<T> dq = shape.rows(p.dq, sequence, head, shape.heads);
+    const T* logsumexp = p.logsumexp + shape.cu_seqlens[sequence] * shape.heads + head;
+    for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
+      const int64_t end = std::min(length, begin + kQueryBlock), n = end - begin;
+      const Rows<const T> prob = {probabilities, end}, grad = {grads, end};
+      gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, scale, skip(q, begin), k, T(0), {probabilities, end});
+      gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, T(1), skip(dout, begin), v, T(0), {grads, end});
+      for (int64_t i = 0; i < n; ++i) {
+        probability(probabilities + i * end, logsumexp[(begin + i) * shape.heads], begin + i + 1, end);
+        score_gradient(probabilities + i * end, grads + i * end, skip(dout, begin + i).data, skip(out, begin + i).data,
+                       width, end, scale);
+      }
+      gemm<T>(Op::kPlain, Op::kPlain, n, width, end, T(1), grad, k, T(0), skip(dq, begin));
+      gemm<T>(Op::kTransposed, Op::kPlain, end, width, n, T(1), grad, skip(q, begin), T(1), dk);
+      gemm<T>(Op::kTransposed, Op::kPlain, end, width, n, T(1), prob, skip(dout, begin), T(1), dv);
+    }
+  }
+}
+
+}  // namespace
+
+AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                      const std::vector<int64_t>& cu_seqlens, double scale) {
+  const Shape shape(q, k, cu_seqlens);
+  const AttentionResult result{at::empty_like(q), at::empty({q.size(0), q.size(1)}, q.options())};
+  AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_forward_cpu", [&] {
+    using T = scalar_t;
+    const ForwardPointers<T> p{q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
+                               result.out.mutable_data_ptr<T>(), result.logsumexp.mutable_data_ptr<T>()};
+    parallel_tasks(
+        shape.num_sequences() * shape.heads, [&] { return std::vector<T>(kQueryBlock * shape.longest); },
+        [&](int64_t task, std::vector<T>& scores) { forward_task<T>(shape, p, task, static_cast<T>(scale), scores); });
+  });
+  return result;
+}
+
+AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                                      const at::Tensor& v, const AttentionResult& forward,
+                                      const std::vector<int64_t>& cu_seqlens, double scale) {
+  const Shape shape(q, k, cu_seqlens);
+  const AttentionGrads grads{at::empty_like(q), at::zeros_like(k), at::zeros_like(v)};
+  AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_backward_cpu", [&] {
+    using T = scalar_t;
+    const BackwardPointers<T> p{
+        grad_out.const_data_ptr<T>(),  q.const_data_ptr<T>(),           k.const_data_ptr<T>(),
+        v.const_data_ptr<T>(),         forward.out.const_data_ptr<T>(), forward.logsumexp.const_data_ptr<T>(),
+        grads.q.mutable_data_ptr<T>(), grads.k.mutable_data_ptr<T>(),   grads.v.mutable_data_ptr<T>()};
+    parallel_tasks(
+        shape.num_sequences() * shape.kv_heads, [&] { return std::vector<T>(2 * kQueryBlock * shape.longest); },
+        [&](int64_t task, std::vector<T>& scratch) {
+          backward_task<T>(shape, p, task, static_cast<T>(scale), scratch);
+        });
+  });
+  return grads;
+}
+
+}  // namespace roll

@@ -1,0 +1,33 @@
+// Causal attention of packed sequences on the CPU, in blocks of queries whose scores stay in cache.
+// Non-goal: low memory for very long sequences; a block's scores are kQueryBlock x length per thread.
+// Legend: T packed tokens, H query heads, Hkv key/value heads, D head size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace roll {
+
+struct AttentionResult {
+  at::Tensor out;        // [T, H, D]
+  at::Tensor logsumexp;  // [T, H], of the scaled scores that a query sees
+};
+
+struct AttentionGrads {
+  at::Tensor q, k, v;
+};
+
+/// All tensors contiguous, float32 or float64.
+AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                      const std::vector<int64_t>& cu_seqlens, double scale);
+
+AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                                      const at::Tensor& v, const AttentionResult& forward,
+                                      const std::vector<int64_t>& cu_seqlens, double scale);
+
+/// See cached_attention (attention.h).
+at::Tensor cached_attention_cpu(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
+                                at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
+
+}  // namespace roll

@@ -1,0 +1,89 @@
+// CUDA attention through LibTorch's flash kernels. This file builds without CUDA too: the operators are dispatched by
+// name.
+#include "ops/attention_cuda.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace roll {
+
+namespace {
+
+at::Tensor to_int_tensor(const std::vector<int64_t>& values, at::Device device) {
+  return at::tensor(std::vector<int>(values.begin(), values.end()), at::kInt).to(device);
+}
+
+int64_t longest_of(const std::vector<int64_t>& cu_seqlens) {
+  int64_t longest = 0;
+  for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) longest = std::max(longest, cu_seqlens[b + 1] - cu_seqlens[b]);
+  return longest;
+}
+
+}  // namespace
+
+bool has_flash_kernel(const at::Tensor& q) {
+  const bool is_half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
+  return q.is_cuda() && is_half && q.size(2) % 8 == 0 && q.size(2) <= 256;
+}
+
+FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          const std::vector<int64_t>& cu_seqlens, double scale) {
+  const at::Tensor cu = to_int_tensor(cu_seqlens, q.device());
+  const int64_t longest = longest_of(cu_seqlens);
+  const auto [out, logsumexp, rng_state, unused, mask] =
+      at::_flash_attention_forward(q, k, v, cu, cu, longest, longest, 0.0, /*is_causal=*/true, false, scale);
+  return {out, logsumexp, rng_state, unused, cu};
+}
+
+std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                                       const at::Tensor& v, const FlashResult& forward, int64_t longest, double scale) {
+  const auto [dq, dk, dv] = at::_flash_attention_backward(grad_out, q, k, v, forward.out, forward.logsumexp,
+                                                          forward.cu_seqlens, forward.cu_seqlens, longest, longest, 0.0,
+                                                          /*is_causal=*/true, forward.rng_state, forward.unused, scale);
+  return {dq, dk, dv};
+}
+
+at::Tensor flash_cached(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values, at::IntArrayRef slots,
+                        const std::vector<int64_t>& lengths, double scale) {
+  // The cache seen as one long packed sequence axis: a slot starts at slot * L and lengths[b] of its rows are used.
+  std::vector<int64_t> starts, queries;
+  for (size_t b = 0; b < slots.size(); ++b)
+    starts.push_back(slots[b] * keys.size(1)), queries.push_back(static_cast<int64_t>(b));
+  starts.push_back(keys.size(0) * keys.size(1)), queries.push_back(static_cast<int64_t>(slots.size()));
+  const at::Tensor used = to_int_tensor(lengths, q.device());
+  const auto flat = [](const at::Tensor& x) { return x.view({-1, x.size(2), x.size(3)}); };
+  return std::get<0>(at::_flash_attention_forward(q, flat(keys), flat(values), to_int_tensor(queries, q.device()),
+                                                  to_int_tensor(starts, q.device()), 1,
+                                                  *std::max_element(lengths.begin(), lengths.end()), 0.0,
+                                                  /*is_causal=*/false, false, scale, std::nullopt, std::nullopt, used));
+}
+
+at::Tensor packed_attention_by_sequence(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                        const std::vector<int64_t>& cu_seqlens, double scale) {
+  std::vector<at::Tensor> outputs;
+  for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) {
+    const auto part = [&](const at::Tensor& x) {
+      return x.slice(0, cu_seqlens[b], cu_seqlens[b + 1]).transpose(0, 1).unsqueeze(0);
+    };
+    const at::Tensor out =
+        at::scaled_dot_product_attention(part(q), part(k), part(v), {}, 0.0, true, scale, q.size(1) != k.size(1));
+    outputs.push_back(out.squeeze(0).transpose(0, 1));
+  }
+  return at::cat(outputs, 0);
+}
+
+at::Tensor cached_attention_masked(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
+                                   at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale) {
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  const at::Tensor rows = at::tensor(slots.vec(), at::kLong).to(q.device());
+  const auto part = [&](const at::Tensor& x) { return x.slice(1, 0, longest).index_select(0, rows).transpose(1, 2); };
+  const at::Tensor seen =
+      at::arange(longest, rows.options()).unsqueeze(0) < at::tensor(lengths, at::kLong).to(q.device()).unsqueeze(1);
+  return at::scaled_dot_product_attention(q.unsqueeze(2), part(keys), part(values), seen.unsqueeze(1).unsqueeze(1), 0.0,
+                                          false, scale, q.size(1) != keys.size(2))
+      .squeeze(2);
+}
+
+}  // namespace roll

@@ -1,0 +1,128 @@
+#include "ops/log_prob_rows.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cuda/log_prob_rows.h"
+#include "ops/simd.h"
+
+namespace roll {
+
+namespace {
+
+/// Two passes over a row that is in cache beat one online pass: no branch, no rescaling.
+template <class T>
+ROLL_INLINE void forward_row(const T* x, int64_t vocab, int64_t label, T inverse_temperature, bool with_entropy,
+                             T* log_prob, T* entropy, T* logsumexp) {
+  T top = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : top)
+  for (int64_t j = 0; j < vocab; ++j) top = x[j] > top ? x[j] : top;
+  T sum = 0, weighted = 0;
+  if (with_entropy) {
+#pragma omp simd reduction(+ : sum, weighted)
+    for (int64_t j = 0; j < vocab; ++j) {
+      const T below = (x[j] - top) * inverse_temperature, weight = fast_exp(below);
+      sum += weight;
+      weighted += weight * below;
+    }
+  } else {
+#pragma omp simd reduction(+ : sum)
+    for (int64_t j = 0; j < vocab; ++j) sum += fast_exp((x[j] - top) * inverse_temperature);
+  }
+  const T log_sum = std::log(sum);
+  *logsumexp = top * inverse_temperature + log_sum;
+  *log_prob = (x[label] - top) * inverse_temperature - log_sum;
+  if (with_entropy) *entropy = log_sum - weighted / sum;
+}
+
+template <class T>
+ROLL_INLINE void backward_row(T* x, int64_t vocab, int64_t label, T inverse_temperature, T logsumexp, T entropy,
+                              T d_log_prob, T d_entropy) {
+#pragma omp simd
+  for (int64_t j = 0; j < vocab; ++j) {
+    const T log_p = x[j] * inverse_temperature - logsumexp;
+    x[j] = -fast_exp(log_p) * (d_log_prob + d_entropy * (log_p + entropy)) * inverse_temperature;
+  }
+  x[label] += d_log_prob * inverse_temperature;
+}
+
+#define ROLL_LOG_PROB_ROWS(T, ATTRIBUTE)                                                                         \
+  ATTRIBUTE void forward_one(const T* x, int64_t vocab, int64_t label, T inverse_temperature, bool with_entropy, \
+                             T* log_prob, T* entropy, T* logsumexp) {                                            \
+    forward_row(x, vocab, label, inverse_temperature, with_entropy, log_prob, entropy, logsumexp);               \
+  }                                                                                                              \
+  ATTRIBUTE void backward_one(T* x, int64_t vocab, int64_t label, T inverse_temperature, T logsumexp, T entropy, \
+                              T d_log_prob, T d_entropy) {                                                       \
+    backward_row(x, vocab, label, inverse_temperature, logsumexp, entropy, d_log_prob, d_entropy);               \
+  }
+ROLL_LOG_PROB_ROWS(float, ROLL_SIMD)
+ROLL_LOG_PROB_ROWS(double, )
+#undef ROLL_LOG_PROB_ROWS
+
+template <class F>
+void for_each_row(const at::Tensor& logits, const F& f) {
+  const int64_t grain = std::max<int64_t>(1, 16384 / logits.size(1));
+  at::parallel_for(0, logits.size(0), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) f(i);
+  });
+}
+
+cuda::LogProbRows cuda_shape(const at::Tensor& logits, const at::Tensor& labels, double temperature) {
+  return {labels.const_data_ptr<int64_t>(), logits.size(0), logits.size(1), static_cast<float>(1 / temperature)};
+}
+
+void* current_stream(at::Device device) {
+  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
+}
+
+}  // namespace
+
+void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double temperature, bool with_entropy,
+                   const RowResults& results) {
+  if (logits.is_cuda())
+    return cuda::log_prob_rows_forward(cuda_shape(logits, labels, temperature), logits.const_data_ptr<float>(),
+                                       results.log_probs.mutable_data_ptr<float>(),
+                                       results.entropy.mutable_data_ptr<float>(),
+                                       results.logsumexp.mutable_data_ptr<float>(), current_stream(logits.device()));
+  AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows", [&] {
+    using T = scalar_t;
+    const T* x = logits.const_data_ptr<T>();
+    const int64_t* label = labels.const_data_ptr<int64_t>();
+    T *log_prob = results.log_probs.mutable_data_ptr<T>(), *entropy = results.entropy.mutable_data_ptr<T>(),
+      *logsumexp = results.logsumexp.mutable_data_ptr<T>();
+    for_each_row(logits, [&](int64_t i) {
+      forward_one(x + i * logits.size(1), logits.size(1), label[i], static_cast<T>(1 / temperature), with_entropy,
+                  log_prob + i, entropy + i, logsumexp + i);
+    });
+  });
+}
+
+void log_prob_rows_backward(const at::Tensor& logits, const at::Tensor& labels, double temperature,
+                            const RowResults& results, const at::Tensor& d_log_probs, const at::Tensor& d_entropy_in) {
+  const at::Tensor d_entropy = d_entropy_in.defined() ? d_entropy_in : at::zeros_like(d_log_probs);
+  const at::Tensor row_entropy =
+      d_entropy_in.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
+  if (logits.is_cuda())
+    return cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.mutable_data_ptr<float>(),
+                                        results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
+                                        d_log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(),
+                                        current_stream(logits.device()));
+  AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows_backward", [&] {
+    using T = scalar_t;
+    T* x = logits.mutable_data_ptr<T>();
+    const int64_t* label = labels.const_data_ptr<int64_t>();
+    const T *logsumexp = results.logsumexp.const_data_ptr<T>(), *entropy = row_entropy.const_data_ptr<T>(),
+            *dlp = d_log_probs.const_data_ptr<T>(), *dent = d_entropy.const_data_ptr<T>();
+    for_each_row(logits, [&](int64_t i) {
+      backward_one(x + i * logits.size(1), logits.size(1), label[i], static_cast<T>(1 / temperature), logsumexp[i],
+                   entropy[i], dlp[i], dent[i]);
+    });
+  });
+}
+
+}  // namespace roll

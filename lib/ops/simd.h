@@ -1,0 +1,43 @@
+// Loops that the compiler vectorises for the processor it runs on: write them plainly, mark the function ROLL_SIMD and
+// sums with `#pragma omp simd reduction`.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+// One binary for every x86-64: the loader picks the widest version of a marked function.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define ROLL_SIMD
+#endif
+// Inner pieces must be inlined to be compiled for the same processor.
+#define ROLL_INLINE inline __attribute__((always_inline))
+
+namespace roll {
+
+/// e^x to 8e-8 relative for x in [-87, 88], clamped to that range (so never 0, infinity or denormal).
+/// Range reduction by ln 2 in two parts and a polynomial of degree 7 (Cephes), all of it vectorisable.
+ROLL_INLINE float fast_exp(float x) {
+  x = x < -87.0f ? -87.0f : x;
+  x = x > 88.0f ? 88.0f : x;
+  const float shifted = x * 1.44269504088896341f + 12582912.0f;  // + 1.5 * 2^23 rounds to a whole number
+  const float n = shifted - 12582912.0f;
+  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r + 1.0f;
+  const uint32_t exponent = std::bit_cast<uint32_t>(shifted) << 23;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(p) + exponent);
+}
+
+ROLL_INLINE double fast_exp(double x) {
+  return std::exp(x);
+}
+
+}  // namespace roll

@@ -1,0 +1,81 @@
+#include <ATen/ATen.h>
+#include <ATen/Dispatch.h>
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "ops/layer_ops.h"
+#include "ops/simd.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kElementsPerTask = 16384;
+
+template <class T>
+ROLL_INLINE void gate_forward(const T* gate, const T* up, T* y, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) y[i] = gate[i] / (T(1) + fast_exp(-gate[i])) * up[i];
+}
+
+template <class T>
+ROLL_INLINE void gate_backward(const T* gate, const T* up, const T* dy, T* dgate, T* dup, int64_t n) {
+#pragma omp simd
+  for (int64_t i = 0; i < n; ++i) {
+    const T sigmoid = T(1) / (T(1) + fast_exp(-gate[i]));
+    dgate[i] = dy[i] * up[i] * sigmoid * (T(1) + gate[i] * (T(1) - sigmoid));
+    dup[i] = dy[i] * gate[i] * sigmoid;
+  }
+}
+
+ROLL_SIMD void forward_loop(const float* gate, const float* up, float* y, int64_t n) {
+  gate_forward(gate, up, y, n);
+}
+void forward_loop(const double* gate, const double* up, double* y, int64_t n) {
+  gate_forward(gate, up, y, n);
+}
+ROLL_SIMD void backward_loop(const float* gate, const float* up, const float* dy, float* dgate, float* dup, int64_t n) {
+  gate_backward(gate, up, dy, dgate, dup, n);
+}
+void backward_loop(const double* gate, const double* up, const double* dy, double* dgate, double* dup, int64_t n) {
+  gate_backward(gate, up, dy, dgate, dup, n);
+}
+
+class Swiglu : public torch::autograd::Function<Swiglu> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* ctx, const at::Tensor& gate_in, const at::Tensor& up_in) {
+    const at::Tensor gate = gate_in.contiguous(), up = up_in.contiguous();
+    at::Tensor y = at::empty_like(gate);
+    AT_DISPATCH_FLOATING_TYPES(gate.scalar_type(), "swiglu", [&] {
+      at::parallel_for(0, gate.numel(), kElementsPerTask, [&](int64_t begin, int64_t end) {
+        forward_loop(gate.const_data_ptr<scalar_t>() + begin, up.const_data_ptr<scalar_t>() + begin,
+                     y.mutable_data_ptr<scalar_t>() + begin, end - begin);
+      });
+    });
+    ctx->save_for_backward({gate, up});
+    return y;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* ctx,
+                                                 const torch::autograd::variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &gate = saved[0], &up = saved[1], dy = grads[0].contiguous();
+    at::Tensor dgate = at::empty_like(gate), dup = at::empty_like(up);
+    AT_DISPATCH_FLOATING_TYPES(gate.scalar_type(), "swiglu_backward", [&] {
+      at::parallel_for(0, gate.numel(), kElementsPerTask, [&](int64_t begin, int64_t end) {
+        backward_loop(gate.const_data_ptr<scalar_t>() + begin, up.const_data_ptr<scalar_t>() + begin,
+                      dy.const_data_ptr<scalar_t>() + begin, dgate.mutable_data_ptr<scalar_t>() + begin,
+                      dup.mutable_data_ptr<scalar_t>() + begin, end - begin);
+      });
+    });
+    return {dgate, dup};
+  }
+};
+
+}  // namespace
+
+at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up) {
+  return gate.is_cpu() ? Swiglu::apply(gate, up) : at::silu(gate) * up;
+}
+
+}  // namespace roll

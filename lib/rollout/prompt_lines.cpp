@@ -1,0 +1,98 @@
+#include "rollout/prompt_lines.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "data/rows.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+class LineEncoder {
+ public:
+  LineEncoder(const Tokenizer& tokenizer, const PromptLineRules& rules) : tokenizer_(tokenizer), rules_(rules) {}
+
+  std::vector<int64_t> encode(const Json& line, const std::string& where) {
+    const std::string kind = only_kind(line, where);
+    const Json& value = line[kind];
+    std::vector<int64_t> ids = kind == "ids"        ? ids_of(value, where)
+                               : kind == "messages" ? messages_of(value, where)
+                                                    : text_of(value, where);
+    if (ids.empty()) throw user_error("{}: {}: gives no token; sampling starts from at least one", where, kind);
+    if (std::ssize(ids) > rules_.max_tokens)
+      throw user_error("{}: {}: has {} tokens; at most {} leave room for a response", where, kind, ids.size(),
+                       rules_.max_tokens);
+    return ids;
+  }
+
+ private:
+  static std::string only_kind(const Json& line, const std::string& where) {
+    std::string kind;
+    for (const char* name : {"prompt", "messages", "ids"}) {
+      if (!line.contains(name)) continue;
+      if (!kind.empty()) throw user_error("{}: has both '{}' and '{}'; give one of them", where, kind, name);
+      kind = name;
+    }
+    if (kind.empty()) throw user_error("{}: needs \"prompt\": text, \"messages\": a list, or \"ids\": a list", where);
+    return kind;
+  }
+
+  std::vector<int64_t> ids_of(const Json& value, const std::string& where) const {
+    if (!value.is_array()) throw user_error("{}: ids: must be a list of token ids, not {}", where, value.type_name());
+    std::vector<int64_t> ids;
+    for (const Json& id : value) {
+      const bool is_known = id.is_number_integer() && id >= 0 && id < rules_.vocab_size;
+      if (!is_known)
+        throw user_error("{}: ids[{}] = {}: must be a token id of the model, 0..{}", where, ids.size(), to_line(id),
+                         rules_.vocab_size - 1);
+      ids.push_back(id.get<int64_t>());
+    }
+    return ids;
+  }
+
+  std::vector<int64_t> messages_of(const Json& value, const std::string& where) {
+    const Json messages = parse_messages(value, where, "messages");
+    if (!template_) template_ = ChatTemplate::load(rules_.model_folder, rules_.template_name);
+    try {
+      // The template writes the special tokens itself.
+      return known_to_model(tokenizer_.encode(template_->render(messages, true), true, false), where);
+    } catch (const UserError& e) {
+      throw user_error("{}: {}", where, e.what());
+    }
+  }
+
+  std::vector<int64_t> text_of(const Json& value, const std::string& where) const {
+    if (!value.is_string()) throw user_error("{}: prompt: must be a string, not {}", where, value.type_name());
+    return known_to_model(tokenizer_.encode(value.get_ref<const std::string&>()), where);
+  }
+
+  std::vector<int64_t> known_to_model(std::vector<int64_t> ids, const std::string& where) const {
+    const auto unknown = std::ranges::find_if(ids, [&](int64_t id) { return id >= rules_.vocab_size; });
+    if (unknown != ids.end())
+      throw user_error("{}: the tokenizer gives id {}, the model knows 0..{}; do they belong together?", where,
+                       *unknown, rules_.vocab_size - 1);
+    return ids;
+  }
+
+  const Tokenizer& tokenizer_;
+  const PromptLineRules& rules_;
+  std::optional<ChatTemplate> template_;
+};
+
+}  // namespace
+
+std::vector<std::vector<int64_t>> read_prompt_lines(std::istream& in, const std::string& origin,
+                                                    const Tokenizer& tokenizer, const PromptLineRules& rules) {
+  LineEncoder encoder(tokenizer, rules);
+  std::vector<std::vector<int64_t>> prompts;
+  for_each_json_line(in, origin, [&](int64_t line, const Json& value) {
+    prompts.push_back(encoder.encode(value, fmt::format("{}:{}", origin, line)));
+  });
+  return prompts;
+}
+
+}  // namespace roll

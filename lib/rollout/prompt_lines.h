@@ -1,0 +1,32 @@
+// The prompts of `roll generate`: JSON lines of text, messages or token ids.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+class Tokenizer;
+
+struct PromptLineRules {
+  std::filesystem::path model_folder;  // of the chat template, which is only opened for a line with messages
+  std::string template_name;
+  int64_t vocab_size = 0;  // of the model
+  int64_t max_tokens = 0;  // of a prompt, so that at least one more fits
+};
+
+/// Prompt tokens of every line of `in`, in order. A line is one of
+///   {"prompt": text}       encoded as it is, with the tokens that the tokenizer adds to every text
+///   {"messages": [...]}    through the chat template, which opens the assistant's turn
+///   {"ids": [...]}         taken as they are
+/// UserError "origin:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
+/// a prompt that is too long.
+std::vector<std::vector<int64_t>> read_prompt_lines(std::istream& in, const std::string& origin,
+                                                    const Tokenizer& tokenizer, const PromptLineRules& rules);
+
+}  // namespace roll

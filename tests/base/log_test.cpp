@@ -1,0 +1,82 @@
+#include "base/log.h"
+
+#include <unistd.h>
+
+#include <sstream>
+
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+
+using namespace roll;
+
+TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes", "[base]") {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_log_{}", ::getpid());
+  std::ostringstream out, err;
+  Log log(out, err, {.rank = 0, .num_ranks = 2, .terminal = {true, 12}});
+  log.copy_to(file);
+  log.info("step {}", 1);
+  log.status("a status line that is too long");
+  log.warn("slow");
+  log.note("once");
+  log.note("once");
+  log.plain("for the file");
+  log.status("");
+  CHECK(out.str() == "step 1\na status l…\r\033[2Ka status l…\r\033[2Konce\na status l…\r\033[2K");
+  CHECK(err.str() == "[rank 0] warning: slow\n");
+  CHECK(read_file(file) == "step 1\n[rank 0] warning: slow\nonce\nfor the file\n");
+  std::filesystem::remove(file);
+  CHECK_THROWS_AS(log.copy_to("/nowhere/log.txt"), SystemError);
+}
+
+TEST_CASE("ranks other than the first only warn", "[base]") {
+  std::ostringstream out, err;
+  Log log(out, err, {.rank = 3, .num_ranks = 4, .terminal = {true, 80}});
+  log.info("step");
+  log.note("note");
+  log.plain("plain");
+  log.status("status");
+  log.warn("disk is slow");
+  CHECK(out.str().empty());
+  CHECK(err.str() == "[rank 3] warning: disk is slow\n");
+}
+
+TEST_CASE("text is cut by characters, not bytes", "[base]") {
+  CHECK(cut_to_width("héllo wörld", 11) == "héllo wörld");
+  CHECK(cut_to_width("héllo wörld", 6) == "héllo…");
+  CHECK(cut_to_width("ab", 0).empty());
+  CHECK(display_width("── é") == 4);
+}
+
+TEST_CASE("the launcher's word on the terminal counts", "[base]") {
+  const auto before = env("ROLL_TERMINAL");
+  set_env("ROLL_TERMINAL", "132");
+  CHECK(terminal_of(STDOUT_FILENO).interactive);
+  CHECK(terminal_of(STDOUT_FILENO).columns == 132);
+  set_env("ROLL_TERMINAL", "0");
+  CHECK_FALSE(terminal_of(STDOUT_FILENO).interactive);
+  before ? set_env("ROLL_TERMINAL", *before) : void(::unsetenv("ROLL_TERMINAL"));
+}
+
+TEST_CASE("a count in the environment is a whole number or the user's error", "[base]") {
+  for (const char* bad : {"-1", "2x", "1.5", "99999999999999999999"}) {
+    set_env("ROLL_TEST_COUNT", bad);
+    CHECK_THROWS_WITH(env_count("ROLL_TEST_COUNT"), Catch::Contains("must be a whole number >= 0"));
+  }
+  set_env("ROLL_TEST_COUNT", "");
+  CHECK_FALSE(env_count("ROLL_TEST_COUNT"));
+  set_env("ROLL_TEST_COUNT", "12");
+  CHECK(env_count("ROLL_TEST_COUNT") == 12);
+  CHECK_FALSE(env("ROLL_TEST_NEVER_SET"));
+}
+
+TEST_CASE("durations read as people say them", "[base]") {
+  CHECK(duration_text(0.4213) == "0.42 s");
+  CHECK(duration_text(9.94) == "9.9 s");
+  CHECK(duration_text(59.4) == "59 s");
+  CHECK(duration_text(59.6) == "1 min 00 s");
+  CHECK(duration_text(3725) == "1 h 02 min");
+  CHECK(duration_text(100000) == "1 d 03 h");
+  CHECK(duration_text(-1) == "?");
+}

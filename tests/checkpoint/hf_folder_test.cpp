@@ -1,0 +1,120 @@
+#include "checkpoint/hf_folder.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/temporary_folder.h"
+
+namespace roll {
+
+using Catch::Contains;
+using test::message_of;
+using test::TemporaryFolder;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Json kConfig = {{"model_type", "x"}, {"dtype", "float64"}, {"unknown_key", {1, 2}}};
+
+NamedTensors some_tensors() {
+  return {{"a", at::arange(10, at::kFloat)}, {"b", at::ones({100})}, {"c", at::full({3, 3}, 0.1f)}};
+}
+
+}  // namespace
+
+TEST_CASE("an HF folder gives back config, tensors and companions", "[checkpoint]") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "source");
+  folder.write("source/tokenizer.json", "{}");
+  folder.write("source/generation_config.json", "{}");
+  folder.write("source/model.safetensors", "not copied");
+  HfSaveOptions options;
+  options.companions = folder / "source";
+  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  const HfFolder opened = HfFolder::open(folder / "model");
+  CHECK(opened.config()["torch_dtype"] == "float32");
+  CHECK_FALSE(opened.config().contains("dtype"));
+  CHECK(opened.config()["unknown_key"] == Json({1, 2}));
+  for (const auto& [name, tensor] : some_tensors()) CHECK(at::equal(opened.read(name), tensor));
+  CHECK(fs::exists(folder / "model/tokenizer.json"));
+  CHECK(fs::exists(folder / "model/generation_config.json"));
+  CHECK(opened.find("d") == nullptr);
+}
+
+TEST_CASE("weights beyond the shard size go to an index and several files", "[checkpoint]") {
+  const TemporaryFolder folder;
+  HfSaveOptions options;
+  options.max_shard_bytes = 100;
+  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  CHECK(fs::exists(folder / "model/model-00001-of-00003.safetensors"));
+  CHECK_FALSE(fs::exists(folder / "model/model.safetensors"));
+  const Json index = read_json(folder / "model/model.safetensors.index.json");
+  CHECK(index["metadata"]["total_size"] == 40 + 400 + 36);
+  CHECK(index["weight_map"]["b"] == "model-00002-of-00003.safetensors");
+  const HfFolder opened = HfFolder::open(folder / "model");
+  for (const auto& [name, tensor] : some_tensors()) CHECK(at::equal(opened.read(name), tensor));
+}
+
+TEST_CASE("weights are converted when saved", "[checkpoint]") {
+  const TemporaryFolder folder;
+  HfSaveOptions options;
+  options.dtype = at::kBFloat16;
+  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  const HfFolder opened = HfFolder::open(folder / "model");
+  CHECK(opened.config()["torch_dtype"] == "bfloat16");
+  CHECK(at::equal(opened.read("c"), at::full({3, 3}, 0.1f).to(at::kBFloat16)));
+}
+
+TEST_CASE("a save that fails leaves the older folder whole", "[checkpoint]") {
+  const TemporaryFolder folder;
+  save_hf_folder(folder / "model", kConfig, some_tensors(), {});
+  HfSaveOptions options;
+  options.companions = folder / "does_not_exist";
+  CHECK(message_of([&] {
+          save_hf_folder(folder / "model", kConfig, {{"z", at::ones({1})}}, options);
+        }) != "no exception");
+  CHECK(HfFolder::open(folder / "model").find("a") != nullptr);
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("a wrong model folder is refused with what is missing", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const auto opening = [&](const fs::path& path) { return message_of([&] { HfFolder::open(path); }); };
+  CHECK_THAT(opening(folder / "none"), Contains("no such model folder"));
+  CHECK_THAT(opening(folder.write("file", "x")), Contains("a file where a model folder is needed"));
+  CHECK_THAT(opening(folder.path()), Contains("no config.json"));
+  folder.write("config.json", "[]");
+  CHECK_THAT(opening(folder.path()), Contains("config.json: a array where a JSON object is needed"));
+  folder.write("config.json", "{");
+  CHECK_THAT(opening(folder.path()), Contains("config.json: not valid JSON"));
+  folder.write("config.json", "{}");
+  CHECK_THAT(opening(folder.path()), Contains("neither model.safetensors nor"));
+  folder.write("pytorch_model.bin", "");
+  CHECK_THAT(opening(folder.path()), Contains("pickled weights"));
+}
+
+TEST_CASE("an index that disagrees with its files is refused", "[checkpoint]") {
+  const TemporaryFolder folder;
+  folder.write("config.json", "{}");
+  write_safetensors(folder / "one.safetensors", {{"a", at::ones({1})}, {"b", at::ones({1})}});
+  write_safetensors(folder / "two.safetensors", {{"b", at::ones({1})}});
+  const auto with_index = [&](const std::string& text) {
+    folder.write("model.safetensors.index.json", text);
+    return message_of([&] { HfFolder::open(folder.path()); });
+  };
+  CHECK_THAT(with_index("{}"), Contains("weight_map: an object"));
+  CHECK_THAT(with_index(R"({"weight_map":{}})"), Contains("weight_map: an object"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":3}})"), Contains("a: the name of a file"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"../one.safetensors"}})"), Contains("a: the name of a file"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"), Contains("none.safetensors: no such file"));
+  CHECK_THAT(with_index(R"({"weight_map":{"c":"one.safetensors"}})"), Contains("c: is not in one.safetensors"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors"}})"), Contains("b: is not in the weight_map"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors","b":"two.safetensors"}})"),
+             Contains("b: is in one.safetensors too"));
+  CHECK(with_index(R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors"}})") == "no exception");
+}
+
+}  // namespace roll

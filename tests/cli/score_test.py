@@ -1,0 +1,76 @@
+"""`roll score` from outside: rewards in order, and each broken input with its exit code and message.
+
+    python3 tests/cli/score_test.py BINARY
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BINARY = sys.argv[1]
+ROW = '{"response": "\\\\boxed{4}", "ground_truth": "4"}\n'
+MATH = ["--type", "math_rule"]
+CONFIG = "rewards:\n  math:\n    type: math_rule\n  words:\n    type: exact_match\n    compare: last_line\n"
+failures = 0
+
+
+def roll(args, text):
+    run = subprocess.run([BINARY, "score", *args], input=text, capture_output=True, text=True, timeout=60)
+    return run.returncode, run.stdout, run.stderr
+
+
+def expect(holds, what):
+    global failures
+    if not holds:
+        failures += 1
+        print("FAILED:", what)
+
+
+def broken(args, text, *said):
+    code, _, err = roll(args, text)
+    expect(code == 2 and all(s in err for s in said), f"{args} on {text!r}: exit {code}, said {err!r}, wanted 2 and {said}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    config = pathlib.Path(folder) / "run.yaml"
+    config.write_text(CONFIG)
+
+    rows = "".join(json.dumps({"response": f"so \\boxed{{{i}}}", "ground_truth": str(i - i % 2)}) + "\n" for i in range(9000))
+    code, out, _ = roll(MATH + ["--world-size", "3"], rows)
+    rewards = [json.loads(line)["reward"] for line in out.splitlines()]
+    expect(code == 0 and rewards == [float(i % 2 == 0) for i in range(9000)], "rewards in the order of the rows")
+    code, out, _ = roll(["--config", str(config), "--domain", "words"], '{"response": "a\\nb", "ground_truth": "b"}\n')
+    expect(code == 0 and json.loads(out)["reward"] == 1, "a domain of a configuration")
+    expect(roll(MATH, "\n")[:2] == (0, ""), "no rows give no lines")
+    echo = "import sys, json\nfor l in sys.stdin: print(json.dumps({'reward': len(json.loads(l)['response'])}), flush=True)"
+    code, out, _ = roll(["--type", "command", "--", sys.executable, "-c", echo], ROW)
+    expect(code == 0 and json.loads(out) == {"reward": 9.0, "detail": {}}, f"a program's reward, not {out}")
+
+    broken([], ROW, "--type: missing")
+    broken(["--type", "math-rule"], ROW, "--type = math-rule", "did you mean 'math_rule'")
+    broken(MATH, "{}\n", "stdin:1", "response: missing")
+    broken(MATH, ROW + '{"response": "x"}\n', "stdin:2", "ground_truth: missing")
+    broken(MATH, '{"response": 4, "ground_truth": "4"}\n', "stdin:1", "response = 4", "must be a string")
+    broken(MATH, ROW + "[1]\n", "stdin:2", "JSON object")
+    broken(MATH, "{oops\n", "stdin:1", "not valid JSON")
+    broken(MATH, '{"response": "", "ground_truth": "", "num_response_tokens": -1}\n', "num_response_tokens = -1")
+    broken(MATH + ["--input", folder + "/nothing.jsonl"], "", "nothing.jsonl", "cannot open")
+    broken(MATH + ["--output", folder + "/no/such/folder"], "", "cannot open for writing")
+    broken(MATH + ["--timeout-s", "-1"], ROW, "--timeout_s = -1")
+    broken(MATH + ["--world-size", "0"], ROW, "--world_size = 0")
+    broken(MATH + ["--format-pattern", "(a"], ROW, "--format_pattern = (a", "not a regular expression")
+    broken(MATH + ["--response-length-penalty-coef", "1"], ROW, "response_length")
+    broken(["--type", "regex"], ROW, "--pattern: missing")
+    broken(["--type", "regex", "--pattern", "[z-a]"], ROW, "--pattern = [z-a]")
+    broken(["--type", "exact_match", "--compare", "some"], ROW, "--compare = some")
+    broken(["--type", "command"], ROW, "--command: missing")
+    broken(["--type", "command", "--", "no-such-program"], ROW, "no-such-program: cannot be started")
+    broken(["--type", "command", "--", "sh", "-c", "echo why >&2; exit 4"], ROW, "exit status 4", "why")
+    broken(["--type", "command", "--", "sh", "-c", "read x; echo 12; sleep 5"], ROW, "answered 12")
+    broken(["--config", str(config), "--domain", "mth"], ROW, "--domain = mth", "did you mean 'math'")
+    broken(["--config", str(config)], ROW, "--domain", "math, words")
+    broken(["--config", folder + "/none.yaml"], ROW, "none.yaml")
+
+print("score:", "all as it should be" if failures == 0 else f"{failures} failures")
+sys.exit(failures != 0)

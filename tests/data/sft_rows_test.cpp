@@ -1,0 +1,127 @@
+#include "data/sft_rows.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kEnd = 1;  // written '$'
+
+/// One token per byte; '^' begins every text that wants special tokens.
+std::vector<int64_t> encode(std::string_view text, bool add_special) {
+  std::vector<int64_t> ids;
+  if (add_special) ids.push_back('^');
+  for (const char c : text) ids.push_back(c == '$' ? kEnd : c);
+  return ids;
+}
+
+/// "<u:hello$\n<a:hi$\n", and "<a:" as the generation prompt.
+std::string render(const Json& messages, bool add_generation_prompt) {
+  std::string text;
+  for (const Json& message : messages)
+    text += fmt::format("<{}:{}$\n", message["role"].get<std::string>()[0], message["content"].get<std::string>());
+  return text + (add_generation_prompt ? "<a:" : "");
+}
+
+const SftEncoder kEncoder{.render = render, .encode = encode, .eos_ids = {kEnd}};
+
+Row row_of(const std::string& json) {
+  return parse_row(parse_json(json, "test"), "f.jsonl:2", {});
+}
+
+/// The ids as text, and a line of marks under the tokens that are learnt.
+struct Shown {
+  std::string text, marks;
+};
+Shown show(const SftRow& row) {
+  Shown shown;
+  REQUIRE(row.labels_mask.size() == row.ids.size());
+  CHECK(row.labels_mask.back() == 0);
+  for (size_t t = 0; t < row.ids.size(); ++t) {
+    const char c = row.ids[t] == kEnd ? '$' : static_cast<char>(row.ids[t]);
+    shown.text += c == '\n' ? '/' : c;
+    shown.marks += t > 0 && row.labels_mask[t - 1] ? '+' : '.';
+  }
+  return shown;
+}
+
+Shown encoded(const std::string& json, const std::optional<std::string>& response = {},
+              const SftEncoder& encoder = kEncoder) {
+  return show(encode_sft_row(row_of(json), response, encoder));
+}
+
+std::string error_of(const std::string& json, const std::optional<std::string>& response = {},
+                     const SftEncoder& encoder = kEncoder) {
+  try {
+    encode_sft_row(row_of(json), response, encoder);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("of a raw row the response and an end token are learnt", "[data]") {
+  const Shown row = encoded(R"({"prompt": "1+1=", "response": "2"})");
+  CHECK(row.text == "^1+1=2$");
+  CHECK(row.marks == ".....++");
+  CHECK(encoded(R"({"prompt": "1+1=", "response": "2$"})").text == "^1+1=2$");
+  CHECK(encoded(R"({"prompt": "1+1=", "answer": "3"})", "answer").text == "^1+1=3$");
+}
+
+TEST_CASE("of a conversation every assistant turn is learnt with its end token, and nothing else", "[data]") {
+  const Shown one =
+      encoded(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "ab"}]})");
+  CHECK(one.text == "<u:q$/<a:ab$");
+  CHECK(one.marks == ".........+++");
+  const Shown two = encoded(R"({"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"},
+      {"role": "assistant", "content": "a"}, {"role": "user", "content": "r"}, {"role": "assistant", "content": "b"},
+      {"role": "user", "content": "unanswered"}]})");
+  CHECK(two.text == "<s:s$/<u:q$/<a:a$/<u:r$/<a:b$");
+  CHECK(two.marks == "...............++..........++");
+}
+
+TEST_CASE("a response column joins the messages as an assistant turn", "[data]") {
+  const Shown row = encoded(R"({"messages": [{"role": "user", "content": "q"}], "response": "ab"})");
+  CHECK(row.text == "<u:q$/<a:ab$");
+  CHECK(row.marks == ".........+++");
+}
+
+TEST_CASE("rows without anything to learn are refused", "[data]") {
+  using Catch::Contains;
+  CHECK_THAT(error_of(R"({"prompt": "q"})"), Contains("f.jsonl:2: the row has no column 'response'"));
+  CHECK_THAT(error_of(R"({"prompt": "q", "response": "a"})", "answer"), Contains("no column 'answer'"));
+  CHECK_THAT(error_of(R"({"prompt": "q", "response": ""})"), Contains("response: is empty"));
+  CHECK_THAT(error_of(R"({"prompt": "q", "response": 2})"), Contains("response = 2: must be a string"));
+  CHECK_THAT(error_of(R"({"messages": [{"role": "user", "content": "q"}]})"), Contains("no assistant message"));
+  SftEncoder endless = kEncoder;
+  endless.eos_ids = {};
+  CHECK_THAT(error_of(R"({"prompt": "q", "response": "a"})", {}, endless), Contains("names no end token"));
+}
+
+TEST_CASE("a template that rewrites earlier turns is refused", "[data]") {
+  SftEncoder forgetful = kEncoder;
+  forgetful.render = [](const Json& messages, bool add) {
+    return fmt::format("{}{}", messages.size(), render(messages, add));
+  };
+  CHECK_THAT(error_of(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})", {},
+                      forgetful),
+             Catch::Contains("f.jsonl:2: messages[1]: the chat template renders"));
+}
+
+TEST_CASE("rows above the sequence length are dropped and counted", "[data]") {
+  const std::vector<Row> rows = {row_of(R"({"prompt": "q", "response": "short"})"),
+                                 row_of(R"({"prompt": "q", "response": "much longer"})")};
+  DroppedRows dropped;
+  const auto kept = encode_sft_rows(rows, {}, kEncoder, 8, 2, dropped);
+  REQUIRE(kept.size() == 1);
+  CHECK(dropped.too_long == 1);
+  CHECK(show(kept[0]).text == "^qshort$");
+  CHECK_THROWS_WITH(encode_sft_rows(rows, {}, kEncoder, 3, 1, dropped), Catch::Contains("all 2 rows are longer"));
+}
+
+}  // namespace roll

@@ -1,0 +1,19 @@
+// What every communicator must do, whatever moves its bytes: each check gives "" or what is wrong on this rank.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+#include "dist/communicator.h"
+
+namespace roll::test {
+
+/// All dtypes and sizes (empty, one element, the borders of the small and sliced paths, not divisible by the ranks),
+/// views that are not contiguous, scalars, broadcast from the last rank, gathers of tensors and of uneven bytes.
+std::string check_collectives(Communicator& ranks, at::Device device);
+
+/// Sums of numbers whose sum depends on the order: equal to adding in rank order, bit by bit, small or sliced.
+std::string check_sum_order(Communicator& ranks);
+
+}  // namespace roll::test

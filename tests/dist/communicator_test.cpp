@@ -1,0 +1,179 @@
+#include "dist/communicator.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "base/error.h"
+#include "base/stop.h"
+#include "dist/collectives.h"
+#include "dist/ending.h"
+#include "dist/local_ranks.h"
+#include "dist/single.h"
+
+using namespace roll;
+using test::run_local_ranks;
+
+TEST_CASE("a single process gets back what it gives", "[dist]") {
+  const auto one = make_single_communicator();
+  CHECK(test::check_collectives(*one, at::kCPU).empty());
+  CHECK(one->kind() == "single");
+}
+
+TEST_CASE("ranks over sockets reduce, broadcast and gather every dtype and size", "[dist]") {
+  for (const int num_ranks : {2, 3, 4})
+    for (const auto& wrong :
+         run_local_ranks(num_ranks, [](Communicator& ranks) { return test::check_collectives(ranks, at::kCPU); }))
+      CHECK(wrong == "");
+}
+
+TEST_CASE("sums over ranks are added in rank order and rounded once", "[dist]") {
+  for (const auto& wrong : run_local_ranks(4, test::check_sum_order)) CHECK(wrong == "");
+}
+
+TEST_CASE("all ranks hold the same bits of a sum of random numbers", "[dist]") {
+  const auto said = run_local_ranks(3, [](Communicator& ranks) {
+    at::Tensor tensor = at::sin(at::arange(70001, at::kFloat) * (ranks.rank() + 1.37));
+    ranks.all_reduce_sum(tensor, "gradients");
+    return std::string(static_cast<const char*>(tensor.data_ptr()), tensor.nbytes());
+  });
+  CHECK((said[0] == said[1] && said[1] == said[2]));
+}
+
+TEST_CASE("a NaN on any rank survives max and min", "[dist]") {
+  const auto said = run_local_ranks(3, [](Communicator& ranks) {
+    const double mine = ranks.rank() == 1 ? std::nan("") : 1.0;
+    return fmt::format("{}", std::isnan(ranks.all_reduce_max(mine, "largest")));
+  });
+  for (const auto& text : said) CHECK(text == "true");
+}
+
+TEST_CASE("reducing a dtype without a rule is a bug, not a wrong number", "[dist]") {
+  const auto one = make_single_communicator();
+  at::Tensor flags = at::zeros({2}, at::kBool);
+  CHECK_THROWS_WITH(one->all_reduce_sum(flags, "flags"), Catch::Contains("'flags' has no rule for dtype Bool"));
+}
+
+TEST_CASE("ranks that call different collectives are told who does what", "[dist]") {
+  const auto said = run_local_ranks(2, [](Communicator& ranks) {
+    ranks.set_step(7);
+    at::Tensor tensor = at::ones({2});
+    ranks.is_first() ? ranks.all_reduce_sum(tensor, "counts") : ranks.barrier("step end");
+    return std::string();
+  });
+  CHECK_THAT(said[0], Catch::Contains("rank 0 of 2, step 7: ranks diverged") && Catch::Contains("'counts' of 8 bytes"));
+  CHECK_THAT(said[0], Catch::Contains("rank 1 in all-gather of bytes 'step end'"));
+  CHECK_THAT(said[1], Catch::Contains("ranks diverged"));
+}
+
+TEST_CASE("ranks that reduce different shapes, dtypes or names are refused", "[dist]") {
+  const auto diverged = [](const std::function<void(Communicator&)>& body) {
+    const auto said = run_local_ranks(2, [&](Communicator& ranks) { return body(ranks), std::string(); });
+    return said[0].find("ranks diverged") != std::string::npos && said[1].find("ranks diverged") != std::string::npos;
+  };
+  CHECK(diverged([](Communicator& ranks) {
+    at::Tensor tensor = at::ones({5 + ranks.rank()});
+    ranks.all_reduce_sum(tensor, "lengths");
+  }));
+  CHECK(diverged([](Communicator& ranks) {
+    at::Tensor tensor = at::ones({8 - 4 * ranks.rank()}, ranks.is_first() ? at::kFloat : at::kDouble);
+    ranks.all_reduce_sum(tensor, "dtypes");
+  }));
+  CHECK(diverged([](Communicator& ranks) { ranks.barrier(ranks.is_first() ? "one" : "two"); }));
+}
+
+TEST_CASE("a rank that does not come is named after the time limit", "[dist]") {
+  const auto said = run_local_ranks(
+      3,
+      [](Communicator& ranks) {
+        ranks.set_step(12);
+        if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+        if (ranks.rank() != 1) ranks.barrier("gradients");
+        return std::string();
+      },
+      0.5);
+  for (const size_t rank : {0, 2})
+    CHECK_THAT(
+        said[rank],
+        Catch::Contains("step 12: all-gather of bytes 'gradients': waited 0.50 s and nothing came from rank 1;"));
+}
+
+TEST_CASE("ranks whose first rank never opens its store give up in time", "[dist]") {
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK_THROWS_WITH(make_tcp_wire(1, 2, "127.0.0.1", test::free_port(), 0.3),
+                    Catch::Contains("nothing came from rank 0"));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+}
+
+TEST_CASE("a rank that is gone is named at once, and the communicator does not work on", "[dist]") {
+  const auto said = run_local_ranks(2, [](Communicator& ranks) {
+    if (ranks.rank() == 1) return std::string();
+    std::string texts;
+    for (const char* name : {"weights", "again"}) try {
+        ranks.barrier(name);
+      } catch (const SystemError& error) {
+        texts += std::string(error.what()) + "\n";
+      }
+    return texts;
+  });
+  CHECK_THAT(said[0], Catch::Contains("'again': an earlier collective of this rank failed"));
+  CHECK_THAT(said[0], Catch::Contains("rank 0 of 2: all-gather of bytes 'weights': rank 1 is gone"));
+}
+
+TEST_CASE("a wish to stop ends a wait for ranks that do not come", "[dist]") {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto said = run_local_ranks(2, [](Communicator& ranks) {
+    ranks.barrier("all are here");
+    if (ranks.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(4));
+    request_stop(SIGTERM);
+    if (ranks.rank() == 0) ranks.barrier("gradients");
+    return std::string();
+  });
+  request_stop(0);
+  CHECK(said[0] == "error: stopped by SIGTERM");
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
+}
+
+TEST_CASE("the lowest failing rank speaks and all ranks end with its code", "[dist]") {
+  const auto said = run_local_ranks(4, [](Communicator& ranks) {
+    try {
+      agree(ranks, [&] {
+        if (ranks.rank() == 1) throw UserError("a.yaml:3: bad");
+        if (ranks.rank() == 2) throw SystemError("no disk");
+      });
+    } catch (const std::exception& error) {
+      return fmt::format("{} {}", exit_code_of(error), error.what());
+    }
+    return std::string("went on");
+  });
+  CHECK(said[1] == "2 a.yaml:3: bad");
+  for (const size_t rank : {0, 2, 3}) CHECK(said[rank] == "2 rank 1 failed and has said why");
+  for (const auto& text :
+       run_local_ranks(2, [](Communicator& ranks) { return agree(ranks, [] {}), std::string("went on"); }))
+    CHECK(text == "went on");
+}
+
+TEST_CASE("exit codes follow the kind of error", "[dist]") {
+  CHECK(exit_code_of(UserError("")) == 2);
+  CHECK(exit_code_of(SystemError("")) == 1);
+  CHECK(exit_code_of(std::runtime_error("")) == 1);
+  CHECK(exit_code_of(Bug("")) == 70);
+  CHECK(exit_code_of(Stopped(SIGINT)) == 130);
+  CHECK(exit_code_of(AnotherRankFailed(3, 70)) == 70);
+}
+
+TEST_CASE("what a process says at its end names the kind once and no stack", "[dist]") {
+  CHECK(error_line(UserError("a.yaml:1: bad")) == "roll: a.yaml:1: bad");
+  CHECK(error_line(Bug("x")) == "roll: internal error, please report it: x");
+  CHECK(error_line(std::runtime_error("shapes differ\nException raised from f at y.cpp:3")) == "roll: shapes differ");
+  CHECK(error_line(AnotherRankFailed(3, 2)).empty());
+}
+
+TEST_CASE("an unknown communicator is refused with the nearest name", "[dist]") {
+  CHECK_THROWS_WITH(make_communicator({.kind = "ncll", .device = at::kCPU, .timeout_s = 1}),
+                    Catch::Contains("communicator = ncll: must be one of") && Catch::Contains("did you mean 'nccl'?"));
+  CHECK_THROWS_WITH(make_communicator({.kind = "mpi", .device = at::kCPU, .timeout_s = 1}),
+                    Catch::Contains("communicator = mpi: this process was started for 'single'"));
+}

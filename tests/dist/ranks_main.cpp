@@ -1,0 +1,107 @@
+// A small job for the launch tests: `dist_ranks N mode` starts N ranks of itself, as `roll train -n N` does, and ends
+// the way app/main.cpp does.
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "dist/communicator.h"
+#include "dist/ending.h"
+#include "dist/launch.h"
+
+namespace {
+
+using roll::Communicator;
+
+void say(const Communicator& ranks, const std::string& text) {
+  std::printf("rank %d of %d: %s\n", ranks.rank(), ranks.size(), text.c_str());
+  std::fflush(stdout);
+}
+
+void sum(Communicator& ranks) {
+  say(ranks,
+      fmt::format("sum {} over {}, threads {}, terminal {}", ranks.all_reduce_sum(int64_t{ranks.rank() + 1}, "test"),
+                  ranks.kind(), at::get_num_threads(), roll::env("ROLL_TERMINAL").value_or("unset")));
+}
+
+void one_throws(Communicator& ranks) {
+  if (ranks.rank() == 1) throw roll::UserError("data.jsonl:3: bad row");
+  ranks.barrier("never complete");
+}
+
+void two_disagree(Communicator& ranks) {
+  roll::agree(ranks, [&] {
+    if (ranks.rank() >= 1) throw roll::user_error("rank {} saw a bad file", ranks.rank());
+  });
+}
+
+void one_crashes(Communicator& ranks) {
+  if (ranks.rank() == 1) std::raise(SIGSEGV);
+  ranks.barrier("never complete");
+}
+
+void one_is_late(Communicator& ranks) {
+  ranks.set_step(12);
+  if (ranks.rank() == 1) ::sleep(60);
+  ranks.barrier("gradients");
+}
+
+void ranks_diverge(Communicator& ranks) {
+  at::Tensor counts = at::ones({2});
+  ranks.rank() == 1 ? ranks.barrier("step end") : ranks.all_reduce_sum(counts, "counts");
+}
+
+void work_until_stopped(Communicator& ranks) {
+  ranks.barrier("all are here");
+  if (ranks.is_first()) say(ranks, "working");
+  while (!roll::stop_agreed(ranks)) ::usleep(10000);
+  say(ranks, "leaves in order");
+  roll::throw_if_stopped();
+}
+
+/// Rank 1 never looks at the wish; the others wait for it in a collective.
+void wait_until_stopped(Communicator& ranks) {
+  ranks.barrier("all are here");
+  if (ranks.is_first()) say(ranks, "working");
+  if (ranks.rank() == 1) ::sleep(60), ::sleep(60);
+  ranks.barrier("never complete");
+}
+
+const std::map<std::string, void (*)(Communicator&)> kModes = {{"sum", sum},
+                                                               {"throw", one_throws},
+                                                               {"disagree", two_disagree},
+                                                               {"crash", one_crashes},
+                                                               {"late", one_is_late},
+                                                               {"diverge", ranks_diverge},
+                                                               {"stop", work_until_stopped},
+                                                               {"stop-waiting", wait_until_stopped}};
+
+int run(int num_ranks, const std::string& mode, const std::vector<std::string>& args) {
+  if (const auto code = roll::run_ranks(num_ranks, args)) return *code;
+  roll::catch_stop_signals();
+  roll::set_threads_per_rank(roll::detect_world());
+  const auto ranks =
+      roll::make_communicator({.kind = "auto", .device = at::kCPU, .timeout_s = mode == "late" ? 1.0 : 30.0});
+  kModes.at(mode)(*ranks);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(std::atoi(argv[1]), argv[2], {argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    const std::string line = roll::error_line(error);
+    if (!line.empty()) std::fprintf(stderr, "%s\n", line.c_str());
+    roll::abort_all_ranks(error);
+    return roll::exit_code_of(error);
+  }
+}

@@ -1,0 +1,129 @@
+// The CUDA paths against the CPU's, which are checked against Hugging Face; they run where a GPU is
+// (scripts/gpu_check.sh).
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "model/golden.h"
+#include "model/log_probs.h"
+#include "ops/attention.h"
+#include "ops/linear_log_prob.h"
+
+namespace roll {
+
+namespace {
+
+/// Largest difference over the largest value.
+double relative(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor x = a.detach().cpu().to(at::kDouble), y = b.detach().cpu().to(at::kDouble);
+  return ((x - y).abs().max() / y.abs().max().clamp_min(1e-30)).item<double>();
+}
+
+std::vector<at::Tensor> with_gradients(const at::Tensor& y, const std::vector<at::Tensor>& inputs) {
+  (y * at::linspace(-1, 1, y.numel(), y.options()).reshape(y.sizes())).sum().backward();
+  std::vector<at::Tensor> found = {y.detach()};
+  for (const at::Tensor& input : inputs) found.push_back(input.grad());
+  return found;
+}
+
+at::Tensor leaf(const at::Tensor& x, at::Device device, at::ScalarType dtype) {
+  return x.to(device, dtype, false, true).requires_grad_(true);
+}
+
+}  // namespace
+
+TEST_CASE("the head's CUDA kernels give the CPU's log-probs, entropy and gradients", "[gpu]") {
+  const int64_t vocab = GENERATE(3, 1000, 151936);
+  const int64_t chunk_bytes = GENERATE(int64_t{1}, int64_t{1} << 30);
+  const at::Tensor hidden = at::randn({5, 32}), weight = at::randn({vocab, 32}) * 0.3;
+  const at::Tensor labels = at::tensor({2, -1, 0, 1, 2}, at::kLong);
+  const LogProbOptions options{.temperature = 0.7, .with_entropy = true, .chunk_bytes = chunk_bytes};
+  std::vector<std::vector<at::Tensor>> results;
+  for (const at::Device device : {at::Device(at::kCPU), at::Device(at::kCUDA, 0)}) {
+    const at::Tensor h = leaf(hidden, device, at::kFloat), w = leaf(weight, device, at::kFloat);
+    const LogProbs y = linear_log_prob(h, w, labels.to(device), options);
+    results.push_back(with_gradients(at::cat({y.log_probs, y.entropy}), {h, w}));
+  }
+  for (size_t i = 0; i < results[0].size(); ++i) CHECK(relative(results[1][i], results[0][i]) < 2e-3);  // TF32 is off
+}
+
+TEST_CASE("the head takes bfloat16 and keeps its logits in float32", "[gpu]") {
+  const at::Tensor hidden = at::randn({64, 256}), weight = at::randn({5000, 256}) * 0.1;
+  const at::Tensor labels = at::randint(5000, {64}, at::kLong);
+  const auto h = leaf(hidden, at::kCUDA, at::kBFloat16), w = leaf(weight, at::kCUDA, at::kBFloat16);
+  const auto h32 = leaf(h, at::kCPU, at::kFloat), w32 = leaf(w, at::kCPU, at::kFloat);
+  const LogProbs y = linear_log_prob(h, w, labels.cuda(), {}), y32 = linear_log_prob(h32, w32, labels, {});
+  CHECK(y.log_probs.scalar_type() == at::kFloat);
+  const auto a = with_gradients(y.log_probs, {h, w}), b = with_gradients(y32.log_probs, {h32, w32});
+  CHECK(relative(a[0], b[0]) < 1e-5);
+  CHECK(relative(a[1], b[1]) < 2e-2);
+  CHECK(relative(a[2], b[2]) < 2e-2);
+}
+
+TEST_CASE("CUDA attention equals the CPU's, packed and cached, in bfloat16 and float32", "[gpu]") {
+  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 2e-2}, {at::kFloat, 1e-4}}));
+  const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
+  const std::vector<int64_t> cu_seqlens = {0, 1, 3, 66, 130, 400};
+  std::vector<at::Tensor> on_gpu, on_cpu;
+  for (const int64_t h : {heads, kv_heads, kv_heads}) {
+    on_gpu.push_back(leaf(at::randn({400, h, 64}), at::kCUDA, dtype));
+    on_cpu.push_back(leaf(on_gpu.back(), at::kCPU, at::kFloat));
+  }
+  const auto run = [&](const std::vector<at::Tensor>& x) {
+    return with_gradients(packed_attention(x[0], x[1], x[2], cu_seqlens, 0.125), x);
+  };
+  const auto a = run(on_gpu), b = run(on_cpu);
+  for (size_t i = 0; i < a.size(); ++i) CHECK(relative(a[i], b[i]) < tolerance);
+
+  const at::NoGradGuard no_grad;
+  const at::Tensor keys = at::randn({5, 40, kv_heads, 64}).to(dtype),
+                   values = at::randn({5, 40, kv_heads, 64}).to(dtype);
+  const at::Tensor q = at::randn({3, heads, 64}).to(dtype);
+  const std::vector<int64_t> slots = {4, 0, 2}, lengths = {40, 1, 17};
+  const at::Tensor expected =
+      cached_attention(q.to(at::kFloat), keys.to(at::kFloat), values.to(at::kFloat), slots, lengths, 0.125);
+  CHECK(relative(cached_attention(q.cuda(), keys.cuda(), values.cuda(), slots, lengths, 0.125), expected) < tolerance);
+}
+
+TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it computes whole", "[gpu]") {
+  const auto name = GENERATE(from_range(test::kGoldenModels));
+  const auto [dtype, tolerance] = GENERATE(table<at::ScalarType, double>({{at::kBFloat16, 0.25}, {at::kFloat, 1e-3}}));
+  INFO(name << " in " << at::toString(dtype));
+  const at::NoGradGuard no_grad;
+  const Json golden = test::read_golden(name);
+  const test::TemporaryFolder folder;
+  test::write_golden_folder(golden, false, folder / "m");
+  const auto ids = golden["ids"].get<std::vector<std::vector<int64_t>>>();
+  const Transformer cpu = Transformer::load(folder / "m"), gpu = Transformer::load(folder / "m", at::kCUDA, dtype);
+  const TokenLogProbs expected = token_log_probs(cpu, pack_tokens(ids), 1.0, true);
+  const TokenLogProbs found = token_log_probs(gpu, pack_tokens(ids, at::kCUDA), 1.0, true);
+  CHECK((found.log_probs.cpu() - expected.log_probs).abs().max().item<double>() < tolerance);
+  CHECK((found.entropy.cpu() - expected.entropy).abs().max().item<double>() < tolerance);
+
+  KvCache cache(gpu.spec(), 2, 80, dtype, at::kCUDA);
+  const std::vector<int64_t>& row = ids.back();
+  gpu.prefill(pack_tokens({{row.begin(), row.begin() + 9}}, at::kCUDA), cache, {1});
+  const at::Tensor hidden = gpu.decode(at::tensor({row[9]}, at::kLong).cuda(), cache, {1});
+  const at::Tensor whole = gpu.forward(pack_tokens({{row.begin(), row.begin() + 10}}, at::kCUDA));
+  CHECK(relative(hidden[0], whole[9]) < (dtype == at::kFloat ? 1e-4 : 5e-2));
+}
+
+TEST_CASE("recomputation on CUDA gives the same gradients", "[gpu]") {
+  const Json golden = test::read_golden("qwen3_gqa");
+  const test::TemporaryFolder folder;
+  Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCUDA, at::kFloat);
+  const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>(), at::kCUDA);
+  std::vector<at::Tensor> gradients[2];
+  for (const bool recompute : {false, true}) {
+    token_log_probs(model, tokens, 1.0, false, recompute).log_probs.sum().backward();
+    for (auto& named : model.parameters()) {
+      gradients[recompute].push_back(named.second.grad().clone());
+      named.second.mutable_grad() = at::Tensor();
+    }
+  }
+  for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(relative(gradients[1][i], gradients[0][i]) < 1e-4);
+}
+
+}  // namespace roll

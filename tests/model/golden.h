@@ -1,0 +1,69 @@
+// The tiny models of scripts/make_golden_model.py, written as HF folders: weights from the formula that script uses.
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "checkpoint/hf_folder.h"
+#include "model/spec.h"
+
+namespace roll::test {
+
+inline const std::vector<std::string> kGoldenModels = {"qwen2_gqa_tied",  "qwen2_untied_bf16", "qwen3_gqa",
+                                                       "qwen3_tied_bias", "llama3_scaled",     "llama_bias_fp16"};
+
+inline Json read_golden(const std::string& name) {
+  return read_json(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/model" / (name + ".json"));
+}
+
+/// Element i of the k-th parameter by name, in [-1, 1): [numel] float64.
+inline at::Tensor golden_numbers(int64_t k, int64_t numel) {
+  at::Tensor values = at::empty({numel}, at::kDouble);
+  for (int64_t i = 0; i < numel; ++i) {
+    uint64_t x =
+        (static_cast<uint64_t>(i) * 2654435761u + static_cast<uint64_t>(k) * 97654321u + 12345) % (uint64_t{1} << 32);
+    x = (x * 1597334677u + 6789) % (uint64_t{1} << 32);
+    values[i] = static_cast<double>(x) / 2147483648.0 - 1;
+  }
+  return values;
+}
+
+inline at::ScalarType golden_dtype(const Json& golden) {
+  const std::string name = golden["dtype"];
+  return name == "bfloat16" ? at::kBFloat16 : name == "float16" ? at::kHalf : at::kFloat;
+}
+
+inline NamedTensors golden_weights(const Json& golden, bool critic) {
+  const ModelSpec spec = parse_spec(golden["config"], "golden");
+  auto shapes = backbone_parameters(spec);
+  if (critic) {
+    shapes.push_back({"score.weight", {1, spec.hidden_size}});
+    shapes.push_back({"score.bias", {1}});
+  } else if (!spec.tied_head) {
+    shapes.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
+  }
+  std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  NamedTensors weights;
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const auto& [name, shape] = shapes[k];
+    at::Tensor w = golden_numbers(static_cast<int64_t>(k), c10::multiply_integers(shape)).reshape(shape);
+    w = w * (shape.size() == 1 ? 0.3 : std::sqrt(3.0 / static_cast<double>(shape[1])));
+    if (name.find("norm") != std::string::npos) w = w + 1.0;
+    weights.emplace_back(name, w.to(at::kFloat).to(golden_dtype(golden)));
+  }
+  return weights;
+}
+
+inline std::filesystem::path write_golden_folder(const Json& golden, bool critic, const std::filesystem::path& folder) {
+  save_hf_folder(folder, golden["config"], golden_weights(golden, critic), {});
+  return folder;
+}
+
+}  // namespace roll::test

@@ -1,0 +1,97 @@
+// Against Hugging Face transformers; the numbers come from scripts/make_golden_model.py.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "checkpoint/temporary_folder.h"
+#include "model/golden.h"
+#include "model/log_probs.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+
+namespace roll {
+
+using test::golden_numbers;
+using test::read_golden;
+using test::TemporaryFolder;
+
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+/// The largest difference between packed numbers [T] and rows; rows that are one short leave out each last index.
+double worst(const at::Tensor& packed, const std::vector<int64_t>& cu_seqlens, const Rows& rows) {
+  const at::Tensor numbers = packed.detach().to(at::kDouble).contiguous();
+  double largest = 0;
+  for (size_t b = 0; b < rows.size(); ++b)
+    for (size_t i = 0; i < rows[b].size(); ++i)
+      largest =
+          std::max(largest, std::abs(numbers.data_ptr<double>()[cu_seqlens[b] + static_cast<int64_t>(i)] - rows[b][i]));
+  return largest;
+}
+
+/// f(t) at each token's index in its sequence, except the last one of each if `short_by_one`.
+at::Tensor position_weights(const PackedTokens& tokens, bool short_by_one, at::Tensor (*f)(const at::Tensor&)) {
+  at::Tensor weights = f(tokens.positions.to(at::kDouble));
+  for (int64_t b = 0; b < tokens.num_sequences() && short_by_one; ++b) weights[tokens.cu_seqlens[b + 1] - 1] = 0;
+  return weights;
+}
+
+/// Compares each gradient's norm and its product with formula numbers.
+void check_gradients(const NamedTensors& parameters, const Json& golden, double tolerance) {
+  std::map<std::string, at::Tensor> by_name(parameters.begin(), parameters.end());
+  REQUIRE(by_name.size() == golden.size());
+  int64_t k = 1000;
+  for (const auto& [name, tensor] : by_name) {
+    INFO(name);
+    const at::Tensor grad = tensor.grad().to(at::kDouble);
+    const double norm = golden[name][0], scale = norm * std::sqrt(static_cast<double>(grad.numel()));
+    CHECK(std::abs(grad.norm().item<double>() - norm) <= tolerance * norm);
+    const double product = (grad.flatten() * golden_numbers(k++, grad.numel())).sum().item<double>();
+    CHECK(std::abs(product - golden[name][1].get<double>()) <= tolerance * scale);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("log-probs, entropy and all gradients of tiny models equal those of transformers", "[model]") {
+  const auto name = GENERATE(from_range(test::kGoldenModels));
+  const auto dtype = GENERATE(at::kFloat, at::kDouble);
+  INFO(name << " in " << at::toString(dtype));
+  const double tolerance = dtype == at::kDouble ? 5e-6 : 2e-5;  // transformers norms in float32 whatever the dtype
+  const Json golden = read_golden(name), &expected = golden["causal"];
+  const TemporaryFolder folder;
+  const Transformer model = Transformer::load(test::write_golden_folder(golden, false, folder / "m"), at::kCPU, dtype);
+  const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
+  const TokenLogProbs found = token_log_probs(model, tokens, 1.0, true);
+  CHECK(worst(found.log_probs, tokens.cu_seqlens, expected["log_probs"].get<Rows>()) <= tolerance);
+  CHECK(worst(found.entropy, tokens.cu_seqlens, expected["entropy"].get<Rows>()) <= tolerance);
+  {
+    const at::NoGradGuard no_grad;
+    const TokenLogProbs hot = token_log_probs(model, tokens, 1.7, false);
+    CHECK(worst(hot.log_probs, tokens.cu_seqlens, expected["log_probs_hot"].get<Rows>()) <= tolerance);
+    CHECK_FALSE(hot.entropy.defined());
+  }
+  const at::Tensor loss = (found.log_probs * position_weights(tokens, true, at::cos)).sum() +
+                          0.5 * (found.entropy * position_weights(tokens, true, at::sin)).sum();
+  CHECK(loss.item<double>() == Approx(expected["loss"].get<double>()).margin(100 * tolerance));
+  loss.backward();
+  check_gradients(model.parameters(), expected["gradients"], 2 * tolerance);
+}
+
+TEST_CASE("values and all gradients of tiny critics equal those of transformers", "[model]") {
+  const auto name = GENERATE(from_range(test::kGoldenModels));
+  INFO(name);
+  const Json golden = read_golden(name), &expected = golden["critic"];
+  const TemporaryFolder folder;
+  const ValueModel model =
+      ValueModel::load(test::write_golden_folder(golden, true, folder / "m"), at::kCPU, at::kDouble);
+  const PackedTokens tokens = pack_tokens(golden["ids"].get<std::vector<std::vector<int64_t>>>());
+  const at::Tensor values = model.values(tokens);
+  CHECK(worst(values, tokens.cu_seqlens, expected["values"].get<Rows>()) <= 5e-6);
+  (values * position_weights(tokens, false, at::cos)).sum().backward();
+  check_gradients(model.parameters(), expected["gradients"], 5e-6);
+}
+
+}  // namespace roll

@@ -1,0 +1,135 @@
+#include "model/spec.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/temporary_folder.h"
+#include "model/init_spec.h"
+
+namespace roll {
+
+using Catch::Contains;
+using test::message_of;
+
+namespace {
+
+Json qwen2() {
+  return {{"model_type", "qwen2"},       {"vocab_size", 100},       {"hidden_size", 32},
+          {"intermediate_size", 64},     {"num_hidden_layers", 2},  {"num_attention_heads", 4},
+          {"num_key_value_heads", 2},    {"rms_norm_eps", 1e-5},    {"max_position_embeddings", 512},
+          {"tie_word_embeddings", true}, {"rope_theta", 1000000.0}, {"hidden_act", "silu"},
+          {"use_sliding_window", false}, {"sliding_window", 4096},  {"max_window_layers", 28}};
+}
+
+/// The message for a config with one key changed (null removes it).
+std::string refusal(const char* key, Json value) {
+  Json config = qwen2();
+  config[key] = std::move(value);
+  return message_of([&] { parse_spec(config, "config.json"); });
+}
+
+}  // namespace
+
+TEST_CASE("a Qwen2 config is read", "[model]") {
+  const ModelSpec spec = parse_spec(qwen2(), "config.json");
+  CHECK(spec.head_dim == 8);
+  CHECK(spec.num_kv_heads == 2);
+  CHECK(spec.rope_theta == 1e6);
+  CHECK(spec.rms_norm_eps == 1e-5);
+  CHECK((spec.tied_head && spec.qkv_bias && !spec.o_bias && !spec.qk_norm));
+}
+
+TEST_CASE("both spellings of rotary parameters mean the same", "[model]") {
+  Json config = qwen2();
+  config["model_type"] = "llama";
+  config["rope_theta"] = 500000.0;
+  config["rope_scaling"] = {{"rope_type", "llama3"},
+                            {"factor", 8.0},
+                            {"low_freq_factor", 1.0},
+                            {"high_freq_factor", 4.0},
+                            {"original_max_position_embeddings", 8192}};
+  Json newer = config;
+  newer["rope_parameters"] = newer["rope_scaling"];
+  newer["rope_parameters"]["rope_theta"] = 500000.0;
+  newer.erase("rope_scaling");
+  newer.erase("rope_theta");
+  for (const Json& one : {config, newer}) {
+    const ModelSpec spec = parse_spec(one, "config.json");
+    CHECK(spec.rope_theta == 500000.0);
+    REQUIRE(spec.rope_scaling);
+    CHECK(spec.rope_scaling->factor == 8.0);
+    CHECK(spec.rope_scaling->original_max_positions == 8192);
+    CHECK_FALSE(spec.qkv_bias);
+  }
+}
+
+TEST_CASE("what a spec writes, it reads back", "[model]") {
+  for (const char* arch : {"qwen2", "qwen3", "llama"}) {
+    InitSizes sizes;
+    sizes.arch = arch, sizes.vocab = 77, sizes.kv_heads = 2, sizes.head_dim = 24;
+    const Json config = hf_config(make_spec(sizes, {}));
+    CHECK(hf_config(parse_spec(config, "x")) == config);
+  }
+}
+
+TEST_CASE("counts follow from a spec", "[model]") {
+  const ModelSpec spec = parse_spec(qwen2(), "config.json");
+  // embedding + 2 layers of (q, k, v with biases, o, three of the feed-forward, two norms) + norm
+  const int64_t layer = 32 * 32 + 32 + 2 * (16 * 32 + 16) + 32 * 32 + 3 * 32 * 64 + 2 * 32;
+  CHECK(spec.num_parameters() == 100 * 32 + 2 * layer + 32);
+  const double linear = 2.0 * (2 * (32 * 32 * 2 + 2 * 16 * 32 + 3 * 32 * 64) + 100 * 32);
+  CHECK(spec.forward_flops(10) == linear * 10 + 2.0 * 2 * 32 * 100);
+}
+
+TEST_CASE("a config that would be computed wrongly is refused by key and value", "[model]") {
+  CHECK_THAT(refusal("model_type", "qwen4"), Contains("model_type = qwen4") && Contains("did you mean 'qwen"));
+  CHECK_THAT(refusal("model_type", "mixtral"), Contains("only qwen2, qwen3 and llama"));
+  CHECK_THAT(refusal("model_type", nullptr), Contains("model_type: is missing"));
+  CHECK_THAT(refusal("model_type", 3), Contains("a string is needed"));
+  CHECK_THAT(refusal("hidden_size", nullptr), Contains("config.json: hidden_size: is missing"));
+  CHECK_THAT(refusal("hidden_size", "big"), Contains("hidden_size = \"big\": a whole number"));
+  CHECK_THAT(refusal("hidden_size", 33), Contains("must be divisible by num_attention_heads (4)"));
+  CHECK_THAT(refusal("num_hidden_layers", 0), Contains("num_hidden_layers = 0"));
+  CHECK_THAT(refusal("num_hidden_layers", 2.5), Contains("num_hidden_layers = 2.5"));
+  CHECK_THAT(refusal("num_key_value_heads", 3), Contains("must divide num_attention_heads (4)"));
+  CHECK_THAT(refusal("head_dim", 7), Contains("head_dim = 7: must be even"));
+  CHECK_THAT(refusal("hidden_act", "gelu"), Contains("only silu"));
+  CHECK_THAT(refusal("rms_norm_eps", -1), Contains("a number above 0"));
+  CHECK_THAT(refusal("tie_word_embeddings", "yes"), Contains("true or false"));
+  CHECK_THAT(refusal("attention_dropout", 0.1), Contains("only 0"));
+  CHECK_THAT(refusal("quantization_config", {{"bits", 4}}), Contains("quantized"));
+  CHECK_THAT(refusal("rope_scaling", {{"type", "yarn"}, {"factor", 4}}),
+             Contains("type = \"yarn\"") && Contains("llama3"));
+  CHECK_THAT(refusal("rope_scaling", {{"rope_type", "llama3"}}), Contains("rope_scaling: factor: is missing"));
+  CHECK_THAT(refusal("rope_scaling", 8), Contains("rope_scaling = 8: an object"));
+  CHECK_THAT(refusal("rope_parameters", {{"rope_theta", 0}}), Contains("rope_theta = 0"));
+  CHECK_THAT(refusal("rope_parameters", {{"partial_rotary_factor", 0.5}}), Contains("only 1"));
+  CHECK_THAT(refusal("layer_types", {"full_attention", "sliding_attention"}), Contains("sliding-window"));
+}
+
+TEST_CASE("a sliding window is refused only where a layer uses it", "[model]") {
+  CHECK(refusal("use_sliding_window", true) == "no exception");  // max_window_layers 28 of 2: no layer slides
+  Json config = qwen2();
+  config["use_sliding_window"] = true, config["max_window_layers"] = 1;
+  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("use_sliding_window = true"));
+}
+
+TEST_CASE("impossible sizes of a new model are refused by flag", "[model]") {
+  const auto refused = [](void (*change)(InitSizes&), std::optional<int64_t> needed = 50) {
+    InitSizes sizes;
+    change(sizes);
+    return message_of([&] { make_spec(sizes, needed); });
+  };
+  CHECK_THAT(refused([](InitSizes&) {}, {}), Contains("--vocab: is missing"));
+  CHECK_THAT(refused([](InitSizes& s) { s.vocab = 49; }), Contains("--vocab = 49: the tokenizer needs at least 50"));
+  CHECK_THAT(refused([](InitSizes& s) { s.heads = 3; }), Contains("--hidden = 128: must be divisible by --heads (3)"));
+  CHECK_THAT(refused([](InitSizes& s) { s.heads = 0; }), Contains("--heads = 0"));
+  CHECK_THAT(refused([](InitSizes& s) { s.kv_heads = 3; }), Contains("--kv-heads = 3: must divide --heads (4)"));
+  CHECK_THAT(refused([](InitSizes& s) { s.head_dim = 5; }), Contains("--head-dim = 5"));
+  CHECK_THAT(refused([](InitSizes& s) { s.layers = -1; }), Contains("--layers = -1"));
+  CHECK_THAT(refused([](InitSizes& s) { s.rope_theta = 0; }), Contains("--rope-theta"));
+  CHECK_THAT(refused([](InitSizes& s) { s.arch = "qwen"; }), Contains("--arch = qwen") && Contains("did you mean"));
+}
+
+}  // namespace roll

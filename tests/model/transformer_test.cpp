@@ -1,0 +1,296 @@
+#include "model/transformer.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "checkpoint/temporary_folder.h"
+#include "model/golden.h"
+#include "model/id_rows.h"
+#include "model/init_spec.h"
+#include "model/log_probs.h"
+#include "model/value_model.h"
+
+namespace roll {
+
+using Catch::Contains;
+using test::message_of;
+using test::TemporaryFolder;
+
+namespace {
+
+Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1) {
+  InitSizes sizes;
+  sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  Transformer model = Transformer::init(make_spec(sizes, {}), seed);
+  const at::NoGradGuard no_grad;
+  for (auto& named : model.parameters())
+    if (named.second.dim() == 2) named.second.mul_(8);  // far from uniform predictions
+  return model;
+}
+
+std::vector<int64_t> some_ids(int64_t count, int64_t start) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back((start * 31 + i * i * 7 + i) % 71);
+  return ids;
+}
+
+std::vector<at::Tensor> gradients(const Transformer& model, const PackedTokens& tokens, bool recompute) {
+  const TokenLogProbs y = token_log_probs(model, tokens, 0.9, true, recompute);
+  (y.log_probs * at::linspace(-1, 1, tokens.num_tokens()) + y.entropy).sum().backward();
+  std::vector<at::Tensor> found = {y.log_probs.detach()};
+  for (const auto& named : model.parameters()) {
+    found.push_back(named.second.grad().clone());
+    named.second.mutable_grad() = at::Tensor();
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a sequence's results do not depend on its neighbours' content, to the bit", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny();
+  const auto middle = some_ids(20, 3);
+  const PackedTokens a = pack_tokens({some_ids(33, 1), middle, some_ids(9, 2)});
+  const PackedTokens b = pack_tokens({some_ids(33, 8), middle, some_ids(9, 9)});
+  const at::Tensor x = model.forward(a).slice(0, 33, 53), y = model.forward(b).slice(0, 33, 53);
+  CHECK(at::equal(x, y));
+  const at::Tensor alone = model.forward(pack_tokens({middle}));
+  CHECK(at::allclose(x, alone, 1e-5, 1e-5));
+}
+
+TEST_CASE("recomputation gives the same gradients to the bit", "[model]") {
+  for (const char* arch : {"qwen2", "qwen3", "llama"}) {
+    const Transformer model = tiny(arch, true);
+    const PackedTokens tokens = pack_tokens({some_ids(33, 1), some_ids(70, 3)});
+    const auto plain = gradients(model, tokens, false), recomputed = gradients(model, tokens, true);
+    for (size_t i = 0; i < plain.size(); ++i) CHECK(at::equal(plain[i], recomputed[i]));
+  }
+}
+
+TEST_CASE("only wanted positions are computed; the others are 0", "[model]") {
+  const Transformer model = tiny();
+  const PackedTokens tokens = pack_tokens({some_ids(10, 1), some_ids(6, 3)});
+  const at::Tensor wanted = tokens.positions.ge(4);
+  const TokenLogProbs all = token_log_probs(model, tokens, 1.0, true);
+  const TokenLogProbs some = token_log_probs(model, tokens, 1.0, true, false, wanted);
+  CHECK(at::allclose(some.log_probs, all.log_probs * wanted, 1e-6, 1e-6));
+  CHECK(at::allclose(some.entropy, all.entropy * wanted, 1e-6, 1e-6));
+  CHECK((some.log_probs == 0).sum().item<int64_t>() == 4 + 4 + 2);  // positions 0-3 twice, and each last index
+  CHECK(all.log_probs[9].item<float>() == 0);
+  CHECK(all.log_probs[15].item<float>() == 0);
+}
+
+TEST_CASE("prefill and decode give the hidden states of the whole sequence", "[model]") {
+  const char* arch = GENERATE("qwen2", "qwen3", "llama");
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny(arch);
+  const std::vector<std::vector<int64_t>> rows = {some_ids(12, 1), some_ids(25, 2), some_ids(14, 5)};
+  const std::vector<int64_t> prompt_lengths = {4, 20, 1}, slots = {3, 0, 2};
+  KvCache cache(model.spec(), 5, 40);
+  std::vector<std::vector<int64_t>> prompts;
+  for (size_t b = 0; b < rows.size(); ++b) prompts.emplace_back(rows[b].begin(), rows[b].begin() + prompt_lengths[b]);
+  const auto whole = [&](size_t b, int64_t position) { return model.forward(pack_tokens({rows[b]}))[position]; };
+  const at::Tensor first = model.prefill(pack_tokens(prompts), cache, slots);
+  for (size_t b = 0; b < rows.size(); ++b)
+    CHECK(at::allclose(first[static_cast<int64_t>(b)], whole(b, prompt_lengths[b] - 1), 1e-4, 1e-4));
+  for (int64_t step = 0; step < 5; ++step) {
+    std::vector<int64_t> ids;
+    for (size_t b = 0; b < rows.size(); ++b) ids.push_back(rows[b][prompt_lengths[b] + step]);
+    const at::Tensor hidden = model.decode(at::tensor(ids, at::kLong), cache, slots);
+    for (size_t b = 0; b < rows.size(); ++b) {
+      CHECK(cache.length(slots[b]) == prompt_lengths[b] + step + 1);
+      CHECK(at::allclose(hidden[static_cast<int64_t>(b)], whole(b, prompt_lengths[b] + step), 1e-4, 1e-4));
+    }
+  }
+}
+
+TEST_CASE("what is sampled beside a sequence does not change its logits, to the bit", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny("qwen3");
+  const int64_t together = GENERATE(2, 5, 40);
+  std::vector<std::vector<int64_t>> prompts;
+  std::vector<int64_t> slots;
+  for (int64_t b = 0; b < together; ++b) prompts.push_back(some_ids(3 + b % 7, b)), slots.push_back(b);
+  KvCache crowded(model.spec(), together, 16), lonely(model.spec(), 1, 16);
+  at::Tensor all = model.logits(model.prefill(pack_tokens(prompts), crowded, slots));
+  at::Tensor one = model.logits(model.prefill(pack_tokens({prompts[1]}), lonely, {0}));
+  for (int64_t step = 0; step < 4; ++step) {
+    CHECK(at::equal(all[1], one[0]));
+    all = model.logits(model.decode(all.argmax(1), crowded, slots));
+    one = model.logits(model.decode(one.argmax(1), lonely, {0}));
+  }
+}
+
+TEST_CASE("a copied slot decodes as its original, and a released one can be used again", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny();
+  KvCache cache(model.spec(), 4, 16);
+  model.prefill(pack_tokens({some_ids(6, 1)}), cache, {1});
+  cache.copy_slot(1, {3, 0});
+  const at::Tensor hidden = model.decode(at::tensor({5, 5, 5}, at::kLong), cache, {0, 1, 3});
+  CHECK(at::allclose(hidden[0], hidden[1], 1e-6, 1e-6));
+  CHECK(at::allclose(hidden[2], hidden[1], 1e-6, 1e-6));
+  CHECK_THROWS_AS(cache.copy_slot(1, {0}), Bug);
+  cache.release(0);
+  model.prefill(pack_tokens({some_ids(3, 2)}), cache, {0});
+  CHECK(cache.length(0) == 3);
+}
+
+TEST_CASE("a cache refuses what it has no room for", "[model]") {
+  const Transformer model = tiny();
+  KvCache cache(model.spec(), 2, 4);
+  CHECK_THROWS_AS(model.prefill(pack_tokens({some_ids(5, 1)}), cache, {0}), Bug);
+  CHECK_THROWS_AS(model.decode(at::tensor({1}, at::kLong), cache, {0}), Bug);
+  model.prefill(pack_tokens({some_ids(4, 1)}), cache, {0});
+  CHECK_THROWS_AS(model.decode(at::tensor({1}, at::kLong), cache, {0}), Bug);
+  CHECK(KvCache::bytes(model.spec(), 2, 4, at::kFloat) == 2 * 2 * 2 * 4 * 2 * 8 * 4);
+}
+
+TEST_CASE("a saved model loads with the same weights, sharded or not, tied or not", "[model]") {
+  const bool tie = GENERATE(true, false);
+  const int64_t shard = GENERATE(5000, 1000000);
+  const TemporaryFolder folder;
+  const Transformer model = tiny("qwen3", tie);
+  HfSaveOptions options;
+  options.max_shard_bytes = shard;
+  model.save(folder / "m", options);
+  const Transformer again = Transformer::load(folder / "m");
+  REQUIRE(again.parameters().size() == model.parameters().size());
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    CHECK(again.parameters()[i].first == model.parameters()[i].first);
+    CHECK(at::equal(again.parameters()[i].second, model.parameters()[i].second));
+    CHECK((again.parameters()[i].second.is_leaf() && again.parameters()[i].second.requires_grad()));
+  }
+}
+
+TEST_CASE("a clone has its own weights", "[model]") {
+  const at::NoGradGuard no_grad;
+  Transformer model = tiny();
+  const Transformer copy = model.clone();
+  const PackedTokens tokens = pack_tokens({some_ids(5, 1)});
+  const at::Tensor before = copy.forward(tokens);
+  CHECK(at::equal(before, model.forward(tokens)));
+  for (auto& named : model.parameters()) named.second.add_(0.5);
+  CHECK(at::equal(copy.forward(tokens), before));
+  CHECK_FALSE(at::equal(model.forward(tokens), before));
+}
+
+TEST_CASE("initial weights are named by seed: the same each time, and the documented ones", "[model]") {
+  InitSizes sizes;
+  sizes.vocab = 1000;
+  const Transformer model = Transformer::init(make_spec(sizes, {}), 7);
+  const Transformer again = Transformer::init(make_spec(sizes, {}), 7),
+                    other = Transformer::init(make_spec(sizes, {}), 8);
+  for (const auto& [name, tensor] : model.parameters()) {
+    INFO(name);
+    if (tensor.dim() != 2) continue;
+    CHECK(std::abs(tensor.std().item<double>() - 0.02) < 0.0005);
+    CHECK(std::abs(tensor.mean().item<double>()) < 0.0005);
+  }
+  for (size_t i = 0; i < model.parameters().size(); ++i) {
+    const auto& [name, tensor] = model.parameters()[i];
+    CHECK(at::equal(tensor, again.parameters()[i].second));
+    if (tensor.dim() == 2) CHECK_FALSE(at::equal(tensor, other.parameters()[i].second));
+  }
+  CHECK_FALSE(at::equal(model.parameters()[1].second, model.parameters()[7].second));
+}
+
+TEST_CASE("a folder whose tensors disagree with its config is refused by tensor", "[model]") {
+  const TemporaryFolder folder;
+  const Transformer model = tiny("qwen2", false);
+  const auto refusal = [&](auto change) {
+    NamedTensors tensors = model.parameters();
+    Json config = model.config();
+    change(tensors, config);
+    save_hf_folder(folder / "m", config, tensors, {});
+    return message_of([&] { Transformer::load(folder / "m"); });
+  };
+  CHECK(refusal([](NamedTensors&, Json&) {}) == "no exception");
+  CHECK_THAT(refusal([](NamedTensors& t, Json&) { t.erase(t.begin() + 3); }),
+             Contains("model.layers.0.self_attn.k_proj.weight: is missing; expected [16, 32]"));
+  CHECK_THAT(refusal([](NamedTensors& t, Json&) {
+               t[1].second = at::ones({32, 31});
+             }),
+             Contains("model.layers.0.self_attn.q_proj.weight: expected [32, 32] by config.json, found [32, 31]"));
+  CHECK_THAT(refusal([](NamedTensors& t, Json&) { t[1].second = t[1].second.to(at::kInt); }), Contains("dtype = I32"));
+  CHECK_THAT(
+      refusal([](NamedTensors& t, Json&) { t.emplace_back("model.layers.0.mlp.up_proj.bias", at::ones({128})); }),
+      Contains("model.layers.0.mlp.up_proj.bias [128]: config.json describes a model without this tensor"));
+  CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["num_hidden_layers"] = 1; }), Contains("model.layers.1."));
+  CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["vocab_size"] = 72; }),
+             Contains("model.embed_tokens.weight: expected [72, 32]"));
+  CHECK_THAT(refusal([](NamedTensors&, Json& c) { c["tie_word_embeddings"] = true; }),
+             Contains("lm_head.weight: differs from model.embed_tokens.weight"));
+  CHECK(refusal([](NamedTensors& t, Json&) {
+          t.emplace_back("model.layers.0.self_attn.rotary_emb.inv_freq", at::ones({4}));
+        }) == "no exception");
+}
+
+TEST_CASE("a tied model that was stored with an equal head is read", "[model]") {
+  const TemporaryFolder folder;
+  const Transformer model = tiny("qwen2", true);
+  NamedTensors tensors = model.parameters();
+  tensors.emplace_back("lm_head.weight", tensors[0].second);
+  save_hf_folder(folder / "m", model.config(), tensors, {});
+  CHECK(Transformer::load(folder / "m").parameters().size() == model.parameters().size());
+}
+
+TEST_CASE("a value model starts at zero from a language model, and survives saving", "[model]") {
+  const TemporaryFolder folder;
+  tiny("llama", false).save(folder / "lm");
+  ValueModel critic = ValueModel::load(folder / "lm");
+  const PackedTokens tokens = pack_tokens({some_ids(7, 1), some_ids(3, 2)});
+  CHECK(at::equal(critic.values(tokens).detach(), at::zeros({10})));
+  critic.values(tokens).sum().backward();
+  CHECK(critic.parameters().back().first == "score.bias");
+  CHECK(critic.parameters().back().second.grad().item<float>() == 10);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& named : critic.parameters()) named.second.add_(0.25);
+  }
+  critic.save(folder / "critic");
+  const ValueModel again = ValueModel::load(folder / "critic");
+  CHECK(at::equal(again.values(tokens), critic.values(tokens)));
+  CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"LlamaForTokenClassification"}));
+  CHECK_THAT(message_of([&] { Transformer::load(folder / "critic"); }), Contains("lm_head.weight: is missing"));
+}
+
+TEST_CASE("rows of ids become rows of log-probs whatever the batch", "[model]") {
+  const Transformer model = tiny();
+  const std::string input = "{\"ids\":[3]}\n\n{\"ids\":[1,2,3,4,5]}\n{\"ids\":[70,0]}\n";
+  const auto run = [&](int64_t max_tokens) {
+    std::istringstream in(input);
+    std::ostringstream out;
+    write_log_probs(model, in, "rows", out, {.with_entropy = true, .max_tokens_per_batch = max_tokens});
+    std::vector<Json> lines;
+    std::istringstream back(out.str());
+    for_each_json_line(back, "out", [&](int64_t, const Json& line) { lines.push_back(line); });
+    return lines;
+  };
+  const auto together = run(1000), single = run(1);
+  REQUIRE(together.size() == 3);
+  CHECK(together[0] == Json({{"log_probs", Json::array()}, {"entropy", Json::array()}}));
+  CHECK(together[1]["log_probs"].size() == 4);
+  for (size_t i = 0; i < 4; ++i)
+    CHECK(single[1]["log_probs"][i].get<double>() == Approx(together[1]["log_probs"][i].get<double>()).margin(1e-5));
+}
+
+TEST_CASE("ids that are none are refused by row and place", "[model]") {
+  const auto refusal = [](const std::string& row) {
+    return message_of([&] { parse_ids(parse_json(row, "r"), "rows:3", 71); });
+  };
+  CHECK_THAT(refusal(R"({"id":[1]})"), Contains("rows:3: ids: is missing"));
+  CHECK_THAT(refusal(R"({"ids":"1 2"})"), Contains("ids: a string where a list"));
+  CHECK_THAT(refusal(R"({"ids":[]})"), Contains("ids = []: at least one token"));
+  CHECK_THAT(refusal(R"({"ids":[1,71]})"), Contains("ids[1] = 71: a whole number from 0 to 70"));
+  CHECK_THAT(refusal(R"({"ids":[-1]})"), Contains("ids[0] = -1"));
+  CHECK_THAT(refusal(R"({"ids":[1.5]})"), Contains("ids[0] = 1.5"));
+  CHECK_THAT(refusal(R"({"ids":[true]})"), Contains("ids[0] = true"));
+  CHECK_THAT(refusal(R"({"ids":[18446744073709551616]})"), Contains("ids[0]"));
+}
+
+}  // namespace roll

@@ -1,0 +1,83 @@
+#include "ops/attention.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "ops/attention_cuda.h"
+
+namespace roll {
+
+namespace {
+
+struct Inputs {
+  at::Tensor q, k, v;
+};
+
+Inputs make_inputs(int64_t tokens, int64_t heads, int64_t kv_heads, int64_t width, at::ScalarType dtype) {
+  const auto options = at::TensorOptions().dtype(dtype);
+  return {at::randn({tokens, heads, width}, options).requires_grad_(true),
+          at::randn({tokens, kv_heads, width}, options).requires_grad_(true),
+          at::randn({tokens, kv_heads, width}, options).requires_grad_(true)};
+}
+
+std::vector<at::Tensor> results(const at::Tensor& out, const Inputs& x) {
+  (out * at::linspace(-1, 1, out.numel(), out.options()).reshape(out.sizes())).sum().backward();
+  std::vector<at::Tensor> found = {out.detach()};
+  for (const at::Tensor& input : {x.q, x.k, x.v}) {
+    found.push_back(input.grad().clone());
+    input.mutable_grad() = at::Tensor();
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("packed attention and its gradients equal one plain attention per sequence", "[ops]") {
+  const auto dtype = GENERATE(at::kFloat, at::kDouble);
+  const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{1, 1}, {4, 4}, {6, 2}, {4, 1}}));
+  const std::vector<int64_t> cu_seqlens = {0, 1, 3, 66, 130, 195, 395, 396};  // around the block of 64 queries
+  const Inputs x = make_inputs(cu_seqlens.back(), heads, kv_heads, 12, dtype);
+  const auto ours = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.3), x);
+  const auto plain = results(packed_attention_by_sequence(x.q, x.k, x.v, cu_seqlens, 0.3), x);
+  const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
+  for (size_t i = 0; i < ours.size(); ++i) {
+    INFO("result " << i);
+    CHECK(at::allclose(ours[i], plain[i], tolerance, tolerance * plain[i].abs().max().item<double>()));
+  }
+}
+
+TEST_CASE("a sequence's attention does not depend on its neighbours, to the bit", "[ops]") {
+  const std::vector<int64_t> cu_seqlens = {0, 70, 100, 180};
+  const Inputs x = make_inputs(180, 4, 2, 16, at::kFloat);
+  const auto before = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.25), x);
+  for (const at::Tensor& t : {x.q, x.k, x.v}) {
+    const at::NoGradGuard no_grad;
+    t.slice(0, 0, 70).normal_();
+    t.slice(0, 100, 180).fill_(1e4);
+  }
+  const auto after = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.25), x);
+  for (size_t i = 0; i < before.size(); ++i) CHECK(at::equal(before[i].slice(0, 70, 100), after[i].slice(0, 70, 100)));
+}
+
+TEST_CASE("large scores do not overflow", "[ops]") {
+  const Inputs x = make_inputs(20, 2, 2, 8, at::kFloat);
+  const at::Tensor out = packed_attention(x.q * 1e3, x.k * 1e3, x.v, {0, 20}, 1.0);
+  CHECK(at::isfinite(out).all().item<bool>());
+  out.sum().backward();
+  CHECK(at::isfinite(x.q.grad()).all().item<bool>());
+}
+
+TEST_CASE("cached attention equals attention over a padded batch with a mask", "[ops]") {
+  const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
+  const at::Tensor keys = at::randn({5, 30, kv_heads, 12}), values = at::randn({5, 30, kv_heads, 12});
+  const at::Tensor q = at::randn({3, heads, 12});
+  const std::vector<int64_t> slots = {4, 0, 2}, lengths = {30, 1, 17};
+  const at::Tensor ours = cached_attention(q, keys, values, slots, lengths, 0.4);
+  CHECK(at::allclose(ours, cached_attention_masked(q, keys, values, slots, lengths, 0.4), 1e-5, 1e-6));
+  keys.select(0, 2).slice(0, 17).fill_(std::nan(""));  // beyond the length: never read
+  values.select(0, 2).slice(0, 17).fill_(std::nan(""));
+  CHECK(at::equal(cached_attention(q, keys, values, slots, lengths, 0.4), ours));
+}
+
+}  // namespace roll

@@ -1,0 +1,147 @@
+#include "ops/linear_log_prob.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "cuda/log_prob_math.h"
+#include "cuda/log_prob_rows.h"
+
+namespace roll {
+
+namespace {
+
+struct Inputs {
+  at::Tensor hidden, weight, labels;
+};
+
+Inputs make_inputs(int64_t tokens, int64_t width, int64_t vocab, at::ScalarType dtype) {
+  const auto options = at::TensorOptions().dtype(dtype);
+  Inputs x{at::randn({tokens, width}, options), at::randn({vocab, width}, options),
+           at::randint(vocab, {tokens}, at::kLong)};
+  x.labels.slice(0, 0, tokens, 3).fill_(-1);
+  x.hidden.requires_grad_(true);
+  x.weight.requires_grad_(true);
+  return x;
+}
+
+/// The straightforward graph.
+LogProbs plain(const Inputs& x, double temperature) {
+  const at::Tensor all = at::log_softmax(at::mm(x.hidden, x.weight.t()) / temperature, -1);
+  const at::Tensor valid = x.labels.ge(0);
+  return {all.gather(1, x.labels.clamp_min(0).unsqueeze(1)).squeeze(1) * valid, -(all.exp() * all).sum(-1) * valid};
+}
+
+/// log-probs, entropy and the gradients of a loss that weighs both.
+std::vector<at::Tensor> results(const LogProbs& y, const Inputs& x, double entropy_weight) {
+  const at::Tensor ramp = at::linspace(-1, 2, x.labels.numel(), x.hidden.options());
+  at::Tensor loss = (y.log_probs * ramp).sum();
+  if (y.entropy.defined()) loss = loss + entropy_weight * (y.entropy * ramp.cos()).sum();
+  loss.backward();
+  std::vector<at::Tensor> found = {y.log_probs.detach(), x.hidden.grad().clone(), x.weight.grad().clone()};
+  if (y.entropy.defined()) found.push_back(y.entropy.detach());
+  x.hidden.mutable_grad() = at::Tensor();
+  x.weight.mutable_grad() = at::Tensor();
+  return found;
+}
+
+void check_same(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b, double tolerance) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    INFO("result " << i);
+    CHECK(at::allclose(a[i], b[i], tolerance, tolerance * b[i].abs().max().item<double>()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the chunked head equals plain autograd in float64, whatever the chunk", "[ops]") {
+  const int64_t chunk_bytes = GENERATE(1, 3 * 31 * 8, 1 << 20);  // one row, three rows, everything
+  const double temperature = GENERATE(1.0, 0.6, 2.5);
+  const Inputs x = make_inputs(20, 7, 31, at::kDouble);
+  const LogProbOptions options{.temperature = temperature, .with_entropy = true, .chunk_bytes = chunk_bytes};
+  check_same(results(linear_log_prob(x.hidden, x.weight, x.labels, options), x, 0.7),
+             results(plain(x, temperature), x, 0.7), 1e-10);
+}
+
+TEST_CASE("the chunked head equals plain autograd in float32 with peaked distributions", "[ops]") {
+  const Inputs x = make_inputs(50, 64, 1000, at::kFloat);
+  const LogProbOptions options{.temperature = 0.5, .with_entropy = true, .chunk_bytes = 40000};
+  check_same(results(linear_log_prob(x.hidden, x.weight, x.labels, options), x, 0.7), results(plain(x, 0.5), x, 0.7),
+             2e-4);
+}
+
+TEST_CASE("without entropy only the log-prob is differentiated", "[ops]") {
+  const Inputs x = make_inputs(20, 7, 31, at::kDouble);
+  const LogProbs ours = linear_log_prob(x.hidden, x.weight, x.labels, {});
+  CHECK_FALSE(ours.entropy.defined());
+  LogProbs reference = plain(x, 1.0);
+  reference.entropy = at::Tensor();
+  check_same(results(ours, x, 0), results(reference, x, 0), 1e-10);
+}
+
+TEST_CASE("rows without a label are never read: 0, and no gradient even for NaN", "[ops]") {
+  const Inputs x = make_inputs(9, 4, 11, at::kFloat);
+  {
+    const at::NoGradGuard no_grad;
+    x.hidden[3].fill_(std::nan(""));
+  }
+  REQUIRE(x.labels[3].item<int64_t>() == -1);
+  const LogProbs y = linear_log_prob(x.hidden, x.weight, x.labels, {.with_entropy = true});
+  CHECK(y.log_probs[3].item<float>() == 0);
+  CHECK(y.entropy[3].item<float>() == 0);
+  (y.log_probs + y.entropy).sum().backward();
+  CHECK(at::isfinite(x.weight.grad()).all().item<bool>());
+  CHECK(at::equal(x.hidden.grad()[3], at::zeros({4})));
+}
+
+TEST_CASE("no labels at all give zeros and zero gradients", "[ops]") {
+  const Inputs x = make_inputs(5, 4, 11, at::kFloat);
+  const LogProbs y = linear_log_prob(x.hidden, x.weight, at::full({5}, -1, at::kLong), {});
+  y.log_probs.sum().backward();
+  CHECK(at::equal(y.log_probs, at::zeros({5})));
+  CHECK(at::equal(x.weight.grad(), at::zeros({11, 4})));
+}
+
+TEST_CASE("a frozen head gets no gradient", "[ops]") {
+  const Inputs x = make_inputs(6, 4, 11, at::kFloat);
+  x.weight.requires_grad_(false);
+  linear_log_prob(x.hidden, x.weight, x.labels, {}).log_probs.sum().backward();
+  CHECK(x.hidden.grad().defined());
+  CHECK_FALSE(x.weight.grad().defined());
+}
+
+TEST_CASE("the CUDA kernels' online statistics give logsumexp and entropy in any order of merging", "[ops]") {
+  const at::Tensor z = at::randn({1000}) * 5;
+  SoftmaxStats forward, left, right;
+  for (int64_t j = 0; j < 1000; ++j) {
+    forward = with_value(forward, z[j].item<float>());
+    SoftmaxStats& half = j % 3 ? left : right;
+    half = with_value(half, z[999 - j].item<float>());
+  }
+  const at::Tensor log_p = at::log_softmax(z.to(at::kDouble), 0);
+  const double logsumexp = at::logsumexp(z.to(at::kDouble), 0).item<double>();
+  const double entropy = -(log_p.exp() * log_p).sum().item<double>();
+  for (const SoftmaxStats& stats : {forward, merged(left, right), merged(merged(SoftmaxStats{}, left), right)}) {
+    CHECK(logsumexp_of(stats) == Approx(logsumexp).epsilon(1e-6));
+    CHECK(entropy_of(stats) == Approx(entropy).epsilon(1e-5));
+  }
+  CHECK(merged(SoftmaxStats{}, SoftmaxStats{}).sum == 0);
+}
+
+TEST_CASE("the CUDA kernels' logit gradient is that of autograd", "[ops]") {
+  const double temperature = 1.3;
+  const at::Tensor logits = at::randn({50}, at::kDouble).requires_grad_(true);
+  const at::Tensor log_p = at::log_softmax(logits / temperature, 0);
+  const at::Tensor entropy = -(log_p.exp() * log_p).sum();
+  (log_p[7] * 0.8 - entropy * 0.3).backward();
+  const RowGradient row{.logsumexp = at::logsumexp(logits.detach() / temperature, 0).item<float>(),
+                        .entropy = entropy.item<float>(),
+                        .d_log_prob = 0.8f,
+                        .d_entropy = -0.3f,
+                        .inverse_temperature = static_cast<float>(1 / temperature)};
+  for (int64_t j = 0; j < 50; ++j)
+    CHECK(logit_gradient(row, logits[j].item<float>(), j == 7) == Approx(logits.grad()[j].item<double>()).margin(1e-6));
+}
+
+}  // namespace roll

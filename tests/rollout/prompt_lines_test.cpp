@@ -1,0 +1,68 @@
+#include "rollout/prompt_lines.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+/// Byte-level, one token per ASCII letter a..j; "J" is beyond the model's vocabulary.
+Tokenizer letters() {
+  const char* json = R"({"version": "1.0", "added_tokens": [], "normalizer": null,
+    "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false},
+    "post_processor": null, "decoder": {"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true},
+    "model": {"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
+      "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false,
+      "vocab": {"a": 0, "b": 1, "c": 2, "d": 3, "J": 50}, "merges": []}})";
+  return Tokenizer::parse(json, "test");
+}
+
+std::vector<std::vector<int64_t>> prompts_of(const std::string& lines) {
+  std::istringstream in(lines);
+  return read_prompt_lines(
+      in, "p.jsonl", letters(),
+      {.model_folder = "no/such/folder", .template_name = "empty", .vocab_size = 10, .max_tokens = 4});
+}
+
+std::string error_of(const std::string& lines) {
+  try {
+    prompts_of(lines);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("prompts come as text, messages or ids", "[rollout]") {
+  const auto prompts = prompts_of(
+      "{\"prompt\": \"abd\"}\n\n{\"ids\": [9, 0]}\n{\"messages\": [{\"role\": \"user\", \"content\": \"cc\"}]}\n");
+  CHECK(prompts == std::vector<std::vector<int64_t>>{{0, 1, 3}, {9, 0}, {2, 2}});
+  CHECK(prompts_of("").empty());
+}
+
+TEST_CASE("a prompt that cannot be sampled from is an error that names its line", "[rollout]") {
+  using Catch::Contains;
+  CHECK_THAT(error_of("{\"ids\": [1]}\n{}"), Contains("p.jsonl:2: needs \"prompt\""));
+  CHECK_THAT(error_of(R"({"prompt": "a", "ids": [1]})"), Contains("has both 'prompt' and 'ids'"));
+  CHECK_THAT(error_of(R"({"prompt": 5})"), Contains("prompt: must be a string, not number"));
+  CHECK_THAT(error_of(R"({"prompt": ""})"), Contains("prompt: gives no token"));
+  CHECK_THAT(error_of(R"({"prompt": "abcda"})"), Contains("prompt: has 5 tokens; at most 4"));
+  CHECK_THAT(error_of(R"({"prompt": "aJ"})"), Contains("gives id 50, the model knows 0..9"));
+  CHECK_THAT(error_of(R"({"ids": []})"), Contains("ids: gives no token"));
+  CHECK_THAT(error_of(R"({"ids": "1 2"})"), Contains("ids: must be a list of token ids, not string"));
+  CHECK_THAT(error_of(R"({"ids": [1, 10]})"), Contains("ids[1] = 10: must be a token id of the model, 0..9"));
+  CHECK_THAT(error_of(R"({"ids": [-1]})"), Contains("ids[0] = -1"));
+  CHECK_THAT(error_of(R"({"ids": [1.5]})"), Contains("ids[0] = 1.5"));
+  CHECK_THAT(error_of(R"({"ids": [18446744073709551615]})"), Contains("ids[0] = 18446744073709551615"));
+  CHECK_THAT(error_of(R"({"messages": [{"role": "user"}]})"), Contains("messages[0]: has no 'content'"));
+  CHECK_THAT(error_of("{\"prompt\": \"a\"}\n[1]"), Contains("p.jsonl:2: ") && Contains("JSON object"));
+  CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""), Contains("p.jsonl:2: not valid JSON"));
+}
+
+}  // namespace roll

@@ -1,0 +1,109 @@
+// The sampler over a real (tiny, random) transformer: its tokens and log-probs are those of the packed forward pass.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "model/log_probs.h"
+#include "model/transformer.h"
+#include "rollout/fake_model.h"
+#include "rollout/sampler.h"
+
+namespace roll {
+
+namespace {
+
+Transformer tiny_model() {
+  ModelSpec spec;
+  spec.architecture = Architecture::kQwen2;
+  spec.vocab_size = 61, spec.hidden_size = 32, spec.intermediate_size = 48, spec.num_layers = 2;
+  spec.num_heads = 4, spec.num_kv_heads = 2, spec.head_dim = 8, spec.max_positions = 128;
+  spec.tied_head = true, spec.qkv_bias = true;
+  Transformer model = Transformer::init(spec, 7);
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.parameters())
+    if (tensor.dim() == 2) tensor.mul_(12);  // far from uniform, so that a wrong token shows
+  return model;
+}
+
+SamplingParams params_of(double temperature) {
+  SamplingParams params;
+  params.generating.temperature = temperature;
+  params.generating.top_p = 1;
+  params.generating.top_k = 0;
+  params.generating.max_new_tokens = 20;
+  params.eos_ids = {0};
+  return params;
+}
+
+std::vector<GenerationRequest> make_requests() {
+  std::vector<GenerationRequest> requests;
+  for (int64_t g = 0; g < 6; ++g) {
+    std::vector<int64_t> prompt;
+    for (int64_t i = 0; i < 1 + 4 * g; ++i) prompt.push_back((g * 31 + i * 17) % 61);
+    for (int64_t i = 0; i < 3; ++i) requests.push_back({prompt, static_cast<uint64_t>(10 * g + i)});
+  }
+  return requests;
+}
+
+std::vector<Generation> run(const Transformer& model, const SamplingParams& params, int64_t num_slots,
+                            const std::vector<GenerationRequest>& requests) {
+  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60, .kv_cache_bytes = 0});
+  return generate(*steps, decode_letters, requests, params);
+}
+
+}  // namespace
+
+TEST_CASE("sampler log-probs are those of the packed forward pass", "[rollout]") {
+  const Transformer model = tiny_model();
+  const auto requests = make_requests();
+  const double temperature = GENERATE(1.0, 0.6);
+  const auto generations = run(model, params_of(temperature), 7, requests);
+  const at::NoGradGuard no_grad;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    std::vector<int64_t> ids = requests[i].prompt_ids;
+    ids.insert(ids.end(), generations[i].ids.begin(), generations[i].ids.end());
+    const auto trainer = token_log_probs(model, pack_tokens({ids}), temperature, false, false).log_probs;
+    for (size_t t = 0; t < generations[i].ids.size(); ++t) {
+      CAPTURE(i, t);
+      const auto at = static_cast<int64_t>(requests[i].prompt_ids.size() + t) - 1;
+      REQUIRE(generations[i].log_probs[t] == Approx(trainer[at].item<float>()).margin(2e-5));
+    }
+  }
+}
+
+TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]") {
+  const Transformer model = tiny_model();
+  const auto requests = make_requests();
+  const auto generations = run(model, params_of(0), 100, requests);
+  const at::NoGradGuard no_grad;
+  for (size_t i = 0; i < requests.size(); i += 3) {
+    std::vector<int64_t> ids = requests[i].prompt_ids;
+    for (const int64_t id : generations[i].ids) {
+      const at::Tensor hidden = model.forward(pack_tokens({ids}));
+      REQUIRE(model.logits(hidden.slice(0, -1)).argmax().item<int64_t>() == id);
+      ids.push_back(id);
+    }
+    CHECK(generations[i + 1].ids == generations[i].ids);
+  }
+}
+
+TEST_CASE("responses do not depend on the number of slots", "[rollout]") {
+  const Transformer model = tiny_model();
+  const auto requests = make_requests();
+  const auto together = run(model, params_of(1), 100, requests);
+  for (const int64_t num_slots : {1, 4}) {
+    const auto apart = run(model, params_of(1), num_slots, requests);
+    for (size_t i = 0; i < requests.size(); ++i) REQUIRE(apart[i].ids == together[i].ids);
+  }
+}
+
+TEST_CASE("the KV budget bounds the slots, and less than one sequence is refused", "[rollout]") {
+  const Transformer model = tiny_model();
+  const int64_t one = KvCache::bytes(model.spec(), 1, 60, at::kFloat);
+  CHECK(make_step_model(model, {.num_slots = 8, .max_length = 60, .kv_cache_bytes = 3 * one})->num_slots() == 3);
+  CHECK(make_step_model(model, {.num_slots = 2, .max_length = 60, .kv_cache_bytes = 3 * one})->num_slots() == 2);
+  CHECK_THROWS_AS(make_step_model(model, {.num_slots = 8, .max_length = 60, .kv_cache_bytes = one - 1}), UserError);
+}
+
+}  // namespace roll

@@ -1,0 +1,258 @@
+#include "text/tokenizer.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "text/json_view.h"
+#include "text/tiny_tokenizer.h"
+
+namespace roll {
+namespace {
+
+namespace fs = std::filesystem;
+
+FileJson golden() {
+  const std::string file = ROLL_SOURCE_DIR "/tests/golden/text/tokenizers.json";
+  return parse_file_json(read_file(file), file)["cases"];
+}
+
+Tokenizer tokenizer_of(const FileJson& json) {
+  return Tokenizer::parse(json.dump(), "tokenizer.json");
+}
+
+using Ids = std::vector<int64_t>;
+
+TEST_CASE("ids and decoded text equal those of HF tokenizers", "[text]") {
+  for (const FileJson& one : golden()) {
+    const Tokenizer tokenizer = tokenizer_of(one["tokenizer"]);
+    CAPTURE(one["name"].get<std::string>());
+    for (const FileJson& text : one["cases"]) {
+      CAPTURE(text["text"].get<std::string>());
+      const Ids ids = tokenizer.encode(text["text"].get<std::string>());
+      CHECK(ids == text["ids"].get<Ids>());
+      CHECK(tokenizer.encode(text["text"].get<std::string>(), true, false) == text["plain"].get<Ids>());
+      CHECK(tokenizer.decode(ids) == text["decoded"].get<std::string>());
+      CHECK(tokenizer.decode(ids, true) == text["skipped"].get<std::string>());
+    }
+    for (const FileJson& piece : one["pieces"])
+      CHECK(tokenizer.decode(piece["ids"].get<Ids>(), true) == piece["decoded"].get<std::string>());
+  }
+}
+
+TEST_CASE("a tokenizer encodes the same from several threads, and with a warm cache", "[text]") {
+  const FileJson one = golden()[0];
+  const Tokenizer tokenizer = tokenizer_of(one["tokenizer"]);
+  std::vector<int> wrong(4);
+  std::vector<std::thread> threads;
+  for (int& count : wrong)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 3; ++round)
+        for (const FileJson& text : one["cases"])
+          count += tokenizer.encode(text["text"].get<std::string>()) != text["ids"].get<Ids>();
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(4));
+}
+
+TEST_CASE("long and short words merge alike", "[text]") {
+  TinyTokenizerSpec spec;
+  spec.words = {"ab", "abab", "ba", "aaa", "bb", "babb"};
+  const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer(spec).dump(), "tiny");
+  // One long word against the merges applied one by one, in order of rank, over the whole of it.
+  const FileJson merges = FileJson::parse(make_byte_level_tokenizer(spec).dump())["model"]["merges"];
+  for (uint32_t draw = 0; draw < 200; ++draw) {
+    const size_t length = 1 + draw;
+    std::string word;
+    for (uint32_t i = 0; i < length; ++i)
+      word += random_uniform({.seed = 3, .step = draw, .position = i}) < 0.6 ? 'a' : 'b';
+    std::vector<std::string> parts;
+    for (const char c : word) parts.emplace_back(1, c);
+    for (bool joined = true; joined;) {
+      joined = false;
+      for (size_t m = 0; m < merges.size() && !joined; ++m)
+        for (size_t i = 0; i + 1 < parts.size() && !joined; ++i)
+          if (parts[i] == merges[m][0] && parts[i + 1] == merges[m][1]) {
+            parts[i] += parts[i + 1];
+            parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+            joined = true;
+          }
+    }
+    Ids ids;
+    for (const std::string& part : parts) ids.push_back(*tokenizer.id_of(part));
+    CHECK(tokenizer.encode(word) == ids);
+  }
+}
+
+TEST_CASE("text that is not UTF-8 is refused with the byte that breaks it", "[text]") {
+  const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer({}).dump(), "tiny");
+  CHECK_THROWS_WITH(tokenizer.encode("abc\xff"), Catch::Contains("byte 3 of 4 is not UTF-8"));
+  CHECK(tokenizer.decode(Ids{0xC3, -1, 99999, 0x28}) == "\uFFFD(");
+}
+
+fs::path folder_with(const std::vector<std::pair<std::string, std::string>>& files) {
+  const fs::path folder = fs::temp_directory_path() / fmt::format("roll_tokenizer_{}", ::getpid());
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  write_tiny_tokenizer(folder, {});
+  for (const auto& [name, content] : files) write_file_atomic(folder / name, content);
+  return folder;
+}
+
+TEST_CASE("end, begin and padding tokens come from the files beside tokenizer.json", "[text]") {
+  const Tokenizer tiny = Tokenizer::load(folder_with({}));
+  CHECK(tiny.eos_ids() == Ids{258, 256});
+  CHECK(tiny.pad_id() == 256);
+  CHECK_FALSE(tiny.bos_id());
+  CHECK(tiny.vocab_size() == 259);
+  CHECK(tiny.is_special(257));
+  CHECK_FALSE(tiny.is_special(65));
+  CHECK(tiny.token_of(32) == "\u0120");
+  CHECK(tiny.token_of(5000).empty());
+
+  const Tokenizer one_eos =
+      Tokenizer::load(folder_with({{"generation_config.json", R"({"eos_token_id": 7, "pad_token_id": 8})"},
+                                   {"tokenizer_config.json", R"({"bos_token": {"content": "<|im_start|>"}})"},
+                                   {"config.json", R"({"eos_token_id": 9})"},
+                                   {"special_tokens_map.json", R"({"eos_token": "<|endoftext|>"})"}}));
+  CHECK(one_eos.eos_ids() == Ids{7, 256});
+  CHECK(one_eos.pad_id() == 8);
+  CHECK(one_eos.bos_id() == 257);
+
+  const Tokenizer from_config = Tokenizer::load(folder_with({{"generation_config.json", "{}"},
+                                                             {"tokenizer_config.json", "{}"},
+                                                             {"config.json", R"({"eos_token_id": [9, 9]})"}}));
+  CHECK(from_config.eos_ids() == Ids{9});
+}
+
+TEST_CASE("tokens that only tokenizer_config.json lists are tokens", "[text]") {
+  const Tokenizer tokenizer = Tokenizer::load(folder_with(
+      {{"tokenizer_config.json",
+        R"({"added_tokens_decoder": {"259": {"content": "<extra>", "special": true}, "256": {"content": "<|endoftext|>"}}})"}}));
+  CHECK(tokenizer.encode("a<extra>b") == Ids{97, 259, 98});
+  CHECK(tokenizer.decode(Ids{97, 259}, true) == "a");
+}
+
+std::string load_error(const std::vector<std::pair<std::string, std::string>>& files) {
+  try {
+    Tokenizer::load(folder_with(files));
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("files beside tokenizer.json with mistakes are named", "[text]") {
+  CHECK_THAT(
+      load_error({{"generation_config.json", R"({"eos_token_id": "x"})"}}),
+      Catch::EndsWith("generation_config.json: eos_token_id = \"x\": must be a token id: an integer of 0 to 16777215"));
+  CHECK_THAT(load_error({{"tokenizer_config.json", R"({"eos_token": "<nope>"})"}}),
+             Catch::Contains("'<nope>' is not a token"));
+  CHECK_THAT(load_error({{"tokenizer_config.json", "{\n  x"}}), Catch::Contains("not valid JSON at line 2, column 3"));
+  CHECK_THAT(load_error({{"tokenizer_config.json", "[]"}}), Catch::Contains("must be a JSON object"));
+  CHECK_THAT(load_error({{"tokenizer_config.json", R"({"added_tokens_decoder": {"999": {"content": "<extra>"}}})"}}),
+             Catch::Contains("'<extra>' has id 999"));
+  CHECK_THAT(load_error({{"tokenizer.json", ""}}),
+             Catch::Contains("tokenizer.json: not valid JSON at line 1, column 1"));
+}
+
+/// The error for a tiny tokenizer.json in which one value was replaced.
+std::string changed(const std::string& pointer, const FileJson& value) {
+  FileJson json = FileJson::parse(make_byte_level_tokenizer({}).dump());
+  json[FileJson::json_pointer(pointer)] = value;
+  try {
+    tokenizer_of(json);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("what a tokenizer.json holds beyond our support is named, with what is supported", "[text]") {
+  CHECK(changed("/model/type", "Unigram") ==
+        "tokenizer.json: model.type = \"Unigram\": unsupported model; supported: BPE (byte-level)");
+  CHECK_THAT(changed("/normalizer/type", "BertNormalizer"),
+             Catch::StartsWith("tokenizer.json: normalizer.type = \"BertNormalizer\": unsupported") &&
+                 Catch::Contains("supported: NFC, NFD"));
+  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/type", "Metaspace"),
+             Catch::Contains("pre_tokenizer.pretokenizers[0].type = \"Metaspace\""));
+  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/behavior", "Sideways"), Catch::Contains("must be Isolated"));
+  CHECK_THAT(changed("/pre_tokenizer", nullptr), Catch::Contains("pre_tokenizer is null"));
+  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/1/type", "Digits"),
+             Catch::Contains("needs ByteLevel as its last step"));
+  CHECK_THAT(changed("/pre_tokenizer/pretokenizers/0/type", "ByteLevel"), Catch::Contains("follows ByteLevel"));
+  CHECK_THAT(changed("/post_processor/type", "BertProcessing"), Catch::Contains("unsupported post-processor"));
+  CHECK_THAT(changed("/decoder/type", "WordPiece"), Catch::Contains("unsupported decoder"));
+  CHECK_THAT(changed("/model/byte_fallback", true), Catch::Contains("model.byte_fallback = true: must be false"));
+  CHECK_THAT(changed("/model/dropout", 0.1), Catch::Contains("model.dropout = 0.1: must be null"));
+  CHECK_THAT(changed("/model/end_of_word_suffix", "</w>"), Catch::Contains("must be empty"));
+  CHECK_THAT(changed("/model/merges", FileJson::parse(R"([["a", "b"]])")),
+             Catch::Contains("model.merges[0]") && Catch::Contains("'ab' is not in model.vocab"));
+  CHECK_THAT(changed("/model/merges", FileJson::parse(R"(["a b c"])")), Catch::Contains("two tokens with one space"));
+  CHECK_THAT(changed("/model/vocab/a", 98), Catch::Contains("has this id too"));
+  CHECK_THAT(changed("/model/vocab/a", -1), Catch::Contains("must be a token id"));
+  CHECK_THAT(changed("/model/vocab/a", 4294967296), Catch::Contains("must be a token id"));
+  CHECK_THAT(changed("/added_tokens/0/id", 300),
+             Catch::Contains("added_tokens[0]: '<|endoftext|>' has id 300, where the vocabulary makes it 256"));
+  CHECK_THAT(changed("/added_tokens/0/content", ""), Catch::Contains("needs content"));
+  CHECK_THAT(changed("/added_tokens/1/content", "<|endoftext|>"), Catch::Contains("listed twice"));
+  CHECK_THAT(changed("/version", "2.0"), Catch::Contains("version = \"2.0\""));
+  CHECK_THAT(changed("/model", nullptr), Catch::Contains("needs 'model'"));
+}
+
+uint32_t draw(uint32_t round, uint32_t position, size_t below) {
+  return static_cast<uint32_t>(random_uniform({.seed = 11, .step = round, .position = position}) *
+                               static_cast<double>(below));
+}
+
+/// A value of the tree chosen at random.
+FileJson& random_node(FileJson& root, uint32_t round) {
+  FileJson* node = &root;
+  for (uint32_t depth = 0; node->is_structured() && !node->empty() && (depth == 0 || draw(round, 90 + depth, 5) > 0);
+       ++depth)
+    node = &*std::next(node->begin(), draw(round, 10 + depth, node->size()));
+  return *node;
+}
+
+bool loads_or_is_refused(const std::string& text) {
+  try {
+    const Tokenizer tokenizer = Tokenizer::parse(text, "tokenizer.json");
+    tokenizer.decode(tokenizer.encode("Hello, 12 w\u00f6rld's\n<|im_end|> \u6f22"));
+  } catch (const UserError& e) {
+    return std::string_view(e.what()).starts_with("tokenizer.json");
+  }
+  return true;
+}
+
+TEST_CASE("a damaged tokenizer.json is refused or works, and never crashes", "[text]") {
+  const FileJson whole = golden()[2]["tokenizer"];
+  const FileJson values = FileJson::parse(
+      R"([null, true, -1, 0, 3, 1e9, 1.5, "", "a", "x y", [], {}, ["a"], [["a", "b"]], {"type": "Sequence"}, {"a": 1}, "\\p{L}+(", "Split"])");
+  int refused = 0;
+  for (uint32_t round = 0; round < 1500; ++round) {
+    FileJson json = whole;
+    random_node(json, round) = values[draw(round, 0, values.size())];
+    CAPTURE(round);
+    REQUIRE(loads_or_is_refused(json.dump()));
+    refused += json != whole;
+  }
+  CHECK(refused > 1000);
+  const std::string text = whole.dump();
+  for (uint32_t round = 0; round < 1500; ++round) {
+    std::string bytes = text;
+    for (uint32_t i = 0; i <= draw(round, 1, 4); ++i)
+      bytes[draw(round, 10 + i, bytes.size())] = static_cast<char>(draw(round, 20 + i, 256));
+    if (round % 3 == 0) bytes.resize(draw(round, 2, bytes.size()));
+    CAPTURE(round);
+    REQUIRE(loads_or_is_refused(bytes));
+  }
+}
+
+}  // namespace
+}  // namespace roll

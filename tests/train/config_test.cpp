@@ -1,0 +1,190 @@
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "train/load_config.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kRecipe = std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml";
+
+/// A folder that is gone after the test.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / fmt::format("roll_config_test_{}", static_cast<const void*>(this));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  fs::path write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path / name).parent_path());
+    std::ofstream(path / name) << text;
+    return path / name;
+  }
+};
+
+CheckedConfig<Config> recipe(const std::vector<std::string>& overrides = {}) {
+  return load_config(kRecipe, overrides, {.num_ranks = {}, .offline = true});
+}
+
+std::string error_of(const std::vector<std::string>& overrides) {
+  try {
+    recipe(overrides);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+const char* kTinyModel = R"({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 64,
+  "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+  "vocab_size": 512, "max_position_embeddings": 512, "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+  "tie_word_embeddings": true, "hidden_act": "silu"})";
+
+}  // namespace
+
+TEST_CASE("a recipe in ROLL's style is valid as it is written", "[train]") {
+  const auto checked = recipe();
+  const Config& c = checked.config;
+  CHECK(checked.num_ranks == 8);
+  CHECK(c.exp_name == "qwen2.5-7B-rlvr-gae");
+  CHECK(c.actor_train.training_args.learning_rate == 1e-6);
+  CHECK(c.critic.training_args.weight_decay == 0.01);
+  CHECK(c.loss.use_pg_clip_range);
+  CHECK(c.actor_infer.generating_args.max_new_tokens == 4096);
+  CHECK(c.actor_infer.generating_args.num_return_sequences == 8);
+  CHECK(c.actor_infer.model_args.disable_gradient_checkpointing);
+  CHECK(c.actor_infer.model_args.dtype == "bf16");  // through the merge key
+  CHECK(c.reference.device_mapping->devices.size() == 8);
+  CHECK(c.rewards.at("math_rule").reward.type == "math_rule");
+  CHECK(c.uses_critic());
+  CHECK(c.uses_reference());
+}
+
+TEST_CASE("what follows from other keys is filled in", "[train]") {
+  const Config c = recipe().config;
+  CHECK(c.sequence_length == 2048 + 4096);
+  CHECK(c.val_prompt_length == 2048);
+  CHECK(c.val_sequence_length == 6144);
+  CHECK(c.critic.model_args.model_name_or_path == "Qwen/Qwen2.5-7B");
+  CHECK(c.reference.model_args.model_name_or_path == "Qwen/Qwen2.5-7B");
+  CHECK(c.validation.data_args.messages == "messages");
+  CHECK(c.actor_train.data_args.template_name == "qwen2_5");
+  CHECK(recipe({"response_length=null", "sequence_length=5000", "actor_infer.generating_args.max_new_tokens=null",
+                "validation.generating_args.max_new_tokens=null"})
+            .config.response_length == 2952);
+  CHECK(recipe({"calculate_per_token_loss=true", "~loss_agg_mode"}).config.loss.loss_agg_mode == "token-mean");
+  CHECK(recipe({"loss_aggregation=prompt_mean", "~loss_agg_mode"}).config.loss.loss_agg_mode == "prompt-mean");
+  const Config mock = recipe({"rollout_mock={enable: true, mode: dump, dump_dir: there}"}).config;
+  CHECK(mock.rollout_dump_dir == "there");
+}
+
+TEST_CASE("the resolved YAML loads again to the same configuration", "[train]") {
+  const Folder folder;
+  for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
+                                                    {"loss_aggregation=token_mean", "~loss_agg_mode"},
+                                                    {"loss_agg_mode=constant", "loss_aggregation_divisor=4096"},
+                                                    {"exp_name=\"${seed}: 'x'\"", "track_with=wandb"}}) {
+    const std::string first = resolved_yaml(recipe(overrides).config);
+    const auto file = folder.write("resolved.yaml", first);
+    CHECK(resolved_yaml(load_config(file, {}, {.num_ranks = {}, .offline = true}).config) == first);
+    CHECK(mentions(first, "learning_rate: 1e-06\n"));
+  }
+}
+
+TEST_CASE("the batch arithmetic is told in words", "[train]") {
+  const std::string plan = recipe().plan;
+  CHECK(mentions(plan, "128 prompts x 8 responses = 1024 sequences a step; 8 data-parallel ranks; 500 steps"));
+  CHECK(mentions(plan, "actor_train: 2 updates of 512 sequences a step, at most 64 micro-batches of 8192 tokens"));
+  CHECK(mentions(plan, "critic: 2 updates of 512 sequences a step, 32 micro-batches of 2 sequences each per rank"));
+  CHECK(mentions(recipe({"ppo_epochs=3"}).plan, "actor_train: 6 updates"));
+}
+
+TEST_CASE("every note is given once and names the keys that mean nothing", "[train]") {
+  const auto notes = recipe().notes;
+  const auto count = [&](const std::string& part) {
+    return std::count_if(notes.begin(), notes.end(), [&](const std::string& note) { return mentions(note, part); });
+  };
+  CHECK(count("these keys mean nothing here") == 1);
+  CHECK(count("reward_norm") == 1);
+  CHECK(count("all strategies mean the built-in back-end") == 1);
+  CHECK(count("deepspeed_zero3") == 1);
+}
+
+TEST_CASE("rules between keys name both and the nearest working values", "[train]") {
+  CHECK(mentions(error_of({"rollout_batch_size=100"}), "try 64 or 128"));
+  CHECK(mentions(error_of({"actor_infer.device_mapping=[0]"}), "actor_train.device_mapping = list(range(0,8))"));
+  CHECK(mentions(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6143"}),
+                 "cannot hold one sequence of 6144 tokens"));
+  CHECK(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6144"}).empty());
+  CHECK(mentions(error_of({"target_kl=0.1"}), "add_token_level_kl"));
+  CHECK(mentions(error_of({"kl_loss_coef=0"}), "kl_loss_coef = 0"));
+  CHECK(mentions(error_of({"~critic"}), "needs a critic"));
+  CHECK(error_of({"~critic", "adv_estimator=reinforce"}).empty());
+  CHECK(mentions(error_of({"critic_warmup=3", "adv_estimator=reinforce"}), "no critic to warm up"));
+  CHECK(mentions(error_of({"loss_agg_mode=prompt-mean", "actor_train.training_args.per_device_train_batch_size=1",
+                           "actor_train.training_args.gradient_accumulation_steps=1",
+                           "num_return_sequences_in_group=16", "actor_infer.generating_args.num_return_sequences=16"}),
+                 "keeps the 16 responses of a prompt in one update"));
+  CHECK(mentions(error_of({"actor_infer.generating_args.num_return_sequences=4"}), "must equal"));
+  CHECK(mentions(error_of({"actor_infer.generating_args.max_new_tokens=5000"}), "response_length = 4096"));
+  CHECK(
+      mentions(error_of({"reward_pretrain=other/model", "actor_infer.model_args.model_name_or_path=x"}), "one policy"));
+}
+
+TEST_CASE("with the model at hand, memory is estimated, through the Hub cache too", "[train]") {
+  const Folder folder;
+  folder.write("hf/hub/models--Qwen--Qwen2.5-7B/snapshots/abc123/config.json", kTinyModel);
+  folder.write("hf/hub/models--Qwen--Qwen2.5-7B/refs/main", "abc123\n");
+  set_env("HF_HOME", (folder.path / "hf").string());
+  const std::string memory = recipe({"prompt_length=100", "response_length=100"}).memory;
+  CHECK(mentions(memory, "memory of a rank (GPU), about: weights 0.00"));
+  CHECK(mentions(memory, "KV cache"));
+  // 1024 / 8 ranks = 128 sequences x 200 tokens x 2 layers x (k, v) x 2 heads x 16 x 2 bytes
+  CHECK(mentions(memory, fmt::format("KV cache {:.3f}", 128 * 200 * 2 * 2 * 2 * 16 * 2 / 1e9)));
+  set_env("HF_HOME", folder.path.string());
+  CHECK(mentions(recipe().memory, "unknown"));
+}
+
+TEST_CASE("sft has its own root with the same structs", "[train]") {
+  const Folder folder;
+  folder.write("rows.jsonl", "{\"question\": \"1+1\", \"answer\": \"2\"}\n");
+  const auto file =
+      folder.write("sft.yaml", "pretrain: " + folder.path.string() +
+                                   "/model\nsequence_length: 64\nmax_steps: 10\nsft_train:\n  training_args: "
+                                   "{per_device_train_batch_size: 4, gradient_accumulation_steps: 2, num_train_epochs: "
+                                   "3}\n  data_args: {file_name: " +
+                                   folder.path.string() + "/rows.jsonl, prompt: question, response: answer}\n");
+  folder.write("model/config.json", kTinyModel);
+  CHECK(is_sft_config(file));
+  CHECK_FALSE(is_sft_config(kRecipe));
+  const auto checked = load_sft_config(file, {}, {.num_ranks = 2, .offline = false});
+  CHECK(checked.config.num_train_epochs == 3);
+  CHECK(checked.config.loss.loss_mask_keys == std::vector<std::string>{"labels_mask"});
+  CHECK(checked.config.loss.loss_agg_mode == "token-mean");
+  CHECK(mentions(checked.plan, "10 updates; 16 sequences an update; 2 data-parallel ranks; 2 micro-batches of 4"));
+  const auto again = folder.write("again.yaml", resolved_yaml(checked.config));
+  CHECK(resolved_yaml(load_sft_config(again, {}, {.num_ranks = 2, .offline = false}).config) ==
+        resolved_yaml(checked.config));
+  CHECK_THROWS_WITH(load_sft_config(file, {"sft_train.data_args.response=null"}, {}),
+                    Catch::Contains("the column of what is learnt"));
+  CHECK_THROWS_WITH(load_sft_config(file, {"adv_estimator=gae"}, {}), Catch::Contains("unknown key"));
+}
+
+TEST_CASE("the key reference names every key with its default", "[train]") {
+  const std::string table = key_reference();
+  for (const char* row : {"rollout_batch_size: 128 ", "actor_train.training_args.learning_rate: 5e-05 ",
+                          "rewards.<name>.type: null ", "train_infer_correction ", "hydra ", "lora_rank "})
+    CHECK(mentions(table, row));
+  CHECK(mentions(sft_key_reference(), "sft_train.data_args.response: null "));
+}
+
+}  // namespace roll
