@@ -49,17 +49,18 @@ std::span<std::byte> bytes_of_object(T& object) {
   return std::as_writable_bytes(std::span(&object, 1));
 }
 
-/// Element-wise over `parts` in their order; narrow floats are added in float32 and rounded once.
-at::Tensor combine(const std::vector<at::Tensor>& parts, Reduce op) {
-  const at::ScalarType dtype = parts[0].scalar_type();
-  const bool narrow = dtype == at::kBFloat16 || dtype == at::kHalf;
-  at::Tensor total = narrow ? parts[0].to(at::kFloat) : parts[0].clone();
+/// Element-wise over `parts` in their order, into `result`, which may be one of them; the first of them is overwritten.
+/// Narrow floats are added in float32 and rounded once.
+void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result) {
+  const bool narrow = result.scalar_type() == at::kBFloat16;
+  at::Tensor total = narrow ? parts[0].to(at::kFloat) : parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (op == Reduce::kSum) total.add_(parts[i]);
-    if (op == Reduce::kMax) at::maximum_out(total, total, parts[i].to(total.scalar_type()));
-    if (op == Reduce::kMin) at::minimum_out(total, total, parts[i].to(total.scalar_type()));
+    const at::Tensor part = narrow ? parts[i].to(at::kFloat) : parts[i];
+    if (op == Reduce::kSum) total.add_(part);
+    if (op == Reduce::kMax) at::maximum_out(total, total, part);
+    if (op == Reduce::kMin) at::minimum_out(total, total, part);
   }
-  return total.to(dtype);
+  if (!total.is_same(result)) result.copy_(total);
 }
 
 Operation operation_of(Reduce op) {
@@ -177,7 +178,7 @@ class HostCommunicator : public Communicator {
     std::vector<std::span<std::byte>> places;
     for (int i = 0; i < size(); ++i) places.push_back(bytes_of(all[i]));
     to_everyone(bytes_of(part), places, wait);
-    part.copy_(combine(all.unbind(0), op));
+    combine(all.unbind(0), op, part);
   }
 
   void reduce_slices(at::Tensor& part, Reduce op, Wait& wait) {
@@ -187,17 +188,23 @@ class HostCommunicator : public Communicator {
       return part.slice(0, from, std::min(from + width, part.numel()));
     };
     at::Tensor mine = slice(rank());
+    const auto row_bytes = static_cast<int64_t>((mine.nbytes() + 63) / 64 * 64);
+    if (scratch_.numel() < row_bytes * size()) scratch_ = at::empty({row_bytes * size()}, at::kByte);
+    const auto room = [&](int peer) {
+      const int64_t from = peer * row_bytes;
+      return scratch_.slice(0, from, from + static_cast<int64_t>(mine.nbytes())).view(mine.scalar_type());
+    };
     std::vector<at::Tensor> sent_to_me;
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
     for (int peer = 0; peer < size(); ++peer) {
-      sent_to_me.push_back(peer == rank() ? mine : at::empty_like(mine));
+      sent_to_me.push_back(peer == rank() ? mine : room(peer));
       if (peer == rank()) continue;
       out.push_back({peer, bytes_of(slice(peer))});
       in.push_back({peer, bytes_of(sent_to_me.back())});
     }
     wire_->exchange(out, in, wait);
-    mine.copy_(combine(sent_to_me, op));
+    combine(sent_to_me, op, mine);
     out.clear();
     in.clear();
     for (int peer = 0; peer < size(); ++peer) {
@@ -209,6 +216,7 @@ class HostCommunicator : public Communicator {
   }
 
   std::unique_ptr<Wire> wire_;
+  at::Tensor scratch_ = at::empty({0}, at::kByte);  // kept: fresh pages for every reduce cost more than the sum
   double timeout_s_;
   uint64_t sequence_ = 0;
 };
