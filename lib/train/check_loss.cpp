@@ -62,6 +62,9 @@ void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, C
   check_spellings(loss, check);
   check_per_token(loss, mode, mode_is_set, check);
   check_divisor(loss, effective_mode(loss), check);
+  for (const bool* weight : {&loss.difficulty_loss_weight, &loss.length_loss_weight})
+    check.require(!*weight, *weight,
+                  "needs weights of whole sequences, which this version does not have; set it to false");
   check.require(!loss.loss_mask_keys.empty(), loss.loss_mask_keys, "names no mask; the loss would be empty");
   for (const std::string& key : loss.loss_mask_keys)
     check.require(std::find(masks.begin(), masks.end(), key) != masks.end(), loss.loss_mask_keys,

@@ -43,6 +43,7 @@ void check_worker(const WorkerConfig& worker, Checker& check) {
   check.in_range(strategy.gpu_memory_utilization, 0.01, 1);
   check.in_range(strategy.mem_fraction_static, 0.01, 1);
   check.at_least(strategy.block_size, 1);
+  check.at_least(strategy.max_num_batched_tokens, 1);
   const SequencePackingArgs& packing = worker.packing.sequence_packing_args;
   check.at_least(packing.min_num_micro_batches_train, 1);
   check.at_least(packing.min_num_micro_batches_forward, 1);

@@ -229,7 +229,7 @@ struct Config {
     v("rollout_replay", rollout_replay, "folder of rollouts to train on instead of sampling");
     v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
     v("rollout_mock", rollout_mock, "ROLL's spelling of rollout_dump_dir and rollout_replay");
-    v("offload", offload, "states move to host memory between phases");
+    v("offload", offload, "while a GPU samples, optimizer states, critic and reference move to host memory");
     v("max_restarts", max_restarts, "restarts after a rank died");
     v("actor_train", actor_train, "the policy in training");
     v("actor_infer", actor_infer, "the policy in sampling");

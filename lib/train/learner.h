@@ -42,6 +42,10 @@ class Learner {
   void keep_gradient(bool keep) { keeps_gradient_ = keep; }
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
 
+  /// FlatAdamW's.
+  void put_away(bool keeps_parameters) { optimizer_.put_away(keeps_parameters); }
+  void bring_back() { optimizer_.bring_back(); }
+
   double lr() const { return options_.schedule.at(num_updates_); }
   int64_t num_parameters() const { return optimizer_.num_parameters(); }
 

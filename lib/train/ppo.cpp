@@ -84,7 +84,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicato
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const double temperature = log_prob_temperature(config_);
-  const bool recompute = recomputes(config_.actor_train);
+  const bool recompute = config_.actor_train.recomputes();
   const UpdatePlan plan{
       .prefix = "actor",
       .rule = batch_rule(config_.actor_train, Stage::kTrain, model_.spec()),
@@ -120,7 +120,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicat
                ranks) {}
 
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
-  const bool recompute = recomputes(config_.critic);
+  const bool recompute = config_.critic.recomputes();
   const UpdatePlan plan{
       .prefix = "critic",
       .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),

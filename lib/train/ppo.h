@@ -26,6 +26,10 @@ class ActorTrainer {
   /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
 
+  /// Leaves the device to the sampler, which needs the weights only.
+  void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
+  void bring_back() { learner_.bring_back(); }
+
  private:
   const Config& config_;
   Transformer& model_;
@@ -39,6 +43,10 @@ class CriticTrainer {
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+
+  /// Leaves the device to the sampler.
+  void put_away() { learner_.put_away(/*keeps_parameters=*/false); }
+  void bring_back() { learner_.bring_back(); }
 
  private:
   const Config& config_;

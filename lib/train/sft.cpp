@@ -114,7 +114,8 @@ SftPipeline::State::State(const SftConfig& config, SftOptions options, Communica
   log.copy_to(std::filesystem::path(config.logging_dir.value_or(config.output_dir)) / "log.txt");
   tracker_.emplace(TrackerOptions{.track_with = config.track.track_with,
                                   .output_dir = folder_.path(),
-                                  .tensorboard_dir = config.track.tracker_kwargs.log_dir.value_or("")},
+                                  .tensorboard_dir = config.track.tracker_kwargs.log_dir.value_or(""),
+                                  .headline = {"sft/loss", "val/loss", "sft/grad_norm", "sft/lr", "time/step_total"}},
                    log);
 }
 
@@ -144,7 +145,7 @@ std::vector<int64_t> SftPipeline::State::rows_of(int64_t update) {
 
 Metrics SftPipeline::State::train(int64_t update) {
   const Experience batch = batch_of(rows_, rows_of(update));
-  const bool recompute = recomputes(config_.sft_train);
+  const bool recompute = config_.sft_train.recomputes();
   std::vector<int64_t> all(batch.num_sequences());
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   const UpdatePlan plan{.prefix = "sft",
