@@ -39,12 +39,15 @@ Experience to_device(Experience e, at::Device device) {
 
 std::vector<at::Tensor> forward_step(
     const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
-    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute) {
+    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase) {
   const at::NoGradGuard no_grad;
   const Partition mine = plan_ranks(lengths_of(step), rule, ranks.size())[ranks.rank()];
   // One [outputs, T] tensor: each position is filled by exactly one rank, so the sum over ranks is exact.
   at::Tensor all = at::zeros({num_outputs, step.tokens.num_tokens()}, at::kFloat);
+  std::optional<Progress> progress;
+  if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(mine), "micro-batches");
   for (const auto& sequences : mine) {
+    if (progress) progress->advance();
     if (sequences.empty()) continue;
     throw_if_stopped();
     const auto outputs = compute(to_device(select(step, sequences), device));

@@ -72,10 +72,11 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
           .frozen_prefixes = worker.model_args.freeze_module_prefix};
 }
 
-ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks)
+ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks, Log& log)
     : config_(config),
       model_(model),
       ranks_(ranks),
+      log_(log),
       learner_("actor_train", model.parameters(),
                learner_options(
                    config.actor_train, config.max_grad_norm,
@@ -93,7 +94,7 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
       .apply_loss_scale = config_.actor_train.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
-      .on_update = {}};
+      .phase = {&log_, "train actor"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out =
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
@@ -110,10 +111,11 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
 }
 
-CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks)
+CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log)
     : config_(config),
       model_(model),
       ranks_(ranks),
+      log_(log),
       learner_("critic", model.parameters(),
                learner_options(config.critic, config.max_grad_norm,
                                config.max_steps * updates_of(config, config.critic, ranks.size())),
@@ -129,7 +131,7 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
       .apply_loss_scale = config_.critic.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
-      .on_update = {}};
+      .phase = {&log_, "train critic"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return critic_loss({.axis = e.axis(),
                         .values = model_.values(e.tokens, recompute),

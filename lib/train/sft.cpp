@@ -155,7 +155,7 @@ Metrics SftPipeline::State::train(int64_t update) {
                         .apply_loss_scale = config_.sft_train.apply_loss_scale,
                         .device = options_.device,
                         .loss_mask_keys = config_.loss.loss_mask_keys,
-                        .on_update = {}};
+                        .phase = {}};
   return run_updates(batch, plan, learner_, ranks_, labels_masks, [&](const Experience& e, const MiniBatchCounts& c) {
     const auto out = token_log_probs(model_, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      e.response_mask.to(at::kBool));

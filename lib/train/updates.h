@@ -11,6 +11,7 @@
 #include "experience/experience.h"
 #include "loss/losses.h"
 #include "track/metrics.h"
+#include "track/progress.h"
 #include "train/batches.h"
 #include "train/learner.h"
 
@@ -24,7 +25,7 @@ struct UpdatePlan {
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
   std::vector<std::string> loss_mask_keys;
-  std::function<void()> on_update;  // progress; may be empty
+  Phase phase;
 };
 
 /// The masks of an experience by the names that loss_mask_keys may use.
