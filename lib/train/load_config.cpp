@@ -9,6 +9,7 @@
 #include "train/batch_plan.h"
 #include "train/checks.h"
 #include "train/complete.h"
+#include "train/describe_loss.h"
 #include "train/memory_estimate.h"
 
 namespace roll {
@@ -92,7 +93,9 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     check_plugins(config.actor_train, /*is_policy=*/true, options.offline, check);
     if (config.uses_critic()) check_plugins(config.critic, /*is_policy=*/false, options.offline, check);
     result.memory = check_models(config, result.num_ranks, options.offline, check);
-    if (check.is_clean()) result.plan = batch_plan(config, result.num_ranks);
+    if (!check.is_clean()) return;
+    result.plan = batch_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
   };
   return load_checked<Config>(file, overrides, body);
 }
@@ -109,6 +112,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_plugins(config.sft_train, /*is_policy=*/false, options.offline, check);
     spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
     result.plan = sft_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
   };
   return load_checked<SftConfig>(file, overrides, body);
 }

@@ -3,10 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "loss/sample_weights.h"
 #include "model/log_probs.h"
 #include "train/advantage_stage.h"
-#include "train/plugin_inputs.h"
 #include "train/roles.h"
 
 namespace roll {
@@ -31,22 +29,6 @@ Partition step_mini_batches(const Config& config, const WorkerConfig& worker, in
                                               static_cast<uint64_t>(config.seed), step, epoch))
       all.push_back(std::move(mini_batch));
   return all;
-}
-
-Masks response_masks(const Experience& e) {
-  return {{"response_mask", e.response_mask}, {"final_response_mask", e.final_response_mask}};
-}
-
-std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin) {
-  return args ? std::optional(LossPlugin::open(args, origin)) : std::nullopt;
-}
-
-/// Valid tokens of every sequence under the mask of the policy loss.
-std::vector<int64_t> valid_tokens(const Experience& e) {
-  std::vector<int64_t> counts;
-  for (int64_t b = 0; b < e.num_sequences(); ++b)
-    counts.push_back(response_part(e, e.final_response_mask, b).ne(0).sum().item<int64_t>());
-  return counts;
 }
 
 /// Runs the plan; the first update alone when its gradient is wanted.
@@ -96,8 +78,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicato
                    config.actor_train, config.max_grad_norm,
                    (config.max_steps - config.critic_warmup) * updates_of(config, config.actor_train, ranks.size())),
                ranks),
-      loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
-      reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
+      loss_(config) {}
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const double temperature = log_prob_temperature(config_);
@@ -111,47 +92,14 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
       .loss_mask = "final_response_mask",
-      .prepare =
-          [&](Experience& mini_batch) {
-            mini_batch.sample_weights = sample_weights(mini_batch.difficulties, valid_tokens(mini_batch), config_.loss);
-          },
+      .prepare = [&](Experience& mini_batch) { loss_.prepare(mini_batch); },
       .phase = {&log_, "train actor"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out =
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
-    return micro_batch_loss(e, out, counts);
+    return loss_(e, out, counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
-}
-
-LossResult ActorTrainer::micro_batch_loss(const Experience& e, const TokenLogProbs& computed,
-                                          const MiniBatchCounts& counts) const {
-  // One update per step needs no pass for old log-probs: they are the current ones.
-  const at::Tensor old = e.old_log_probs.defined() ? e.old_log_probs : computed.log_probs.detach();
-  const auto call = [&](const LossPlugin& plugin, const at::Tensor& pg_loss) {
-    auto inputs = plugin_inputs(e,
-                                {{"log_probs", computed.log_probs},
-                                 {"entropy", computed.entropy},
-                                 {"old_log_probs", old},
-                                 {"pg_loss", pg_loss}},
-                                response_masks(e));
-    return call_plugin(plugin, inputs, counts, config_.loss);
-  };
-  if (loss_) return call(*loss_, {});
-  PolicyReducer reducer;
-  if (reducer_) reducer = [&](const at::Tensor& pg_loss) { return call(*reducer_, pg_loss); };
-  return actor_loss({.axis = e.axis(),
-                     .log_probs = computed.log_probs,
-                     .entropy = computed.entropy,
-                     .old_log_probs = old,
-                     .ref_log_probs = e.ref_log_probs,
-                     .advantages = e.advantages,
-                     .response_mask = e.response_mask,
-                     .final_response_mask = e.final_response_mask,
-                     .is_weights = e.is_weights,
-                     .sample_weights = e.sample_weights,
-                     .scores = e.scores},
-                    counts, config_.loss, config_.actor_train.policy, reducer);
 }
 
 CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log)
@@ -163,7 +111,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicat
                learner_options(config.critic, config.max_grad_norm,
                                config.max_steps * updates_of(config, config.critic, ranks.size())),
                ranks),
-      loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
+      loss_(config) {}
 
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const bool recompute = config_.critic.recomputes();
@@ -179,21 +127,9 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
       .prepare = {},
       .phase = {&log_, "train critic"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    return micro_batch_loss(e, model_.values(e.tokens, recompute), counts);
+    return loss_(e, model_.values(e.tokens, recompute), counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
-}
-
-LossResult CriticTrainer::micro_batch_loss(const Experience& e, const at::Tensor& values,
-                                           const MiniBatchCounts& counts) const {
-  if (loss_)
-    return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}, response_masks(e)), counts, config_.loss);
-  return critic_loss({.axis = e.axis(),
-                      .values = values,
-                      .old_values = e.values,
-                      .returns = e.returns,
-                      .response_mask = e.response_mask},
-                     counts, config_.loss);
 }
 
 }  // namespace roll

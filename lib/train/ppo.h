@@ -4,12 +4,11 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "experience/experience.h"
-#include "loss/plugin.h"
-#include "model/log_probs.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "train/config.h"
 #include "train/learner.h"
+#include "train/role_losses.h"
 #include "train/updates.h"
 
 namespace roll {
@@ -29,10 +28,6 @@ class ActorTrainer {
   /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
 
-  /// The configured loss of a micro-batch of which the policy gave `computed`.
-  LossResult micro_batch_loss(const Experience& micro_batch, const TokenLogProbs& computed,
-                              const MiniBatchCounts& counts) const;
-
   /// Leaves the device to the sampler, which needs the weights only.
   void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
   void bring_back() { learner_.bring_back(); }
@@ -43,7 +38,7 @@ class ActorTrainer {
   Communicator& ranks_;
   Log& log_;
   Learner learner_;
-  std::optional<LossPlugin> loss_, reducer_;
+  ActorLoss loss_;
 };
 
 class CriticTrainer {
@@ -52,10 +47,6 @@ class CriticTrainer {
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
-
-  /// The configured loss of a micro-batch of which the critic gave `values`.
-  LossResult micro_batch_loss(const Experience& micro_batch, const at::Tensor& values,
-                              const MiniBatchCounts& counts) const;
 
   /// Leaves the device to the sampler.
   void put_away() { learner_.put_away(/*keeps_parameters=*/false); }
@@ -67,7 +58,7 @@ class CriticTrainer {
   Communicator& ranks_;
   Log& log_;
   Learner learner_;
-  std::optional<LossPlugin> loss_;
+  CriticLoss loss_;
 };
 
 }  // namespace roll

@@ -7,18 +7,31 @@ import tempfile
 from replay import DEFAULTS, PACKED, compare, record, train
 
 
+MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum", ""), ("prompt-mean", ""),
+         ("constant", "loss_aggregation_divisor: 20")]
+VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
+            {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
+            {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true"},
+            {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.999, ratio_high: 1.001}]}"}]
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         replay = dict(rollout_replay=record(folder))
-        for mode, extra in (("seq-mean-token-mean", ""), ("token-mean", ""), ("prompt-mean", ""), ("constant", "loss_aggregation_divisor: 20")):
+        for mode, extra in MODES:
             base = train(folder, f"base_{mode}", mode=mode, extra=extra, rows=8, accumulation=1, **replay)
-            cases = [(1, 2, 4, "", 0), (2, 4, 1, "", 0), (2, 1, 4, "none", 100), (1, 8, 1, "load_balance", 90)]
+            cases = [(1, 2, 4, "", 0), (2, 4, 1, "", 0), (2, 1, 4, "none", 100), (1, 8, 1, "load_balance", 90), (4, 1, 2, "", 0)]
             for ranks, rows_, accumulation, algorithm, budget in cases:
                 packing = PACKED.format(algorithm, budget) if algorithm else ""
                 what = f"{mode} n={ranks} rows={rows_} accumulation={accumulation} {algorithm or 'not packed'}"
                 run = train(folder, f"{mode}_{ranks}_{rows_}_{accumulation}", ranks, mode, "gae", rows_, accumulation, packing, extra, **replay)
-                compare(run, base, what)
+                compare(run, base, what, terms=24 if mode == "seq-mean-token-sum" else 1)
+        for variant in VARIANTS:
+            name = "_".join(variant.values()).translate(str.maketrans("{}[]: ,", "_______"))[:60]
+            base = train(folder, f"base_{name}", rows=8, accumulation=1, **replay, **variant)
+            run = train(folder, name, ranks=2, rows=2, accumulation=2, packing=PACKED.format("load_balance", 90), **replay, **variant)
+            compare(run, base, name)
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
         # Sampling: one and two ranks give the same responses.
