@@ -172,6 +172,33 @@ def critic(inputs, c):
             "metrics": {"critic/loss": loss.item(), "critic/clipfrac": reduce(clipped, MASK, diagnostics).item()}}
 
 
+def frameworks(token_loss):
+    """What other trainers compute of these token losses (padded [B,T]; no row without a token), and the keys of ours that
+    mean the same. Each formula as its documentation or paper states it."""
+    x, m, rows = token_loss, MASK, range(B)
+    tokens, per_row = m.sum(), (x * m).sum(1)
+    longest = 32.0  # "max completion length" of the trainers that divide by one
+    prompts = sorted(set(GROUPS))
+    of = lambda g: [b for b in rows if GROUPS[b] == g]
+    prompt_mean = sum(sum(per_row[b] for b in of(g)) / sum(m[b].sum() for b in of(g)) for g in prompts) / len(prompts)
+    mean_of_means = torch.stack([per_row[b] / m[b].sum() for b in rows]).mean()
+    token_mean, sum_mean = per_row.sum() / tokens, per_row.mean()
+    constant = {"loss_agg_mode": "constant", "loss_aggregation_divisor": longest}
+    cases = [("verl token-mean", token_mean, {"loss_agg_mode": "token-mean"}),
+             ("verl seq-mean-token-sum", sum_mean, {"loss_agg_mode": "seq-mean-token-sum"}),
+             ("verl seq-mean-token-mean", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
+             ("TRL grpo", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
+             ("TRL dapo", per_row.sum() / tokens, {"loss_agg_mode": "token-mean"}),
+             ("TRL dr_grpo", per_row.sum() / (B * longest), constant),
+             ("slime token", token_mean, {"loss_aggregation": "token_mean"}),
+             ("slime sample", mean_of_means, {"loss_aggregation": "sample_mean"}),
+             ("slime prompt", prompt_mean, {"loss_aggregation": "prompt_mean"}),
+             ("slime constant", (per_row / longest).mean(), {"loss_aggregation": "constant", "loss_aggregation_divisor": longest}),
+             ("NeMo RL token level", (x * m).sum() / tokens, {"calculate_per_token_loss": True}),
+             ("NeMo RL sequence level", mean_of_means, {})]
+    return [{"name": name, "value": value.item(), "config": c} for name, value, c in cases]
+
+
 def loss_golden():
     noise = lambda scale: f32(torch.randn(B, T, dtype=torch.float64) * scale)
     old = f32(-torch.rand(B, T, dtype=torch.float64) * 3 - 0.05)
@@ -205,7 +232,9 @@ def loss_golden():
                 {"loss_agg_mode": "constant", "loss_aggregation_divisor": 3.0}]
     return {"inputs": {k: packed(v) for k, v in inputs.items()}, "response_mask": packed(MASK),
             "final_response_mask": packed(final), "scores": (POSITIVE * 2 - 0.5).tolist(),
-            "difficulties": DIFFICULTIES, "actor": [actor(inputs, final, c) for c in actors],
+            "difficulties": DIFFICULTIES, "frameworks": frameworks(-torch.minimum(
+                (r := torch.exp(inputs["log_probs"] - old)) * inputs["advantages"], torch.clamp(r, 0.8, 1.2) * inputs["advantages"])),
+            "actor": [actor(inputs, final, c) for c in actors],
             "critic": [critic(inputs, c) for c in critics]}
 
 

@@ -12,7 +12,7 @@ MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum",
 VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
             {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
             {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true"},
-            {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.999, ratio_high: 1.001}]}"}]
+            {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.95, ratio_high: 1.05}]}"}]
 
 
 def main():

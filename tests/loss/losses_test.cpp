@@ -112,6 +112,18 @@ TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in 
   }
 }
 
+TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
+  Golden golden;
+  golden.actor.final_response_mask = golden.actor.response_mask;  // their formulae know no row without a token
+  golden.counts.set("final_response_mask", local_counts(golden.actor.response_mask, golden.axis, 3));
+  for (const Json& other : golden.json["frameworks"]) {
+    INFO(other["name"]);
+    const LossResult result =
+        actor_loss(golden.actor, golden.counts, testing::config_from<LossConfig>(other["config"]));
+    CHECK(as_map(result.metrics).at("actor/pg_loss") == Approx(other["value"].get<double>()).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in float64", "[loss]") {
   Golden golden;
   for (const Json& expected : golden.json["critic"]) {
