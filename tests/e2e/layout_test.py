@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Training does not depend on the layout: replays one set of rollouts under ranks x accumulation x packing x micro-batch
 sizes and compares weights and metrics. Argument: the roll binary."""
+import json
 import pathlib
 import tempfile
+
+from safetensors.numpy import load_file
 
 from replay import DEFAULTS, PACKED, compare, record, train
 
@@ -13,6 +16,23 @@ VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "t
             {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
             {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true"},
             {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.95, ratio_high: 1.05}]}"}]
+
+
+def check_empty(folder, rollouts):
+    """A step whose responses all carry no loss trains no policy, breaks nothing, and is counted."""
+    masked = folder / "masked"
+    masked.mkdir()
+    for file in rollouts.glob("step_*.jsonl"):
+        lines = [json.loads(line) | {"finish_reason": "length"} for line in open(file)]
+        (masked / file.name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for ranks in (1, 2):
+        run = train(folder, f"empty_{ranks}", ranks, rows=8 // ranks, accumulation=1, rollout_replay=masked)
+        before, after = load_file(folder / "model/model.safetensors"), load_file(run / "checkpoints/step_000003/actor/model.safetensors")
+        assert all((after[name] == tensor).all() for name, tensor in before.items()), "weights moved without a token of loss"
+        steps = [json.loads(line) for line in open(run / "metrics.jsonl")]
+        assert [s["actor/empty_mini_batches"] for s in steps] == [2, 2, 2] and "actor/pg_loss" not in steps[0], steps[0]
+        assert all(s["critic/loss"] > 0 for s in steps), "the critic learns from every response"
+    print("mini-batches without a token of loss are counted and harmless")
 
 
 def main():
@@ -34,6 +54,7 @@ def main():
             compare(run, base, name)
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
+        check_empty(folder, replay["rollout_replay"])
         # Sampling: one and two ranks give the same responses.
         one, two = (train(folder, f"sampled_{n}", n, rows=8 // n, accumulation=1, max_steps=1) for n in (1, 2))
         same = (one / "rollouts/step_000001.jsonl").read_text() == (two / "rollouts/step_000001.jsonl").read_text()
