@@ -52,6 +52,8 @@ def check_rollouts(folder, end_ids):
         assert not end_ids & set(line["response_ids"][:-1]), line
     for a, b in zip(lines[::2], lines[1::2]):
         assert a["prompt_id"] == b["prompt_id"] and a["reward"] != b["reward"], (a, b)
+    pairs = {str([a["response_ids"], b["response_ids"]]) for a, b in zip(lines[::2], lines[1::2])}
+    assert len(pairs) == 2 * GROUPS, "all prompts are the same, so equal groups share their random numbers"
     assert any(line["finish_reason"] == "stop" for line in lines), "no response ended by itself: nothing was tested"
     assert len({line["reward"] for line in lines}) > 1
 
@@ -65,7 +67,7 @@ def main():
         end_ids = set(range(100, 140))
         (folder / "actor/generation_config.json").write_text(json.dumps({"eos_token_id": sorted(end_ids)}))
         (folder / "score.py").write_text(SCORER)
-        rows = [dict(id=str(i), prompt=f"{i}+1=", ground_truth="2", tag="t") for i in range(40)]
+        rows = [dict(id=str(i), prompt="1+1=", ground_truth="2", tag="t") for i in range(40)]
         (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         (folder / "run.yaml").write_text(json.dumps(config(folder), indent=1))
         done = subprocess.run([binary, "train", "--config", folder / "run.yaml", "--device", "cpu"], capture_output=True, text=True,
