@@ -117,9 +117,9 @@ RlvrPipeline::State::State(const Config& config, RlvrOptions options, Communicat
       needs_(forward_needs(config, updates_per_step(config, ranks.size()) == 1)),
       experience_state_(config.experience),
       collector_(config.rewards, config.response_length.value(), ranks, log),
-      actor_(config, roles_.actor, ranks),
+      actor_(config, roles_.actor, ranks, log),
       matmul_peak_(measure_matmul_peak(options_.device, roles_.actor.dtype())) {
-  if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks);
+  if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks, log);
   if (!ranks.is_first()) return;
   folder_.start(options_.resolved_config, log);
   log.copy_to(std::filesystem::path(config.logging_dir.value_or(config.output_dir)) / "log.txt");
@@ -160,7 +160,7 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   Metrics metrics;
   const std::vector<RolloutRecord> records = records_of(step, metrics);
   Experience experience = experience_from(records);
-  run_forwards(experience, config_, roles_, needs_, ranks_, metrics);
+  run_forwards(experience, config_, roles_, needs_, ranks_, log_, metrics);
   add_sampler_gap(experience, records, metrics);
   const int64_t num_groups = static_cast<int64_t>(records.size()) / config_.num_return_sequences_in_group;
   Stopwatch watch;
