@@ -186,7 +186,8 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{train + "warmup_ratio=1.5"}, "warmup_ratio"},
       {{generate + "top_p=0"}, "must be above 0 and at most 1"},
       {{generate + "num_beams=2"}, "beam search"},
-      {{generate + "temperature=-1"}, "temperature"},
+      {{"validation.generating_args.temperature=-1"}, "temperature"},
+      {{"rewards.other={type: math_rule, tag_included: [gsm8k]}"}, "the tag gsm8k belongs to"},
       {{generate + "stop_strings=['']"}, "an empty stop string"},
       {{"gamma=1.1"}, "gamma"},
       {{"lambd=-0.1"}, "lambd"},
@@ -201,6 +202,11 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
     CAPTURE(rule.overrides, message);
     CHECK(mentions(message, rule.message));
   }
+}
+
+TEST_CASE("the devices of a role are as many as the ranks", "[train]") {
+  CHECK_THROWS_WITH(load_config(kRecipe, {}, {.num_ranks = 4, .offline = true}),
+                    Catch::Contains("names 8 devices, but -n asks for 4 ranks"));
 }
 
 TEST_CASE("with the model at hand, memory is estimated, through the Hub cache too", "[train]") {
