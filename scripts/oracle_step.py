@@ -405,7 +405,9 @@ def compute(c, options):
         ref = [reference(s, temperature)[0] for s in samples] if reference else None
         e, metrics = build_experience(c, samples, old, ref, values, last_values)
     scales = {f"critic/{k}/mean": 1.0 for k in ("advantages", "rewards", "returns", "values")}
-    scales |= {"critic/explained_variance": 1.0, "critic/kl": 1e-3, "actor/approxkl": 1e-6}
+    scales |= {"critic/explained_variance": 1.0, "actor/approxkl": 1e-6}
+    if ref is not None:  # terms of both signs cancel in its mean, the rounding of float32 log-probs does not
+        scales["critic/kl"] = torch.cat([kl_estimate(o, r, c("kl_penalty")).abs() for o, r in zip(old, ref)]).mean().item()
     gradients, models = {}, {}
     losses = {"actor": lambda b: actor_loss(c, actor, samples, e, b, temperature),
               "critic": lambda b: critic_loss(c, critic, samples, e, b)}

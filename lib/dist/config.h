@@ -32,10 +32,12 @@ struct StrategyConfig {
   std::optional<double> mem_fraction_static;
   int64_t block_size = 16;
   std::optional<int64_t> max_model_len;
+  bool enable_prefix_caching = true;
+  std::optional<int64_t> max_num_batched_tokens;
 
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
-  /// Share of a device's memory for the KV cache.
+  /// Share of a device's free memory for the KV cache.
   double kv_cache_share() const { return gpu_memory_utilization.value_or(mem_fraction_static.value_or(0.8)); }
 
   template <class V>
@@ -45,9 +47,11 @@ struct StrategyConfig {
     v("context_parallel_size", context_parallel_size, "ranks that share each sequence");
     v("ulysses_size", ulysses_size, "taken as context_parallel_size");
     v.choice("recompute_granularity", recompute_granularity, {"full", "selective"}, "activations recomputed backwards");
-    v("gpu_memory_utilization", gpu_memory_utilization, "share of the device's memory for the KV cache; null: 0.8");
+    v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8");
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization");
     v("block_size", block_size, "tokens of a KV-cache block");
+    v("enable_prefix_caching", enable_prefix_caching, "the responses of a prompt share its prefill");
+    v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone");
     v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler");
     engine_fields(v);
   }
@@ -111,9 +115,7 @@ struct StrategyConfig {
              "cuda_graph_*",
              "disable_cuda_graph",
              "disable_mm_preprocessor_cache",
-             "enable_prefix_caching",
              "enable_chunked_prefill",
-             "max_num_batched_tokens",
              "max_num_seqs",
              "max_running_requests",
              "chunked_prefill_size",

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
+#include <c10/core/CachingDeviceAllocator.h>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -38,6 +39,13 @@ at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, c
     throw user_error("{} = {}: the CPU computes in fp32 only (files of any dtype are converted when read)", origin,
                      name);
   return dtype;
+}
+
+int64_t free_device_bytes(at::Device device) {
+  if (device.is_cpu()) return 0;
+  c10::DeviceAllocator& allocator = *at::getDeviceAllocator(device.type());
+  allocator.emptyCache();
+  return static_cast<int64_t>(allocator.getMemoryInfo(device.index() < 0 ? 0 : device.index()).first);
 }
 
 }  // namespace roll

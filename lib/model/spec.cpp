@@ -243,11 +243,12 @@ int64_t ModelSpec::num_parameters() const {
   return total;
 }
 
-double ModelSpec::forward_flops(int64_t length) const {
+double ModelSpec::forward_flops(int64_t length, bool with_lm_head) const {
   const double attention_width = static_cast<double>(num_heads * head_dim);
   const double projections = hidden_size * (2 * attention_width + 2.0 * num_kv_heads * head_dim);
   const double mlp = 3.0 * hidden_size * intermediate_size;
-  const double linear = 2 * (num_layers * (projections + mlp) + static_cast<double>(vocab_size) * hidden_size);
+  const double head = with_lm_head ? static_cast<double>(vocab_size) * hidden_size : 0;
+  const double linear = 2 * (num_layers * (projections + mlp) + head);
   const double attention = 2 * num_layers * attention_width;  // two products of 2 flops, half of each causal
   const auto n = static_cast<double>(length);
   return linear * n + attention * n * n;

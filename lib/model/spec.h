@@ -29,9 +29,9 @@ struct ModelSpec {
   bool qkv_bias = false, o_bias = false, mlp_bias = false;
   bool qk_norm = false;  // RMSNorm over each head of q and k (Qwen3)
 
-  /// Floating-point operations of one forward pass over a sequence of `length` tokens, lm head included:
+  /// Floating-point operations of one forward pass over a sequence of `length` tokens:
   /// linear part * length + causal attention part * length^2. Backward is twice that.
-  double forward_flops(int64_t length) const;
+  double forward_flops(int64_t length, bool with_lm_head = true) const;
   int64_t num_parameters() const;
 };
 

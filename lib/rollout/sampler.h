@@ -51,6 +51,7 @@ struct SamplingParams {
   int64_t max_length = 0;              // prompt + response, in tokens; 0: the model's own limit
   int64_t kv_cache_bytes = 0;          // most memory of keys and values; 0: no limit
   int64_t max_prefill_tokens = 8192;   // of one prefill call; a longer prompt is prefilled alone
+  bool shares_prefill = true;          // among requests of one prompt that stand side by side
 };
 
 /// UserError "key = value: rule" when a parameter is out of range: max_new_tokens unset or < 1, temperature < 0, top_p

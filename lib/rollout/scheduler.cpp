@@ -35,7 +35,7 @@ Scheduler::Scheduler(StepModel& model, const DecodeText& decode, const std::vect
 
 void Scheduler::make_groups() {
   for (int64_t i = 0; i < num_waiting_; ++i) {
-    if (i == 0 || requests_[i].prompt_ids != requests_[i - 1].prompt_ids) {
+    if (i == 0 || !params_.shares_prefill || requests_[i].prompt_ids != requests_[i - 1].prompt_ids) {
       groups_.emplace_back();
       groups_.back().first_request = i;
     }

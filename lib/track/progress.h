@@ -14,6 +14,12 @@
 
 namespace roll {
 
+/// The phase that a loop shows itself as; without a log, nothing is shown.
+struct Phase {
+  Log* log = nullptr;
+  std::string name;
+};
+
 class Progress {
  public:
   /// `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0: unknown. Only rank 0's log draws.

@@ -22,9 +22,16 @@ std::string short_number(double value) {
 
 class StdoutSink : public Sink {
  public:
-  explicit StdoutSink(Log& log) : log_(log) {}
+  StdoutSink(Log& log, std::vector<std::string> headline) : log_(log), headline_(std::move(headline)) {}
   void write(int64_t step, const MetricValues& values) override {
-    log_.interactive() ? write_table(step, values) : write_line(step, values);
+    MetricValues shown;
+    for (const std::string& name : headline_) {
+      const auto found =
+          std::find_if(values.begin(), values.end(), [&](const auto& value) { return value.first == name; });
+      if (found != values.end()) shown.push_back(*found);
+    }
+    if (shown.empty()) shown = values;
+    log_.interactive() ? write_table(step, shown) : write_line(step, shown);
   }
 
  private:
@@ -57,6 +64,7 @@ class StdoutSink : public Sink {
   }
 
   Log& log_;
+  std::vector<std::string> headline_;
 };
 
 class JsonlSink : public Sink {
@@ -80,8 +88,8 @@ class JsonlSink : public Sink {
 
 }  // namespace
 
-std::unique_ptr<Sink> make_stdout_sink(Log& log) {
-  return std::make_unique<StdoutSink>(log);
+std::unique_ptr<Sink> make_stdout_sink(Log& log, std::vector<std::string> headline) {
+  return std::make_unique<StdoutSink>(log, std::move(headline));
 }
 
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file) {

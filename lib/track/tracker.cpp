@@ -15,7 +15,7 @@ Tracker::Tracker(const TrackerOptions& options, Log& log, const std::string& ori
       options.tensorboard_dir.empty() ? options.output_dir / "tensorboard" : options.tensorboard_dir;
   for (const std::string& name : options.track_with) {
     if (name == "stdout") {
-      sinks_.push_back(make_stdout_sink(log));
+      sinks_.push_back(make_stdout_sink(log, options.headline));
     } else if (name == "jsonl") {
       sinks_.push_back(make_jsonl_sink(options.output_dir / "metrics.jsonl"));
     } else if (name == "tensorboard") {

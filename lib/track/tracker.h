@@ -18,8 +18,9 @@ class Sink {
   virtual void write(int64_t step, const MetricValues& values) = 0;
 };
 
-/// A compact table per step on a terminal, one line "step 12 | name value | ..." elsewhere.
-std::unique_ptr<Sink> make_stdout_sink(Log& log);
+/// A compact table per step on a terminal, one line "step 12 | name value | ..." elsewhere. Shows the metrics that
+/// `headline` names, in its order; all of them when none is there.
+std::unique_ptr<Sink> make_stdout_sink(Log& log, std::vector<std::string> headline = {});
 /// One object per line: {"step": 12, name: value, ...}, 9 significant digits, null for NaN and infinities. Appends.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
 /// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf).
@@ -29,6 +30,7 @@ struct TrackerOptions {
   std::vector<std::string> track_with;    // stdout, jsonl, tensorboard
   std::filesystem::path output_dir;       // metrics.jsonl goes here
   std::filesystem::path tensorboard_dir;  // "": output_dir/tensorboard
+  std::vector<std::string> headline{};    // what people follow on standard output; the files hold everything
 };
 
 /// The sinks that track_with may name.

@@ -12,7 +12,8 @@ ForwardNeeds forward_needs(const Config& config, bool single_update) {
   ForwardNeeds needs;
   needs.ref_log_probs = config.uses_reference();
   needs.values = config.uses_critic();
-  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience;
+  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience ||
+                         config.experience.train_infer_correction.is_enabled();
   needs.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || is_needed;
   return needs;
 }
@@ -25,7 +26,9 @@ Experience experience_from(const std::vector<RolloutRecord>& records) {
                        .sequence_index = static_cast<int64_t>(i),
                        .group_index = records[i].group_index,
                        .score = records[i].reward,
-                       .truncated = records[i].finish_reason == "length"});
+                       .truncated = records[i].finish_reason == "length",
+                       .difficulty = records[i].difficulty,
+                       .log_probs = records[i].log_probs});
   return make_experience(samples);
 }
 
@@ -37,35 +40,42 @@ double log_prob_temperature(const Config& config) {
 namespace {
 
 at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const WorkerConfig& worker,
-                         double temperature, Communicator& ranks) {
+                         double temperature, Communicator& ranks, const Phase& phase) {
   const auto rule = batch_rule(worker, Stage::kForward, model.spec());
-  return forward_step(step, rule, model.device(), 1, ranks, [&](const Experience& micro_batch) {
-    const at::Tensor wanted = micro_batch.response_mask.to(at::kBool);
-    return std::vector<at::Tensor>{
-        token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
-            .log_probs};
-  })[0];
+  return forward_step(
+      step, rule, model.device(), 1, ranks,
+      [&](const Experience& micro_batch) {
+        const at::Tensor wanted = micro_batch.response_mask.to(at::kBool);
+        return std::vector<at::Tensor>{
+            token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
+                .log_probs};
+      },
+      phase)[0];
 }
 
 }  // namespace
 
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  Communicator& ranks, Metrics& metrics) {
+                  Communicator& ranks, Log& log, Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
   Stopwatch watch;
   if (needs.ref_log_probs) {
-    step.ref_log_probs = log_prob_pass(step, *roles.reference, config.reference, temperature, ranks);
+    step.ref_log_probs =
+        log_prob_pass(step, *roles.reference, config.reference, temperature, ranks, {&log, "reference log-probs"});
     metrics.add("time/ref_log_probs", watch.restart());
   }
   if (needs.old_log_probs) {
-    step.old_log_probs = log_prob_pass(step, roles.actor, config.actor_train, temperature, ranks);
+    step.old_log_probs =
+        log_prob_pass(step, roles.actor, config.actor_train, temperature, ranks, {&log, "old log-probs"});
     metrics.add("time/old_log_probs", watch.restart());
   }
   if (needs.values) {
     const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
-    step.values = forward_step(step, rule, roles.critic->device(), 1, ranks, [&](const Experience& micro_batch) {
-      return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
-    })[0];
+    step.values = forward_step(step, rule, roles.critic->device(), 1, ranks,
+                               [&](const Experience& micro_batch) {
+                                 return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
+                               },
+                               {&log, "values"})[0];
     metrics.add("time/values", watch.restart());
   }
 }

@@ -31,20 +31,22 @@ std::vector<int64_t> lengths_of(const Experience& step) {
 Experience to_device(Experience e, at::Device device) {
   e.tokens.ids = e.tokens.ids.to(device);
   e.tokens.positions = e.tokens.positions.to(device);
-  for (at::Tensor* tensor : {&e.response_mask, &e.final_response_mask, &e.old_log_probs, &e.ref_log_probs, &e.values,
-                             &e.token_rewards, &e.advantages, &e.returns})
-    if (tensor->defined()) *tensor = tensor->to(device);
+  for (const auto tensor : Experience::kTokenTensors)
+    if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(device);
   return e;
 }
 
 std::vector<at::Tensor> forward_step(
     const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
-    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute) {
+    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase) {
   const at::NoGradGuard no_grad;
   const Partition mine = plan_ranks(lengths_of(step), rule, ranks.size())[ranks.rank()];
   // One [outputs, T] tensor: each position is filled by exactly one rank, so the sum over ranks is exact.
   at::Tensor all = at::zeros({num_outputs, step.tokens.num_tokens()}, at::kFloat);
+  std::optional<Progress> progress;
+  if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(mine), "micro-batches");
   for (const auto& sequences : mine) {
+    if (progress) progress->advance();
     if (sequences.empty()) continue;
     throw_if_stopped();
     const auto outputs = compute(to_device(select(step, sequences), device));

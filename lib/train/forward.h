@@ -9,6 +9,7 @@
 
 #include "dist/communicator.h"
 #include "experience/experience.h"
+#include "track/progress.h"
 #include "train/batches.h"
 
 namespace roll {
@@ -17,7 +18,7 @@ namespace roll {
 /// it. Returns them for the whole step, [T] float32 on the CPU, the same bits on every rank. **Collective**.
 std::vector<at::Tensor> forward_step(
     const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
-    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute);
+    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase = {});
 
 /// The micro-batch with its tokens and tensors on `device`.
 Experience to_device(Experience micro_batch, at::Device device);

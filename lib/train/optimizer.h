@@ -45,7 +45,12 @@ class FlatAdamW {
   /// The gradient as named tensors (views of gradient()).
   NamedTensors named_gradients() const;
 
-  int64_t num_parameters() const { return gradient_.numel(); }
+  int64_t num_parameters() const { return parameters_.numel(); }
+
+  /// Frees device memory until bring_back(): moments and master copy move to the host, gradients are dropped, and
+  /// without `keeps_parameters` the parameters move as well. Nothing else may be called in between.
+  void put_away(bool keeps_parameters);
+  void bring_back();
 
  private:
   struct Slice {
@@ -54,7 +59,9 @@ class FlatAdamW {
     int64_t offset;
   };
   at::Tensor view_in(const at::Tensor& flat, const Slice& slice) const;
+  void bind_parameters();
   void bind_gradients();
+  void move_states(at::Device device);
 
   AdamWConfig config_;
   std::vector<Slice> slices_;
@@ -66,6 +73,7 @@ class FlatAdamW {
   at::Tensor first_moment_;    // [N] float32
   at::Tensor second_moment_;   // [N] float32
   int64_t num_steps_ = 0;
+  at::Device home_ = at::kCPU;  // where put_away() found it
 };
 
 }  // namespace roll

@@ -31,10 +31,6 @@ Partition step_mini_batches(const Config& config, const WorkerConfig& worker, in
   return all;
 }
 
-Masks response_masks(const Experience& e) {
-  return {{"response_mask", e.response_mask}, {"final_response_mask", e.final_response_mask}};
-}
-
 /// Runs the plan; the first update alone when its gradient is wanted.
 Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Communicator& ranks,
                  const MicroBatchLoss& loss, NamedTensors* gradients) {
@@ -72,19 +68,21 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
           .frozen_prefixes = worker.model_args.freeze_module_prefix};
 }
 
-ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks)
+ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks, Log& log)
     : config_(config),
       model_(model),
       ranks_(ranks),
+      log_(log),
       learner_("actor_train", model.parameters(),
                learner_options(
                    config.actor_train, config.max_grad_norm,
                    (config.max_steps - config.critic_warmup) * updates_of(config, config.actor_train, ranks.size())),
-               ranks) {}
+               ranks),
+      loss_(config) {}
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const double temperature = log_prob_temperature(config_);
-  const bool recompute = recomputes(config_.actor_train);
+  const bool recompute = config_.actor_train.recomputes();
   const UpdatePlan plan{
       .prefix = "actor",
       .rule = batch_rule(config_.actor_train, Stage::kTrain, model_.spec()),
@@ -93,34 +91,30 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
       .apply_loss_scale = config_.actor_train.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
-      .on_update = {}};
+      .loss_mask = "final_response_mask",
+      .prepare = [&](Experience& mini_batch) { loss_.prepare(mini_batch); },
+      .phase = {&log_, "train actor"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out =
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
-    return actor_loss({.axis = e.axis(),
-                       .log_probs = out.log_probs,
-                       .entropy = out.entropy,
-                       .old_log_probs = e.old_log_probs,
-                       .ref_log_probs = e.ref_log_probs,
-                       .advantages = e.advantages,
-                       .response_mask = e.response_mask,
-                       .final_response_mask = e.final_response_mask},
-                      counts, config_.loss);
+    return loss_(e, out, counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
 }
 
-CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks)
+CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log)
     : config_(config),
       model_(model),
       ranks_(ranks),
+      log_(log),
       learner_("critic", model.parameters(),
                learner_options(config.critic, config.max_grad_norm,
                                config.max_steps * updates_of(config, config.critic, ranks.size())),
-               ranks) {}
+               ranks),
+      loss_(config) {}
 
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
-  const bool recompute = recomputes(config_.critic);
+  const bool recompute = config_.critic.recomputes();
   const UpdatePlan plan{
       .prefix = "critic",
       .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),
@@ -129,14 +123,11 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
       .apply_loss_scale = config_.critic.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
-      .on_update = {}};
+      .loss_mask = "response_mask",
+      .prepare = {},
+      .phase = {&log_, "train critic"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    return critic_loss({.axis = e.axis(),
-                        .values = model_.values(e.tokens, recompute),
-                        .old_values = e.values,
-                        .returns = e.returns,
-                        .response_mask = e.response_mask},
-                       counts, config_.loss);
+    return loss_(e, model_.values(e.tokens, recompute), counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
 }

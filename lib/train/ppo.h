@@ -1,12 +1,14 @@
 // The two models that a step trains: each with its learner, its mini-batches and its loss.
 #pragma once
 
+#include "base/log.h"
 #include "dist/communicator.h"
 #include "experience/experience.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "train/config.h"
 #include "train/learner.h"
+#include "train/role_losses.h"
 #include "train/updates.h"
 
 namespace roll {
@@ -20,31 +22,43 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
 class ActorTrainer {
  public:
   /// `model` must outlive this and keep its parameters.
-  ActorTrainer(const Config& config, Transformer& model, Communicator& ranks);
+  ActorTrainer(const Config& config, Transformer& model, Communicator& ranks, Log& log);
 
   /// ppo_epochs x mini-batches of PPO updates. `gradients` (when given) receives the first update's summed gradient
   /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
 
+  /// Leaves the device to the sampler, which needs the weights only.
+  void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
+  void bring_back() { learner_.bring_back(); }
+
  private:
   const Config& config_;
   Transformer& model_;
   Communicator& ranks_;
+  Log& log_;
   Learner learner_;
+  ActorLoss loss_;
 };
 
 class CriticTrainer {
  public:
-  CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks);
+  CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log);
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+
+  /// Leaves the device to the sampler.
+  void put_away() { learner_.put_away(/*keeps_parameters=*/false); }
+  void bring_back() { learner_.bring_back(); }
 
  private:
   const Config& config_;
   ValueModel& model_;
   Communicator& ranks_;
+  Log& log_;
   Learner learner_;
+  CriticLoss loss_;
 };
 
 }  // namespace roll

@@ -8,6 +8,8 @@
 #include "base/stop.h"
 #include "checkpoint/safetensors.h"
 #include "data/prompt_stream.h"
+#include "model/device.h"
+#include "ops/matmul_peak.h"
 #include "track/curve.h"
 #include "track/progress.h"
 #include "track/tracker.h"
@@ -59,6 +61,9 @@ SamplingParams sampling_of(const Config& config, const GeneratingArgs& generatin
   params.purpose = purpose;
   params.step = static_cast<uint32_t>(step);
   params.max_running_requests = config.max_running_requests;
+  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
+  params.shares_prefill = engine.enable_prefix_caching;
+  params.max_prefill_tokens = engine.max_num_batched_tokens.value_or(params.max_prefill_tokens);
   return params;
 }
 
@@ -72,6 +77,10 @@ struct RlvrPipeline::State {
   Metrics train_step(int64_t step);
   std::vector<RolloutRecord> records_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> sample(int64_t step, Metrics& metrics);
+  std::vector<RolloutRecord> collect(CollectRequest request, CollectTimes* times);
+  void put_training_away();
+  void bring_training_back();
+  double step_flops(const Experience& step, bool trains_actor) const;
   Metrics validate(int64_t step);
   void save(int64_t step);
   void finish();
@@ -90,6 +99,7 @@ struct RlvrPipeline::State {
   Collector collector_;
   std::optional<CriticTrainer> critic_;
   ActorTrainer actor_;
+  double matmul_peak_;              // floating-point operations per second of this rank
   std::optional<Tracker> tracker_;  // rank 0
   std::vector<double> scores_, accuracies_;
 };
@@ -107,14 +117,16 @@ RlvrPipeline::State::State(const Config& config, RlvrOptions options, Communicat
       needs_(forward_needs(config, updates_per_step(config, ranks.size()) == 1)),
       experience_state_(config.experience),
       collector_(config.rewards, config.response_length.value(), ranks, log),
-      actor_(config, roles_.actor, ranks) {
-  if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks);
+      actor_(config, roles_.actor, ranks, log),
+      matmul_peak_(measure_matmul_peak(options_.device, roles_.actor.dtype())) {
+  if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks, log);
   if (!ranks.is_first()) return;
   folder_.start(options_.resolved_config, log);
   log.copy_to(std::filesystem::path(config.logging_dir.value_or(config.output_dir)) / "log.txt");
   tracker_.emplace(TrackerOptions{.track_with = config.track.track_with,
                                   .output_dir = folder_.path(),
-                                  .tensorboard_dir = config.track.tracker_kwargs.log_dir.value_or("")},
+                                  .tensorboard_dir = config.track.tracker_kwargs.log_dir.value_or(""),
+                                  .headline = rlvr_headline()},
                    log);
 }
 
@@ -148,7 +160,7 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   Metrics metrics;
   const std::vector<RolloutRecord> records = records_of(step, metrics);
   Experience experience = experience_from(records);
-  run_forwards(experience, config_, roles_, needs_, ranks_, metrics);
+  run_forwards(experience, config_, roles_, needs_, ranks_, log_, metrics);
   add_sampler_gap(experience, records, metrics);
   const int64_t num_groups = static_cast<int64_t>(records.size()) / config_.num_return_sequences_in_group;
   Stopwatch watch;
@@ -162,7 +174,10 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
     metrics.merge(actor_.train(experience, num_groups, step, dumps_gradients ? &gradients : nullptr));
   if (dumps_gradients && ranks_.is_first())
     write_safetensors(numbered(folder_.experience(), "gradients_", step, ".safetensors"), gradients);
-  metrics.add("time/step_train", watch.seconds());
+  const double train_s = watch.seconds();
+  metrics.add("time/step_train", train_s);
+  metrics.add("perf/mfu",
+              step_flops(experience, step > config_.critic_warmup) / (train_s * ranks_.size() * matmul_peak_));
   add_token_counts(experience, metrics);
   return metrics;
 }
@@ -195,8 +210,7 @@ std::vector<RolloutRecord> RlvrPipeline::State::sample(int64_t step, Metrics& me
         .first_group = first_group,
         .sampling = sampling_of(config_, config_.actor_infer.generating_args, tokenizer_, Purpose::kSample, step),
         .phase = fmt::format("step {}: generate", step)};
-    const auto useful =
-        keep_useful_groups(collector_.collect(roles_.actor, tokenizer_, request, &times), group_size, config_.rewards);
+    const auto useful = keep_useful_groups(collect(request, &times), group_size, config_.rewards);
     kept.insert(kept.end(), useful.begin(), useful.end());
     first_group += missing;
     total.generate_s += times.generate_s;
@@ -212,6 +226,35 @@ std::vector<RolloutRecord> RlvrPipeline::State::sample(int64_t step, Metrics& me
   return kept;
 }
 
+std::vector<RolloutRecord> RlvrPipeline::State::collect(CollectRequest request, CollectTimes* times) {
+  const bool offloads = config_.offload && options_.device.is_cuda();
+  if (offloads) put_training_away();
+  const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
+  request.sampling.kv_cache_bytes =
+      static_cast<int64_t>(share * static_cast<double>(free_device_bytes(options_.device)));
+  auto records = collector_.collect(roles_.actor, tokenizer_, request, times);
+  if (offloads) bring_training_back();
+  return records;
+}
+
+void RlvrPipeline::State::put_training_away() {
+  actor_.put_away();
+  if (critic_) critic_->put_away();
+  if (roles_.reference) move_parameters(roles_.reference->parameters(), at::kCPU);
+}
+
+void RlvrPipeline::State::bring_training_back() {
+  actor_.bring_back();
+  if (critic_) critic_->bring_back();
+  if (roles_.reference) move_parameters(roles_.reference->parameters(), options_.device);
+}
+
+double RlvrPipeline::State::step_flops(const Experience& step, bool trains_actor) const {
+  double flops = trains_actor ? training_flops(step, roles_.actor.spec(), /*with_lm_head=*/true) : 0;
+  if (roles_.critic) flops += training_flops(step, roles_.critic->spec(), /*with_lm_head=*/false);
+  return flops * static_cast<double>(config_.ppo_epochs);
+}
+
 Metrics RlvrPipeline::State::validate(int64_t step) {
   Stopwatch watch;
   const auto& generating = config_.validation.generating_args;
@@ -222,7 +265,7 @@ Metrics RlvrPipeline::State::validate(int64_t step) {
                          .sampling = sampling_of(config_, generating, tokenizer_, Purpose::kValidate, step),
                          .phase = fmt::format("step {}: validate", step)};
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
-  const auto records = collector_.collect(roles_.actor, tokenizer_, request);
+  const auto records = collect(request, nullptr);
   if (ranks_.is_first()) {
     make_folder(folder_.rollouts());
     write_file_atomic(numbered(folder_.rollouts(), "val_", step, ".jsonl"), to_lines(records));

@@ -14,12 +14,6 @@ at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
   return name == "bf16" ? at::kBFloat16 : at::kHalf;
 }
 
-bool recomputes(const WorkerConfig& worker) {
-  const auto& strategy = worker.strategy_args;
-  if (strategy.strategy_config.recompute_granularity) return true;
-  return !strategy.strategy_name.starts_with("megatron") && !worker.model_args.disable_gradient_checkpointing;
-}
-
 Roles load_roles(const Config& config, const RoleFolders& folders, at::Device device) {
   Roles roles{.actor = Transformer::load(folders.actor, device, model_dtype(config.actor_train.model_args, device)),
               .reference = {},
@@ -40,11 +34,9 @@ Roles load_roles(const Config& config, const RoleFolders& folders, at::Device de
   return roles;
 }
 
-double weight_checksum(const NamedTensors& parameters) {
+void move_parameters(const NamedTensors& parameters, at::Device device) {
   const at::NoGradGuard no_grad;
-  double sum = 0;
-  for (const auto& [name, tensor] : parameters) sum += tensor.sum(at::kDouble).item<double>();
-  return sum;
+  for (const auto& [name, tensor] : parameters) at::Tensor(tensor).set_data(tensor.to(device));
 }
 
 }  // namespace roll

@@ -19,10 +19,6 @@ struct Roles {
 /// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: 16-bit numbers on the CPU.
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 
-/// Whether the worker recomputes activations in backward: recompute_granularity under megatron_* strategies (full and
-/// selective recompute layer by layer), elsewhere unless disable_gradient_checkpointing.
-bool recomputes(const WorkerConfig& worker);
-
 struct RoleFolders {
   std::filesystem::path actor, reference, critic;
 };
@@ -30,7 +26,7 @@ struct RoleFolders {
 /// UserError of the loaders; or critic and policy whose vocabularies differ.
 Roles load_roles(const Config& config, const RoleFolders& folders, at::Device device);
 
-/// Sum over all elements, as a checksum that two ranks (or sampler and trainer) hold the same weights.
-double weight_checksum(const NamedTensors& parameters);
+/// Moves the weights; the tensors stay the same objects.
+void move_parameters(const NamedTensors& parameters, at::Device device);
 
 }  // namespace roll

@@ -16,6 +16,23 @@ void add_token_counts(const Experience& step, Metrics& metrics) {
   metrics.add("system/samples", static_cast<double>(step.num_sequences()));
 }
 
+double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head) {
+  double flops = 0;
+  for (int64_t s = 0; s < step.num_sequences(); ++s)
+    flops += 3 * spec.forward_flops(step.tokens.length(s), with_lm_head);
+  return flops;
+}
+
+std::vector<std::string> rlvr_headline() {
+  return {"critic/score/mean", "val_correct/all/mean",
+          "critic/kl",         "actor/pg_loss",
+          "actor/entropy",     "actor/clipfrac",
+          "actor/grad_norm",   "critic/loss",
+          "actor/lr",          "token/response_length/mean",
+          "perf/mfu",          "perf/tokens_per_s_per_rank",
+          "time/step_total"};
+}
+
 void add_system_metrics(int64_t step, double seconds, int num_ranks, Metrics& metrics) {
   double tokens = 0;
   for (const auto& [name, value] : metrics.values())

@@ -74,17 +74,36 @@ Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
 
 Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
                     const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss) {
-  Metrics over_updates;
+  std::vector<std::vector<Partition>> all_plans;
+  int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
-    const Experience mini_batch = select(step, sequences);
+    all_plans.push_back(plan_ranks(pick_lengths(step, sequences), plan.rule, ranks.size()));
+    num_micro_batches += std::ssize(all_plans.back()[ranks.rank()]);
+  }
+  std::optional<Progress> progress;
+  if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
+  Metrics over_updates;
+  for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
+    const auto& sequences = plan.mini_batches[update];
+    const auto& plans = all_plans[update];
+    Experience mini_batch = select(step, sequences);
+    if (plan.prepare) plan.prepare(mini_batch);
     const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
     const auto lengths = pick_lengths(step, sequences);
-    const auto plans = plan_ranks(lengths, plan.rule, ranks.size());
     const Partition& mine = plans[ranks.rank()];
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
+    if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
+      learner.skip_update();
+      if (plan.phase.log)
+        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
+                             plan.prefix, sequences.size(), plan.loss_mask);
+      over_updates.add(plan.prefix + "/empty_mini_batches@sum", 1);
+      continue;
+    }
     Metrics of_update;
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
       throw_if_stopped();
+      if (progress) progress->advance();
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
       const LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
       of_update.merge(loss.metrics);
@@ -94,7 +113,6 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
     over_updates.add(plan.prefix + "/lr", result.lr);
     add_packing_metrics(plans, lengths, plan.rule, over_updates);
-    if (plan.on_update) plan.on_update();
   }
   return over_updates;
 }

@@ -36,6 +36,15 @@ TEST_CASE("without a terminal a step is one line", "[track]") {
         "step 12 | actor/loss 0.1235 | score 12 | lr 1e-06 | bad nan\n");
 }
 
+TEST_CASE("standard output shows the headline where it is there", "[track]") {
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  const auto sink = make_stdout_sink(log, {"b", "absent", "a"});
+  sink->write(1, {{"a", 1}, {"b", 2}, {"c", 3}});
+  sink->write(2, {{"c", 3}});
+  CHECK(out.str() == "step 1 | b 2 | a 1\nstep 2 | c 3\n");
+}
+
 TEST_CASE("on a terminal a step is a table as wide as the terminal allows", "[track]") {
   const MetricValues values = {{"a", 1}, {"bb", 2.5}, {"c", 3}, {"d", 4}, {"e", 5}};
   const std::string narrow = printed({true, 20}, values);

@@ -76,6 +76,11 @@ TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   const Json g = golden("adamw.json");
   const NamedTensors parameters = start_parameters(g, at::kBFloat16);
   FlatAdamW optimizer = make_optimizer(g, parameters);
+  for (int i = 0; i < 2; ++i) {
+    parameters[1].second.sum().backward();
+    optimizer.accumulate();  // what is added once is gone from the model's own gradient
+  }
+  CHECK(optimizer.gradient_norm() == Approx(2 * std::sqrt(static_cast<double>(parameters[1].second.numel()))));
   // 1000 updates that are each below a bfloat16 ulp must add up.
   const at::Tensor before = parameters[1].second.to(at::kFloat).clone();
   for (int i = 0; i < 1000; ++i) {
@@ -86,6 +91,25 @@ TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   }
   const at::Tensor moved = before - parameters[1].second.to(at::kFloat);
   CHECK(moved.min().item<double>() > 0.07);
+}
+
+TEST_CASE("an optimizer that was put away goes on as if it had not been", "[train]") {
+  const Json g = golden("adamw.json");
+  const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
+  const NamedTensors stayed = start_parameters(g, dtype), moved = start_parameters(g, dtype);
+  FlatAdamW a = make_optimizer(g, stayed), b = make_optimizer(g, moved);
+  for (int step = 0; step < 3; ++step) {
+    for (auto [optimizer, parameters] : {std::pair{&a, &stayed}, std::pair{&b, &moved}}) {
+      optimizer->zero_grad();
+      for (const auto& [name, p] : *parameters) (p * p).sum().backward();
+      optimizer->accumulate();
+      optimizer->step(1e-2, optimizer->gradient_norm(), 1.0);
+    }
+    b.put_away(/*keeps_parameters=*/step == 0);
+    CHECK_FALSE(moved[0].second.grad().defined());
+    b.bring_back();
+  }
+  for (size_t i = 0; i < stayed.size(); ++i) CHECK(at::equal(stayed[i].second, moved[i].second));
 }
 
 TEST_CASE("the flat gradient is the concatenation of the named ones", "[train]") {

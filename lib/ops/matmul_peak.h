@@ -1,0 +1,13 @@
+// The yardstick of perf/mfu: how fast this device multiplies matrices, measured instead of read from a table.
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+namespace roll {
+
+/// Floating-point operations per second of a large square product in `dtype`, the best of a few after a warm-up. Takes
+/// about 0.1 s.
+double measure_matmul_peak(at::Device device, at::ScalarType dtype);
+
+}  // namespace roll
