@@ -14,6 +14,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version",
                        [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
+  roll::add_check_loss(app);
   roll::add_export(app);
   roll::add_generate(app);
   roll::add_init_model(app);

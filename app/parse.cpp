@@ -68,7 +68,8 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     throw unknown_word(app);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (e.get_exit_code() == 0) return app.exit(e);             // --help, --version
+    if (!app.remaining(true).empty()) throw unknown_word(app);  // perhaps the misspelt flag that seems to be missing
     const auto chosen = app.get_subcommands();
     throw user_error("{}\n`roll {}--help` says more", e.what(), chosen.empty() ? "" : chosen.front()->get_name() + " ");
   }

@@ -63,6 +63,49 @@ def reduce(loss, mask, mode, divisor=None):
     raise ValueError(mode)
 
 
+POSITIVE = torch.tensor([1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0], dtype=torch.float64)  # a score above 0
+DIFFICULTIES = [0.1, 0.9, 3.0, 0.5, -1.0, 0.25, 0.0]
+
+
+def policy_variant(c, lp, d, ratio, adv, ppo, low, high):
+    """Token loss, and where the ratio is clipped, too high, too low."""
+    kind, r, none = c.get("pg_variant", "ppo"), ratio.detach(), torch.zeros_like(lp)
+    if kind == "ppo":
+        clipped = torch.clamp(r, 1 - low, 1 + high) * adv < r * adv
+        return ppo, clipped.double(), (r > 1 + high).double(), (r < 1 - low).double()
+    if kind == "vanilla":
+        return -adv * lp, none, none, none
+    if kind == "kimi15":
+        return -adv * lp + c.get("kimi15_tau", 0.1) / 2 * d**2, none, none, none
+    floor, ceiling = {"tis": (c.get("tis_lower_bound", 0.0), c.get("tis_upper_bound", 1.0)), "topr": (0.0, 1.0),
+                      "cispo": (1 - c.get("cispo_epsilon_low", 0.1), 1 + c.get("cispo_epsilon_high", 0.1))}[kind]
+    loss = -torch.clamp(r, floor, ceiling) * adv * lp
+    above, below = (r > ceiling).double(), (r < floor).double()
+    clipped = above + below
+    if kind == "topr":
+        positive = POSITIVE[:, None]
+        loss = positive * c.get("topr_positive_weight", 1.0) * -adv * lp + (1 - positive) * c.get("topr_negative_weight", 1.0) * loss
+        above, below, clipped = above * (1 - positive), below * (1 - positive), clipped * (1 - positive)
+    elif c.get("cispo_use_unified_mask"):
+        clipped = above * (adv > 0) + below * (adv < 0)
+        loss = loss * (1 - clipped)
+    return loss, clipped, above, below
+
+
+def sample_weights(c, mask):
+    lengths, weights = mask.sum(1), torch.ones(B, dtype=torch.float64)
+    valid = lengths > 0
+    if not c.get("difficulty_loss_weight") and not c.get("length_loss_weight"):
+        return weights
+    if c.get("difficulty_loss_weight"):
+        weights = weights * (0.5 + 1.5 * torch.tensor([min(max(x, 0.0), 1.0) for x in DIFFICULTIES], dtype=torch.float64))
+    if c.get("length_loss_weight"):
+        shortest, longest = lengths[valid].min(), lengths[valid].max()
+        weights = weights * (1.5 - (lengths - shortest) / (longest - shortest))
+    weights = weights * valid
+    return weights / weights.sum() * valid.sum()
+
+
 def actor(inputs, final_mask, c):
     lp = inputs["log_probs"].clone().requires_grad_()
     entropy = inputs["entropy"].clone().requires_grad_()
@@ -80,6 +123,8 @@ def actor(inputs, final_mask, c):
     if c.get("importance_sampling", "token") == "seq":
         mean = (d * MASK).sum(1, keepdim=True) / MASK.sum(1, keepdim=True)
         ratio = torch.exp(mean).expand_as(d)
+    elif c.get("importance_sampling") == "manual_on_policy":
+        ratio = torch.exp(lp - lp.detach())
     else:
         ratio = torch.exp(d)
     clip = c.get("pg_clip", 0.2)
@@ -87,21 +132,26 @@ def actor(inputs, final_mask, c):
     objective = torch.minimum(ratio * adv, torch.clamp(ratio, 1 - low, 1 + high) * adv)
     if c.get("dual_clip_loss"):
         objective = torch.where(adv < 0, torch.maximum(objective, c.get("dual_clip_c", 1 + 2 * clip) * adv), objective)
-    pg = reduce(-objective, final_mask, mode, divisor)
+    token_loss, clipped, above, below = policy_variant(c, lp, d, ratio, adv, -objective, low, high)
+    if c.get("use_is_weights"):
+        token_loss = token_loss * inputs["is_weights"]
+    pg = reduce(token_loss, final_mask, mode, divisor)
+    weighted = reduce(token_loss * sample_weights(c, final_mask)[:, None], final_mask, mode, divisor)
     k3 = torch.clamp(torch.exp(ref - lp) - (ref - lp) - 1, -10, 10)
     kl = reduce(k3, final_mask, kl_mode, divisor)
     ent = reduce(entropy, MASK, diagnostics)
-    total = pg + (c.get("kl_loss_coef", 0) * kl if c.get("use_kl_loss") else 0)
+    total = weighted + (c.get("kl_loss_coef", 0) * kl if c.get("use_kl_loss") else 0)
     total = total * c.get("rl_loss_coef", 1) - c.get("entropy_loss_coef", 0) * ent
     total.backward()
     with torch.no_grad():
         say = lambda x: reduce(x, MASK, diagnostics).item()
-        clipped = torch.clamp(ratio, 1 - low, 1 + high) * adv < ratio * adv
         metrics = {"actor/pg_loss": pg.item(), "actor/kl_loss": kl.item(), "actor/entropy": ent.item(),
                    "actor/total_loss": total.item(), "actor/approxkl": say(d**2 / 2), "actor/policykl": say(d),
-                   "actor/clipfrac": say(clipped.double()), "actor/ratio_mean": say(ratio),
-                   "actor/ppo_ratio_high_clipfrac": say((ratio > 1 + high).double()),
-                   "actor/ppo_ratio_low_clipfrac": say((ratio < 1 - low).double())}
+                   "actor/clipfrac": say(clipped), "actor/ratio_mean": say(ratio),
+                   "actor/ppo_ratio_high_clipfrac": say(above),
+                   "actor/ppo_ratio_low_clipfrac": say(below)}
+        if c.get("difficulty_loss_weight") or c.get("length_loss_weight"):
+            metrics["actor/weighted_pg_loss"] = weighted.item()
     return {"config": c, "metrics": metrics, "gradient": packed(lp.grad),
             "entropy_gradient": packed(entropy.grad) if entropy.grad is not None else None}
 
@@ -122,6 +172,33 @@ def critic(inputs, c):
             "metrics": {"critic/loss": loss.item(), "critic/clipfrac": reduce(clipped, MASK, diagnostics).item()}}
 
 
+def frameworks(token_loss):
+    """What other trainers compute of these token losses (padded [B,T]; no row without a token), and the keys of ours that
+    mean the same. Each formula as its documentation or paper states it."""
+    x, m, rows = token_loss, MASK, range(B)
+    tokens, per_row = m.sum(), (x * m).sum(1)
+    longest = 32.0  # "max completion length" of the trainers that divide by one
+    prompts = sorted(set(GROUPS))
+    of = lambda g: [b for b in rows if GROUPS[b] == g]
+    prompt_mean = sum(sum(per_row[b] for b in of(g)) / sum(m[b].sum() for b in of(g)) for g in prompts) / len(prompts)
+    mean_of_means = torch.stack([per_row[b] / m[b].sum() for b in rows]).mean()
+    token_mean, sum_mean = per_row.sum() / tokens, per_row.mean()
+    constant = {"loss_agg_mode": "constant", "loss_aggregation_divisor": longest}
+    cases = [("verl token-mean", token_mean, {"loss_agg_mode": "token-mean"}),
+             ("verl seq-mean-token-sum", sum_mean, {"loss_agg_mode": "seq-mean-token-sum"}),
+             ("verl seq-mean-token-mean", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
+             ("TRL grpo", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
+             ("TRL dapo", per_row.sum() / tokens, {"loss_agg_mode": "token-mean"}),
+             ("TRL dr_grpo", per_row.sum() / (B * longest), constant),
+             ("slime token", token_mean, {"loss_aggregation": "token_mean"}),
+             ("slime sample", mean_of_means, {"loss_aggregation": "sample_mean"}),
+             ("slime prompt", prompt_mean, {"loss_aggregation": "prompt_mean"}),
+             ("slime constant", (per_row / longest).mean(), {"loss_aggregation": "constant", "loss_aggregation_divisor": longest}),
+             ("NeMo RL token level", (x * m).sum() / tokens, {"calculate_per_token_loss": True}),
+             ("NeMo RL sequence level", mean_of_means, {})]
+    return [{"name": name, "value": value.item(), "config": c} for name, value, c in cases]
+
+
 def loss_golden():
     noise = lambda scale: f32(torch.randn(B, T, dtype=torch.float64) * scale)
     old = f32(-torch.rand(B, T, dtype=torch.float64) * 3 - 0.05)
@@ -129,6 +206,7 @@ def loss_golden():
               "advantages": noise(1), "entropy": f32(torch.rand(B, T, dtype=torch.float64) * 2),
               "old_values": noise(1), "returns": noise(1)}
     inputs["values"] = f32(inputs["old_values"] + noise(0.4))
+    inputs["is_weights"] = f32(torch.rand(B, T, dtype=torch.float64) + 0.2)
     final = MASK.clone()
     final[LEFT_OUT] = 0
     final[5] = MASK[5]
@@ -141,11 +219,22 @@ def loss_golden():
                {"dual_clip_loss": True}, {"dual_clip_loss": True, "dual_clip_c": 1.1, "pg_clip": 0.1},
                {"importance_sampling": "seq", "pg_clip": 0.05}, {"rl_loss_coef": 0.5, "entropy_loss_coef": 0.1} | kl,
                {"rl_loss_coef": 0.0, "entropy_loss_coef": 0.1}]
+    weighted = {"use_is_weights": True, "loss_agg_mode": "token-mean"}
+    actors += [{"pg_variant": "vanilla"}, {"pg_variant": "kimi15", "kimi15_tau": 0.4} | weighted,
+               {"pg_variant": "tis", "tis_lower_bound": 0.8, "tis_upper_bound": 1.1}, {"pg_variant": "tis"} | weighted,
+               {"pg_variant": "topr", "topr_positive_weight": 0.7, "topr_negative_weight": 1.3}, {"pg_variant": "cispo"} | kl,
+               {"pg_variant": "cispo", "cispo_epsilon_low": 0.2, "cispo_epsilon_high": 0.05, "cispo_use_unified_mask": True},
+               {"importance_sampling": "manual_on_policy"} | kl, weighted, {"difficulty_loss_weight": True} | kl,
+               {"length_loss_weight": True, "loss_agg_mode": "prompt-mean"},
+               {"difficulty_loss_weight": True, "length_loss_weight": True, "rl_loss_coef": 0.5} | weighted]
     critics = [{"loss_agg_mode": m} for m in ("token-mean", "seq-mean-token-sum", "prompt-mean")]
     critics += [{}, {"value_clip": 0.2}, {"value_clip": 0.2, "loss_agg_mode": "token-mean"},
                 {"loss_agg_mode": "constant", "loss_aggregation_divisor": 3.0}]
     return {"inputs": {k: packed(v) for k, v in inputs.items()}, "response_mask": packed(MASK),
-            "final_response_mask": packed(final), "actor": [actor(inputs, final, c) for c in actors],
+            "final_response_mask": packed(final), "scores": (POSITIVE * 2 - 0.5).tolist(),
+            "difficulties": DIFFICULTIES, "frameworks": frameworks(-torch.minimum(
+                (r := torch.exp(inputs["log_probs"] - old)) * inputs["advantages"], torch.clamp(r, 0.8, 1.2) * inputs["advantages"])),
+            "actor": [actor(inputs, final, c) for c in actors],
             "critic": [critic(inputs, c) for c in critics]}
 
 
@@ -198,8 +287,46 @@ def sample_mask(c):
     return torch.tensor(keep, dtype=torch.float64)
 
 
+def correction(inputs, c):
+    """Importance weights, and which tokens the filters keep."""
+    old, sampler, keys = inputs["old_log_probs"], inputs["sampler_log_probs"], c["train_infer_correction"]
+
+    def at_level(x, level):
+        if level == "token":
+            return x
+        sums = (x * MASK).sum(1, keepdim=True)
+        return (sums if level == "sequence" else sums / MASK.sum(1, keepdim=True)).expand_as(x)
+
+    weights, metrics, kept = None, {}, torch.ones_like(old)
+    say = lambda x: (x * MASK).sum().item() / MASK.sum().item()
+    if keys["is_weight"].get("enabled"):
+        weights = torch.exp(at_level(old - sampler, keys["is_weight"].get("weight_type", "token")))
+        bound = keys["is_weight"].get("upper_bound", 1.2)
+        metrics["actor/is_weight_clipfrac"] = say((weights > bound).double())
+        weights = torch.clamp(weights, max=bound)
+        metrics["actor/is_weight/mean"] = say(weights)
+    for f in keys["filters"]:
+        if not f.get("enabled"):
+            continue
+        level = f.get("agg_type", "token")
+        if f.get("ratio_enabled", True):
+            ratio = torch.exp(at_level(old - sampler, level))
+            metrics[f"actor/train_infer_ratio_{level}/mean"] = say(ratio)
+            kept = kept * (ratio >= f.get("ratio_low", 0.8)) * (ratio <= f.get("ratio_high", 1.2))
+        if f.get("diff_enabled"):
+            diff = at_level(torch.exp(old) - torch.exp(sampler), level)
+            metrics[f"actor/train_infer_diff_{level}/mean"] = say(diff)
+            kept = kept * (diff >= f.get("diff_low", -0.2)) * (diff <= f.get("diff_high", 0.2))
+    metrics["actor/train_infer_kept_ratio"] = say(kept)
+    return weights, kept, metrics
+
+
 def experience(inputs, c):
     final = MASK * sample_mask(c)[:, None]
+    weights, corrected = None, {}
+    if "train_infer_correction" in c:
+        weights, kept, corrected = correction(inputs, c)
+        final = final * kept
     kl = kl_estimate(inputs["old_log_probs"], inputs["ref_log_probs"], c.get("kl_penalty", "kl")) * MASK
     mean_kl = ((kl.sum(1) / MASK.sum(1)).sum() / B).item()
     coefficient = c.get("init_kl_coef", 0.2)
@@ -236,8 +363,10 @@ def experience(inputs, c):
     metrics = {"critic/kl": mean_kl, "critic/kl_coef": coefficient if c.get("add_token_level_kl") else 0.0}
     metrics |= stats("score", torch.tensor(SCORES, dtype=torch.float64)) | stats("rewards", rewards.sum(1))
     metrics |= stats("advantages", adv[chosen]) | stats("returns", ret[chosen]) | stats("values", inputs["values"][chosen])
+    metrics |= corrected
     metrics["critic/explained_variance"] = 1 - (((ret - inputs["values"])[chosen]).var() / ret[chosen].var()).item()
-    return {"config": c, "final_response_mask": packed(final), "token_rewards": packed(rewards),
+    return {"config": c, "final_response_mask": packed(final), "is_weights": packed(weights * MASK) if weights is not None else None,
+            "token_rewards": packed(rewards),
             "advantages": packed(adv), "returns": packed(ret), "next_kl_coef": next_coefficient, "metrics": metrics}
 
 
@@ -245,6 +374,7 @@ def experience_golden():
     noise = lambda scale: f32(torch.randn(B, T, dtype=torch.float64) * scale)
     old = f32(-torch.rand(B, T, dtype=torch.float64) * 3 - 0.05)
     inputs = {"old_log_probs": old, "ref_log_probs": f32(old + noise(0.5)), "values": noise(0.7)}
+    inputs["sampler_log_probs"] = f32(old + noise(0.15))
     configs = [{}, {"gamma": 0.9, "lambd": 0.8, "bootstrap_truncated": True}, {"bootstrap_truncated": True},
                {"adv_estimator": "reinforce", "gamma": 0.97}, {"adv_estimator": "grpo", "add_token_level_kl": True},
                {"whiten_advantages": True, "advantage_clip": 0.8}, {"whiten_rewards": True, "whiten_advantages": True},
@@ -255,6 +385,13 @@ def experience_golden():
                {"reward_clip": 0.75, "norm_mean_type": "batch", "norm_std_type": "batch"},
                {"norm_mean_type": "group"}, {"norm_mean_type": "batch", "norm_std_type": "group"},
                {"norm_mean_type": "running", "norm_std_type": "running"}, {"norm_std_type": "batch"}]
+    correction = lambda weight, *filters: {"train_infer_correction": {"is_weight": weight, "filters": list(filters)}}
+    on = {"enabled": True}
+    configs += [correction(on), correction(on | {"weight_type": "sequence", "upper_bound": 1.05}),
+                correction(on | {"weight_type": "geometric", "upper_bound": 10.0}, on | {"agg_type": "token", "ratio_low": 0.9}),
+                correction({}, on | {"agg_type": "geometric", "ratio_low": 0.95, "ratio_high": 1.05}),
+                correction({}, on | {"agg_type": "sequence", "ratio_enabled": False, "diff_enabled": True, "diff_low": 0.0},
+                           on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
     return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "truncated": TRUNCATED,
             "cases": [experience(inputs, c) for c in configs]}

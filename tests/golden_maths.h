@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "config/walk.h"
 #include "track/metrics.h"
 
 namespace roll::testing {
@@ -26,6 +27,21 @@ struct FromJson {
   void operator()(const char* key, std::optional<T>& member, const char*) {
     if (json.contains(key)) member = json.at(key).get<T>();
   }
+  template <HasFields T>
+  void operator()(const char* key, T& member, const char*) {
+    if (!json.contains(key)) return;
+    FromJson inner{json.at(key)};
+    member.fields(inner);
+  }
+  template <HasFields T>
+  void operator()(const char* key, std::vector<T>& members, const char*) {
+    if (!json.contains(key)) return;
+    for (const Json& item : json.at(key)) {
+      FromJson inner{item};
+      members.emplace_back().fields(inner);
+    }
+  }
+  void noted(std::initializer_list<const char*>, const char*) {}
   template <class T>
   void choice(const char* key, T& member, std::initializer_list<const char*>, const char* doc) {
     (*this)(key, member, doc);

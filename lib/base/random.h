@@ -16,7 +16,8 @@ enum class Purpose : uint32_t {
   kMiniBatchShuffle = 3,
   kInit = 4,
   kValidate = 5,
-  kDomain = 6
+  kDomain = 6,
+  kCheckLoss = 7
 };
 
 struct RandomName {

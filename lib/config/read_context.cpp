@@ -87,12 +87,4 @@ bool wishes_nothing(const Node& node, bool or_one) {
   return number && (*number == 0 || (or_one && *number == 1));
 }
 
-bool is_enabled(const Node& node) {
-  for (const Node& item : node.list)
-    if (is_enabled(item)) return true;
-  for (const MapEntry& entry : node.map)
-    if ((entry.key == "enabled" && parse_bool(entry.value.text) == true) || is_enabled(entry.value)) return true;
-  return false;
-}
-
 }  // namespace roll

@@ -48,7 +48,4 @@ bool matches(const std::string& key, const char* pattern);
 /// null, false, 0, empty; with `or_one` also 1: a refused key that wishes for nothing.
 bool wishes_nothing(const Node& node, bool or_one);
 
-/// Whether a key `enabled` below `node` is true.
-bool is_enabled(const Node& node);
-
 }  // namespace roll

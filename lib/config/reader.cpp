@@ -64,11 +64,6 @@ void StructReader::refuse(KeyList keys, const char* reason, bool or_one) {
   }
 }
 
-void StructReader::refused_if_enabled(const char* key, const char* reason) {
-  const Node* value = use(key);
-  if (value && is_enabled(*value)) context_.complain(*value, prefix_ + key, reason);
-}
-
 void StructReader::finish() {
   for (size_t i = 0; i < node_.map.size(); ++i)
     if (!used_[i]) context_.complain_unknown(node_.map[i], prefix_, known_);

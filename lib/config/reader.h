@@ -97,7 +97,8 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
       continue;
     }
     T value{};
-    read_value(context, item, path, value);
+    const std::string inner = HasFields<T> ? fmt::format("{}[{}]", path, out.size()) : path;
+    read_value(context, item, inner, value);
     out.push_back(std::move(value));
   }
 }
@@ -141,7 +142,6 @@ class StructReader {
   void noted(KeyList keys, const char* reason);
   void refused(KeyList keys, const char* reason) { refuse(keys, reason, false); }
   void refused_above_one(KeyList keys, const char* reason) { refuse(keys, reason, true); }
-  void refused_if_enabled(const char* key, const char* reason);
 
   /// Call after fields(): complains about the keys that nobody asked for.
   void finish();

@@ -10,10 +10,11 @@
 //   v.noted({keys}, reason)                 accepted, with a note that it means nothing here; `image_*` is a pattern
 //   v.refused({keys}, reason)               an error, unless null, false, 0 or empty
 //   v.refused_above_one({keys}, reason)     an error, unless that or 1: sizes of a layout
-//   v.refused_if_enabled(key, reason)       an error when an `enabled: true` stands inside
 //
 // This file walks all members of such a struct, groups within groups included.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <initializer_list>
 #include <map>
@@ -37,7 +38,6 @@ struct FieldsProbe {
   void noted(KeyList, const char*) {}
   void refused(KeyList, const char*) {}
   void refused_above_one(KeyList, const char*) {}
-  void refused_if_enabled(const char*, const char*) {}
 };
 
 template <class T>
@@ -59,7 +59,7 @@ struct Refused {};
 
 /// Calls f(const KeyInfo&, member) for every key of `config` and of the groups in it, the group before its keys; an f
 /// that returns false is not shown the keys of that group. A map of groups is walked by its entries; when it is empty
-/// and `with_examples`, by one default entry "<name>".
+/// and `with_examples`, by one default entry "<name>". A list of groups is walked likewise, by its numbers.
 template <class F>
 class Walk {
  public:
@@ -88,7 +88,6 @@ class Walk {
     for (const char* key : keys) f_(KeyInfo{prefix_ + key, key, {}, reason}, refused);
   }
   void refused_above_one(KeyList keys, const char* reason) { refused(keys, reason); }
-  void refused_if_enabled(const char* key, const char* reason) { refused({key}, reason); }
 
  private:
   template <HasFields M>
@@ -101,6 +100,12 @@ class Walk {
     for (auto& [name, member] : members) descend(path + "." + name, member);
     M example;
     if (members.empty() && with_examples_) descend(path + ".<name>", example);
+  }
+  template <HasFields M>
+  void descend(const std::string& path, std::vector<M>& members) {
+    for (size_t i = 0; i < members.size(); ++i) descend(fmt::format("{}[{}]", path, i), members[i]);
+    M example;
+    if (members.empty() && with_examples_) descend(path + "[0]", example);
   }
   template <class M>
   void descend(const std::string&, M&) {}

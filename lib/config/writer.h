@@ -36,7 +36,7 @@ std::string yaml_scalar(const T& value) {
   return yaml_text(to_config_text(value));
 }
 template <class T>
-std::string yaml_scalar(const std::vector<T>& values) {
+requires(!HasFields<T>) std::string yaml_scalar(const std::vector<T>& values) {
   std::string list;
   for (const T& value : values) list += (list.empty() ? "" : ", ") + yaml_scalar(value);
   return "[" + list + "]";
@@ -64,9 +64,8 @@ class YamlWriter {
   void noted(KeyList, const char*) {}
   void refused(KeyList, const char*) {}
   void refused_above_one(KeyList, const char*) {}
-  void refused_if_enabled(const char*, const char*) {}
 
-  const std::string& text() const { return text_; }
+  std::string text() const { return text_; }
 
  private:
   template <class M>
@@ -84,6 +83,19 @@ class YamlWriter {
     YamlWriter inner(indent_ + 2);
     for (auto& [name, member] : members) inner.write(yaml_text(name), member);
     group(key, inner.text());
+  }
+
+  template <HasFields T>
+  void write(const std::string& key, std::vector<T>& members) {
+    std::string items;
+    for (T& member : members) {
+      YamlWriter inner(indent_ + 4);
+      member.fields(inner);
+      std::string item = inner.text();
+      item[indent_ + 2] = '-';
+      items += item;
+    }
+    members.empty() ? line(key, "[]") : group(key, items);
   }
 
   void line(const std::string& key, const std::string& value);

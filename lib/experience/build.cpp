@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "experience/advantages.h"
+#include "experience/correction.h"
 #include "experience/rewards.h"
 #include "loss/terms.h"
 
@@ -82,6 +83,7 @@ class Builder {
   void mask_samples() {
     const std::vector<char> mask = sample_mask(experience_, config_, num_groups_, all_reduce_);
     experience_.final_response_mask = expanded(experience_, mask);
+    metrics_.merge(correct_for_sampler(experience_, config_.train_infer_correction));
     for (const char kept : mask) metrics_.add("actor/final_mask_ratio@mean", kept);
   }
 

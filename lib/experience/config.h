@@ -4,8 +4,65 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace roll {
+
+/// Importance weights on the policy loss; correction.h says of what.
+struct ImportanceWeights {
+  bool enabled = false;
+  std::string weight_type = "token";
+  std::optional<double> upper_bound = 1.2;
+
+  template <class V>
+  void fields(V& v) {
+    v("enabled", enabled, "weigh the policy loss by trainer's over sampler's probabilities");
+    v.choice("weight_type", weight_type, {"token", "segment", "geometric", "sequence"}, "whose ratio the weight is");
+    v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is");
+    v.noted({"detach"}, "the weights are constants here: no gradient could flow through them");
+  }
+};
+
+/// A filter on the policy loss.
+struct CorrectionFilter {
+  bool enabled = false;
+  std::string agg_type = "token";
+  bool ratio_enabled = true;
+  double ratio_low = 0.8;
+  double ratio_high = 1.2;
+  bool diff_enabled = false;
+  double diff_low = -0.2;
+  double diff_high = 0.2;
+
+  template <class V>
+  void fields(V& v) {
+    v("enabled", enabled, "apply this filter");
+    v.choice("agg_type", agg_type, {"token", "segment", "geometric", "sequence"}, "what is judged and dropped");
+    v("ratio_enabled", ratio_enabled, "keep where ratio_low <= trainer's / sampler's probability <= ratio_high");
+    v("ratio_low", ratio_low, "smallest ratio that is kept");
+    v("ratio_high", ratio_high, "largest ratio that is kept");
+    v("diff_enabled", diff_enabled, "keep where diff_low <= trainer's - sampler's probability <= diff_high");
+    v("diff_low", diff_low, "smallest difference that is kept");
+    v("diff_high", diff_high, "largest difference that is kept");
+  }
+};
+
+struct TrainInferCorrection {
+  ImportanceWeights is_weight;
+  std::vector<CorrectionFilter> filters;
+
+  bool is_enabled() const {
+    for (const CorrectionFilter& filter : filters)
+      if (filter.enabled) return true;
+    return is_weight.enabled;
+  }
+
+  template <class V>
+  void fields(V& v) {
+    v("is_weight", is_weight, "importance weights");
+    v("filters", filters, "what leaves the policy loss, one after the other");
+  }
+};
 
 struct ExperienceConfig {
   std::string adv_estimator = "gae";
@@ -29,6 +86,7 @@ struct ExperienceConfig {
   bool error_max_len_clip = false;
   std::optional<int64_t> error_max_len_threshold{};
   bool bootstrap_truncated = false;
+  TrainInferCorrection train_infer_correction{};
 
   template <class V>
   void fields(V& v) {
@@ -53,6 +111,7 @@ struct ExperienceConfig {
     v("error_max_len_clip", error_max_len_clip, "wrong responses above error_max_len_threshold carry no loss");
     v("error_max_len_threshold", error_max_len_threshold, "tokens; see error_max_len_clip");
     v("bootstrap_truncated", bootstrap_truncated, "GAE of a truncated response ends in the critic's value, not in 0");
+    v("train_infer_correction", train_infer_correction, "where sampler and trainer disagree on probabilities");
   }
 };
 

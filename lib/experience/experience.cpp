@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <array>
-
 #include "base/error.h"
 
 namespace roll {
@@ -29,12 +27,13 @@ at::Tensor picked(const at::Tensor& tensor, const at::Tensor& tokens) {
   return tensor.defined() ? tensor.index_select(0, tokens) : tensor;
 }
 
-constexpr std::array kTokenTensors{&Experience::response_mask, &Experience::final_response_mask,
-                                   &Experience::old_log_probs, &Experience::ref_log_probs,
-                                   &Experience::values,        &Experience::token_rewards,
-                                   &Experience::advantages,    &Experience::returns};
-
 }  // namespace
+
+const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
+    &Experience::response_mask, &Experience::final_response_mask, &Experience::sampler_log_probs,
+    &Experience::old_log_probs, &Experience::is_weights,          &Experience::ref_log_probs,
+    &Experience::values,        &Experience::token_rewards,       &Experience::advantages,
+    &Experience::returns};
 
 Experience make_experience(const std::vector<Sample>& samples) {
   Experience experience;
@@ -53,10 +52,18 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
     experience.scores.push_back(sample.score);
     experience.truncated.push_back(sample.truncated);
+    experience.difficulties.push_back(sample.difficulty);
   }
   experience.tokens.ids = at::tensor(ids, at::kLong);
   experience.tokens.positions = at::tensor(positions, at::kLong);
   experience.response_mask = make_response_mask(experience.prompt_lengths, experience.response_lengths);
+  experience.sampler_log_probs = at::zeros_like(experience.response_mask);
+  for (size_t b = 0; b < samples.size(); ++b) {
+    if (samples[b].log_probs.empty()) continue;
+    ROLL_CHECK_EQ(samples[b].log_probs.size(), samples[b].response_ids.size(), "a log-prob for every response token");
+    response_part(experience, experience.sampler_log_probs, static_cast<int64_t>(b))
+        .copy_(at::tensor(samples[b].log_probs, at::kFloat));
+  }
   return experience;
 }
 
@@ -90,7 +97,9 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   part.response_lengths = picked(experience.response_lengths, sequence_indices);
   part.scores = picked(experience.scores, sequence_indices);
   part.truncated = picked(experience.truncated, sequence_indices);
-  for (const auto tensor : kTokenTensors) part.*tensor = picked(experience.*tensor, tokens);
+  part.difficulties = picked(experience.difficulties, sequence_indices);
+  if (!experience.sample_weights.empty()) part.sample_weights = picked(experience.sample_weights, sequence_indices);
+  for (const auto tensor : Experience::kTokenTensors) part.*tensor = picked(experience.*tensor, tokens);
   return part;
 }
 

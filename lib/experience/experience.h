@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,11 +25,15 @@ struct Experience {
   std::vector<int64_t> response_lengths;  // tokens, >= 0
   std::vector<double> scores;             // as the reward function gave them
   std::vector<char> truncated;            // 1: finish reason "length"
+  std::vector<double> difficulties;       // of the prompt's row
+  std::vector<float> sample_weights;      // of a mini-batch (loss/sample_weights.h); empty: 1
 
   // [T] float32; undefined where the configuration does not need them
   at::Tensor response_mask;        // 1 where token t + 1 is a response token
   at::Tensor final_response_mask;  // the same without sequences that a sample mask takes out
-  at::Tensor old_log_probs;        // nats
+  at::Tensor sampler_log_probs;    // nats, of the sampler; 0 outside responses
+  at::Tensor old_log_probs;        // nats, of the trainer
+  at::Tensor is_weights;           // on the policy loss; see correction.h
   at::Tensor ref_log_probs;        // nats
   at::Tensor values;               // the critic at t; the last index of a sequence holds the value after its last token
   at::Tensor token_rewards;
@@ -36,6 +41,9 @@ struct Experience {
   at::Tensor returns;
 
   int64_t num_sequences() const { return tokens.num_sequences(); }
+  /// All [T] tensors but the tokens' own.
+  static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
+
   TokenAxis axis() const { return {tokens.cu_seqlens, group_index}; }
 };
 
@@ -47,6 +55,8 @@ struct Sample {
   int64_t group_index = 0;
   double score = 0;
   bool truncated = false;
+  double difficulty = 0;
+  std::vector<float> log_probs{};  // the sampler's, one per response token; empty: unknown
 };
 
 /// Packs samples in the given order and sets the response mask; all other tensors stay undefined.

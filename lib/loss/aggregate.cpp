@@ -102,14 +102,6 @@ int64_t prompt_tokens_of(const MaskCounts& counts, const TokenAxis& axis, size_t
   return counts.prompt_tokens[group];
 }
 
-/// [T]: each sequence's factor on all of its tokens.
-at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device) {
-  at::Tensor spread_out = at::empty({cu_seqlens.back()}, at::kFloat);
-  float* out = spread_out.mutable_data_ptr<float>();
-  for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
-  return spread_out.to(device);
-}
-
 std::vector<int64_t> row_boundaries(const at::Tensor& mask) {
   ROLL_CHECK_EQ(mask.dim(), 2, "agg_loss takes [B,T], or [T] with cu_seqlens");
   std::vector<int64_t> boundaries(mask.size(0) + 1);
@@ -118,6 +110,14 @@ std::vector<int64_t> row_boundaries(const at::Tensor& mask) {
 }
 
 }  // namespace
+
+at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device) {
+  ROLL_CHECK_EQ(factors.size() + 1, cu_seqlens.size(), "one factor per sequence");
+  const at::Tensor on_tokens = at::empty({cu_seqlens.back()}, at::kFloat);
+  float* out = on_tokens.mutable_data_ptr<float>();
+  for (size_t b = 0; b < factors.size(); ++b) std::fill(out + cu_seqlens[b], out + cu_seqlens[b + 1], factors[b]);
+  return on_tokens.to(device);
+}
 
 AggMode agg_mode(std::string_view name) {
   std::string known;
@@ -133,9 +133,6 @@ std::string_view agg_mode_name(AggMode mode) {
 }
 
 LossModes loss_modes(const LossConfig& config) {
-  if (config.difficulty_loss_weight || config.length_loss_weight)
-    throw user_error("{} = true: weights of whole sequences are not implemented; set it to false",
-                     config.difficulty_loss_weight ? "difficulty_loss_weight" : "length_loss_weight");
   LossModes modes;
   modes.policy = with_per_token_loss(with_other_spelling(agg_mode(config.loss_agg_mode), config), config);
   check_divisor(modes.policy, config.loss_aggregation_divisor);

@@ -46,8 +46,7 @@ struct LossModes {
 };
 
 /// Resolves and checks the aggregation keys. UserError names both keys of a contradiction: the two spellings with
-/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor;
-/// and the keys that are not implemented (difficulty_loss_weight, length_loss_weight).
+/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor.
 LossModes loss_modes(const LossConfig& config);
 
 /// Whether mini-batches must keep the sequences of a prompt together.
@@ -87,6 +86,9 @@ class MiniBatchCounts {
  private:
   std::map<std::string, MaskCounts> counts_;
 };
+
+/// [T] float32: each sequence's factor [B] on all of its tokens.
+at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device);
 
 /// Weights w [T] float32 on the mask's device: w = 0 outside the mask, and the mode's factor inside.
 /// `sequence_tokens` [B]: N_i where `mask` holds only a slice of each sequence (context parallel); empty: counted here.

@@ -1,11 +1,54 @@
 // Keys of the mini-batch's loss; spec and meaning of the modes: aggregate.h.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace roll {
+
+/// Which policy loss, and its own settings: keys of actor_train, as ROLL has them (formulae: policy.h).
+struct PolicyArgs {
+  std::string pg_variant = "ppo";
+  double tis_lower_bound = 0;
+  double tis_upper_bound = 1;
+  double topr_positive_weight = 1;
+  double topr_negative_weight = 1;
+  double cispo_epsilon_low = 0.1;
+  double cispo_epsilon_high = 0.1;
+  bool cispo_use_unified_mask = false;
+  double kimi15_tau = 0.1;
+
+  template <class V>
+  void fields(V& v) {
+    v.choice("pg_variant", pg_variant, {"ppo", "vanilla", "tis", "topr", "cispo", "kimi15"}, "which policy loss");
+    v("tis_lower_bound", tis_lower_bound, "tis: the ratio that weighs a token is kept >= this");
+    v("tis_upper_bound", tis_upper_bound, "tis: and <= this");
+    v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0");
+    v("topr_negative_weight", topr_negative_weight, "topr: weight of the others");
+    v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this");
+    v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this");
+    v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none");
+    v("kimi15_tau", kimi15_tau, "kimi15: weight of the squared log-ratio");
+  }
+};
+
+/// A function of a shared library that stands in for a loss or a part of it (roll/loss.h). No library: none.
+struct PluginArgs {
+  std::string library;
+  std::string name;
+  std::map<std::string, std::string> args;
+
+  explicit operator bool() const { return !library.empty(); }
+
+  template <class V>
+  void fields(V& v) {
+    v("library", library, "path of the shared library; empty: none");
+    v("name", name, "the name it was given in ROLL_LOSS(name, function)");
+    v("args", args, "settings that the function may ask for");
+  }
+};
 
 struct LossConfig {
   double pg_clip = 0.2;
@@ -54,8 +97,8 @@ struct LossConfig {
     v("use_kl_loss", use_kl_loss, "add kl_loss_coef x KL(policy, reference) to the loss");
     v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss");
     v("entropy_loss_coef", entropy_loss_coef, "weight of the entropy bonus");
-    v.choice("importance_sampling", importance_sampling, {"token", "seq"},
-             "ratio per token (PPO) or per sequence (GSPO)");
+    v.choice("importance_sampling", importance_sampling, {"token", "seq", "manual_on_policy"},
+             "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
     v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term");
     v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
     v("length_loss_weight", length_loss_weight, "weigh sequences by the length of their response");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "loss/policy.h"
 #include "loss/terms.h"
 
 namespace roll {
@@ -43,27 +44,12 @@ at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at:
   return at::where(mask.ne(0), a - b, at::zeros({}, a.options()));
 }
 
-ClipRange clip_range(const LossConfig& config) {
-  if (config.use_pg_clip_range) return {config.pg_clip_low, config.pg_clip_high};
-  return {config.pg_clip, config.pg_clip};
-}
-
 at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossConfig& config) {
   const at::Tensor zero = at::zeros({}, log_ratio.options().requires_grad(false));
   if (config.importance_sampling == "token") return token_ratio(log_ratio, zero);
   if (config.importance_sampling == "seq") return sequence_ratio(log_ratio, zero, in.response_mask, in.axis.cu_seqlens);
-  throw user_error("importance_sampling = {}: unknown; token or seq", config.importance_sampling);
-}
-
-void add_ratio_metrics(MetricSums& sums, const at::Tensor& log_ratio, const at::Tensor& ratio,
-                       const at::Tensor& clipped, ClipRange clip, const at::Tensor& weights) {
-  const at::Tensor d = log_ratio.detach(), r = ratio.detach();
-  sums.add("actor/approxkl", d.square() * 0.5, weights);
-  sums.add("actor/policykl", d, weights);
-  sums.add("actor/ratio_mean", r, weights);
-  sums.add("actor/clipfrac", clipped, weights);
-  sums.add("actor/ppo_ratio_high_clipfrac", r > 1 + clip.high, weights);
-  sums.add("actor/ppo_ratio_low_clipfrac", r < 1 - clip.low, weights);
+  if (config.importance_sampling == "manual_on_policy") return token_ratio(log_ratio, log_ratio.detach());
+  throw user_error("importance_sampling = {}: unknown; token, seq or manual_on_policy", config.importance_sampling);
 }
 
 struct ActorWeights {
@@ -80,19 +66,34 @@ ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts,
 }
 
 struct Policy {
-  at::Tensor log_ratio, ratio, loss, clipped;
+  at::Tensor log_ratio, ratio;
+  PolicyLoss terms;
 };
 
-Policy policy_of(const ActorInputs& in, const LossConfig& config) {
+Policy policy_of(const ActorInputs& in, const LossConfig& config, const PolicyArgs& args) {
   const at::Tensor old = in.old_log_probs.defined() ? in.old_log_probs : in.log_probs.detach();
   Policy policy;
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
   policy.ratio = policy_ratio(policy.log_ratio, in, config);
-  const PolicyTerm term = policy_term(policy.ratio, in.advantages, clip_range(config));
-  policy.clipped = term.clipped;
-  const double c = config.dual_clip_c.value_or(1 + 2 * config.pg_clip);
-  policy.loss = config.dual_clip_loss ? dual_clip(term.loss, in.advantages, c) : term.loss;
+  PolicyInputs inputs{in.log_probs, policy.log_ratio, policy.ratio, in.advantages, {}};
+  if (args.pg_variant == "topr") {
+    std::vector<float> positive;
+    for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
+    inputs.is_positive = spread(positive, in.axis.cu_seqlens, in.log_probs.device());
+  }
+  policy.terms = policy_loss(inputs, config, args);
+  if (in.is_weights.defined()) policy.terms.loss = policy.terms.loss * in.is_weights;
   return policy;
+}
+
+void add_ratio_metrics(MetricSums& sums, const Policy& policy, const at::Tensor& weights) {
+  const at::Tensor d = policy.log_ratio.detach();
+  sums.add("actor/approxkl", d.square() * 0.5, weights);
+  sums.add("actor/policykl", d, weights);
+  sums.add("actor/ratio_mean", policy.ratio, weights);
+  sums.add("actor/clipfrac", policy.terms.clipped, weights);
+  sums.add("actor/ppo_ratio_high_clipfrac", policy.terms.above, weights);
+  sums.add("actor/ppo_ratio_low_clipfrac", policy.terms.below, weights);
 }
 
 /// The loss that is trained on goes through float32 with its graph; the metric of the same name is summed in float64.
@@ -101,10 +102,11 @@ class Total {
   explicit Total(MetricSums& sums) : sums_(sums) {}
   void add(const char* name, const at::Tensor& token_loss, const at::Tensor& weights, double coefficient) {
     sums_.add(name, token_loss, weights);
-    if (coefficient == 0) return;
-    const at::Tensor part = weighted_sum(token_loss, weights) * coefficient;
-    loss_ = loss_.defined() ? loss_ + part : part;
-    const at::Tensor metric = sums_.last() * coefficient;
+    if (coefficient != 0) add_part(weighted_sum(token_loss, weights) * coefficient, sums_.last() * coefficient);
+  }
+  /// A part that was reduced elsewhere.
+  void add_part(const at::Tensor& loss, const at::Tensor& metric) {
+    loss_ = loss_.defined() ? loss_ + loss : loss;
     metric_ = metric_.defined() ? metric_ + metric : metric;
   }
   const at::Tensor& loss() const { return loss_; }
@@ -115,6 +117,22 @@ class Total {
   at::Tensor loss_, metric_;
 };
 
+/// The policy term. What is shown as actor/pg_loss has no sample weights, so that runs with and without can be
+/// compared.
+void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& weights, double coefficient,
+                const PolicyReducer& reducer, MetricSums& sums, Total& total, Metrics& extra) {
+  if (reducer) {
+    const LossResult reduced = reducer(policy.terms.loss);
+    sums.add("actor/pg_loss", reduced.loss.detach());
+    if (coefficient != 0) total.add_part(reduced.loss * coefficient, sums.last() * coefficient);
+    return extra.merge(reduced.metrics);
+  }
+  if (in.sample_weights.empty()) return total.add("actor/pg_loss", policy.terms.loss, weights, coefficient);
+  sums.add("actor/pg_loss", policy.terms.loss, weights);
+  const at::Tensor weighted = weights * spread(in.sample_weights, in.axis.cu_seqlens, weights.device());
+  total.add("actor/weighted_pg_loss", policy.terms.loss, weighted, coefficient);
+}
+
 void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
   ROLL_CHECK(in.ref_log_probs.defined() || !config.use_kl_loss, "use_kl_loss needs the reference's log-probs");
   ROLL_CHECK(in.entropy.defined() || config.entropy_loss_coef == 0, "entropy_loss_coef needs the entropy");
@@ -122,24 +140,27 @@ void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
 
 }  // namespace
 
-LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
+LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config,
+                      const PolicyArgs& args, const PolicyReducer& reducer) {
   check_actor_inputs(in, config);
   const ActorWeights weights = actor_weights(in, counts, config);
-  const Policy policy = policy_of(in, config);
+  const Policy policy = policy_of(in, config, args);
   MetricSums sums;
   Total total(sums);
-  total.add("actor/pg_loss", policy.loss, weights.policy, config.rl_loss_coef);
+  Metrics metrics;
+  add_policy(policy, in, weights.policy, config.rl_loss_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
     const at::Tensor kl = kl_term(d, at::zeros({}, d.options().requires_grad(false)), "k3");
     total.add("actor/kl_loss", kl, weights.kl, config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
   }
   if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);
-  add_ratio_metrics(sums, policy.log_ratio, policy.ratio, policy.clipped, clip_range(config), weights.diagnostics);
+  add_ratio_metrics(sums, policy, weights.diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
-  const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.loss, weights.policy) * 0;
+  const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, weights.policy) * 0;
   sums.add("actor/total_loss", total.metric().defined() ? total.metric() : loss.detach());
-  return {loss, sums.fetch()};
+  metrics.merge(sums.fetch());
+  return {loss, metrics};
 }
 
 LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {

@@ -5,6 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+#include <vector>
+
 #include "loss/aggregate.h"
 #include "loss/config.h"
 #include "track/metrics.h"
@@ -23,15 +26,25 @@ struct ActorInputs {
   at::Tensor old_log_probs;  // undefined: log_probs, detached (exactly one update per step)
   at::Tensor ref_log_probs;  // undefined: no KL term, no metric
   at::Tensor advantages;
-  at::Tensor response_mask;        // of the diagnostics and the entropy
-  at::Tensor final_response_mask;  // of the policy and KL terms
+  at::Tensor response_mask;             // of the diagnostics and the entropy
+  at::Tensor final_response_mask;       // of the policy and KL terms
+  at::Tensor is_weights{};              // importance weights on the policy term; undefined: 1
+  std::vector<float> sample_weights{};  // [B] on the policy term (sample_weights.h); empty: 1
+  std::vector<double> scores{};         // [B]; pg_variant topr
 };
 
-/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy.
+/// The policy term's own reduction (a plug-in): token losses with gradient -> the micro-batch's part of the loss,
+/// 0-dim.
+using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
+
+/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy. The policy term is that of
+/// policy.h times is_weights and sample_weights, under the configured mode or, when given, by `reducer`.
 /// Metrics actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
-/// ppo_ratio_low_clipfrac,ratio_mean}. UserError: a mask that loss_mask_keys does not declare, contradictory modes.
+/// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on; pg_loss is without sample weights.
+/// UserError: a mask that loss_mask_keys does not declare, contradictory modes.
 /// Bug: use_kl_loss without ref_log_probs, an entropy coefficient without entropy.
-LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config,
+                      const PolicyArgs& policy = {}, const PolicyReducer& reducer = {});
 
 struct CriticInputs {
   TokenAxis axis;

@@ -13,7 +13,8 @@ ForwardNeeds forward_needs(const Config& config, bool single_update) {
   ForwardNeeds needs;
   needs.ref_log_probs = config.uses_reference();
   needs.values = config.uses_critic();
-  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience;
+  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience ||
+                         config.experience.train_infer_correction.is_enabled();
   needs.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || is_needed;
   return needs;
 }
@@ -26,7 +27,9 @@ Experience experience_from(const std::vector<RolloutRecord>& records) {
                        .sequence_index = static_cast<int64_t>(i),
                        .group_index = records[i].group_index,
                        .score = records[i].reward,
-                       .truncated = records[i].finish_reason == "length"});
+                       .truncated = records[i].finish_reason == "length",
+                       .difficulty = records[i].difficulty,
+                       .log_probs = records[i].log_probs});
   return make_experience(samples);
 }
 

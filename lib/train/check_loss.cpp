@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include <filesystem>
+
 #include "base/nearest.h"
+#include "loss/plugin.h"
 #include "train/checks.h"
 
 namespace roll {
@@ -42,7 +45,31 @@ void check_divisor(const LossConfig& loss, const std::string& mode, Checker& che
                   "must be a finite number above 0, as {} divides by it", mode_name);
 }
 
+/// Opens the library, so that a missing one, a wrong name or version is known before the run.
+void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
+  if (!plugin) {
+    check.require(plugin.name.empty(), plugin.name, "needs {} as well", check.key(plugin.library));
+    return;
+  }
+  if (!check.require(!plugin.name.empty(), plugin.name,
+                     "which loss of {}? give the name in its ROLL_LOSS(name, function)", check.name(plugin.library)))
+    return;
+  if (offline && !std::filesystem::exists(plugin.library))
+    return check.note(fmt::format("{}: not here, so not checked", check.name(plugin.library)));
+  check.collect_named(plugin.library, [&] { LossPlugin::open(plugin, check.key(plugin)); });
+}
+
 }  // namespace
+
+void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check) {
+  check_plugin(worker.loss_func, offline, check);
+  check_plugin(worker.pg_loss_reducer, offline, check);
+  check.require(is_policy || !worker.pg_loss_reducer, worker.pg_loss_reducer.library,
+                "reduces the policy term, which only actor_train has; remove it");
+  check.require(!worker.loss_func || !worker.pg_loss_reducer, worker.pg_loss_reducer.library,
+                "reduces the built-in policy term, which {} replaces; keep one of the two",
+                check.name(worker.loss_func.library));
+}
 
 std::vector<std::string> masks_of(const Config&) {
   return {"response_mask", "final_response_mask"};
@@ -62,9 +89,6 @@ void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, C
   check_spellings(loss, check);
   check_per_token(loss, mode, mode_is_set, check);
   check_divisor(loss, effective_mode(loss), check);
-  for (const bool* weight : {&loss.difficulty_loss_weight, &loss.length_loss_weight})
-    check.require(!*weight, *weight,
-                  "needs weights of whole sequences, which this version does not have; set it to false");
   check.require(!loss.loss_mask_keys.empty(), loss.loss_mask_keys, "names no mask; the loss would be empty");
   for (const std::string& key : loss.loss_mask_keys)
     check.require(std::find(masks.begin(), masks.end(), key) != masks.end(), loss.loss_mask_keys,

@@ -49,6 +49,28 @@ void check_worker(const WorkerConfig& worker, Checker& check) {
   check.at_least(packing.min_num_micro_batches_forward, 1);
 }
 
+void check_policy(const PolicyArgs& policy, Checker& check) {
+  check.at_least(policy.tis_lower_bound, 0);
+  check.require(policy.tis_upper_bound >= policy.tis_lower_bound && std::isfinite(policy.tis_upper_bound),
+                policy.tis_upper_bound, "must be {} or more", check.name(policy.tis_lower_bound));
+  check.at_least(policy.topr_positive_weight, 0);
+  check.at_least(policy.topr_negative_weight, 0);
+  check.in_range(policy.cispo_epsilon_low, 0, 1);
+  check.at_least(policy.cispo_epsilon_high, 0);
+  check.at_least(policy.kimi15_tau, 0);
+}
+
+void check_correction(const TrainInferCorrection& correction, Checker& check) {
+  check.above_zero(correction.is_weight.upper_bound);
+  for (const CorrectionFilter& filter : correction.filters) {
+    check.at_least(filter.ratio_low, 0);
+    check.require(filter.ratio_high >= filter.ratio_low, filter.ratio_high, "must be {} or more",
+                  check.name(filter.ratio_low));
+    check.require(filter.diff_high >= filter.diff_low, filter.diff_high, "must be {} or more",
+                  check.name(filter.diff_low));
+  }
+}
+
 void check_loss_values(const LossConfig& loss, Checker& check) {
   check.above_zero(loss.pg_clip);
   check.in_range(loss.pg_clip_low, 0, 1);
@@ -98,6 +120,8 @@ void check_values(const Config& config, Checker& check) {
   check.at_least(config.critic_warmup, 0);
   check.above_zero(config.max_grad_norm);
   check_loss_values(config.loss, check);
+  check_policy(config.actor_train.policy, check);
+  check_correction(config.experience.train_infer_correction, check);
   check_experience_values(config.experience, check);
   for (const WorkerConfig* worker :
        {&config.actor_train, &config.actor_infer, &config.reference, &config.critic, &config.validation})

@@ -21,6 +21,9 @@ std::vector<std::string> masks_of(const SftConfig& config);
 /// loss_agg_mode that the three spellings together mean.
 std::string effective_mode(const LossConfig& loss);
 
+/// The loss plug-ins of a worker: complete, loadable, and where they mean something.
+void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check);
+
 /// Rewards, normalisation and estimator against group size and critic.
 void check_experience(const Config& config, Checker& check);
 

@@ -61,6 +61,7 @@ RolloutRecord record_of(const Row& row, const Generation& generation, const Coll
   record.finish_reason = finish_reason_name(generation.finish_reason);
   record.ground_truth = row.ground_truth;
   record.tag = row.tag;
+  record.difficulty = row.difficulty;
   return record;
 }
 

@@ -71,6 +71,9 @@ struct WorkerConfig {
   int64_t infer_batch_size = 16;
   bool apply_loss_scale = true;
   PackingArgs packing;
+  PolicyArgs policy;
+  PluginArgs loss_func;
+  PluginArgs pg_loss_reducer;
 
   /// Whether activations are recomputed in backward: recompute_granularity under megatron_* strategies (full and
   /// selective recompute layer by layer), elsewhere unless disable_gradient_checkpointing.
@@ -93,13 +96,14 @@ struct WorkerConfig {
     v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
     packing.fields(v);
     v.noted({"eval_steps"}, "eval_steps at the top level decides");
-    v.noted({"worker_cls", "name", "pg_variant"}, "the role and its keys say what a worker does");
+    v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
     v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
     v.noted({"model_update_frequency", "backend_timeout", "max_concurrency", "offload_nccl", "use_remove_padding"},
             "there are no separate engines to keep in step, and no padding");
-    v.noted({"topr_positive_weight", "topr_negative_weight"}, "TOPR is not one of the policy losses");
     v.noted({"system_envs"}, "set the environment of the program instead");
-    v.refused({"loss_func", "pg_loss_reducer"}, "needs loss plug-ins, which this version does not have; remove it");
+    policy.fields(v);
+    v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
+    v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
   }
 };
 
@@ -265,9 +269,7 @@ struct Config {
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
     v.refused({"reward_model", "reward"}, "needs a reward model, which this version does not have; use a rule reward");
     v.refused({"student_*", "teacher", "is_opd", "opd_*"}, "needs distillation, which this version does not have");
-    v.refused_if_enabled("train_infer_correction",
-                         "needs train-infer correction, which this version does not have; disable it");
-    v.refused({"pg_loss_reducer"}, "needs loss plug-ins, which this version does not have; remove it");
+    v.refused({"pg_loss_reducer"}, "belongs to the actor; write actor_train.pg_loss_reducer");
   }
 };
 

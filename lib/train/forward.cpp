@@ -31,9 +31,8 @@ std::vector<int64_t> lengths_of(const Experience& step) {
 Experience to_device(Experience e, at::Device device) {
   e.tokens.ids = e.tokens.ids.to(device);
   e.tokens.positions = e.tokens.positions.to(device);
-  for (at::Tensor* tensor : {&e.response_mask, &e.final_response_mask, &e.old_log_probs, &e.ref_log_probs, &e.values,
-                             &e.token_rewards, &e.advantages, &e.returns})
-    if (tensor->defined()) *tensor = tensor->to(device);
+  for (const auto tensor : Experience::kTokenTensors)
+    if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(device);
   return e;
 }
 

@@ -39,6 +39,9 @@ class Learner {
   /// without a valid token). **Collective**. SystemError when the gradient is not finite: weights stay as they were.
   UpdateResult update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
 
+  /// Moves the learning-rate schedule on by one update that had nothing to learn from; weights and moments stay.
+  void skip_update() { ++num_updates_; }
+
   /// The summed gradient of the last update, before clipping: only when keep_gradient was set.
   void keep_gradient(bool keep) { keeps_gradient_ = keep; }
   const NamedTensors& kept_gradient() const { return kept_gradient_; }

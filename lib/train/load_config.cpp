@@ -9,6 +9,7 @@
 #include "train/batch_plan.h"
 #include "train/checks.h"
 #include "train/complete.h"
+#include "train/describe_loss.h"
 #include "train/memory_estimate.h"
 
 namespace roll {
@@ -89,8 +90,12 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     check_layout(config, result.num_ranks, check);
     check_batches(config, result.num_ranks, check);
     check_data(config, options.offline, check);
+    check_plugins(config.actor_train, /*is_policy=*/true, options.offline, check);
+    if (config.uses_critic()) check_plugins(config.critic, /*is_policy=*/false, options.offline, check);
     result.memory = check_models(config, result.num_ranks, options.offline, check);
-    if (check.is_clean()) result.plan = batch_plan(config, result.num_ranks);
+    if (!check.is_clean()) return;
+    result.plan = batch_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
   };
   return load_checked<Config>(file, overrides, body);
 }
@@ -104,8 +109,10 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
+    check_plugins(config.sft_train, /*is_policy=*/false, options.offline, check);
     spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
     result.plan = sft_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
   };
   return load_checked<SftConfig>(file, overrides, body);
 }

@@ -22,6 +22,7 @@ struct CheckedConfig {
   std::vector<std::string> notes;  // accepted, but worth knowing; to be shown once
   int64_t num_ranks = 1;
   std::string plan;    // the batch arithmetic in words
+  std::string loss;    // what the loss divides by, in words
   std::string memory;  // the estimate per rank in words
 };
 

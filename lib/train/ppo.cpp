@@ -19,10 +19,6 @@ int64_t updates_of(const Config& config, const WorkerConfig& worker, int num_ran
   return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / mini_batch_size(worker, num_ranks));
 }
 
-Masks response_masks(const Experience& e) {
-  return {{"response_mask", e.response_mask}, {"final_response_mask", e.final_response_mask}};
-}
-
 /// Runs the plan; the first update alone when its gradient is wanted.
 Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Communicator& ranks,
                  const MicroBatchLoss& loss, NamedTensors* gradients) {
@@ -80,7 +76,8 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicato
                learner_options(
                    config.actor_train, config.max_grad_norm,
                    (config.max_steps - config.critic_warmup) * updates_of(config, config.actor_train, ranks.size())),
-               ranks) {}
+               ranks),
+      loss_(config) {}
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const double temperature = log_prob_temperature(config_);
@@ -93,19 +90,13 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
       .apply_loss_scale = config_.actor_train.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
+      .loss_mask = "final_response_mask",
+      .prepare = [&](Experience& mini_batch) { loss_.prepare(mini_batch); },
       .phase = {&log_, "train actor"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out =
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
-    return actor_loss({.axis = e.axis(),
-                       .log_probs = out.log_probs,
-                       .entropy = out.entropy,
-                       .old_log_probs = e.old_log_probs,
-                       .ref_log_probs = e.ref_log_probs,
-                       .advantages = e.advantages,
-                       .response_mask = e.response_mask,
-                       .final_response_mask = e.final_response_mask},
-                      counts, config_.loss);
+    return loss_(e, out, counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
 }
@@ -118,7 +109,8 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicat
       learner_("critic", model.parameters(),
                learner_options(config.critic, config.max_grad_norm,
                                config.max_steps * updates_of(config, config.critic, ranks.size())),
-               ranks) {}
+               ranks),
+      loss_(config) {}
 
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const bool recompute = config_.critic.recomputes();
@@ -130,14 +122,11 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
       .apply_loss_scale = config_.critic.apply_loss_scale,
       .device = model_.device(),
       .loss_mask_keys = config_.loss.loss_mask_keys,
+      .loss_mask = "response_mask",
+      .prepare = {},
       .phase = {&log_, "train critic"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    return critic_loss({.axis = e.axis(),
-                        .values = model_.values(e.tokens, recompute),
-                        .old_values = e.values,
-                        .returns = e.returns,
-                        .response_mask = e.response_mask},
-                       counts, config_.loss);
+    return loss_(e, model_.values(e.tokens, recompute), counts);
   };
   return run_plan(step, plan, learner_, ranks_, loss, gradients);
 }

@@ -8,6 +8,7 @@
 #include "model/value_model.h"
 #include "train/config.h"
 #include "train/learner.h"
+#include "train/role_losses.h"
 #include "train/updates.h"
 
 namespace roll {
@@ -41,6 +42,7 @@ class ActorTrainer {
   Communicator& ranks_;
   Log& log_;
   Learner learner_;
+  ActorLoss loss_;
 };
 
 class CriticTrainer {
@@ -60,6 +62,7 @@ class CriticTrainer {
   Communicator& ranks_;
   Log& log_;
   Learner learner_;
+  CriticLoss loss_;
 };
 
 }  // namespace roll

@@ -29,7 +29,8 @@ Json to_json(const RolloutRecord& r) {
           {"reward", json_float(r.reward)},
           {"reward_detail", r.reward_detail},
           {"ground_truth", r.ground_truth},
-          {"tag", r.tag}};
+          {"tag", r.tag},
+          {"difficulty", json_float(r.difficulty)}};
 }
 
 namespace {
@@ -93,6 +94,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
   r.reward_detail = json.value("reward_detail", Json::object());
   r.ground_truth = f.text("ground_truth");
   r.tag = f.text("tag");
+  if (json.contains("difficulty")) r.difficulty = f.number("difficulty");
   return r;
 }
 

@@ -28,6 +28,7 @@ struct RolloutRecord {
   Json reward_detail;
   std::string ground_truth;
   std::string tag;
+  double difficulty = 0;  // of the prompt's row; 0 where a line does not say
 };
 
 Json to_json(const RolloutRecord& record);

@@ -14,6 +14,7 @@
 #include "track/progress.h"
 #include "track/tracker.h"
 #include "train/forward.h"
+#include "train/plugin_inputs.h"
 #include "train/ppo.h"
 #include "train/roles.h"
 #include "train/run_folder.h"
@@ -57,6 +58,7 @@ Experience batch_of(const std::vector<SftRow>& rows, const std::vector<int64_t>&
     batch.response_lengths.push_back(static_cast<int64_t>(row.ids.size()) - 1);
     batch.scores.push_back(0);
     batch.truncated.push_back(0);
+    batch.difficulties.push_back(0);
   }
   batch.tokens = pack_tokens(sequences);
   batch.response_mask = at::tensor(mask, at::kFloat);
@@ -89,6 +91,7 @@ struct SftPipeline::State {
   std::vector<SftRow> rows_, validation_rows_;
   Transformer model_;
   Learner learner_;
+  std::optional<LossPlugin> loss_;
   std::optional<Tracker> tracker_;
   std::vector<int64_t> order_;
   int64_t order_epoch_ = -1;
@@ -106,6 +109,7 @@ SftPipeline::State::State(const SftConfig& config, SftOptions options, Communica
                                model_dtype(config.sft_train.model_args, options_.device))),
       learner_("sft_train", model_.parameters(),
                learner_options(config.sft_train, config.max_grad_norm, total_updates()), ranks) {
+  if (config.sft_train.loss_func) loss_ = LossPlugin::open(config.sft_train.loss_func, "sft_train.loss_func");
   const DataArgs& validation = config.validation.data_args;
   if (!validation.file_name.empty())
     validation_rows_ = load_sft_rows(validation, config, options_, tokenizer_, "validation rows", log);
@@ -155,10 +159,12 @@ Metrics SftPipeline::State::train(int64_t update) {
                         .apply_loss_scale = config_.sft_train.apply_loss_scale,
                         .device = options_.device,
                         .loss_mask_keys = config_.loss.loss_mask_keys,
-                        .phase = {}};
+                        .loss_mask = "labels_mask"};
   return run_updates(batch, plan, learner_, ranks_, labels_masks, [&](const Experience& e, const MiniBatchCounts& c) {
     const auto out = token_log_probs(model_, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      e.response_mask.to(at::kBool));
+    if (loss_)
+      return call_plugin(*loss_, plugin_inputs(e, {{"log_probs", out.log_probs}}, labels_masks(e)), c, config_.loss);
     return sft_loss({.axis = e.axis(), .log_probs = out.log_probs, .labels_mask = e.response_mask}, c, config_.loss);
   });
 }

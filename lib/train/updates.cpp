@@ -65,10 +65,19 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    const Experience mini_batch = select(step, sequences);
+    Experience mini_batch = select(step, sequences);
+    if (plan.prepare) plan.prepare(mini_batch);
     const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
     const Partition& mine = plans[ranks.rank()];
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
+    if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
+      learner.skip_update();
+      if (plan.phase.log)
+        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
+                             plan.prefix, sequences.size(), plan.loss_mask);
+      over_updates.add(plan.prefix + "/empty_mini_batches@sum", 1);
+      continue;
+    }
     Metrics of_update;
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
       throw_if_stopped();

@@ -25,7 +25,9 @@ struct UpdatePlan {
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
   std::vector<std::string> loss_mask_keys;
-  Phase phase;
+  std::string loss_mask;                       // the mask without whose tokens there is nothing to learn
+  std::function<void(Experience&)> prepare{};  // adds what depends on the whole mini-batch; may be empty
+  Phase phase{};
 };
 
 /// The masks of an experience by the names that loss_mask_keys may use.
@@ -36,8 +38,9 @@ using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, c
 
 /// One optimizer update per mini-batch, in order. Every rank holds the whole step, so the counts of a mini-batch are
 /// global without a collective. Returns the metrics of the loss (per update summed over micro-batches and ranks, then
-/// the mean over the updates), <prefix>/{grad_norm,lr} and those of
-/// packing_metrics.h; the same on every rank. **Collective**. UserError: a loss_mask_key that is no mask.
+/// the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h; the same on every rank. A
+/// mini-batch without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches.
+/// **Collective**. UserError: a loss_mask_key that is no mask.
 Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
                     const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss);
 

@@ -34,6 +34,7 @@ struct Outer {
   std::string resume = "false";
   Inner inner;
   std::map<std::string, Inner> domains;
+  std::vector<Inner> members;
   bool operator==(const Outer&) const = default;
 
   template <class V>
@@ -48,7 +49,7 @@ struct Outer {
     v("domains", domains, "groups by name");
     v.noted({"dead", "flash_*"}, "it is dead");
     v.refused_above_one({"size"}, "needs more; set size: 1");
-    v.refused_if_enabled("correction", "needs correction");
+    v("members", members, "a list of groups");
   }
 };
 
@@ -123,8 +124,16 @@ TEST_CASE("noted keys are one note, refused keys an error unless they wish for n
   CHECK(error_of("size: 2\n") == "f.yaml:1:7: size = 2: needs more; set size: 1");
   CHECK(error_of("inner: {vision_tower: x}\n").find("needs eyes") != std::string::npos);
   CHECK(error_of("inner: {vision_tower: 1}\n").find("needs eyes") != std::string::npos);  // 1 is a wish but for sizes
-  CHECK(error_of("correction: {a: {enabled: false}, b: [{enabled: no}]}\n").empty());
-  CHECK(error_of("correction: {b: [{enabled: true}]}\n").find("needs correction") != std::string::npos);
+}
+
+TEST_CASE("a list of groups is read item by item, and errors name the item", "[config]") {
+  const Outer c = read("members: [{rate: 2}, {names: [x]}]\n");
+  REQUIRE(c.members.size() == 2);
+  CHECK(c.members[0].rate == 2);
+  CHECK(c.members[1].names == std::vector<std::string>{"x"});
+  CHECK(read(to_yaml(c)) == c);
+  CHECK(error_of("members:\n  - {rate: 2}\n  - {rat: 3}\n").find("members[1].rat") != std::string::npos);
+  CHECK(error_of("members: [7]\n").find("members[0]") != std::string::npos);
 }
 
 TEST_CASE("overrides win, create groups, remove keys, and are located on the command line", "[config]") {

@@ -3,146 +3,58 @@
 sizes and compares weights and metrics. Argument: the roll binary."""
 import json
 import pathlib
-import subprocess
-import sys
 import tempfile
 
-import numpy
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
-binary = pathlib.Path(sys.argv[1]).resolve()
-
-# Two settings. SHARP moves the weights by several per cent in three steps, so that a wrong factor anywhere shows. With
-# Adam's own epsilon such a learning rate would also move weights whose gradient is zero but for rounding (the low
-# frequencies of the key bias) by several per cent in a random direction; so its epsilon is larger.
-# DEFAULTS is what recipes use.
-SHARP = "learning_rate: 1.0e-3, adam_epsilon: 1.0e-4"
-DEFAULTS = "learning_rate: 1.0e-5"
-
-# Metrics are compared relative to at least this: means of differences of log-probs (5 nats in float32: steps of 5e-7)
-# that ought to be zero are nothing but rounding. An extreme is the rounding of a single token.
-MEAN_FLOOR, EXTREME_FLOOR = 0.1, 1.0
-CONFIG = """
-exp_name: layout
-seed: 5
-output_dir: {out}
-pretrain: {model}
-track_with: [jsonl]
-num_gpus_per_node: 1
-max_steps: 3
-save_steps: 0
-eval_steps: 0
-rollout_batch_size: 4
-num_return_sequences_in_group: 4
-prompt_length: 48
-response_length: 24
-adv_estimator: {estimator}
-whiten_advantages: true
-add_token_level_kl: true
-init_kl_coef: 0.1
-max_len_mask: true
-use_kl_loss: true
-kl_loss_coef: 0.01
-entropy_loss_coef: 0.001
-value_clip: 0.5
-loss_agg_mode: {mode}
-{extra}
-actor_train: &train
-  training_args: {{{adam}, per_device_train_batch_size: {rows}, gradient_accumulation_steps: {accumulation}, lr_scheduler_type: constant}}
-  data_args: {{file_name: {data}, prompt: prompt}}
-  {packing}
-critic:
-  training_args: {{{adam}, per_device_train_batch_size: {rows}, gradient_accumulation_steps: {accumulation}, lr_scheduler_type: constant}}
-  {packing}
-reference:
-  infer_batch_size: 3
-actor_infer:
-  generating_args: {{temperature: 0.9, top_p: 1.0, top_k: 0}}
-rewards:
-  math_rule: {{type: math_rule, tag_included: [sum]}}
-"""
-PACKED = """use_sequence_packing: true
-  sequence_packing_args: {{algorithm: {0}, max_packed_sequence_length_train: {1}, max_packed_sequence_length_forward: {1}}}"""
+from replay import DEFAULTS, PACKED, compare, record, train
 
 
-def roll(*arguments):
-    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300)
-    if done.returncode:
-        sys.exit(f"roll {' '.join(map(str, arguments))}\nexit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum", ""), ("prompt-mean", ""),
+         ("constant", "loss_aggregation_divisor: 20")]
+VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
+            {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
+            {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true"},
+            {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.95, ratio_high: 1.05}]}"}]
 
 
-def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, **flags):
-    out = folder / name
-    text = CONFIG.format(out=out, model=folder / "model", data=folder / "rows.jsonl", mode=mode, estimator=estimator, rows=rows,
-                         accumulation=accumulation, packing=packing, extra=extra, adam=adam)
-    config = folder / f"{name}.yaml"
-    config.write_text(text)
-    roll("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
-    return out
-
-
-def weights(run):
-    found = {}
-    for role in ("actor", "critic"):
-        file = run / "checkpoints/step_000003" / role / "model.safetensors"
-        if file.exists():
-            found.update({f"{role}.{name}": tensor.astype(numpy.float64) for name, tensor in load_file(file).items()})
-    return found
-
-
-def compare(run, base, what):
-    worst, worst_name = 0.0, ""
-    mine, theirs = weights(run), weights(base)
-    assert mine.keys() == theirs.keys(), what
-    for name, tensor in theirs.items():
-        norm = max(numpy.linalg.norm(tensor), 1e-3)
-        gap = numpy.linalg.norm(mine[name] - tensor) / norm
-        if gap > worst:
-            worst, worst_name = gap, name
-    metric_worst, metric_name = 0.0, ""
-    lines = [[json.loads(line) for line in open(r / "metrics.jsonl")] for r in (run, base)]
-    for a, b in zip(*lines):
-        for key, value in b.items():
-            if key.startswith(("actor/", "critic/")) and value is not None:
-                gap = abs(a[key] - value) / max(abs(value), EXTREME_FLOOR if key.endswith(("/min", "/max")) else MEAN_FLOOR)
-                if gap > metric_worst:
-                    metric_worst, metric_name = gap, key
-    print(f"{what:60s} weights {worst:.1e} ({worst_name})  metrics {metric_worst:.1e} ({metric_name})", flush=True)
-    assert len(lines[0]) == len(lines[1]) == 3
-    assert worst <= 1e-6, f"{what}: {worst_name} differs by {worst:.3e}"
-    assert metric_worst <= 1e-6, f"{what}: {metric_name} differs by {metric_worst:.3e}"
+def check_empty(folder, rollouts):
+    """A step whose responses all carry no loss trains no policy, breaks nothing, and is counted."""
+    masked = folder / "masked"
+    masked.mkdir()
+    for file in rollouts.glob("step_*.jsonl"):
+        lines = [json.loads(line) | {"finish_reason": "length"} for line in open(file)]
+        (masked / file.name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for ranks in (1, 2):
+        run = train(folder, f"empty_{ranks}", ranks, rows=8 // ranks, accumulation=1, rollout_replay=masked)
+        before, after = load_file(folder / "model/model.safetensors"), load_file(run / "checkpoints/step_000003/actor/model.safetensors")
+        assert all((after[name] == tensor).all() for name, tensor in before.items()), "weights moved without a token of loss"
+        steps = [json.loads(line) for line in open(run / "metrics.jsonl")]
+        assert [s["actor/empty_mini_batches"] for s in steps] == [2, 2, 2] and "actor/pg_loss" not in steps[0], steps[0]
+        assert all(s["critic/loss"] > 0 for s in steps), "the critic learns from every response"
+    print("mini-batches without a token of loss are counted and harmless")
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        roll("init-model", "--arch", "qwen2", "--hidden", 32, "--intermediate", 64, "--layers", 2, "--heads", 4, "--kv-heads", 2,
-             "--tokenizer", "builtin", "--seed", 3, "--out", folder / "model")
-        file = folder / "model/model.safetensors"
-        rng = numpy.random.default_rng(1)  # init-model's biases are 0, those of real models aren't
-        save_file({n: t + 0.1 * rng.standard_normal(t.shape).astype(t.dtype) if n.endswith("bias") else t for n, t in load_file(file).items()},
-                  file, metadata={"format": "pt"})
-        rows = [dict(id=str(i), prompt=f"{i}+{i * 3 % 7}=" + " " * (i % 11), ground_truth=str(i + i * 3 % 7), tag="sum") for i in range(40)]
-        (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-        recorded = train(folder, "recorded", max_steps=3) / "rollouts"
-        # A random model's rewards are all 0: give some, so that advantages differ.
-        for file in recorded.glob("step_*.jsonl"):
-            lines = [json.loads(line) for line in open(file)]
-            for i, line in enumerate(lines):
-                line["reward"] = (i * 7 % 5) / 4
-            file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-        replay = dict(rollout_replay=recorded)
-        for mode, extra in (("seq-mean-token-mean", ""), ("token-mean", ""), ("prompt-mean", ""), ("constant", "loss_aggregation_divisor: 20")):
+        replay = dict(rollout_replay=record(folder))
+        for mode, extra in MODES:
             base = train(folder, f"base_{mode}", mode=mode, extra=extra, rows=8, accumulation=1, **replay)
-            cases = [(1, 2, 4, "", 0), (2, 4, 1, "", 0), (2, 1, 4, "none", 100), (1, 8, 1, "load_balance", 90)]
+            cases = [(1, 2, 4, "", 0), (2, 4, 1, "", 0), (2, 1, 4, "none", 100), (1, 8, 1, "load_balance", 90), (4, 1, 2, "", 0)]
             for ranks, rows_, accumulation, algorithm, budget in cases:
                 packing = PACKED.format(algorithm, budget) if algorithm else ""
                 what = f"{mode} n={ranks} rows={rows_} accumulation={accumulation} {algorithm or 'not packed'}"
                 run = train(folder, f"{mode}_{ranks}_{rows_}_{accumulation}", ranks, mode, "gae", rows_, accumulation, packing, extra, **replay)
-                compare(run, base, what)
+                compare(run, base, what, terms=24 if mode == "seq-mean-token-sum" else 1)
+        for variant in VARIANTS:
+            name = "_".join(variant.values()).translate(str.maketrans("{}[]: ,", "_______"))[:60]
+            base = train(folder, f"base_{name}", rows=8, accumulation=1, **replay, **variant)
+            run = train(folder, name, ranks=2, rows=2, accumulation=2, packing=PACKED.format("load_balance", 90), **replay, **variant)
+            compare(run, base, name)
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
+        check_empty(folder, replay["rollout_replay"])
         # Sampling: one and two ranks give the same responses.
         one, two = (train(folder, f"sampled_{n}", n, rows=8 // n, accumulation=1, max_steps=1) for n in (1, 2))
         same = (one / "rollouts/step_000001.jsonl").read_text() == (two / "rollouts/step_000001.jsonl").read_text()

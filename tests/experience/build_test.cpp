@@ -27,6 +27,7 @@ Experience golden_batch(const Json& golden) {
   Experience experience = make_experience(samples);
   const Json& in = golden["inputs"];
   experience.old_log_probs = floats(in["old_log_probs"]);
+  experience.sampler_log_probs = floats(in["sampler_log_probs"]);
   experience.ref_log_probs = floats(in["ref_log_probs"]);
   experience.values = floats(in["values"]);
   return experience;
@@ -43,6 +44,9 @@ TEST_CASE("masks, rewards, advantages and metrics are those of PyTorch in float6
     ExperienceState state(config);
     const Metrics metrics = complete_experience(experience, config, 3, state, {});
     CHECK(at::equal(experience.final_response_mask, floats(expected["final_response_mask"])));
+    REQUIRE(experience.is_weights.defined() == !expected["is_weights"].is_null());
+    if (experience.is_weights.defined())
+      CHECK(testing::near(experience.is_weights, floats(expected["is_weights"]), 1e-6));
     CHECK(testing::near(experience.token_rewards, floats(expected["token_rewards"]), 1e-6));
     CHECK(testing::near(experience.advantages, floats(expected["advantages"]), 1e-6));
     CHECK(testing::near(experience.returns, floats(expected["returns"]), 1e-6));

@@ -186,11 +186,6 @@ TEST_CASE("contradictory aggregation keys are refused with both names", "[loss]"
                   "finite number > 0");
 }
 
-TEST_CASE("weights of whole sequences are refused, not ignored", "[loss]") {
-  check_refused({.difficulty_loss_weight = true}, "difficulty_loss_weight = true", "not implemented");
-  check_refused({.length_loss_weight = true}, "length_loss_weight = true", "not implemented");
-}
-
 TEST_CASE("agg_loss has local counts unless it is given those of the mini-batch", "[loss]") {
   const at::Tensor loss = list({1, 2, 4, 8, 16, 32}).reshape({3, 2});
   const at::Tensor mask = list({1, 1, 1, 0, 0, 0}).reshape({3, 2});

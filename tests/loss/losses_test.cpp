@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "golden_maths.h"
+#include "loss/sample_weights.h"
 #include "packing/alignment.h"
 
 namespace roll {
@@ -43,6 +44,17 @@ struct Golden {
     critic = {axis, floats(in["values"]), floats(in["old_values"]), floats(in["returns"]), mask};
     counts.set("response_mask", local_counts(mask, axis, 3));
     counts.set("final_response_mask", local_counts(final_mask, axis, 3));
+    actor.scores = json["scores"].get<std::vector<double>>();
+  }
+
+  /// The weights on the policy term that a golden configuration asks for.
+  void add_weights(ActorInputs& in, const Json& config) const {
+    if (config.contains("use_is_weights")) in.is_weights = floats(json["inputs"]["is_weights"]);
+    std::vector<int64_t> valid;
+    for (size_t b = 0; b + 1 < axis.cu_seqlens.size(); ++b)
+      valid.push_back(
+          in.final_response_mask.slice(0, axis.cu_seqlens[b], axis.cu_seqlens[b + 1]).sum().item<int64_t>());
+    in.sample_weights = sample_weights(json["difficulties"], valid, testing::config_from<LossConfig>(config));
   }
 };
 
@@ -62,6 +74,11 @@ ActorInputs part_of(const ActorInputs& in, const std::vector<int64_t>& sequences
     part.axis.cu_seqlens.push_back(part.axis.cu_seqlens.back() + in.axis.cu_seqlens[b + 1] - in.axis.cu_seqlens[b]);
     part.axis.group_index.push_back(in.axis.group_index[b]);
   }
+  for (const int64_t b : sequences) {
+    part.scores.push_back(in.scores[b]);
+    if (!in.sample_weights.empty()) part.sample_weights.push_back(in.sample_weights[b]);
+  }
+  if (in.is_weights.defined()) part.is_weights = in.is_weights.index_select(0, tokens);
   for (const auto member :
        {&ActorInputs::log_probs, &ActorInputs::entropy, &ActorInputs::old_log_probs, &ActorInputs::ref_log_probs,
         &ActorInputs::advantages, &ActorInputs::response_mask, &ActorInputs::final_response_mask})
@@ -82,13 +99,28 @@ TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in 
     ActorInputs in = golden.actor;
     in.log_probs = in.log_probs.clone().requires_grad_();
     in.entropy = in.entropy.clone().requires_grad_();
-    const LossResult result = actor_loss(in, golden.counts, testing::config_from<LossConfig>(expected["config"]));
+    const auto config = testing::config_from<LossConfig>(expected["config"]);
+    golden.add_weights(in, expected["config"]);
+    const LossResult result =
+        actor_loss(in, golden.counts, config, testing::config_from<PolicyArgs>(expected["config"]));
     result.loss.backward();
     testing::check_metrics(expected["metrics"], as_map(result.metrics), 2e-6);
     CHECK(result.loss.item<double>() == Approx(expected["metrics"]["actor/total_loss"].get<double>()).epsilon(2e-6));
     CHECK(testing::near(gradient_of(in.log_probs), floats(expected["gradient"]), 2e-7));
     if (!expected["entropy_gradient"].is_null())
       CHECK(testing::near(gradient_of(in.entropy), floats(expected["entropy_gradient"]), 2e-7));
+  }
+}
+
+TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
+  Golden golden;
+  golden.actor.final_response_mask = golden.actor.response_mask;  // their formulae know no row without a token
+  golden.counts.set("final_response_mask", local_counts(golden.actor.response_mask, golden.axis, 3));
+  for (const Json& other : golden.json["frameworks"]) {
+    INFO(other["name"]);
+    const LossResult result =
+        actor_loss(golden.actor, golden.counts, testing::config_from<LossConfig>(other["config"]));
+    CHECK(as_map(result.metrics).at("actor/pg_loss") == Approx(other["value"].get<double>()).epsilon(1e-6));
   }
 }
 
@@ -109,6 +141,9 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
   Golden golden;
   for (const Json& expected : golden.json["actor"]) {
     const auto config = testing::config_from<LossConfig>(expected["config"]);
+    const auto policy = testing::config_from<PolicyArgs>(expected["config"]);
+    ActorInputs mini_batch = golden.actor;
+    golden.add_weights(mini_batch, expected["config"]);
     for (uint64_t seed = 0; seed < 8; ++seed) {
       const std::vector<int64_t> order = random_permutation(7, {.seed = seed, .purpose = Purpose::kMiniBatchShuffle});
       const size_t size = 1 + seed % 4;
@@ -119,18 +154,18 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
         const std::vector<int64_t> sequences(
             order.begin() + static_cast<int64_t>(begin),
             order.begin() + static_cast<int64_t>(std::min(begin + size, order.size())));
-        ActorInputs in = part_of(golden.actor, sequences);
+        ActorInputs in = part_of(mini_batch, sequences);
         in.log_probs.requires_grad_();
-        const LossResult result = actor_loss(in, golden.counts, config);
+        const LossResult result = actor_loss(in, golden.counts, config, policy);
         if (result.loss.requires_grad()) result.loss.backward();
         gradient.index_copy_(0, at::tensor(tokens_of(golden.axis, sequences), at::kLong), gradient_of(in.log_probs));
         metrics.merge(result.metrics);
         loss += result.loss.item<double>();
       }
       INFO(expected["config"].dump() << " seed " << seed);
-      ActorInputs whole = golden.actor;
+      ActorInputs whole = mini_batch;
       whole.log_probs = whole.log_probs.clone().requires_grad_();
-      const LossResult once = actor_loss(whole, golden.counts, config);
+      const LossResult once = actor_loss(whole, golden.counts, config, policy);
       if (once.loss.requires_grad()) once.loss.backward();
       // A token's gradient is its weight times its term: where the ratio is per token, no cut can touch a bit of it.
       if (config.importance_sampling == "token") CHECK(at::equal(gradient, gradient_of(whole.log_probs)));

@@ -7,6 +7,7 @@
 #include "checkpoint/temporary_folder.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
+#include "model/rotary.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 
@@ -92,6 +93,16 @@ TEST_CASE("values and all gradients of tiny critics equal those of transformers"
   CHECK(worst(values, tokens.cu_seqlens, expected["values"].get<Rows>()) <= 5e-6);
   (values * position_weights(tokens, false, at::cos)).sum().backward();
   check_gradients(model.parameters(), expected["gradients"], 5e-6);
+}
+
+TEST_CASE("llama3's rotary frequencies equal those of transformers: kept, blended, slowed", "[model]") {
+  ModelSpec spec;
+  spec.head_dim = 16, spec.rope_theta = 10000;
+  spec.rope_scaling = Llama3Scaling{.factor = 8, .original_max_positions = 256};
+  // modeling_rope_utils' "llama3"; the fourth wave, of 199 positions, lies between 256 / 4 and 256 / 1.
+  const std::vector<double> expected{1.0,          0.31622776389, 0.1,      0.00661310693,
+                                     0.0012499999, 0.00039528473, 0.000125, 0.000039528473};
+  CHECK(at::allclose(inverse_frequencies(spec).to(at::kDouble), at::tensor(expected, at::kDouble), 1e-6, 0));
 }
 
 }  // namespace roll

@@ -165,6 +165,9 @@ TEST_CASE("evening out lowers the heaviest part under the budget, by moves and b
   parts = {{0, 1, 2}, {3}};
   even_out(parts, {2, 2, 2, 2}, {1, 1, 1, 3}, 3);  // nothing fits to the 3 tokens
   CHECK(parts == Partition{{0, 1, 2}, {3}});
+  parts = {{0, 1}, {2}};
+  even_out(parts, {3, 3, 1}, {1, 1, 9}, 9);  // a swap would bring the 9 tokens to the other
+  CHECK(parts == Partition{{0, 1}, {2}});
 }
 
 TEST_CASE("evening out never makes it worse", "[packing]") {

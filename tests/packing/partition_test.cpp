@@ -48,6 +48,17 @@ TEST_CASE("balance_ranks gives the known parts of equal counts", "[packing]") {
   CHECK(as_set(parts) == Parts{{0, 1, 2, 6}, {3, 4, 5, 7}});
 }
 
+TEST_CASE("balance_ranks evens out the work, not the tokens", "[packing]") {
+  const Workload workload{1, 0.002};
+  std::vector<int64_t> lengths;
+  std::vector<double> work;
+  for (int i = 0; i < 64; ++i) {
+    lengths.push_back(random_length(3, i));
+    work.push_back(workload(lengths.back()));
+  }
+  CHECK(imbalance(balance_ranks(lengths, 4, workload), work) < 1.05 * imbalance(karmarkar_karp(work, 4), work) + 0.01);
+}
+
 TEST_CASE("karmarkar_karp holds every index once, whatever k", "[packing]") {
   for (int64_t n = 0; n < 40; ++n) {
     for (int64_t k = 1; k < 12; ++k) {

@@ -25,6 +25,9 @@ class FakeModel : public StepModel {
   at::Tensor prefill(const std::vector<std::vector<int64_t>>& prompts, std::span<const int64_t> slots) override {
     ROLL_CHECK_EQ(prompts.size(), slots.size(), "a slot per prompt");
     ++num_prefills;
+    int64_t tokens = 0;
+    for (const auto& prompt : prompts) tokens += static_cast<int64_t>(prompt.size());
+    largest_prefill = std::max(largest_prefill, tokens);
     for (size_t b = 0; b < prompts.size(); ++b) {
       ROLL_CHECK(slots_.at(slots[b]).empty(), "prefill needs an empty slot");
       slots_[slots[b]] = prompts[b];
@@ -73,7 +76,7 @@ class FakeModel : public StepModel {
     return true;
   }
 
-  int64_t num_prefills = 0, num_decodes = 0, prefilled_tokens = 0, most_running = 0;
+  int64_t num_prefills = 0, num_decodes = 0, prefilled_tokens = 0, largest_prefill = 0, most_running = 0;
 
  private:
   at::Tensor logits(std::span<const int64_t> slots) const {

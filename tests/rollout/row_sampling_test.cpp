@@ -274,4 +274,32 @@ TEST_CASE("logits that are no numbers are an error", "[rollout]") {
   CHECK_NOTHROW(draw_once(plain(), logits, 0.5));
 }
 
+TEST_CASE("what is exactly on a boundary: top_p keeps no token more, min_p keeps its token, a number its block",
+          "[rollout]") {
+  const std::vector<float> equal(10, 0.5f);
+  const auto drawn = [&](const GeneratingArgs& args, const std::vector<float>& logits) {
+    std::vector<bool> seen(logits.size());
+    for (int i = 0; i < 100; ++i) seen[draw_once(args, logits, i / 100.0).token] = true;
+    return std::count(seen.begin(), seen.end(), true);
+  };
+  GeneratingArgs args = plain();
+  args.top_p = 0.5;
+  CHECK(drawn(args, equal) == 5);
+  args.top_p = 0.35;
+  CHECK(drawn(args, equal) == 4);
+  args.top_p = 1, args.min_p = 1;
+  CHECK(drawn(args, {1, 3, 3, 2}) == 2);
+  CHECK(draw_once(plain(), std::vector<float>{1, 1}, 0.5).token == 1);
+  CHECK(draw_once(plain(), std::vector<float>(2048, 1), 0.5).token == 1024);
+}
+
+TEST_CASE("the log-prob of a penalised token is that without the penalty", "[rollout]") {
+  GeneratingArgs args = plain();
+  args.repetition_penalty = 2;
+  const std::vector<float> logits = {4, 0};
+  const Draw draw = draw_once(args, logits, 0, std::vector<int64_t>{0});
+  CHECK(draw.token == 0);
+  CHECK(draw.log_prob == Approx(-std::log1p(std::exp(-4))));
+}
+
 }  // namespace roll

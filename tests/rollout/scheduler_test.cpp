@@ -128,6 +128,24 @@ TEST_CASE("max_length cuts a response short", "[rollout]") {
   for (size_t i = 0; i < requests.size(); ++i) CHECK(requests[i].prompt_ids.size() + generations[i].ids.size() == 12);
 }
 
+TEST_CASE("max_prefill_tokens bounds what one prefill computes", "[rollout]") {
+  SamplingParams params = params_of(5);
+  params.max_prefill_tokens = 10;
+  FakeModel model(50, 60, kVocab);
+  generate(model, decode_letters, make_requests(20, 1), params);
+  CHECK(model.largest_prefill <= 10);
+  CHECK(model.largest_prefill > 5);
+}
+
+TEST_CASE("a max_length beyond the model's means the model's", "[rollout]") {
+  SamplingParams params = params_of(30);
+  params.ignore_eos = true;
+  params.max_length = 1000;
+  FakeModel model(4, 12, kVocab);
+  const auto requests = make_requests(1, 1);
+  CHECK(requests[0].prompt_ids.size() + generate(model, decode_letters, requests, params)[0].ids.size() == 12);
+}
+
 TEST_CASE("ignore_eos goes on after an end token", "[rollout]") {
   SamplingParams params = params_of(200);
   params.ignore_eos = true;

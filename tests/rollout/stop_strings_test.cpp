@@ -53,7 +53,23 @@ TEST_CASE("the stop string that ends first wins, and of two that end together th
   const auto longer = find_stop("abcdef", {"cd", "abcd"});
   REQUIRE(longer);
   CHECK(longer->begin == 0);
+  const auto inner = find_stop("abcdef", {"abcd", "bc"});
+  REQUIRE(inner);
+  CHECK(inner->begin == 1);
   CHECK(!find_stop("abc", {"x"}));
+}
+
+TEST_CASE("a stop string may lie in what the decoder puts between two tokens", "[rollout]") {
+  const DecodeText words = [](std::span<const int64_t> ids, bool) {
+    std::string text;
+    for (const int64_t id : ids) text += (text.empty() ? "" : " ") + std::string(1, static_cast<char>(id));
+    return text;
+  };
+  const std::vector<int64_t> ids = {'x', 'a', 'b'};
+  StopWatcher watcher;
+  CHECK_FALSE(watcher.found(std::span(ids).first(1), {"a b"}, words));
+  CHECK_FALSE(watcher.found(std::span(ids).first(2), {"a b"}, words));
+  CHECK(watcher.found(ids, {"a b"}, words));
 }
 
 }  // namespace roll

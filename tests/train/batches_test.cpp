@@ -48,6 +48,11 @@ TEST_CASE("plan_ranks places every sequence once, under the budget, in equally m
         REQUIRE(uses(plans, n) == std::vector<int64_t>(n, 1));
         for (const auto& plan : plans) {
           REQUIRE(plan.size() == plans.front().size());
+          int64_t num_sequences = 0, num_filled = 0;
+          for (const auto& micro_batch : plan)
+            num_sequences += std::ssize(micro_batch), num_filled += !micro_batch.empty();
+          REQUIRE(num_filled ==
+                  std::min(num_sequences, std::ssize(plan)));  // a filler only where nothing is left to split
           for (const auto& micro_batch : plan) {
             int64_t tokens = 0;
             for (const int64_t i : micro_batch) tokens += lengths[i];
@@ -65,6 +70,40 @@ TEST_CASE("without packing a micro-batch holds per_device_train_batch_size seque
   for (const auto& plan : plans) {
     REQUIRE(plan.size() == 2);
     for (const auto& micro_batch : plan) CHECK(micro_batch.size() == 4);
+  }
+  const auto uneven = plan_ranks(std::vector<int64_t>(9, 10), rule, 2);
+  for (const auto& plan : uneven) CHECK(plan.size() == 2);
+}
+
+TEST_CASE("training and forward passes have their own sizes and budgets", "[train]") {
+  const ModelSpec spec{.vocab_size = 100,
+                       .hidden_size = 32,
+                       .intermediate_size = 64,
+                       .num_layers = 2,
+                       .num_heads = 4,
+                       .num_kv_heads = 2,
+                       .head_dim = 8};
+  WorkerConfig worker;
+  worker.training_args.per_device_train_batch_size = 3;
+  worker.infer_batch_size = 5;
+  CHECK(batch_rule(worker, Stage::kTrain, spec).num_sequences == 3);
+  CHECK(batch_rule(worker, Stage::kForward, spec).num_sequences == 5);
+  CHECK_FALSE(batch_rule(worker, Stage::kTrain, spec).is_packed);
+  for (const int64_t length : {1, 7, 1000})
+    CHECK(batch_rule(worker, Stage::kTrain, spec).workload(length) == Approx(spec.forward_flops(length)));
+
+  WorkerConfig dynamic = worker;
+  dynamic.packing.use_dynamic_batching_in_train = dynamic.packing.use_dynamic_batching_in_infer = true;
+  dynamic.packing.max_tokens_per_microbatch_in_train = 30;
+  dynamic.packing.max_tokens_per_microbatch_in_infer = 40;
+  WorkerConfig packed = worker;
+  packed.packing.use_sequence_packing = true;
+  packed.packing.sequence_packing_args.max_packed_sequence_length_train = 30;
+  packed.packing.sequence_packing_args.max_packed_sequence_length_forward = 40;
+  for (const WorkerConfig& budgeted : {dynamic, packed}) {
+    CHECK(batch_rule(budgeted, Stage::kTrain, spec).is_packed);
+    CHECK(batch_rule(budgeted, Stage::kTrain, spec).packing.budget == 30);
+    CHECK(batch_rule(budgeted, Stage::kForward, spec).packing.budget == 40);
   }
 }
 

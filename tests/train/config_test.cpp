@@ -140,6 +140,74 @@ TEST_CASE("rules between keys name both and the nearest working values", "[train
       mentions(error_of({"reward_pretrain=other/model", "actor_infer.model_args.model_name_or_path=x"}), "one policy"));
 }
 
+TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
+  const std::string train = "actor_train.training_args.", generate = "actor_infer.generating_args.";
+  const std::string dynamic = "use_dynamic_batching_in_train=true";
+  struct Rule {
+    std::vector<std::string> overrides;
+    std::string message;
+  };
+  const std::vector<Rule> rules = {
+      {{"critic.training_args.per_device_train_batch_size=3"}, "must be a multiple of the mini-batch"},
+      {{"critic.use_dynamic_batching_in_train=true", "critic.max_tokens_per_microbatch_in_train=10"},
+       "cannot hold one"},
+      {{"reference.use_dynamic_batching_in_infer=true", "reference.max_tokens_per_microbatch_in_infer=10"},
+       "cannot hold one"},
+      {{"actor_train." + dynamic}, "other spelling of a token budget"},
+      {{"critic.strategy_args.strategy_name=deepspeed_train", "critic.use_sequence_packing=true"},
+       "needs a strategy that packs"},
+      {{"loss_aggregation=prompt_mean", "~loss_agg_mode", train + "per_device_train_batch_size=1",
+        train + "gradient_accumulation_steps=1", "num_return_sequences_in_group=16",
+        generate + "num_return_sequences=16"},
+       "keeps the 16 responses of a prompt in one update"},
+      {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "norm_std_type=group"},
+       "a group of one has no deviation"},
+      {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "norm_mean_type=group"},
+       "a group of one minus its mean"},
+      {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "adv_estimator=grpo"},
+       "compares the responses of one prompt"},
+      {{"difficulty_mask=true", "difficulty_low_threshold=0.9", "difficulty_high_threshold=0.9"}, "must be below"},
+      {{"error_max_len_clip=true", "error_max_len_threshold=null"}, "needs error_max_len_threshold"},
+      {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "takes the critic's value"},
+      {{"actor_infer.num_gpus_per_worker=2"}, "tensor_parallel_size, which is 1"},
+      {{"async_generation_ratio=1"}, "needs asynchronous sampling"},
+      {{"actor_train.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
+      {{"critic.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
+      {{"loss_aggregation=token_mean", "loss_agg_mode=prompt-mean"}, "keep one of the two"},
+      {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "finite number above 0"},
+      {{"loss_agg_mode=constant"}, "needs it"},
+      {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "only mode constant has a divisor"},
+      {{"loss_agg_mode=prompt-mean", "calculate_per_token_loss=true"}, "means token-mean, but"},
+      {{"loss_mask_keys=[]"}, "names no mask"},
+      {{"loss_mask_keys=[response_maks]"}, "there is no mask response_maks"},
+      {{train + "adam_beta2=1"}, "below 1"},
+      {{train + "learning_rate=-1e-6"}, "learning_rate"},
+      {{train + "warmup_ratio=1.5"}, "warmup_ratio"},
+      {{generate + "top_p=0"}, "must be above 0 and at most 1"},
+      {{generate + "num_beams=2"}, "beam search"},
+      {{"validation.generating_args.temperature=-1"}, "temperature"},
+      {{"rewards.other={type: math_rule, tag_included: [gsm8k]}"}, "the tag gsm8k belongs to"},
+      {{generate + "stop_strings=['']"}, "an empty stop string"},
+      {{"gamma=1.1"}, "gamma"},
+      {{"lambd=-0.1"}, "lambd"},
+      {{"ppo_epochs=0"}, "ppo_epochs"},
+      {{"dual_clip_c=1"}, "must be above 1"},
+      {{"actor_train.data_args.domain_interleave_probs={math_rule: 1.5}"}, "must be in 0..1"},
+      {{"actor_train.data_args.domain_interleave_probs={math_rule: 0.5}"}, "must sum to 1"},
+      {{"actor_train.data_args.domain_interleave_probs={math_rul: 1}"}, "has no reward"},
+  };
+  for (const Rule& rule : rules) {
+    const std::string message = error_of(rule.overrides);
+    CAPTURE(rule.overrides, message);
+    CHECK(mentions(message, rule.message));
+  }
+}
+
+TEST_CASE("the devices of a role are as many as the ranks", "[train]") {
+  CHECK_THROWS_WITH(load_config(kRecipe, {}, {.num_ranks = 4, .offline = true}),
+                    Catch::Contains("names 8 devices, but -n asks for 4 ranks"));
+}
+
 TEST_CASE("with the model at hand, memory is estimated, through the Hub cache too", "[train]") {
   const Folder folder;
   folder.write("hf/hub/models--Qwen--Qwen2.5-7B/snapshots/abc123/config.json", kTinyModel);

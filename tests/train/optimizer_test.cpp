@@ -76,6 +76,11 @@ TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   const Json g = golden("adamw.json");
   const NamedTensors parameters = start_parameters(g, at::kBFloat16);
   FlatAdamW optimizer = make_optimizer(g, parameters);
+  for (int i = 0; i < 2; ++i) {
+    parameters[1].second.sum().backward();
+    optimizer.accumulate();  // what is added once is gone from the model's own gradient
+  }
+  CHECK(optimizer.gradient_norm() == Approx(2 * std::sqrt(static_cast<double>(parameters[1].second.numel()))));
   // 1000 updates that are each below a bfloat16 ulp must add up.
   const at::Tensor before = parameters[1].second.to(at::kFloat).clone();
   for (int i = 0; i < 1000; ++i) {

@@ -72,6 +72,8 @@ TEST_CASE("a replay is sorted into data order and its groups are checked", "[tra
   CHECK(records[2].sample_index == 0);
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 4), Catch::Contains("num_return_sequences_in_group = 4"));
   CHECK_THROWS_WITH(read_replay(folder.path, 4, 2), Catch::Contains("step_000004.jsonl"));
+  write({record(0, 0), record(0, 1), record(1, 0)});
+  CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("3 responses: must be a positive multiple"));
   write({record(0, 0), record(0, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 2), UserError);
   write({record(0, 0), record(2, 0)});

@@ -1,0 +1,72 @@
+// roll check-loss: does the configured loss, built-in or plug-in, stay the mini-batch's loss however it is cut?
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "app/commands.h"
+#include "base/error.h"
+#include "train/advantage_stage.h"
+#include "train/load_config.h"
+#include "train/loss_layouts.h"
+
+namespace roll {
+
+namespace {
+
+struct CheckLossFlags {
+  std::string config, rollouts;
+  std::vector<std::string> overrides;
+  int64_t step = 1;
+  double tolerance = 1e-6;
+  bool verbose = false;
+};
+
+Experience mini_batch_of(const CheckLossFlags& flags, const Config& config, int64_t num_ranks) {
+  const int64_t group_size = config.num_return_sequences_in_group;
+  if (!flags.rollouts.empty()) return experience_from(read_replay(flags.rollouts, flags.step, group_size));
+  constexpr int64_t kEnough = 64;
+  const int64_t configured = config.actor_train.training_args.mini_batch_per_rank() * num_ranks;
+  const int64_t wanted = std::min(configured, kEnough);
+  return random_mini_batch(config, std::max<int64_t>(1, wanted / group_size) * group_size);
+}
+
+void check(const CheckLossFlags& flags) {
+  const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = {}, .offline = true});
+  const Config& config = checked.config;
+  Experience mini_batch = mini_batch_of(flags, config, checked.num_ranks);
+  complete_for_check(mini_batch, config);
+  std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(mini_batch.num_sequences()),
+              static_cast<long long>(mini_batch.tokens.num_tokens()), flags.rollouts.empty() ? " (random)" : "",
+              checked.loss.c_str());
+  LayoutDeviation worst;
+  for (const LayoutDeviation& layout : check_layouts(mini_batch, config)) {
+    if (flags.verbose || layout.worst() > flags.tolerance)
+      std::printf("%-6s loss %.1e  gradient %.1e  %s%s\n", layout.role.c_str(), layout.loss, layout.gradient,
+                  layout.layout.c_str(), layout.worst() > flags.tolerance ? "  <- over the tolerance" : "");
+    if (worst.layout.empty() || !(layout.worst() <= worst.worst())) worst = layout;
+  }
+  std::printf("largest deviation from one batch in float64: %.1e (%s: %s); tolerance %.0e\n", worst.worst(),
+              worst.role.c_str(), worst.layout.c_str(), flags.tolerance);
+  if (!(worst.worst() <= flags.tolerance))
+    throw system_error("{}: the {} loss depends on the layout: {:.1e} under {}", flags.config, worst.role,
+                       worst.worst(), worst.layout);
+}
+
+}  // namespace
+
+void add_check_loss(CLI::App& app) {
+  auto* sub = app.add_subcommand("check-loss", "prove that the configured loss does not depend on the layout");
+  auto flags = std::make_shared<CheckLossFlags>();
+  sub->add_option("--config", flags->config, "YAML file of `roll train`")->required();
+  sub->add_option("--rollouts", flags->rollouts,
+                  "run folder, or its rollouts, whose responses and rewards to take; default: random ones");
+  sub->add_option("--step", flags->step, "step of --rollouts")->check(CLI::Range(1, 1000000000))->capture_default_str();
+  sub->add_option("--tolerance", flags->tolerance, "largest relative deviation of loss and gradient")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  sub->add_flag("--verbose", flags->verbose, "print every layout");
+  sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
+  sub->callback([=] { check(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,87 @@
+#include "experience/correction.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+/// Per-token numbers of one response, at a level of aggregation: [response_length].
+at::Tensor at_level(const at::Tensor& tokens, const std::string& level) {
+  if (level == "token") return tokens;
+  return (level == "sequence" ? tokens.sum() : tokens.mean()).expand_as(tokens);
+}
+
+/// The responses' tokens on the step's axis, and back.
+class Responses {
+ public:
+  explicit Responses(Experience& experience) : experience_(experience) {}
+
+  /// A [T] tensor, 0 outside the responses, filled response by response from d and the difference of probabilities.
+  template <class F>
+  at::Tensor map(F&& f) const {
+    at::Tensor result = at::zeros_like(experience_.old_log_probs);
+    for (int64_t b = 0; b < experience_.num_sequences(); ++b) {
+      if (experience_.response_lengths[b] == 0) continue;
+      const at::Tensor old = response_part(experience_, experience_.old_log_probs, b);
+      const at::Tensor sampler = response_part(experience_, experience_.sampler_log_probs, b);
+      response_part(experience_, result, b).copy_(f(old, sampler));
+    }
+    return result;
+  }
+  at::Tensor ratio(const std::string& level) const {
+    return map([&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old - sampler, level).exp(); });
+  }
+  at::Tensor difference(const std::string& level) const {
+    return map(
+        [&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old.exp() - sampler.exp(), level); });
+  }
+
+ private:
+  Experience& experience_;
+};
+
+void add_mean(Metrics& metrics, const std::string& name, const at::Tensor& values, const at::Tensor& mask) {
+  const double tokens = mask.sum(at::kDouble).item<double>();
+  if (tokens > 0) metrics.add(name, (values * mask).sum(at::kDouble).item<double>() / tokens, tokens);
+}
+
+at::Tensor inside(const at::Tensor& values, double low, double high) {
+  return values.ge(low).logical_and(values.le(high));
+}
+
+}  // namespace
+
+Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& config) {
+  Metrics metrics;
+  if (!config.is_enabled()) return metrics;
+  ROLL_CHECK(experience.old_log_probs.defined() && experience.sampler_log_probs.defined(),
+             "a correction compares old log-probs with the sampler's");
+  const Responses responses(experience);
+  const at::Tensor& mask = experience.response_mask;
+  if (config.is_weight.enabled) {
+    experience.is_weights = responses.ratio(config.is_weight.weight_type);
+    if (const auto bound = config.is_weight.upper_bound) {
+      add_mean(metrics, "actor/is_weight_clipfrac", experience.is_weights.gt(*bound).to(at::kFloat), mask);
+      experience.is_weights = experience.is_weights.clamp_max(*bound);
+    }
+    add_mean(metrics, "actor/is_weight/mean", experience.is_weights, mask);
+  }
+  at::Tensor kept = at::ones_like(mask);
+  for (const auto& filter : config.filters) {
+    if (!filter.enabled) continue;
+    const auto apply = [&](const char* what, const at::Tensor& values, double low, double high) {
+      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, filter.agg_type), values, mask);
+      kept = kept * inside(values, low, high);
+    };
+    if (filter.ratio_enabled) apply("ratio", responses.ratio(filter.agg_type), filter.ratio_low, filter.ratio_high);
+    if (filter.diff_enabled) apply("diff", responses.difference(filter.agg_type), filter.diff_low, filter.diff_high);
+  }
+  add_mean(metrics, "actor/train_infer_kept_ratio", kept, mask);
+  experience.final_response_mask = experience.final_response_mask * kept;
+  return metrics;
+}
+
+}  // namespace roll

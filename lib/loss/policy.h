@@ -1,0 +1,42 @@
+// The policy loss of each token, in its variants. With r = pi / pi_old of a token (or sequence), A its advantage and
+// sg() what no gradient flows through:
+//
+//   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual clip on demand   Schulman et al. 2017; Ye et al. 2020
+//   vanilla  -A log pi                                                      Williams 1992 (REINFORCE)
+//   tis      -sg(clip(r, lower, upper)) A log pi                            truncated importance sampling
+//   topr     score > 0: -w+ A log pi;  else -w- sg(clip(r, 0, 1)) A log pi  Le Roux et al. 2025 (TOPR)
+//   cispo    -sg(clip(r, 1 - low, 1 + high)) A log pi                       MiniMax-M1 2025, eq. 4; unified mask: eq. 7
+//   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 2025, eq. 3
+//
+// r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling).
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "loss/config.h"
+#include "loss/terms.h"
+
+namespace roll {
+
+/// [T] each; what lies outside the response mask must be finite and is ignored later.
+struct PolicyInputs {
+  at::Tensor log_probs;    // with gradient
+  at::Tensor log_ratio;    // log_probs - old_log_probs, with gradient
+  at::Tensor ratio;        // with gradient
+  at::Tensor advantages;   // no gradient
+  at::Tensor is_positive;  // topr: 1 where the sequence's score is above 0
+};
+
+struct PolicyLoss {
+  at::Tensor loss;          // [T] with gradient
+  at::Tensor clipped;       // [T] 1 where the clip takes the ratio's gradient (ppo) or changes the weight (others)
+  at::Tensor above, below;  // [T] 1 where the ratio leaves the variant's range; no gradient
+};
+
+/// UserError: an unknown variant.
+PolicyLoss policy_loss(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
+
+/// PPO's range: pg_clip_low and pg_clip_high under use_pg_clip_range, else pg_clip on both sides.
+ClipRange clip_range(const LossConfig& config);
+
+}  // namespace roll

@@ -1,0 +1,143 @@
+// A loss of one's own for `roll train` and `roll sft`: this header, a function, and one line that gives it a name.
+//
+//   #include <roll/loss.h>
+//
+//   static roll::LossOutput my_loss(const roll::LossContext& c) {
+//     const at::Tensor ratio = (c.tensor("log_probs") - c.tensor("old_log_probs")).exp();
+//     return {c.agg_loss(-ratio * c.tensor("advantages"), "final_response_mask"), {}};
+//   }
+//   ROLL_LOSS(my_loss, my_loss)
+//
+// Built as a shared library (find_package(roll) and roll_add_loss(mylib my_loss.cpp)) and named in the configuration:
+//
+//   actor_train:
+//     loss_func: {library: build/libmylib.so, name: my_loss, args: {beta: 0.05}}
+//
+// The function is called once per micro-batch. What it returns is *summed* over micro-batches and ranks, so a loss must
+// be a sum of terms that each carry the whole mini-batch's normalisation: agg_loss() and weights() do that, a mean() of
+// one's own does not (`roll check-loss` finds out). Legend: B sequences, T packed tokens of the micro-batch. Index t of
+// every [T] tensor is about token t + 1 of the same sequence.
+//
+// The library must be built with the LibTorch and the C++ compiler family that roll was built with.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <torch/version.h>
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace roll {
+
+/// Raised when what stands below changes.
+constexpr uint32_t kLossAbiVersion = 1;
+
+struct LossOutput {
+  at::Tensor loss;  // 0-dim, with gradient; summed over micro-batches and ranks
+  /// Names end in @sum (a part of a normalised sum), @mean, @max, @min, @std, @p50 or @p99, e.g. "actor/my_term@sum".
+  std::vector<std::pair<std::string, double>> metrics;
+};
+
+/// One micro-batch, and the counts of its whole mini-batch.
+class LossContext {
+ public:
+  virtual ~LossContext() = default;
+
+  /// [T] float32 on the model's device. actor: log_probs (with gradient), entropy (with gradient), old_log_probs,
+  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights. critic: values (with gradient),
+  /// old_values, returns, token_rewards, advantages. sft: log_probs (with gradient). A reducer also has pg_loss, the
+  /// policy term per token (with gradient). Throws where the configuration does not compute it.
+  virtual at::Tensor tensor(const std::string& name) const = 0;
+  virtual bool has(const std::string& name) const = 0;
+
+  /// [T] float32, 0 or 1: response_mask, final_response_mask; labels_mask for sft.
+  virtual at::Tensor mask(const std::string& name) const = 0;
+
+  /// [B+1] boundaries of the sequences on the token axis; [B] their numbers in the step and their prompts' numbers.
+  virtual const std::vector<int64_t>& cu_seqlens() const = 0;
+  virtual const std::vector<int64_t>& sequence_index() const = 0;
+  virtual const std::vector<int64_t>& group_index() const = 0;
+  /// [B] as the reward function gave them.
+  virtual const std::vector<double>& scores() const = 0;
+
+  /// Counts of a declared mask (loss_mask_keys) over the whole mini-batch, all ranks. Throw for another mask.
+  virtual int64_t batch_num_tokens(const std::string& mask) const = 0;
+  virtual int64_t global_valid_samples(const std::string& mask) const = 0;
+
+  /// [T] float32: the factor of each token under a mode of loss_agg_mode ("" is the configured one), 0 outside the
+  /// mask.
+  virtual at::Tensor weights(const std::string& mask, const std::string& mode = "") const = 0;
+
+  /// A key of `args` as it was written.
+  virtual std::optional<std::string> arg(const std::string& key) const = 0;
+
+  // ---- made of the above
+
+  /// The mini-batch's loss of the token losses `loss_mat` [T] under a mask: sum(weights * loss_mat).
+  at::Tensor agg_loss(const at::Tensor& loss_mat, const std::string& mask_name, const std::string& mode = "") const {
+    const at::Tensor w = weights(mask_name, mode);
+    return (at::where(w.ne(0), loss_mat, at::zeros({}, loss_mat.options())) * w).sum();
+  }
+
+  /// What to return as a metric "...@sum": the same of detached values.
+  double agg_metric(const at::Tensor& values, const std::string& mask_name, const std::string& mode = "") const {
+    return agg_loss(values.detach().to(at::kDouble), mask_name, mode).item<double>();
+  }
+
+  double number(const std::string& key, double fallback) const {
+    const auto text = arg(key);
+    if (!text) return fallback;
+    size_t used = 0;
+    double value = 0;
+    try {
+      value = std::stod(*text, &used);
+    } catch (const std::exception&) {
+    }
+    if (used == 0 || used != text->size())
+      throw std::invalid_argument("args." + key + " = " + *text + ": must be a number");
+    return value;
+  }
+};
+
+/// The masked mean of each sequence [B]; 0 where the mask is empty. Of whole sequences, so not a share of a loss.
+inline at::Tensor masked_mean(const LossContext& c, const at::Tensor& values, const at::Tensor& mask) {
+  std::vector<at::Tensor> means;
+  for (size_t b = 0; b + 1 < c.cu_seqlens().size(); ++b) {
+    const auto m = mask.slice(0, c.cu_seqlens()[b], c.cu_seqlens()[b + 1]);
+    const auto x = values.slice(0, c.cu_seqlens()[b], c.cu_seqlens()[b + 1]);
+    means.push_back((x * m).sum() / m.sum().clamp_min(1));
+  }
+  return at::stack(means);
+}
+
+/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3" exp(-d) +
+/// d
+/// - 1 within -+10 (Schulman 2020).
+inline at::Tensor approx_kl(const at::Tensor& log_probs, const at::Tensor& base, const std::string& penalty = "k3") {
+  const at::Tensor d = log_probs - base;
+  if (penalty == "kl") return d;
+  if (penalty == "abs") return d.abs();
+  if (penalty == "mse") return d.square() * 0.5;
+  if (penalty == "k3") return at::clamp(at::expm1(-d) + d, -10, 10);
+  throw std::invalid_argument("approx_kl: " + penalty + " is none of kl, abs, mse, k3");
+}
+
+using LossFunction = LossOutput (*)(const LossContext&);
+
+/// What a library exports under the symbol roll_loss_<name>. The first two members never move.
+struct LossExport {
+  uint32_t abi_version;
+  const char* torch_version;
+  LossFunction function;
+};
+
+}  // namespace roll
+
+/// Exports `function` as `name` (a C identifier).
+#define ROLL_LOSS(name, function)                                                            \
+  extern "C" __attribute__((visibility("default"))) const roll::LossExport roll_loss_##name; \
+  const roll::LossExport roll_loss_##name{roll::kLossAbiVersion, TORCH_VERSION, function};

@@ -1,0 +1,45 @@
+// The configured loss of each role, built-in or a plug-in: what training sums over micro-batches and ranks, and what
+// `roll check-loss` proves to be the mini-batch's.
+#pragma once
+
+#include <optional>
+
+#include "experience/experience.h"
+#include "loss/plugin.h"
+#include "model/log_probs.h"
+#include "train/config.h"
+#include "train/updates.h"
+
+namespace roll {
+
+/// response_mask and final_response_mask.
+Masks response_masks(const Experience& e);
+
+class ActorLoss {
+ public:
+  /// UserError: a plug-in that cannot be opened.
+  explicit ActorLoss(const Config& config);
+
+  /// Adds what depends on the whole mini-batch: sample weights.
+  void prepare(Experience& mini_batch) const;
+  /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
+  LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
+                        const MiniBatchCounts& counts) const;
+
+ private:
+  const Config& config_;
+  std::optional<LossPlugin> loss_, reducer_;
+};
+
+class CriticLoss {
+ public:
+  explicit CriticLoss(const Config& config);
+  /// The loss of a micro-batch of which the critic computed `values` [T] (with gradient), on its device.
+  LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
+
+ private:
+  const Config& config_;
+  std::optional<LossPlugin> loss_;
+};
+
+}  // namespace roll

@@ -1,0 +1,138 @@
+"""Replays one set of rollouts through `roll train` and compares weights and metrics: what the layout, packing and plug-in
+tests share. `roll` is the binary, the test's first argument."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+from safetensors.numpy import load_file, save_file
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+
+# Two settings. SHARP moves the weights by several per cent in three steps, so that a wrong factor anywhere shows. With
+# Adam's own epsilon such a learning rate would also move weights whose gradient is zero but for rounding (the low
+# frequencies of the key bias) by several per cent in a random direction; so its epsilon is larger.
+# DEFAULTS is what recipes use.
+SHARP = "learning_rate: 1.0e-3, adam_epsilon: 1.0e-4"
+DEFAULTS = "learning_rate: 1.0e-5"
+
+# Metrics are compared relative to at least this: they are means, or extremes, of terms of size 1 (log-probs of 5 nats,
+# whitened advantages), and where those cancel nothing but the terms' rounding is left.
+METRIC_FLOOR = 1.0
+
+CONFIG = """
+exp_name: layout
+seed: 5
+output_dir: {out}
+pretrain: {model}
+track_with: [jsonl]
+num_gpus_per_node: 1
+max_steps: 3
+save_steps: 0
+eval_steps: 0
+rollout_batch_size: 4
+num_return_sequences_in_group: 4
+prompt_length: 48
+response_length: 24
+adv_estimator: {estimator}
+whiten_advantages: true
+add_token_level_kl: true
+init_kl_coef: 0.1
+max_len_mask: true
+use_kl_loss: true
+kl_loss_coef: 0.01
+entropy_loss_coef: 0.001
+value_clip: 0.5
+loss_agg_mode: {mode}
+{extra}
+actor_train: &train
+  training_args: {{{adam}, per_device_train_batch_size: {rows}, gradient_accumulation_steps: {accumulation}, lr_scheduler_type: constant}}
+  data_args: {{file_name: {data}, prompt: prompt}}
+  {packing}
+critic:
+  training_args: {{{adam}, per_device_train_batch_size: {rows}, gradient_accumulation_steps: {accumulation}, lr_scheduler_type: constant}}
+  {packing}
+reference:
+  infer_batch_size: 3
+actor_infer:
+  generating_args: {{temperature: 0.9, top_p: 1.0, top_k: 0}}
+rewards:
+  math_rule: {{type: math_rule, tag_included: [sum]}}
+"""
+PACKED = """use_sequence_packing: true
+  sequence_packing_args: {{algorithm: {0}, max_packed_sequence_length_train: {1}, max_packed_sequence_length_forward: {1}}}"""
+
+
+def roll(*arguments):
+    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        sys.exit(f"roll {' '.join(map(str, arguments))}\nexit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+
+
+def record(folder):
+    """A tiny random model, rows, and three steps of rollouts; the folder of the rollouts."""
+    roll("init-model", "--arch", "qwen2", "--hidden", 32, "--intermediate", 64, "--layers", 2, "--heads", 4, "--kv-heads", 2,
+         "--tokenizer", "builtin", "--seed", 3, "--out", folder / "model")
+    file = folder / "model/model.safetensors"
+    rng = numpy.random.default_rng(1)  # init-model's biases are 0, those of real models aren't
+    save_file({n: t + 0.1 * rng.standard_normal(t.shape).astype(t.dtype) if n.endswith("bias") else t for n, t in load_file(file).items()},
+              file, metadata={"format": "pt"})
+    rows = [dict(id=str(i), prompt=f"{i}+{i * 3 % 7}=" + " " * (i % 11), ground_truth=str(i + i * 3 % 7), tag="sum") for i in range(40)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    recorded = train(folder, "recorded", max_steps=3) / "rollouts"
+    # A random model's rewards are all 0 and its responses rarely end: give some, so that advantages and masks differ.
+    for file in recorded.glob("step_*.jsonl"):
+        lines = [json.loads(line) for line in open(file)]
+        for i, line in enumerate(lines):
+            line["reward"] = (i * 7 % 5) / 4
+            line["finish_reason"] = "length" if i % 4 == 0 else "stop"  # max_len_mask takes some out, not all
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return recorded
+
+
+def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, **flags):
+    out = folder / name
+    text = CONFIG.format(out=out, model=folder / "model", data=folder / "rows.jsonl", mode=mode, estimator=estimator, rows=rows,
+                         accumulation=accumulation, packing=packing, extra=extra, adam=adam)
+    config = folder / f"{name}.yaml"
+    config.write_text(text)
+    roll("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
+    return out
+
+
+def weights(run):
+    found = {}
+    for role in ("actor", "critic"):
+        file = run / "checkpoints/step_000003" / role / "model.safetensors"
+        if file.exists():
+            found.update({f"{role}.{name}": tensor.astype(numpy.float64) for name, tensor in load_file(file).items()})
+    return found
+
+
+def compare(run, base, what, only=("actor/", "critic/"), terms=1):
+    """Weights, and the metrics whose names start with one of `only`, of two runs of three steps.
+    `terms`: how many terms of size 1 a loss sums up."""
+    worst, worst_name = 0.0, ""
+    mine, theirs = weights(run), weights(base)
+    assert mine.keys() == theirs.keys(), what
+    for name, tensor in theirs.items():
+        norm = max(numpy.linalg.norm(tensor), 1e-3)
+        gap = numpy.linalg.norm(mine[name] - tensor) / norm
+        if gap > worst:
+            worst, worst_name = gap, name
+    metric_worst, metric_name = 0.0, ""
+    lines = [[json.loads(line) for line in open(r / "metrics.jsonl")] for r in (run, base)]
+    for a, b in zip(*lines):
+        for key, value in b.items():
+            if key.startswith(only) and value is not None:
+                gap = abs(a[key] - value) / max(abs(value), METRIC_FLOOR * terms)
+                if gap > metric_worst:
+                    metric_worst, metric_name = gap, key
+    print(f"{what:60s} weights {worst:.1e} ({worst_name})  metrics {metric_worst:.1e} ({metric_name})", flush=True)
+    assert len(lines[0]) == len(lines[1]) == 3
+    assert worst <= 1e-6, f"{what}: {worst_name} differs by {worst:.3e}"
+    assert metric_worst <= 1e-6, f"{what}: {metric_name} differs by {metric_worst:.3e}"
+
+

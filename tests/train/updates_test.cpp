@@ -1,0 +1,60 @@
+#include "train/updates.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "dist/local_ranks.h"
+
+namespace roll {
+
+namespace {
+
+/// Five sequences of a prompt token and 1..5 response tokens.
+Experience five_sequences() {
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < 5; ++i)
+    samples.push_back({.prompt_ids = {1}, .response_ids = std::vector<int64_t>(i + 1, 2), .sequence_index = i});
+  return make_experience(samples);
+}
+
+/// One update over all five, one sequence a micro-batch, with the loss w * tokens.
+std::string update(Communicator& ranks, bool apply_loss_scale) {
+  const Experience step = five_sequences();
+  const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
+  Learner learner("test", parameters, {.schedule = {.type = "constant", .peak_lr = 0}}, ranks);
+  UpdatePlan plan{.prefix = "test", .mini_batches = {{0, 1, 2, 3, 4}}, .num_groups = 1};
+  plan.rule.num_sequences = 1;
+  plan.apply_loss_scale = apply_loss_scale;
+  plan.loss_mask_keys = {"response_mask"};
+  plan.loss_mask = "response_mask";
+  int calls = 0;
+  const auto masks = [](const Experience& e) { return Masks{{"response_mask", e.response_mask}}; };
+  const auto metrics = run_updates(step, plan, learner, ranks, masks, [&](const Experience& e, const MiniBatchCounts&) {
+    ++calls;
+    LossResult result{parameters[0].second.sum() * e.response_mask.sum(), {}};
+    result.metrics.add("test/tokens@sum", e.response_mask.sum().item<double>());
+    return result;
+  });
+  std::string text = fmt::format("{} calls", calls);
+  for (const auto& [name, value] : metrics.values())
+    if (name == "test/tokens" || name == "test/grad_norm") text += fmt::format(", {} {:.3f}", name, value);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("an update sums over micro-batches and ranks; fillers are not computed and do not count", "[train]") {
+  const auto all = [](Communicator& ranks) { return update(ranks, true); };
+  const auto mean = [](Communicator& ranks) { return update(ranks, false); };
+  CHECK(all(*make_communicator({.kind = "single"})) == "5 calls, test/grad_norm 15.000, test/tokens 15.000");
+  CHECK(mean(*make_communicator({.kind = "single"})) == "5 calls, test/grad_norm 3.000, test/tokens 15.000");
+  auto said = test::run_local_ranks(2, all);
+  std::sort(said.begin(), said.end());
+  CHECK(said[0] == "2 calls, test/grad_norm 15.000, test/tokens 15.000");
+  CHECK(said[1] == "3 calls, test/grad_norm 15.000, test/tokens 15.000");
+  for (const auto& text : test::run_local_ranks(2, mean)) CHECK_THAT(text, Catch::Contains("test/grad_norm 3.000"));
+}
+
+}  // namespace roll
