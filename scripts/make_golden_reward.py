@@ -2,8 +2,8 @@
 """Writes tests/golden/reward/verdicts.jsonl: answers with the verdict that a right comparison gives.
 
 Run by hand where math-verify is installed:  python3 scripts/make_golden_reward.py
-A case is kept when math-verify gives the verdict by which it was built, or when its failure is of a known kind
-(tests/cli/math_verify_test.py); of the rest nobody is sure.
+A case is kept when math-verify gives the verdict by which it was built, or when its form is odd
+(answer_forms.odd_forms); of the rest nobody is sure.
 """
 import json
 import pathlib
@@ -11,15 +11,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/cli"))
-import answer_forms  # noqa: E402
+import answer_cases  # noqa: E402
 import math_verify_test  # noqa: E402
 
 golds = (ROOT / "tests/golden/reward/answers.txt").read_text().splitlines()
-rows = answer_forms.cases(golds, seed=2, per_gold_forms=7, per_gold_wrong=5)
+rows = answer_cases.cases(golds, seed=2)
 verdicts = math_verify_test.oracle(rows)
-kept = [{**row, "math_verify": v} for row, v in zip(rows, verdicts) if v == row["same"] or math_verify_test.fault(row)]
+kept = [{**row, "math_verify": v} for row, v in zip(rows, verdicts) if v == row["same"] or math_verify_test.is_odd(row["category"])]
 for row, v in zip(rows, verdicts):
-    if v != row["same"] and not math_verify_test.fault(row):
+    if v != row["same"] and not math_verify_test.is_odd(row["category"]):
         print("left out:", row)
 lines = [json.dumps({"made_by": "scripts/make_golden_reward.py", "cases": len(kept)})]
 lines += [json.dumps(row, ensure_ascii=False) for row in kept]

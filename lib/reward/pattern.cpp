@@ -1,76 +1,49 @@
-#define PCRE2_CODE_UNIT_WIDTH 8
 #include "reward/pattern.h"
 
-#include <pcre2.h>
-
 #include "base/error.h"
+#include "text/unicode.h"
 
 namespace roll {
 
 namespace {
 
-constexpr uint32_t kMatchLimit = 5'000'000;  // calls of the matcher: well under a second
-constexpr uint32_t kHeapLimitKibibytes = 65536;
-
-PCRE2_SPTR bytes(std::string_view s) {
-  return reinterpret_cast<PCRE2_SPTR>(s.data());
+Regex compile(const std::string& pattern, const std::string& origin, bool ignore_case) {
+  try {
+    return Regex(pattern, {.dot_all = true, .ignore_case = ignore_case, .timed = true});
+  } catch (const RegexError& e) {
+    throw user_error("{} = {}: not a regular expression: {} at character {}; PCRE2 syntax is meant", origin, pattern,
+                     e.what(), e.offset);
+  }
 }
 
 }  // namespace
 
-struct AnswerPattern::Code {
-  pcre2_code* code = nullptr;
-  pcre2_match_context* limits = nullptr;
-  pcre2_match_data* data = nullptr;
-  ~Code() {
-    pcre2_match_data_free(data);
-    pcre2_match_context_free(limits);
-    pcre2_code_free(code);
-  }
+AnswerPattern::AnswerPattern(const std::string& pattern, const std::string& origin, double time_limit_s,
+                             bool ignore_case)
+    : regex_(compile(pattern, origin, ignore_case)), memory_(regex_.num_groups()), time_limit_s_(time_limit_s) {}
 
-  /// Whether there is a match from `start` on.
-  bool match(std::string_view text, size_t start) const {
-    const int rc = pcre2_match(code, bytes(text), text.size(), start, 0, data, limits);
-    if (rc == PCRE2_ERROR_MATCHLIMIT || rc == PCRE2_ERROR_DEPTHLIMIT || rc == PCRE2_ERROR_HEAPLIMIT)
-      throw MatchLimitReached();
-    return rc > 0;
-  }
-};
-
-AnswerPattern::AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case)
-    : code_(new Code) {
-  int error = 0;
-  size_t offset = 0;
-  const uint32_t flags = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_DOTALL | (ignore_case ? PCRE2_CASELESS : 0);
-  code_->code = pcre2_compile(bytes(pattern), pattern.size(), flags, &error, &offset, nullptr);
-  if (code_->code == nullptr) {
-    unsigned char text[256] = {};
-    pcre2_get_error_message(error, text, sizeof text);
-    throw user_error("{} = {}: not a regular expression: {} at character {}; PCRE2 syntax is meant", origin, pattern,
-                     reinterpret_cast<const char*>(text), offset);
-  }
-  pcre2_jit_compile(code_->code, PCRE2_JIT_COMPLETE);  // only speed: the interpreter serves where there is no JIT
-  code_->limits = pcre2_match_context_create(nullptr);
-  pcre2_set_match_limit(code_->limits, kMatchLimit);
-  pcre2_set_heap_limit(code_->limits, kHeapLimitKibibytes);
-  code_->data = pcre2_match_data_create_from_pattern(code_->code, nullptr);
+bool AnswerPattern::matches(std::string_view text) {
+  memory_.limit_time(time_limit_s_);
+  return regex_.find(to_valid_utf8(text), 0, memory_).has_value();
 }
 
-AnswerPattern::~AnswerPattern() = default;
-AnswerPattern::AnswerPattern(AnswerPattern&&) noexcept = default;
-
-bool AnswerPattern::matches(std::string_view text) const {
-  return code_->match(text, 0);
-}
-
-std::optional<std::vector<std::string>> AnswerPattern::last_match(std::string_view text) const {
+std::optional<std::vector<std::string>> AnswerPattern::last_match(std::string_view response) {
+  memory_.limit_time(time_limit_s_);
+  const std::string text = to_valid_utf8(response);
   std::optional<std::vector<std::string>> groups;
-  for (size_t start = 0; start <= text.size() && code_->match(text, start);) {
-    const size_t* at = pcre2_get_ovector_pointer(code_->data);
+  for (size_t from = 0; from <= text.size();) {
+    const auto match = regex_.find(text, from, memory_);
+    if (!match) break;
     groups.emplace();
-    for (uint32_t i = 0; i < pcre2_get_ovector_count(code_->data); ++i)
-      groups->push_back(at[2 * i] == PCRE2_UNSET ? "" : std::string(text.substr(at[2 * i], at[2 * i + 1] - at[2 * i])));
-    start = at[1] > start ? at[1] : start + 1;
+    for (size_t i = 0; i <= regex_.num_groups(); ++i) {
+      const auto group = memory_.group(i);
+      groups->push_back(group ? text.substr(group->begin, group->end - group->begin) : "");
+    }
+    from = match->end;
+    if (match->begin == match->end && from < text.size())
+      next_code_point(text, from);
+    else if (match->begin == match->end)
+      break;
   }
   return groups;
 }

@@ -1,32 +1,29 @@
-// PCRE2 expressions with a bound on what a match may cost.
+// A user's regular expression over a response: '.' matches newlines, and it has a time limit.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace roll {
+#include "base/regex.h"
 
-/// Thrown by AnswerPattern::search when the match limits were reached (catastrophic backtracking).
-struct MatchLimitReached {};
+namespace roll {
 
 class AnswerPattern {
  public:
-  /// UTF-8, '.' matches newlines. UserError "origin = pattern: ..." when it does not compile.
-  AnswerPattern(const std::string& pattern, const std::string& origin, bool ignore_case = false);
-  ~AnswerPattern();
-  AnswerPattern(AnswerPattern&&) noexcept;
+  /// PCRE2 syntax. UserError "origin = pattern: ..." when it does not compile.
+  AnswerPattern(const std::string& pattern, const std::string& origin, double time_limit_s, bool ignore_case = false);
 
-  /// The last match's groups (0 is the whole match; unset groups are empty), or nothing.
-  /// Invalid UTF-8 in `text` matches nothing it stands in. Throws MatchLimitReached.
-  std::optional<std::vector<std::string>> last_match(std::string_view text) const;
-  bool matches(std::string_view text) const;
+  /// The last match's groups (0 is the whole match; unset groups are empty), or nothing. Throws MatchFailed when the
+  /// time or the backtracking passes its limit.
+  std::optional<std::vector<std::string>> last_match(std::string_view text);
+  bool matches(std::string_view text);
 
  private:
-  struct Code;
-  std::unique_ptr<Code> code_;
+  Regex regex_;
+  MatchMemory memory_;
+  double time_limit_s_;
 };
 
 }  // namespace roll

@@ -31,7 +31,7 @@ class Shaped : public RewardFunction {
         hard_(args.reward_type == "hard"),
         penalty_per_token_(args.response_length_penalty_coef /
                            static_cast<double>(std::max<int64_t>(1, response_length))) {
-    if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern");
+    if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s);
   }
 
   RewardResult score(const RewardQuery& query) override {
@@ -43,11 +43,11 @@ class Shaped : public RewardFunction {
   }
 
  private:
-  void check_format(const RewardQuery& query, RewardResult& result) const {
+  void check_format(const RewardQuery& query, RewardResult& result) {
     bool matches = false;
     try {
       matches = format_->matches(query.response);
-    } catch (const MatchLimitReached&) {
+    } catch (const MatchFailed&) {
       result.detail["error"] = "timeout";
     }
     result.detail["format"] = matches;

@@ -48,7 +48,7 @@ class ExactMatch : public RewardFunction {
 class RegexRule : public RewardFunction {
  public:
   RegexRule(const RewardArgs& args, const std::string& where)
-      : pattern_(*args.pattern, where + "pattern", args.ignore_case), ignore_case_(args.ignore_case) {}
+      : pattern_(*args.pattern, where + "pattern", args.timeout_s, args.ignore_case), ignore_case_(args.ignore_case) {}
 
   RewardResult score(const RewardQuery& query) override {
     try {
@@ -58,7 +58,7 @@ class RegexRule : public RewardFunction {
       const std::string answer = stripped((*groups)[1]);
       const bool equal = folded(answer, ignore_case_) == folded(stripped(query.ground_truth), ignore_case_);
       return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", "group"}}};
-    } catch (const MatchLimitReached&) {
+    } catch (const MatchFailed&) {
       return {0, Json{{"error", "timeout"}}};
     }
   }

@@ -1,33 +1,15 @@
-// What a tokenizer.json splits or replaces by: a plain string, or a regular expression run by PCRE2 (with its JIT).
+// What a tokenizer.json splits or replaces by: a plain string, or a regular expression run by PCRE2 (base/regex.h).
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/regex.h"
 #include "text/json_view.h"
 
 namespace roll {
-
-/// Bytes [begin, end) of a text.
-struct Span {
-  size_t begin, end;
-};
-
-/// Memory that matching needs; one per thread that matches.
-class MatchMemory {
- public:
-  MatchMemory();
-  MatchMemory(MatchMemory&&) noexcept;
-  MatchMemory& operator=(MatchMemory&&) noexcept;
-  ~MatchMemory();
-
- private:
-  friend class Pattern;
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
 
 /// Immutable; may be used from several threads, each with its own MatchMemory.
 class Pattern {
@@ -38,11 +20,7 @@ class Pattern {
   /// An Oniguruma expression (see pattern_syntax.h). UserError opened by `where` when it is malformed or not supported.
   static Pattern regex(std::string_view expression, const std::string& where);
 
-  Pattern(Pattern&&) noexcept;
-  Pattern& operator=(Pattern&&) noexcept;
-  ~Pattern();
-
-  bool is_literal() const;
+  bool is_literal() const { return !regex_; }
 
   /// Appends the matches in `text` (valid UTF-8), leftmost first, not overlapping; an empty match directly after
   /// another match is none. For an expression, `text` must have passed with_older_characters. UserError when a match
@@ -50,9 +28,13 @@ class Pattern {
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:
-  struct Parts;
-  explicit Pattern(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  Pattern(std::string text, std::optional<Regex> regex) : text_(std::move(text)), regex_(std::move(regex)) {}
+
+  /// The next match at or behind `from`.
+  std::optional<Span> find(std::string_view text, size_t from, MatchMemory& memory) const;
+
+  std::string text_;  // the literal, or how error messages name the expression
+  std::optional<Regex> regex_;
 };
 
 /// {"Regex": "..."} or {"String": "..."}, as tokenizer.json writes patterns.

@@ -1,272 +1,278 @@
-"""Other ways to write an answer, and wrong answers near it: what a comparison of answers must tell apart.
+"""Ways in which a model writes an answer: (category, text for the box) pairs that mean the same as a ground truth.
 
-forms(gold) gives (category, response) pairs that mean the same; wrong(gold, others) pairs that do not. Both are pure text
-work plus fractions, so that they do not depend on the checker that judges them.
+forms(gold) are what models and people write; odd_forms(gold) are correct too but made to trip a checker, and counted apart.
 """
-import random
 import re
-from fractions import Fraction
 
-NUMBER = re.compile(r"-?\d+(\.\d+)?\.?$")
-FRACTION = re.compile(r"(-?)\\[dt]?frac\{(-?\d+)\}\{(-?\d+)\}$")
-UNITS = [r"\text{ cm}", r"\text{ units}", r"\text{ m}^2", " apples", r"\,\text{kg}", r"\mbox{ inches}"]
-PROSE = [
-    "Let me think.\n\n<think>We get {0}, perhaps.\nThus \\boxed{{{0}}}.",
-    "<think>first try \\boxed{{7777}}</think> Checking again, the result is $\\boxed{{{0}}}$. Done!",
-    "Therefore\n\\[\n\\boxed{{{0}}}\n\\]\n",
-    "The final answer is \\fbox{{{0}}}.",
-]
-PHRASES = ["The final answer is ${0}$. I hope it is correct.", "So, after all steps, the answer is ${0}$.",
-           "**Answer:** ${0}$", "Hence we obtain \\({0}\\)"]
+from answer_algebra import SAME
+from answer_text import choice_of, decimal, is_expression, is_interval, terminates, tuple_parts, value, word_of
+
+UNITS = [r"\text{ cm}", r" \text{ units}", r"\text{ cm}^2", r" \, \text{kg}", r"\ \text{meters}", r" \text{ dollars}", r"\text{ m}^3"]
+NAMES = ["x", "n", "k", "AB", "f(2)", "a + b", r"\theta", "P(A)", "S_{10}", r"\text{Area}", r"\lim_{x \to 0} f(x)",
+         r"\int_0^1 f(x) \, dx", r"\sum_{k=1}^n a_k"]
 
 
-def value(gold):
-    """The rational that `gold` plainly writes, or None."""
-    if NUMBER.match(gold):
-        return Fraction(gold.rstrip("."))
-    found = FRACTION.match(gold)
-    if found and int(found[3]):
-        return Fraction(int(found[2]), int(found[3])) * (-1 if found[1] else 1)
-    return None
+def whole_number(n):
+    if 0 <= n < 100:
+        yield "leading_zeros", f"{n:03d}"  # as AIME wants them
+    if abs(n) >= 1000:
+        groups = f"{n:,}"
+        for form in (groups, groups.replace(",", r",\!"), groups.replace(",", "{,}"), groups.replace(",", r"\,"), r"\$" + groups):
+            yield "thousands", form
+    digits = str(abs(n)).rstrip("0")
+    if abs(n) >= 10**5 and len(digits) <= 5:
+        mantissa = (f"-{digits[0]}" if n < 0 else digits[0]) + (f".{digits[1:]}" if digits[1:] else "")
+        yield "scientific", rf"{mantissa} \times 10^{{{len(str(abs(n))) - 1}}}"
+        yield "scientific", rf"{mantissa} \cdot 10^{{{len(str(abs(n))) - 1}}}"
+    yield "decimal", f"{n}.0"
+    yield "unsimplified", rf"\frac{{{2 * n}}}{{2}}"
+    yield "chain", f"{n - 7} + 7 = {n}"
+    yield "chain", rf"\frac{{{3 * n}}}{{3}} = {n}"
+    if n > 3:
+        for a in (2, 3, 5, 7):
+            if n % a == 0 and n > a:
+                yield "unsimplified", rf"{a} \cdot {n // a}"
+                yield "unsimplified", rf"{n // a} \times {a}"
+        for base in (2, 3, 5, 10):
+            power = next((p for p in range(2, 20) if base**p == n), None)
+            if power:
+                yield "unsimplified", f"{base}^{{{power}}}" if power > 9 else f"{base}^{power}"
+        if n in (6, 24, 120, 720, 5040, 40320):
+            yield "unsimplified", f"{[6, 24, 120, 720, 5040, 40320].index(n) + 3}!"
+        if n < 40:
+            yield "roots", rf"\sqrt{{{n * n}}}"
+    if 0 < n < 360:
+        for form in (r"^\circ", r"^{\circ}"):
+            yield "degrees", f"{n}{form}"
 
 
-def split_list(inside):
-    parts, depth, last = [], 0, 0
-    for i, c in enumerate(inside):
-        depth += (c in "([{") - (c in ")]}")
-        if c == "," and depth == 0:
-            parts.append(inside[last:i].strip())
-            last = i + 1
-    return parts + [inside[last:].strip()]
-
-
-def tuple_parts(gold):
-    text = gold.replace(r"\left", "").replace(r"\right", "").strip()
-    if len(text) > 2 and text[0] in "([" and text[-1] in ")]":
-        return text[0], split_list(text[1:-1]), text[-1]
-    if text.startswith(r"\{") and text.endswith(r"\}") and r"\mid" not in text:
-        return r"\{", split_list(text[2:-2]), r"\}"
-    return None
-
-
-def decimal(x, digits):
-    text = f"{float(x):.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def number_forms(gold, x):
-    n, d = x.numerator, x.denominator
-    if d == 1:
-        yield "decimal", f"{n}.0"
-        yield "unsimplified", f"{n - 3} + 3"
-        yield "unsimplified", rf"\frac{{{6 * n}}}{{6}}"
-        yield "unsimplified", rf"{n} \cdot 2 - {n}" if n >= 0 else rf"{n} \cdot 2 + {-n}"
-        if n >= 0:
-            yield "leading_zeros", f"00{n}"
-        if abs(n) >= 1000:
-            groups = f"{n:,}"
-            yield "thousands", groups
-            yield "thousands", groups.replace(",", r",\!")
-            yield "thousands", groups.replace(",", "{,}")
-            yield "thousands", r"\$" + groups
-        if abs(n) >= 10:
-            digits = str(abs(n))
-            mantissa = f"{digits[0]}.{digits[1:]}".rstrip("0").rstrip(".")
-            yield "scientific", rf"{'-' if n < 0 else ''}{mantissa} \times 10^{{{len(digits) - 1}}}"
-    else:
-        sign, n = ("-", -n) if n < 0 else ("", n)
-        yield "fraction", rf"{sign}\dfrac{{{n}}}{{{d}}}"
-        yield "fraction", rf"{sign}\tfrac{{{n}}}{{{d}}}"
-        yield "fraction", f"{sign}{n}/{d}"
-        yield "fraction", rf"\frac{{{sign}{n}}}{{{d}}}"
-        yield "unsimplified", rf"{sign}\frac{{{2 * n}}}{{{2 * d}}}"
+def broken_number(x):
+    sign, n, d = ("-" if x < 0 else ""), abs(x.numerator), x.denominator
+    for form in (rf"{sign}\frac{{{n}}}{{{d}}}", rf"{sign}\dfrac{{{n}}}{{{d}}}", rf"{sign}\tfrac{{{n}}}{{{d}}}", f"{sign}{n}/{d}",
+                 rf"\frac{{{sign}{n}}}{{{d}}}", rf"{sign} \frac{{{n}}}{{{d}}}"):
+        yield "fraction", form
+    yield "unsimplified", rf"{sign}\frac{{{2 * n}}}{{{2 * d}}}"
+    yield "unsimplified", rf"{sign}\dfrac{{{10 * n}}}{{{10 * d}}}"
+    if n < 10 and d < 10:
+        yield "fraction", rf"{sign}\frac{n}{d}"
+        yield "fraction", rf"{sign}\frac {n}{d}"
+    if n > d and not sign:
+        yield "mixed_number", rf"{n // d}\frac{{{n % d}}}{{{d}}}"
+        yield "mixed_number", rf"{n // d} \frac{{{n % d}}}{{{d}}}"
+    if terminates(x):
         yield "decimal", decimal(x, 8)
-        if n < 10 and d < 10:
-            yield "fraction", rf"{sign}\frac{n}{d}"
-            yield "fraction", rf"{sign}\frac {n}{d}"
-        if n > d and not sign:
-            yield "mixed_number", rf"{n // d}\frac{{{n % d}}}{{{d}}}"
+        yield "decimal", decimal(x, 8) + "0"
+        yield "chain", rf"{sign}\frac{{{n}}}{{{d}}} = {decimal(x, 8)}"
+        if 0 < x < 1:
+            yield "percent", rf"{decimal(x * 100, 8)}\%"
+            yield "percent", f"{decimal(x * 100, 8)}%"
+    if 0 < x < 1e-3 and terminates(x * 1000):
+        mantissa, exponent = f"{float(x):.10e}".split("e")
+        yield "scientific", rf"{mantissa.rstrip('0')} \times 10^{{{int(exponent)}}}"
+
+
+def numbers(gold):
+    x = value(gold)
+    if x is None:
+        return
+    yield from whole_number(x.numerator) if x.denominator == 1 else broken_number(x)
     for unit in UNITS:
         yield "units", gold.rstrip(".") + unit
-    if 0 < x <= 1:
-        yield "percent", rf"{decimal(x * 100, 8)}\%"
-    if x.denominator == 1 and 0 < x < 360:
-        yield "degrees", rf"{x}^\circ"
 
 
-def shape_forms(gold):
+def looks(gold):
+    """Other LaTeX for the same symbols."""
     text = gold.rstrip(".")
-    yield "own", gold
     if not re.search(r"\d,\S*\d{3}", text):
-        yield "spaces", re.sub(r"([=+<>,])", r" \1 ", text)
-    yield "spaces", r"\, " + text + r" \;"
-    yield "spaces", re.sub(r"(?<![a-zA-Z\\])\s*([-+=,<>])\s*", r"\1", text)
-    yield "punctuation", text + "."
+        yield "spaces", re.sub(r"\s*(?<![a-z\\])([=<>,+])\s*", r" \1 ", text).strip()
+    yield "spaces", re.sub(r"(?<![a-zA-Z\\])\s*([-+=,<>])\s*(?![-+])", r"\1", text)
+    yield "spaces", f" {text} "
     yield "dollars", f"${text}$"
-    yield "dollars", rf"\({text}\)"
+    yield "style", rf"\displaystyle {text}"
     if r"\left" not in text and "(" in text:
         yield "left_right", text.replace("(", r"\left(").replace(")", r"\right)")
+        yield "left_right", text.replace("(", r"\left( ").replace(")", r" \right)")
     for a, b in ((r"\dfrac", r"\frac"), (r"\frac", r"\dfrac"), (r"\frac", r"\tfrac")):
         if a in text:
             yield "fraction", text.replace(a, b)
-    if re.search(r"\\[dt]?frac\{[\w\\]+\}\{[\w\\]+\}$", text):
-        yield "fraction", re.sub(r"\\[dt]?frac\{([\w\\]+)\}\{([\w\\]+)\}$", r"\1/\2", text)
-    if re.search(r"\\sqrt\{\d\}", text):
-        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"\\sqrt\1", text)
-        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"(\1^{1/2})", text)
-        yield "roots", re.sub(r"\\sqrt\{(\d)\}", r"(\1)^{0.5}", text)
-    if r"\pi" in text:
-        yield "constants", text.replace(r"\pi", "π")
-    if r"\ln" in text:
+    simple = r"\\[dt]?frac\{((?:\\?\w)+)\}\{((?:\\?\w)+)\}$"
+    if re.search(simple, text):
+        yield "fraction", re.sub(simple, r"\1/\2", text)
+    yield from symbols(text)
+
+
+def symbols(text):
+    number = r"\\sqrt\{(\d)\}"
+    if re.search(number, text):
+        yield "roots", re.sub(number, r"\\sqrt\1", text)
+        yield "roots", re.sub(number, r"\\sqrt \1", text)
+    if re.search(r"\d ?\\(sqrt|pi)", text):
+        yield "product", re.sub(r"(\d) ?\\(sqrt|pi)", r"\1 \\cdot \\\2", text)
+        yield "product", re.sub(r"(\d) ?\\(sqrt|pi)", r"\1\\,\\\2", text)
+    halves = re.fullmatch(r"(-?)\\[dt]?frac\{(\d*)(\\pi|\\sqrt\{\d+\})\}\{(\d+)\}", text)
+    if halves:
+        sign, above, symbol, below = halves.groups()
+        yield "product", rf"{sign}\frac{{{above or 1}}}{{{below}}}{symbol}"
+        yield "product", rf"{sign}\frac{{{above or 1}}}{{{below}}} \cdot {symbol}"
+        yield "product", rf"{sign}{above}{symbol}/{below}"
+    surd = re.fullmatch(r"(\d+) ?\\sqrt\{(\d+)\}", text)
+    if surd:
+        yield "roots", rf"\sqrt{{{int(surd[1]) ** 2 * int(surd[2])}}}"
+    if re.search(r"\\ln \w+$", text):
         yield "functions", re.sub(r"\\ln (\w+)$", r"\\ln(\1)", text)
-        yield "functions", re.sub(r"\\ln (\w+)$", r"\\log_e \1", text)
-    if r"\pm " in text:
-        yield "plus_minus", text.replace(r"\pm", "+") + ", " + text.replace(r"\pm", "-")
+        yield "functions", re.sub(r"\\ln (\w+)$", r"\\ln{\1}", text)
+    if re.fullmatch(r"\d+\^\\circ", text):
+        for form in ("", r"^{\circ}", r" \text{ degrees}", "°"):
+            yield "degrees", text[:-6] + form
     if re.fullmatch(r"\d+\\%", text):
-        yield "percent", text[:-2]
-        yield "percent", decimal(Fraction(int(text[:-2]), 100), 6)
+        for form in (text[:-2], text[:-2] + " \\%", text[:-2] + "%", decimal(int(text[:-2]) / 100, 6), rf"{text[:-2]} \text{{ percent}}"):
+            yield "percent", form
+    if re.fullmatch(r"\d+_\d", text):
+        yield "base", f"{text[:-2]}_{{{text[-1]}}}"
+    unit = re.fullmatch(r"(\d+) ?\\mbox\{ (\w+)\}(\^2)?", text)
+    if unit:
+        for form in (rf"{unit[1]} \text{{ {unit[2]}}}{unit[3]}", unit[1], rf"{unit[1]}\,\text{{{unit[2]}}}^{{2}}", rf"{unit[1]} \text{{ square {unit[2]}}}"):
+            yield "units", form
+    if text.startswith(r"\$"):
+        yield "units", text[2:]
+        yield "thousands", text[2:].replace(r"\!", "")
+        yield "thousands", text.replace(r",\!", "")
+    if re.fullmatch(r"\d+,(\\!)?\d{3}", text):
+        for comma in ("", ",", "{,}", r",\!"):
+            yield "thousands", re.sub(r",(\\!)?", comma.replace("\\", r"\\"), text)
+    if text in (r"\infty", r"\emptyset", r"\mathbb{R}"):
+        yield "symbol", {r"\infty": r"+\infty", r"\emptyset": r"\varnothing", r"\mathbb{R}": r"(-\infty, \infty)"}[text]
+    if r"\begin{pmatrix}" in text:
+        yield "matrix", text.replace("pmatrix", "bmatrix")
+        yield "matrix", re.sub(r"(-?)(\d+)/(\d+)", r"\1\\frac{\2}{\3}", text)
+        yield "matrix", re.sub(r"(-?)(\d+)/(\d+)", r"\1\\dfrac{\2}{\3}", text).replace(r"\\ ", r"\\[4pt] ")
+        yield "matrix", text.replace(r"\begin{pmatrix}", r"\left( \begin{array}{c}").replace(r"\end{pmatrix}", r"\end{array} \right)")
 
 
-def word_forms(gold):
-    text = gold.rstrip(".")
-    word = re.sub(r"\\text\{(.*)\}", r"\1", text)
-    if re.fullmatch(r"\(?[A-E]\)?", word):
-        letter = word.strip("()")
-        for form in (rf"\text{{{letter}}}", f"({letter})", rf"\textbf{{({letter})}}", rf"\mathrm{{{letter}}}"):
+def words(gold):
+    letter, word = choice_of(gold), word_of(gold)
+    if letter:
+        for form in (letter, rf"\text{{{letter}}}", f"({letter})", rf"\text{{({letter})}}", rf"\textbf{{({letter})}}", rf"\mathrm{{{letter}}}",
+                     rf"\textbf{{{letter}}}"):
             yield "choice", form
-    elif re.fullmatch(r"[A-Za-z]{2,}", word) and word not in ("xy", "nM"):
-        for form in (rf"\text{{{word}}}", word.lower(), word.upper(), rf"\textbf{{{word}}}", rf"\mathrm{{{word}}}"):
+    elif word:
+        for form in (word, rf"\text{{{word}}}", rf"\text{{{word.lower()}}}", rf"\textbf{{{word}}}", rf"\mathrm{{{word}}}",
+                     rf"\text{{ {word} }}", rf"\mathbf{{{word}}}", rf"\text{{{word.capitalize()}}}"):
             yield "words", form
 
 
-def expression_forms(gold):
-    """Of anything that is one expression (no list, relation or words)."""
+def named(gold):
+    """"x = 5" and the like, of anything that is one expression."""
     text = gold.rstrip(".")
-    yield "unsimplified", f"{text} + 5 - 5"
-    yield "unsimplified", rf"\frac{{2({text})}}{{2}}"
-    yield "unsimplified", rf"({text}) \cdot 1"
-    yield "assignment", f"x = {text}"
-    yield "assignment", f"f(x) = {text}"
-    yield "assignment", f"y = 3 + {text} - 3 = {text}"
+    if not is_expression(gold):
+        return
+    for name in NAMES:
+        yield "assignment", f"{name} = {text}"
     terms = re.fullmatch(r"([^-+()={},]+) ?\+ ?([^-+()={},]+)", text)
     if terms:
         yield "reordered", f"{terms[2].strip()} + {terms[1].strip()}"
 
 
-def relation_forms(gold):
-    for op, other in (("=", "="), ("<", ">"), (">", "<"), (r"\geq", r"\leq"), (r"\leq", r"\geq")):
+def relations(gold):
+    for op, other, op2 in (("=", "=", "="), ("<", ">", r"\lt"), (">", "<", r"\gt"), (r"\geq", r"\leq", r"\ge"), (r"\leq", r"\geq", r"\le")):
         sides = re.split(rf" ?(?<![<>!]){re.escape(op)} ?", gold)
-        if len(sides) != 2 or "pmod" in gold:
+        if len(sides) != 2 or "pmod" in gold or r"\mid" in gold:
             continue
         a, b = sides
         yield "relation", f"{b} {other} {a}"
-        if op == "=" and "(" not in a:
-            yield "relation", rf"2({a}) = 2({b})"
-            yield "relation", f"{a} - ({b}) = 0"
-        if "geq" in op:
-            yield "relation", rf"{a} \ge {b}"
+        yield "relation", f"{a} {op2} {b}"
+        if re.fullmatch(r"\w|f\(x\)", a) and op == "=":
+            yield "relation", b
+        if re.fullmatch("[a-z]", a) and op == ">":
+            yield "interval", rf"({b}, \infty)"
+            yield "interval", rf"{a} \in ({b}, \infty)"
 
 
-def collection_forms(gold):
+def collections(gold):
     if r"\cup" in gold:
-        yield "union", r" \cup ".join(reversed([p.strip() for p in gold.split(r"\cup")]))
-        return
+        parts = [p.strip() for p in gold.split(r"\cup")]
+        yield "union", r" \cup ".join(reversed(parts))
+        yield "union", rf"x \in {gold}"
+        yield "union", gold.replace(",", ", ")
     found = tuple_parts(gold)
     if not found:
         return
     left, parts, right = found
     if left == r"\{":
-        yield "set", r"\{" + ", ".join(reversed(parts)) + r"\}"
-        yield "set", ", ".join(parts)
-        yield "set", " and ".join(f"{p}" for p in parts)
-        yield "set", r" \text{ or } ".join(reversed(parts))
+        for form in (r"\{" + ", ".join(reversed(parts)) + r"\}", rf"\left\{{ {', '.join(parts)} \right\}}", rf"\{{{','.join(parts)}\}}"):
+            yield "set", form
+        if len(parts) > 1:
+            for form in (", ".join(parts), ", ".join(reversed(parts)), r" \text{ and } ".join(parts), "x = " + ", ".join(parts),
+                         r" \text{ or } ".join(f"x = {p}" for p in parts), rf"x \in \{{{', '.join(parts)}\}}"):
+                yield "set", form
         return
-    if len(parts) < 2:
-        return
-    yield "tuple", rf"\left{left}" + r",\ ".join(parts) + rf"\right{right}"
-    yield "tuple", left + ",".join(p + " + 0" if re.fullmatch(r"-?\d+", p) else p for p in parts) + right
-    if left == "(" and right == ")" and r"\infty" not in gold and len(parts) > 2:
-        yield "tuple", ", ".join(parts)
-    if r"\infty" in gold:
-        yield "interval", left + ", ".join(p.replace(r"\infty", r"+\infty") if p == r"\infty" else p for p in parts) + right
+    for form in (left + ", ".join(parts) + right, left + ",".join(parts) + right, rf"\left{left}" + r",\ ".join(parts) + rf"\right{right}",
+                 rf"\left{left} {', '.join(parts)} \right{right}", rf"\bigl{left}{', '.join(parts)}\bigr{right}"):
+        yield "tuple", form
+    if is_interval(gold):
+        yield from intervals(left, parts, right)
+    elif left == "(" and right == ")" and all(value(p) is not None for p in parts):
+        yield "tuple", f"({', '.join('xyzw'[:len(parts)])}) = ({', '.join(parts)})"
+        yield "tuple", "(" + ", ".join(f"{value(p).numerator}.0" if value(p).denominator == 1 else decimal(value(p), 6) for p in parts) + ")"
 
 
-def is_expression(gold):
-    text = gold.rstrip(".")
-    if re.search(r"[=<>,;|]|\\\{|\\(text|mbox|le|ge|pm|cup|equiv|mathbb|begin|in|emptyset|oplus|Theta|infty|circ|%|chi|max|min|gcd)", text):
-        return False
-    return not re.fullmatch(r"[A-Z]|[A-Za-z]{2,}|.*[A-Z].*|\d+_\d+|.*\\%", text)
+def intervals(left, parts, right):
+    yield "interval", rf"x \in {left}{', '.join(parts)}{right}"
+    low, high = parts
+    if high == r"\infty":
+        yield "interval", rf"{left}{low}, +\infty{right}"
+        if low != r"-\infty":
+            yield "interval", f"x > {low}" if left == "(" else rf"x \geq {low}"
+    elif low == r"-\infty":
+        yield "interval", f"x < {high}" if right == ")" else rf"x \leq {high}"
+    else:
+        below, above = ("<" if bracket in "()" else r"\leq" for bracket in (left, right))
+        yield "interval", f"{low} {below} x {above} {high}"
+
+
+def plus_minus(gold):
+    if r"\pm " not in gold:
+        return
+    plus, minus = gold.replace(r"\pm", "+"), gold.replace(r"\pm", "-")
+    for form in (f"{plus}, {minus}", f"{minus}, {plus}", f"x = {gold}", rf"\{{{plus}, {minus}\}}", rf"{plus} \text{{ and }} {minus}",
+                 rf"x = {plus} \text{{ or }} x = {minus}"):
+        yield "plus_minus", form
+
+
+def distinct(pairs):
+    seen = set()
+    return [(c, a) for c, a in pairs if not (a in seen or seen.add(a))]
 
 
 def forms(gold):
-    """(category, answer) pairs that mean the same as `gold`."""
-    x = value(gold)
-    out = list(shape_forms(gold)) + list(word_forms(gold))
-    if x is not None:
-        out += number_forms(gold, x)
+    makers = (numbers, looks, words, named, relations, collections, plus_minus)
+    found = [("own", gold)] + [pair for make in makers for pair in make(gold)]
+    return distinct(found + [("algebra", form) for form in SAME.get(gold.rstrip("."), [])])
+
+
+def odd_forms(gold):
+    """The same meaning, written as hardly anybody does."""
+    text, word = gold.rstrip("."), word_of(gold)
+    found = [("odd_period_inside", f"{text}."), ("odd_spacing", rf"\, {text} \;"), ("odd_delimiters", rf"\({text}\)")]
     if is_expression(gold):
-        out += expression_forms(gold)
-    out += relation_forms(gold)
-    out += collection_forms(gold)
-    seen = set()
-    return [(c, a) for c, a in out if not (a in seen or seen.add(a))]
-
-
-def wrong(gold, others, rng):
-    """(category, answer) pairs that do not mean `gold`; `others` are other rows' answers."""
-    text, x, out = gold.rstrip("."), value(gold), []
-    out += [("other_row", o) for o in rng.sample(others, min(3, len(others))) if o.rstrip(".") != text]
-    if x is not None:
-        n, d = x.numerator, x.denominator
-        out.append(("off_by_one", str(n + 1) if d == 1 else rf"\frac{{{n + 1}}}{{{d}}}"))
-        out.append(("off_by_one", str(n - 1) if d == 1 else rf"\frac{{{n}}}{{{d + 1}}}"))
-        if x != 0:
-            out.append(("sign", str(-x)))
-        if d != 1 and n not in (1, -1):
-            out.append(("inverse", rf"\frac{{{d}}}{{{n}}}"))
-        if abs(n) >= 10 and d == 1 and len(set(str(abs(n)))) > 1:
-            swapped = str(n)[:-2] + str(n)[-1] + str(n)[-2]
-            if int(swapped) != n:
-                out.append(("digits", swapped))
-        out.append(("rounded", decimal(x, 2)) if d > 7 and float(decimal(x, 2)) != float(x) else ("off", decimal(x + Fraction(1, 100), 4)))
-    elif is_expression(gold):
-        out += [("sign", f"-({text})"), ("off_by_one", f"{text} + 1"), ("factor", rf"2({text})"), ("power", rf"({text})^2")]
-        if re.search(r"\d", text):
-            i = rng.choice([m.start() for m in re.finditer(r"\d", text)])
-            out.append(("digits", text[:i] + str((int(text[i]) + 1) % 10) + text[i + 1:]))
-    found = tuple_parts(gold)
-    if found and r"\cup" not in gold:
-        left, parts, right = found
-        if left != r"\{" and len(parts) > 1 and parts[::-1] != parts:
-            out.append(("swapped", left + ", ".join(parts[::-1]) + right))
-        if len(parts) > 1:
-            out.append(("dropped", left + ", ".join(parts[:-1]) + right))
-        out.append(("extra", left + ", ".join(parts + ["11"]) + right))
-        if left != r"\{" and len(parts) == 2 and r"\infty" not in parts[0]:
-            out.append(("brackets", ("[" if left == "(" else "(") + ", ".join(parts) + right))
-    if re.search(r"[<>]|\\[gl]eq", text):
-        turn = {"<": ">", ">": "<", r"\geq": r"\leq", r"\leq": r"\geq"}
-        out.append(("turned", re.sub(r"<|>|\\geq|\\leq", lambda m: turn[m[0]], text)))
-    opposite = {"Yes": "No", "No": "Yes", "True": "False", "False": "True", "A": "B", "B": "C", "C": "D", "D": "A"}
-    if text in opposite:
-        out.append(("opposite", opposite[text]))
-    return [(f"wrong_{c}", a) for c, a in out]
-
-
-def cases(golds, seed, per_gold_forms=4, per_gold_wrong=3):
-    """Rows {ground_truth, response, category, same}: the gold itself, sampled forms in several kinds of prose, wrong ones."""
-    rng, rows = random.Random(seed), []
-    for gold in golds:
-        same = forms(gold)
-        own, rest = same[0], same[1:]
-        rows.append((gold, f"\\boxed{{{own[1]}}}", "own", True))
-        for category, answer in rng.sample(rest, min(per_gold_forms, len(rest))):
-            rows.append((gold, f"\\boxed{{{answer}}}", category, True))
-        rows.append((gold, rng.choice(PROSE).format(gold), "prose", True))
-        if "$" not in gold and is_expression(gold):
-            rows.append((gold, rng.choice(PHRASES).format(gold.rstrip(".")), "phrase", True))
-        bad = wrong(gold, golds, rng)
-        for category, answer in rng.sample(bad, min(per_gold_wrong, len(bad))):
-            rows.append((gold, f"\\boxed{{{answer}}}", category, False))
-    names = ("ground_truth", "response", "category", "same")
-    return [dict(zip(names, row)) for row in rows]
+        found += [("odd_neutral_terms", f"{text} + 5 - 5"), ("odd_neutral_terms", rf"({text}) \cdot 1"), ("odd_neutral_terms", rf"\frac{{2({text})}}{{2}}")]
+    if r"\pi" in text:
+        found.append(("odd_unicode", text.replace(r"\pi", "π")))
+    if re.search(r"\\sqrt\{\d\}", text):
+        found += [("odd_power_root", re.sub(r"\\sqrt\{(\d)\}", power, text)) for power in (r"(\1^{1/2})", r"(\1)^{0.5}")]
+    if re.fullmatch(r"\\ln \w+", text):
+        found.append(("odd_log_e", re.sub(r"\\ln", r"\\log_e", text)))
+    if word:
+        found += [("odd_bare_case", word.upper()), ("odd_bare_case", word.lower())]
+    if re.fullmatch(r"\d+\^\\circ", text):
+        found.append(("odd_degree_command", text[:-6] + r"\degree"))
+    sides = text.split(" = ")
+    if len(sides) == 2 and "(" not in sides[0]:
+        found += [("odd_equation", f"2({sides[0]}) = 2({sides[1]})"), ("odd_equation", f"{sides[0]} - ({sides[1]}) = 0")]
+    x = value(gold)
+    if x is not None and x.denominator == 1 and abs(x) >= 10:
+        digits = str(abs(x.numerator))
+        found.append(("odd_scientific", rf"{'-' if x < 0 else ''}{digits[0]}.{digits[1:]} \times 10^{{{len(digits) - 1}}}"))
+    if x is not None and x.denominator == 1 and x >= 0:
+        found.append(("odd_leading_zeros", f"0000{x}"))
+    return distinct(found)

@@ -80,7 +80,11 @@ TEST_CASE("answers that mean the same are equal", "[reward]") {
       {"p \\equiv 1 \\pmod{4}", "p \\equiv 1 \\mod 4"},
       {"0.00001", "1e-5"},
       {"\\begin{pmatrix} 1/5 \\\\ 2 \\end{pmatrix}", "\\begin{bmatrix} 0.2 \\\\ 2 \\end{bmatrix}"},
+      {"\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}", "\\begin{pmatrix} 1 \\\\[4pt] 2 \\end{pmatrix}"},
       {"\\int_0^1 x dx", "\\int_0^1 x dx"},
+      {"\\frac{1}{2}", "\\int_0^1 x \\, dx = \\left[\\frac{x^2}{2}\\right]_0^1 = \\frac{1}{2}"},
+      {"-1", "\\lim_{x \\to 0} f(x) = -1"},
+      {"2", "\\sum_{k=1}^n a_k = 2"},
   }));
   INFO(truth << " and " << answer);
   CHECK(same(truth, answer));
@@ -120,6 +124,9 @@ TEST_CASE("answers that differ are not equal", "[reward]") {
       {"1", ""},
       {"\\begin{pmatrix} 1 \\\\ 2 \\end{pmatrix}", "\\begin{pmatrix} 1 & 2 \\end{pmatrix}"},
       {"\\infty", "-\\infty"},
+      {"2", "\\lim_{x \\to 0} f(x) = 1, \\lim_{x \\to 1} f(x) = 2"},
+      {"2", "\\int_0^1 f(x) dx > 1 = 2"},
+      {"1", "\\sum_{k=1}^n a_k = 2"},
   }));
   INFO(truth << " and " << answer);
   CHECK_FALSE(same(truth, answer));

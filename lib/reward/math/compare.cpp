@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "reward/math/equal_trees.h"
 #include "reward/math/lexer.h"
@@ -49,10 +50,38 @@ std::string scientific(std::string_view s) {
   return std::string(mantissa) + "\\cdot 10^{" + std::string(exponent) + "}";
 }
 
+/// What stands right of the last "=" of a single equation, else "".
+std::string_view right_side(std::string_view s) {
+  int depth = 0;
+  size_t right = 0;
+  for (size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '\\') {
+      ++i;
+      continue;
+    }
+    depth += std::string_view("([{").find(s[i]) != std::string_view::npos;
+    depth -= std::string_view(")]}").find(s[i]) != std::string_view::npos;
+    if (depth == 0 && std::string_view(",;<>!").find(s[i]) != std::string_view::npos) return "";
+    if (depth == 0 && s[i] == '=') right = i + 1;
+  }
+  return right == 0 ? "" : s.substr(right);
+}
+
+/// The tree of an answer; of "\int_0^1 f(x) dx = 2", whose left side is not read, that of its right side.
+Node parse_result(std::string_view answer, const std::set<std::string>& functions) {
+  try {
+    return parse_answer(answer, functions);
+  } catch (const Unreadable&) {
+    const std::string_view right = right_side(answer);
+    if (right.empty()) throw;
+    return parse_answer(right, functions);
+  }
+}
+
 bool equal_mathematics(std::string_view truth, std::string_view answer, Deadline& deadline, std::string& rule) {
   const auto functions = function_letters(truth, answer);
   const Node truth_tree = parse_answer(truth, functions);
-  return equal_trees(truth_tree, parse_answer(answer, functions), deadline, rule);
+  return equal_trees(truth_tree, parse_result(answer, functions), deadline, rule);
 }
 
 Comparison compare(std::string_view truth, std::string_view answer, Deadline& deadline) {

@@ -269,9 +269,17 @@ class Lexer {
   }
 
   void take_escaped(char c) {
+    if (c == '\\') skip_row_gap();
     if (c == '{' || c == '}' || c == '\\') return add(Kind::kSign, std::string("\\") + c);
     if (c == '|' || c == '%' || c == '&' || c == '#' || c == '_') return add(Kind::kSign, std::string(1, c));
     space_ = true;  // \, \! \; \: \$ \( \) \[ \] and "\ "
+  }
+
+  /// The "[4pt]" of "\\[4pt]".
+  void skip_row_gap() {
+    const size_t unit = at_ < s_.size() && s_[at_] == '[' ? s_.find_first_not_of("-.0123456789 ", at_ + 1) : s_.size();
+    const bool gap = unit + 2 < s_.size() && unit > at_ + 1 && letter(s_[unit]) && s_[unit + 2] == ']';
+    if (gap) at_ = unit + 3;
   }
 
   void take_words(const std::string& name) {

@@ -1,0 +1,123 @@
+#include "base/regex.h"
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include <limits>
+
+#include "base/clock.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kJitStackStart = 32 * 1024, kJitStackLimit = 64 * 1024 * 1024;
+constexpr uint32_t kHeapLimitKibibytes = 64 * 1024;  // of the interpreter, where there is no JIT
+constexpr int kCalloutsPerClockRead = 64;
+
+template <auto free_function>
+struct Free {
+  template <class T>
+  void operator()(T* p) const {
+    free_function(p);
+  }
+};
+using MatchData = std::unique_ptr<pcre2_match_data, Free<pcre2_match_data_free>>;
+using MatchContext = std::unique_ptr<pcre2_match_context, Free<pcre2_match_context_free>>;
+using CompileContext = std::unique_ptr<pcre2_compile_context, Free<pcre2_compile_context_free>>;
+using JitStack = std::unique_ptr<pcre2_jit_stack, Free<pcre2_jit_stack_free>>;
+
+PCRE2_SPTR bytes(std::string_view s) {
+  return reinterpret_cast<PCRE2_SPTR>(s.data());
+}
+
+std::string message_of(int code) {
+  if (code == PCRE2_ERROR_CALLOUT) return "time limit exceeded";
+  unsigned char text[256] = {};
+  pcre2_get_error_message(code, text, sizeof(text));
+  return reinterpret_cast<const char*>(text);
+}
+
+uint32_t flags_of(const RegexOptions& options) {
+  uint32_t flags = PCRE2_UTF;
+  if (options.multiline) flags |= PCRE2_MULTILINE;
+  if (options.dot_all) flags |= PCRE2_DOTALL;
+  if (options.ignore_case) flags |= PCRE2_CASELESS;
+  if (options.unicode_classes) flags |= PCRE2_UCP;
+  if (options.timed) flags |= PCRE2_AUTO_CALLOUT;  // a call before every item of the expression can stop the match
+  return flags;
+}
+
+}  // namespace
+
+struct MatchMemory::Parts {
+  explicit Parts(size_t num_groups) : data(pcre2_match_data_create(static_cast<uint32_t>(num_groups) + 1, nullptr)) {}
+
+  static int stop_when_late(pcre2_callout_block*, void* self) {
+    auto& parts = *static_cast<Parts*>(self);
+    if (++parts.num_callouts % kCalloutsPerClockRead != 0) return 0;
+    return monotonic_s() > parts.end_s ? PCRE2_ERROR_CALLOUT : 0;
+  }
+
+  MatchData data;
+  MatchContext context{pcre2_match_context_create(nullptr)};
+  JitStack stack{pcre2_jit_stack_create(kJitStackStart, kJitStackLimit, nullptr)};
+  double end_s = std::numeric_limits<double>::infinity();
+  int64_t num_callouts = 0;
+};
+
+MatchMemory::MatchMemory(size_t num_groups) : parts_(std::make_unique<Parts>(num_groups)) {
+  pcre2_match_context* context = parts_->context.get();
+  pcre2_jit_stack_assign(context, nullptr, parts_->stack.get());
+  pcre2_set_heap_limit(context, kHeapLimitKibibytes);
+  pcre2_set_callout(context, Parts::stop_when_late, parts_.get());
+}
+MatchMemory::MatchMemory(MatchMemory&&) noexcept = default;
+MatchMemory& MatchMemory::operator=(MatchMemory&&) noexcept = default;
+MatchMemory::~MatchMemory() = default;
+
+void MatchMemory::limit_time(double seconds) {
+  parts_->end_s = monotonic_s() + seconds;
+}
+
+std::optional<Span> MatchMemory::group(size_t i) const {
+  const size_t* bounds = pcre2_get_ovector_pointer(parts_->data.get());
+  const bool set = i < pcre2_get_ovector_count(parts_->data.get()) && bounds[2 * i] != PCRE2_UNSET;
+  return set ? std::optional(Span{bounds[2 * i], bounds[2 * i + 1]}) : std::nullopt;
+}
+
+struct Regex::Code {
+  std::unique_ptr<pcre2_code, Free<pcre2_code_free>> compiled;
+};
+
+Regex::Regex(std::string_view expression, const RegexOptions& options) : code_(std::make_unique<Code>()) {
+  const CompileContext context(pcre2_compile_context_create(nullptr));
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  int error = 0;
+  size_t offset = 0;
+  code_->compiled.reset(
+      pcre2_compile(bytes(expression), expression.size(), flags_of(options), &error, &offset, context.get()));
+  if (!code_->compiled) throw RegexError(message_of(error), offset);
+  pcre2_jit_compile(code_->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT on this machine pcre2_match interprets
+}
+Regex::Regex(Regex&&) noexcept = default;
+Regex& Regex::operator=(Regex&&) noexcept = default;
+Regex::~Regex() = default;
+
+size_t Regex::num_groups() const {
+  uint32_t count = 0;
+  pcre2_pattern_info(code_->compiled.get(), PCRE2_INFO_CAPTURECOUNT, &count);
+  return count;
+}
+
+std::optional<Span> Regex::find(std::string_view text, size_t from, MatchMemory& memory) const {
+  MatchMemory::Parts& parts = *memory.parts_;
+  const int found = pcre2_match(code_->compiled.get(), bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK,
+                                parts.data.get(), parts.context.get());
+  if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
+  if (found < 0) throw MatchFailed(message_of(found));
+  const size_t* bounds = pcre2_get_ovector_pointer(parts.data.get());
+  return Span{bounds[0], bounds[1]};
+}
+
+}  // namespace roll
