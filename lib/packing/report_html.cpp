@@ -179,9 +179,9 @@ std::string plan_column(const std::string& algorithm, const BatchStats& stats) {
 std::string batches_table(const StageReport& stage) {
   const size_t shown = std::min(stage.batches.size(), kMostBatches);
   std::string html = fmt::format(
-      "<details><summary>All {} batches{}</summary><div class=\"scroll\"><table><tr><th>step</th><th>mini-batch</th>"
+      "<details><summary>Each batch: {}{}</summary><div class=\"scroll\"><table><tr><th>step</th><th>mini-batch</th>"
       "<th>tokens</th><th>micro-batches per rank</th><th>fill</th><th>imbalance of ranks</th></tr>\n",
-      stage.batches.size(), shown < stage.batches.size() ? fmt::format(" (the first {})", shown) : "");
+      stage.batches.size(), shown < stage.batches.size() ? fmt::format(", the first {}", shown) : "");
   for (size_t b = 0; b < shown; ++b) {
     const BatchStats& stats = stage.batches[b].plans.front();
     const auto fills = stats.fills();
