@@ -390,7 +390,7 @@ def experience_golden():
     configs += [correction(on), correction(on | {"weight_type": "sequence", "upper_bound": 1.05}),
                 correction(on | {"weight_type": "geometric", "upper_bound": 10.0}, on | {"agg_type": "token", "ratio_low": 0.9}),
                 correction({}, on | {"agg_type": "geometric", "ratio_low": 0.95, "ratio_high": 1.05}),
-                correction({}, on | {"agg_type": "sequence", "ratio_enabled": False, "diff_enabled": True, "diff_low": -0.1},
+                correction({}, on | {"agg_type": "sequence", "ratio_enabled": False, "diff_enabled": True, "diff_low": 0.0},
                            on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
     return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "truncated": TRUNCATED,

@@ -49,6 +49,18 @@ std::vector<int64_t> context_parallel_slots(const std::vector<int64_t>& lengths,
   return slots;
 }
 
+std::vector<int64_t> context_parallel_places(const std::vector<int64_t>& lengths, int64_t alignment,
+                                             int64_t context_parallel) {
+  std::vector<int64_t> places(static_cast<size_t>(std::accumulate(lengths.begin(), lengths.end(), int64_t{0})), -1);
+  int64_t place = 0;
+  for (int64_t rank = 0; rank < context_parallel; ++rank)
+    for (const int64_t token : context_parallel_slots(lengths, alignment, context_parallel, rank)) {
+      if (token >= 0) places[token] = place;
+      ++place;
+    }
+  return places;
+}
+
 std::vector<int64_t> shifted_labels(const std::vector<int64_t>& ids, const std::vector<int64_t>& cu_seqlens,
                                     int64_t none) {
   ROLL_CHECK_EQ(static_cast<int64_t>(ids.size()), cu_seqlens.back(), "every token belongs to a sequence");

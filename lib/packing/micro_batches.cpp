@@ -30,6 +30,14 @@ Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) 
   return sizes;
 }
 
+bool fits(const Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
+  return std::all_of(parts.begin(), parts.end(), [&](const auto& part) {
+    int64_t sum = 0;
+    for (const int64_t i : part) sum += tokens[i];
+    return sum <= budget;
+  });
+}
+
 Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
   Partition parts;
   int64_t free = 0;
@@ -65,24 +73,31 @@ void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k)
   }
 }
 
-/// k parts within the budget, if moves and swaps get there. None is empty: there are at least k sequences, and a part
-/// that is too full has more than one.
-bool try_balance(Partition& parts, const std::vector<double>& weights, const Sizes& sizes, int64_t k, int64_t budget) {
-  parts = karmarkar_karp(weights, k);
-  return repair_budget(parts, sizes.tokens, budget);
-}
-
-/// First by work, then by tokens (which fits more tightly), then best fit; else one part more.
+/// Plain Karmarkar-Karp by work where it keeps the budget. Else whichever of three ways ends most even: that partition
+/// repaired; one by tokens, which fits more tightly; best fit. Else one part more. No part is empty: there are at least
+/// k sequences, and a part that is too full has more than one.
 Partition balanced(const Sizes& sizes, int64_t k, int64_t budget) {
   const std::vector<double> by_tokens(sizes.tokens.begin(), sizes.tokens.end());
-  const Partition last_resort = best_fit_decreasing(sizes.tokens, budget);
-  for (Partition parts;; ++k) {
-    if (try_balance(parts, sizes.work, sizes, k, budget)) return parts;
-    if (try_balance(parts, by_tokens, sizes, k, budget)) return parts;
-    if (static_cast<int64_t>(last_resort.size()) > k) continue;
-    parts = last_resort;
-    split_until(parts, sizes.tokens, k);
-    return parts;
+  for (;; ++k) {
+    const Partition by_work = karmarkar_karp(sizes.work, k);
+    std::vector<Partition> feasible;
+    const auto keep_if_repaired = [&](Partition candidate) {
+      if (!repair_budget(candidate, sizes.tokens, budget)) return;
+      even_out(candidate, sizes.work, sizes.tokens, budget);
+      feasible.push_back(std::move(candidate));
+    };
+    keep_if_repaired(by_work);
+    if (fits(by_work, sizes.tokens, budget)) return feasible.front();
+    keep_if_repaired(karmarkar_karp(by_tokens, k));
+    Partition fitted = best_fit_decreasing(sizes.tokens, budget);
+    if (std::ssize(fitted) <= k) {
+      split_until(fitted, sizes.tokens, static_cast<size_t>(k));
+      keep_if_repaired(std::move(fitted));
+    }
+    if (feasible.empty()) continue;
+    return *std::min_element(feasible.begin(), feasible.end(), [&](const Partition& a, const Partition& b) {
+      return imbalance(a, sizes.work) < imbalance(b, sizes.work);
+    });
   }
 }
 
@@ -90,7 +105,6 @@ Partition load_balance(const Sizes& sizes, const PackOptions& options, int64_t m
   const int64_t total = std::accumulate(sizes.tokens.begin(), sizes.tokens.end(), int64_t{0});
   const int64_t k = std::max((total + options.budget - 1) / options.budget, min_parts);
   Partition parts = balanced(sizes, k, options.budget);
-  even_out(parts, sizes.work, sizes.tokens, options.budget);
   for (auto& part : parts) std::sort(part.begin(), part.end());
   return small_large_small(std::move(parts), sizes.work);
 }

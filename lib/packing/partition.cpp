@@ -5,39 +5,45 @@
 #include <queue>
 
 #include "base/error.h"
+#include "packing/rebalance.h"
 
 namespace roll {
 namespace {
 
-/// A part under construction: its items are a linked list in `next`, so that joining two parts is O(1).
+/// A part under construction: its items are a linked list in `next_`, so that joining two parts is O(1).
 struct Bundle {
   double sum = 0;
   int64_t count = 0;
   int64_t head = -1, tail = -1;  // no two bundles share a head, so that it can settle ties
 };
 
-bool heavier(const Bundle& a, const Bundle& b) {
-  if (a.sum != b.sum) return a.sum > b.sum;
-  if (a.count != b.count) return a.count > b.count;
-  return a.head > b.head;
-}
-
-/// k bundles, heaviest first; the empty ones at the end are left out, which keeps k = 512 with 100,000 items cheap.
-using Differencing = std::vector<Bundle>;
+/// The bundles of a state by their numbers, heaviest first; the empty ones at the end are left out, and what moves when
+/// one changes its place is small: that keeps thousands of parts of 100,000 items cheap.
+using Differencing = std::vector<int64_t>;
 
 class KarmarkarKarp {
+  // Defined before its first use, which a deduced return type needs.
+  static bool is_heavier(const Bundle& a, const Bundle& b) {
+    if (a.sum != b.sum) return a.sum > b.sum;
+    if (a.count != b.count) return a.count > b.count;
+    return a.head > b.head;
+  }
+
+  auto heavier() const {
+    return [this](int64_t a, int64_t b) { return is_heavier(bundles_[a], bundles_[b]); };
+  }
+
  public:
-  KarmarkarKarp(const std::vector<double>& weights, int64_t k) : weights_(weights), k_(k), next_(weights.size(), -1) {
+  KarmarkarKarp(const std::vector<double>& weights, int64_t k) : k_(k), next_(weights.size(), -1) {
     ROLL_CHECK(k >= 1, "a partition has parts");
     ROLL_CHECK(std::all_of(weights.begin(), weights.end(), [](double w) { return w >= 0; }), "work is not negative");
+    for (int64_t i = 0; i < std::ssize(weights); ++i) bundles_.push_back({weights[i], 1, i, i});
   }
 
   /// One state of these items, each in a part of its own.
-  void add(const std::vector<int64_t>& items) {
-    Differencing state;
-    for (const int64_t i : items) state.push_back({weights_[i], 1, i, i});
-    std::sort(state.begin(), state.end(), heavier);
-    push(std::move(state));
+  void add(std::vector<int64_t> items) {
+    std::sort(items.begin(), items.end(), heavier());
+    push(std::move(items));
   }
 
   /// Merges the two states of the largest spread until one is left: the heaviest part of one joins the lightest of the
@@ -53,7 +59,7 @@ class KarmarkarKarp {
 
  private:
   double spread(const Differencing& state) const {
-    return state.front().sum - (static_cast<int64_t>(state.size()) == k_ ? state.back().sum : 0);
+    return bundles_[state.front()].sum - (std::ssize(state) == k_ ? bundles_[state.back()].sum : 0);
   }
 
   struct Entry {
@@ -62,12 +68,12 @@ class KarmarkarKarp {
     size_t state;
     bool operator<(const Entry& other) const {
       if (spread != other.spread) return spread < other.spread;
-      return heavier(other.largest, largest);
+      return is_heavier(other.largest, largest);
     }
   };
 
   void push(Differencing state) {
-    const Entry entry{spread(state), state.front(), states_.size()};
+    const Entry entry{spread(state), bundles_[state.front()], states_.size()};
     if (free_.empty()) {
       states_.push_back(std::move(state));
       heap_.push(entry);
@@ -85,42 +91,61 @@ class KarmarkarKarp {
     return std::move(states_[index]);
   }
 
-  static Differencing side_by_side(Differencing a, const Differencing& b) {
-    for (const Bundle& bundle : b) a.insert(std::upper_bound(a.begin(), a.end(), bundle, heavier), bundle);
+  Differencing side_by_side(Differencing a, const Differencing& b) const {
+    place(a, a.size(), b);
     return a;
   }
 
   Differencing joined(Differencing a, const Differencing& b) {
-    a.resize(k_);
-    for (size_t j = 0; j < b.size(); ++j) join(a[k_ - 1 - j], b[j]);
-    std::sort(a.begin(), a.end(), heavier);
+    const size_t untouched = std::min(a.size(), static_cast<size_t>(k_) - b.size());
+    Differencing changed;
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t lightest = static_cast<size_t>(k_) - 1 - j;
+      changed.push_back(lightest < a.size() ? join(a[lightest], b[j]) : b[j]);
+    }
+    std::sort(changed.begin(), changed.end(), heavier());
+    place(a, untouched, changed);
     return a;
   }
 
-  void join(Bundle& into, const Bundle& from) {
-    if (into.count > 0)
-      next_[into.tail] = from.head;
-    else
-      into.head = from.head;
-    into.tail = from.tail;
-    into.sum += from.sum;
-    into.count += from.count;
+  /// Cuts `state` to its first `kept` bundles and merges `others` in; both are sorted.
+  void place(Differencing& state, size_t kept, const Differencing& others) const {
+    state.resize(kept);
+    if (others.size() < 8) {
+      for (const int64_t other : others)
+        state.insert(std::upper_bound(state.begin(), state.end(), other, heavier()), other);
+      return;
+    }
+    state.insert(state.end(), others.begin(), others.end());
+    std::inplace_merge(state.begin(), state.begin() + static_cast<int64_t>(kept), state.end(), heavier());
+  }
+
+  /// The bundle `from` goes into `into`, whose number it is from now on.
+  int64_t join(int64_t into, int64_t from) {
+    Bundle& a = bundles_[into];
+    const Bundle& b = bundles_[from];
+    next_[a.tail] = b.head;
+    a.tail = b.tail;
+    a.sum += b.sum;
+    a.count += b.count;
+    return into;
   }
 
   Partition parts(const Differencing& state) const {
     Partition partition(k_);
     for (size_t p = 0; p < state.size(); ++p) {
-      for (int64_t i = state[p].head; i >= 0; i = next_[i]) {
+      const Bundle& bundle = bundles_[state[p]];
+      for (int64_t i = bundle.head; i >= 0; i = next_[i]) {
         partition[p].push_back(i);
-        if (i == state[p].tail) break;
+        if (i == bundle.tail) break;
       }
       std::sort(partition[p].begin(), partition[p].end());
     }
     return partition;
   }
 
-  const std::vector<double>& weights_;
   int64_t k_;
+  std::vector<Bundle> bundles_;  // of an item at first
   std::vector<int64_t> next_;
   std::vector<Differencing> states_;
   std::vector<size_t> free_;
@@ -165,7 +190,10 @@ Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload) {
   std::vector<double> weights;
   for (const int64_t length : lengths) weights.push_back(workload(length));
-  return karmarkar_karp_equal_counts(weights, num_ranks);
+  Partition ranks = karmarkar_karp_equal_counts(weights, num_ranks);
+  even_out_by_swaps(ranks, weights);
+  for (auto& rank : ranks) std::sort(rank.begin(), rank.end());
+  return ranks;
 }
 
 double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights) {
@@ -174,13 +202,16 @@ double part_weight(const std::vector<int64_t>& part, const std::vector<double>& 
   return sum;
 }
 
-double imbalance(const Partition& parts, const std::vector<double>& weights) {
+double imbalance(const std::vector<double>& loads) {
   double largest = 0, sum = 0;
-  for (const auto& part : parts) {
-    const double weight = part_weight(part, weights);
-    largest = std::max(largest, weight), sum += weight;
-  }
-  return sum > 0 ? largest * static_cast<double>(parts.size()) / sum - 1 : 0;
+  for (const double load : loads) largest = std::max(largest, load), sum += load;
+  return sum > 0 ? largest * static_cast<double>(loads.size()) / sum - 1 : 0;
+}
+
+double imbalance(const Partition& parts, const std::vector<double>& weights) {
+  std::vector<double> loads;
+  for (const auto& part : parts) loads.push_back(part_weight(part, weights));
+  return imbalance(loads);
 }
 
 }  // namespace roll

@@ -26,13 +26,14 @@ Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 /// The same with equal counts: part sizes differ by one at most (by none when k divides n).
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
-/// Global batch -> data-parallel ranks: equal counts, nearly equal work.
+/// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
 /// The sum of a part's weights.
 double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights);
 
-/// max / mean - 1 over the parts; 0 when all weights are 0.
+/// max / mean - 1; 0 when all loads are 0. Of parts: of the sums of their weights.
+double imbalance(const std::vector<double>& loads);
 double imbalance(const Partition& parts, const std::vector<double>& weights);
 
 }  // namespace roll

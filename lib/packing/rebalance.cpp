@@ -95,15 +95,15 @@ std::vector<int64_t> by_weight(std::vector<int64_t> part, const std::vector<doub
 class EveningSearch {
  public:
   EveningSearch(const Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens,
-                const Loads& loads, int64_t budget)
-      : parts_(parts), weights_(weights), tokens_(tokens), loads_(loads), budget_(budget) {}
+                const Loads& loads, int64_t budget, bool moves)
+      : parts_(parts), weights_(weights), tokens_(tokens), loads_(loads), budget_(budget), moves_(moves) {}
 
   std::optional<Step> from(size_t heaviest) {
     best_peak_ = loads_.work[heaviest] * (1 - 1e-12);  // rounding is no gain
     for (const size_t to : partners(loads_.work, heaviest)) {
       const std::vector<int64_t> candidates = by_weight(parts_[to], weights_);
       for (const int64_t out : parts_[heaviest]) {
-        consider({heaviest, to, out, std::nullopt});
+        if (moves_) consider({heaviest, to, out, std::nullopt});
         consider_swaps(heaviest, to, out, candidates);
       }
     }
@@ -136,9 +136,32 @@ class EveningSearch {
   const std::vector<int64_t>& tokens_;
   const Loads& loads_;
   int64_t budget_;
+  bool moves_;
   double best_peak_ = 0;
   std::optional<Step> best_;
 };
+
+void even_out_with(Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens,
+                   int64_t budget, bool moves) {
+  Loads loads;
+  for (const auto& part : parts) {
+    loads.work.push_back(part_weight(part, weights));
+    loads.tokens.push_back(part_tokens(part, tokens));
+  }
+  const double mean = std::accumulate(loads.work.begin(), loads.work.end(), 0.0) / static_cast<double>(parts.size());
+  for (size_t round = 0; round < 4 * parts.size() + 64; ++round) {
+    const auto heaviest =
+        static_cast<size_t>(std::max_element(loads.work.begin(), loads.work.end()) - loads.work.begin());
+    if (parts.size() < 2 || loads.work[heaviest] <= mean * (1 + kEvenEnough)) return;
+    const std::optional<Step> step = EveningSearch(parts, weights, tokens, loads, budget, moves).from(heaviest);
+    if (!step) return;
+    apply(parts, *step);
+    for (const size_t p : {step->from, step->to}) {
+      loads.work[p] = part_weight(parts[p], weights);
+      loads.tokens[p] = part_tokens(parts[p], tokens);
+    }
+  }
+}
 
 }  // namespace
 
@@ -177,24 +200,11 @@ Partition best_fit_decreasing(const std::vector<int64_t>& tokens, int64_t budget
 
 void even_out(Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens,
               int64_t budget) {
-  Loads loads;
-  for (const auto& part : parts) {
-    loads.work.push_back(part_weight(part, weights));
-    loads.tokens.push_back(part_tokens(part, tokens));
-  }
-  const double mean = std::accumulate(loads.work.begin(), loads.work.end(), 0.0) / static_cast<double>(parts.size());
-  for (size_t round = 0; round < 4 * parts.size() + 64; ++round) {
-    const auto heaviest =
-        static_cast<size_t>(std::max_element(loads.work.begin(), loads.work.end()) - loads.work.begin());
-    if (parts.size() < 2 || loads.work[heaviest] <= mean * (1 + kEvenEnough)) return;
-    const std::optional<Step> step = EveningSearch(parts, weights, tokens, loads, budget).from(heaviest);
-    if (!step) return;
-    apply(parts, *step);
-    for (const size_t p : {step->from, step->to}) {
-      loads.work[p] = part_weight(parts[p], weights);
-      loads.tokens[p] = part_tokens(parts[p], tokens);
-    }
-  }
+  even_out_with(parts, weights, tokens, budget, /*moves=*/true);
+}
+
+void even_out_by_swaps(Partition& parts, const std::vector<double>& weights) {
+  even_out_with(parts, weights, std::vector<int64_t>(weights.size(), 0), 0, /*moves=*/false);
 }
 
 }  // namespace roll

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "model/log_probs.h"
 #include "train/forward.h"
+#include "train/packing_metrics.h"
 
 namespace roll {
 
@@ -58,16 +59,22 @@ at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
                   Communicator& ranks, Log& log, Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
+  const std::vector<int64_t> lengths = lengths_of(step);
+  const auto add_packing = [&](const char* who, const WorkerConfig& worker, const ModelSpec& spec) {
+    add_forward_packing_metrics(who, lengths, batch_rule(worker, Stage::kForward, spec), ranks.size(), metrics);
+  };
   Stopwatch watch;
   if (needs.ref_log_probs) {
     step.ref_log_probs =
         log_prob_pass(step, *roles.reference, config.reference, temperature, ranks, {&log, "reference log-probs"});
     metrics.add("time/ref_log_probs", watch.restart());
+    add_packing("reference", config.reference, roles.reference->spec());
   }
   if (needs.old_log_probs) {
     step.old_log_probs =
         log_prob_pass(step, roles.actor, config.actor_train, temperature, ranks, {&log, "old log-probs"});
     metrics.add("time/old_log_probs", watch.restart());
+    add_packing("old_log_probs", config.actor_train, roles.actor.spec());
   }
   if (needs.values) {
     const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
@@ -77,6 +84,7 @@ void run_forwards(Experience& step, const Config& config, const Roles& roles, co
                                },
                                {&log, "values"})[0];
     metrics.add("time/values", watch.restart());
+    add_packing("values", config.critic, roles.critic->spec());
   }
 }
 

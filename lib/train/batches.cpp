@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "packing/alignment.h"
 
 namespace roll {
 
@@ -32,6 +33,8 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& s
   rule.workload = workload_of(spec);
   rule.num_sequences = trains ? worker.training_args.per_device_train_batch_size : worker.infer_batch_size;
   rule.packing.workload = rule.workload;
+  const StrategyConfig& layout = worker.strategy_args.strategy_config;
+  rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
   if (args.use_sequence_packing) {
     rule.is_packed = true;
     rule.packing.algorithm = pack_algorithm(packing.algorithm);

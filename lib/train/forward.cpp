@@ -20,13 +20,13 @@ void scatter(const at::Tensor& from, const std::vector<int64_t>& sequences, cons
   }
 }
 
+}  // namespace
+
 std::vector<int64_t> lengths_of(const Experience& step) {
   std::vector<int64_t> lengths;
   for (int64_t s = 0; s < step.num_sequences(); ++s) lengths.push_back(step.tokens.length(s));
   return lengths;
 }
-
-}  // namespace
 
 Experience to_device(Experience e, at::Device device) {
   e.tokens.ids = e.tokens.ids.to(device);

@@ -20,6 +20,9 @@ std::vector<at::Tensor> forward_step(
     const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
     const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase = {});
 
+/// Tokens of each sequence.
+std::vector<int64_t> lengths_of(const Experience& step);
+
 /// The micro-batch with its tokens and tensors on `device`.
 Experience to_device(Experience micro_batch, at::Device device);
 

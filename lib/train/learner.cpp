@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace roll {
@@ -39,6 +40,7 @@ Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOption
       optimizer_(trainable(name_, parameters, options_.frozen_prefixes), options_.adamw) {}
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
+  const Stopwatch watch;
   optimizer_.zero_grad();
   double local_loss = 0;
   for (int64_t k = 0; k < num_micro_batches; ++k) {
@@ -48,9 +50,12 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
     optimizer_.accumulate();
     local_loss += loss.item<double>();
   }
+  const double compute_s = watch.seconds();  // every micro-batch ended with an item(), which waits for the device
   ranks_.all_reduce_sum(optimizer_.gradient(), name_ + " gradient");
-  UpdateResult result{
-      .loss = ranks_.all_reduce_sum(local_loss, name_ + " loss"), .grad_norm = optimizer_.gradient_norm(), .lr = lr()};
+  UpdateResult result{.loss = ranks_.all_reduce_sum(local_loss, name_ + " loss"),
+                      .grad_norm = optimizer_.gradient_norm(),
+                      .lr = lr(),
+                      .compute_s = compute_s};
   if (!std::isfinite(result.grad_norm))
     throw system_error("{}: update {}: the gradient norm is {} (loss {}); lower the learning rate or check the rewards",
                        name_, num_updates_ + 1, result.grad_norm, result.loss);

@@ -26,6 +26,7 @@ struct UpdateResult {
   double loss = 0;       // of the whole mini-batch
   double grad_norm = 0;  // before clipping, over all ranks
   double lr = 0;
+  double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
 };
 
 class Learner {

@@ -11,24 +11,12 @@ namespace roll {
 
 namespace {
 
-int64_t mini_batch_size(const WorkerConfig& worker, int num_ranks) {
+int64_t mini_batch_size(const WorkerConfig& worker, int64_t num_ranks) {
   return worker.training_args.mini_batch_per_rank() * num_ranks;
 }
 
 int64_t updates_of(const Config& config, const WorkerConfig& worker, int num_ranks) {
   return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / mini_batch_size(worker, num_ranks));
-}
-
-/// The mini-batches of all epochs, one after the other.
-Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
-                            int num_ranks) {
-  const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
-  Partition all;
-  for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
-    for (auto& mini_batch : plan_mini_batches(num_sequences, mini_batch_size(worker, num_ranks), group_size,
-                                              static_cast<uint64_t>(config.seed), step, epoch))
-      all.push_back(std::move(mini_batch));
-  return all;
 }
 
 /// Runs the plan; the first update alone when its gradient is wanted.
@@ -48,6 +36,17 @@ Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Comm
 }
 
 }  // namespace
+
+Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
+                            int64_t num_ranks) {
+  const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
+  Partition all;
+  for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
+    for (auto& mini_batch : plan_mini_batches(num_sequences, mini_batch_size(worker, num_ranks), group_size,
+                                              static_cast<uint64_t>(config.seed), step, epoch))
+      all.push_back(std::move(mini_batch));
+  return all;
+}
 
 int64_t updates_per_step(const Config& config, int num_ranks) {
   return updates_of(config, config.actor_train, num_ranks);

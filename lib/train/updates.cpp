@@ -6,6 +6,7 @@
 #include "base/nearest.h"
 #include "base/stop.h"
 #include "train/forward.h"
+#include "train/packing_metrics.h"
 
 namespace roll {
 
@@ -23,28 +24,6 @@ int64_t num_filled(const std::vector<Partition>& plans) {
   for (const auto& plan : plans)
     for (const auto& micro_batch : plan) filled += !micro_batch.empty();
   return filled;
-}
-
-void add_packing_metrics(const std::vector<Partition>& plans, const std::vector<int64_t>& lengths,
-                         const BatchRule& rule, Metrics& metrics) {
-  std::vector<double> rank_work;
-  for (const auto& plan : plans) {
-    double work = 0;
-    for (const auto& micro_batch : plan) {
-      int64_t tokens = 0;
-      for (const int64_t i : micro_batch) {
-        tokens += lengths[i];
-        work += rule.workload(lengths[i]);
-      }
-      if (rule.is_packed && !micro_batch.empty())
-        metrics.add("packing/fill", static_cast<double>(tokens) / static_cast<double>(rule.packing.budget));
-    }
-    rank_work.push_back(work);
-  }
-  Partition ranks(plans.size());
-  for (size_t rank = 0; rank < plans.size(); ++rank) ranks[rank] = {static_cast<int64_t>(rank)};
-  metrics.add("packing/num_micro_batches", static_cast<double>(plans.front().size()));
-  metrics.add("packing/imbalance", imbalance(ranks, rank_work));
 }
 
 }  // namespace
@@ -89,7 +68,6 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     Experience mini_batch = select(step, sequences);
     if (plan.prepare) plan.prepare(mini_batch);
     const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
-    const auto lengths = pick_lengths(step, sequences);
     const Partition& mine = plans[ranks.rank()];
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
@@ -112,7 +90,9 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     for (const auto& [name, value] : merge_over_ranks(of_update, ranks).values()) over_updates.add(name, value);
     over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
     over_updates.add(plan.prefix + "/lr", result.lr);
-    add_packing_metrics(plans, lengths, plan.rule, over_updates);
+    add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
+                        over_updates);
+    add_wait_metric(plan.prefix, result.compute_s, ranks, over_updates);
   }
   return over_updates;
 }

@@ -38,9 +38,9 @@ using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, c
 
 /// One optimizer update per mini-batch, in order. Every rank holds the whole step, so the counts of a mini-batch are
 /// global without a collective. Returns the metrics of the loss (per update summed over micro-batches and ranks, then
-/// the mean over the updates), <prefix>/{grad_norm,lr} and packing/{fill,num_micro_batches,imbalance}; the same on
-/// every rank. A mini-batch without a token under loss_mask makes no update and is counted as
-/// <prefix>/empty_mini_batches. **Collective**. UserError: a loss_mask_key that is no mask.
+/// the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h; the same on every rank. A
+/// mini-batch without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches.
+/// **Collective**. UserError: a loss_mask_key that is no mask.
 Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
                     const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss);
 

@@ -51,7 +51,7 @@ def main():
         compare(two, one, "kl_ppo on two ranks")
 
         # Without a critic, which the mode would reach too, and with KL and entropy off, loss_agg_mode is the reducer's part alone.
-        bare = dict(estimator="reinforce", use_kl_loss="false", entropy_loss_coef=0)
+        bare = dict(estimator="reinforce", use_kl_loss="false", entropy_loss_coef=0, rl_loss_coef=0.5)
         base = train(folder, "token_mean", mode="token-mean", rows=8, accumulation=1, **replay, **bare)
         reducer = {"actor_train.pg_loss_reducer": plugin(library, "token_mean")}
         run_ = train(folder, "reduced", rows=4, accumulation=2, **replay, **bare, **reducer)

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace roll {
 
@@ -51,6 +52,36 @@ TEST_CASE("zigzag slices of all ranks hold every token once and cost about the s
       CHECK(cost * cp == 64 * 65 / 2);
     }
   }
+}
+
+TEST_CASE("what the context parallel ranks computed comes back in the order of the packed axis", "[packing]") {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    std::vector<int64_t> lengths;
+    for (uint64_t i = 0; i < 1 + seed % 9; ++i)
+      lengths.push_back(1 + static_cast<int64_t>(40 * random_uniform({.seed = seed, .sequence = i})));
+    const int64_t cp = 1 + static_cast<int64_t>(seed % 4), tp = 1 + static_cast<int64_t>(seed / 4 % 3);
+    const int64_t alignment = sequence_alignment(cp, tp);
+    std::vector<int64_t> gathered;
+    for (int64_t rank = 0; rank < cp; ++rank) {
+      const auto slots = context_parallel_slots(lengths, alignment, cp, rank);
+      // A rank's own ranges are those of the padded sequences, divided by CP.
+      REQUIRE(std::ssize(slots) * cp == cumulative(aligned_lengths(lengths, alignment)).back());
+      gathered.insert(gathered.end(), slots.begin(), slots.end());
+    }
+    const auto places = context_parallel_places(lengths, alignment, cp);
+    REQUIRE(std::ssize(places) == cumulative(lengths).back());
+    for (size_t t = 0; t < places.size(); ++t) REQUIRE(gathered.at(places[t]) == static_cast<int64_t>(t));
+  }
+}
+
+TEST_CASE("labels are shifted before the slice, so that chunk edges see their right neighbour", "[packing]") {
+  const std::vector<int64_t> ids{10, 11, 12, 13, 14, 15, 16, 17};
+  const auto labels = shifted_labels(ids, {0, 8});
+  const auto slots = context_parallel_slots({8}, 4, 2, 0);  // chunks 0 and 3 of two tokens
+  REQUIRE(slots == std::vector<int64_t>{0, 1, 6, 7});
+  std::vector<int64_t> mine;
+  for (const int64_t slot : slots) mine.push_back(labels[slot]);
+  CHECK(mine == std::vector<int64_t>{11, 12, 17, -1});  // shifted after it: 11, 16, 17, -1
 }
 
 TEST_CASE("an alignment that the zigzag cannot cut is a bug", "[packing]") {

@@ -120,6 +120,41 @@ TEST_CASE("workload grows with the square of the length by its attention part", 
   CHECK(Workload{}(10) == 10);
 }
 
+TEST_CASE("balance_ranks is never less even than Karmarkar-Karp of equal counts, mostly far more", "[packing]") {
+  double plain = 0, refined = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    std::vector<int64_t> lengths;
+    std::vector<double> work;
+    for (int i = 0; i < 24; ++i) {
+      lengths.push_back(1 + random_length(seed, i) % 512);
+      work.push_back(static_cast<double>(lengths.back()));
+    }
+    const Partition ranks = balance_ranks(lengths, 8, {1, 0});
+    for (const auto& rank : ranks) {
+      REQUIRE(rank.size() == 3);
+      REQUIRE(std::is_sorted(rank.begin(), rank.end()));
+    }
+    const double before = imbalance(karmarkar_karp_equal_counts(work, 8), work), after = imbalance(ranks, work);
+    REQUIRE(after <= before + 1e-12);
+    plain += before / 300, refined += after / 300;
+  }
+  CAPTURE(plain, refined);
+  CHECK(refined < plain / 2);
+}
+
+TEST_CASE("thousands of parts of 100,000 items take well under a second", "[packing]") {
+  std::vector<double> weights;
+  for (uint64_t i = 0; i < 100000; ++i) weights.push_back(static_cast<double>(random_length(1, i)));
+  for (const int64_t k : {512, 4096}) {
+    const std::clock_t start = std::clock();
+    const Partition parts = karmarkar_karp(weights, k);
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;  // of this process alone
+    CAPTURE(k, seconds);
+    CHECK(std::ssize(parts) == k);
+    CHECK(seconds < 1);
+  }
+}
+
 TEST_CASE("imbalance is max over mean minus one", "[packing]") {
   CHECK(imbalance({{0}, {1, 2}}, {3, 4, 5}) == Approx(0.5));
   CHECK(imbalance({{}, {}}, {}) == 0);

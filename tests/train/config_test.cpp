@@ -178,7 +178,6 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"loss_agg_mode=constant"}, "needs it"},
       {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "only mode constant has a divisor"},
       {{"loss_agg_mode=prompt-mean", "calculate_per_token_loss=true"}, "means token-mean, but"},
-      {{"difficulty_loss_weight=true"}, "needs weights of whole sequences"},
       {{"loss_mask_keys=[]"}, "names no mask"},
       {{"loss_mask_keys=[response_maks]"}, "there is no mask response_maks"},
       {{train + "adam_beta2=1"}, "below 1"},

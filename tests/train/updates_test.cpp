@@ -28,6 +28,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   plan.rule.num_sequences = 1;
   plan.apply_loss_scale = apply_loss_scale;
   plan.loss_mask_keys = {"response_mask"};
+  plan.loss_mask = "response_mask";
   int calls = 0;
   const auto masks = [](const Experience& e) { return Masks{{"response_mask", e.response_mask}}; };
   const auto metrics = run_updates(step, plan, learner, ranks, masks, [&](const Experience& e, const MiniBatchCounts&) {
