@@ -5,8 +5,7 @@ namespace roll {
 PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor> computed,
                            std::map<std::string, at::Tensor> masks) {
   PluginInputs inputs{e.axis(), e.sequence_index, e.scores, std::move(computed), std::move(masks)};
-  const std::map<std::string, at::Tensor> of_step = {{"old_log_probs", e.old_log_probs},
-                                                     {"ref_log_probs", e.ref_log_probs},
+  const std::map<std::string, at::Tensor> of_step = {{"ref_log_probs", e.ref_log_probs},
                                                      {"advantages", e.advantages},
                                                      {"sampler_log_probs", e.sampler_log_probs},
                                                      {"returns", e.returns},

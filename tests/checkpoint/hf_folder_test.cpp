@@ -56,6 +56,10 @@ TEST_CASE("weights beyond the shard size go to an index and several files", "[ch
   CHECK(index["weight_map"]["b"] == "model-00002-of-00003.safetensors");
   const HfFolder opened = HfFolder::open(folder / "model");
   for (const auto& [name, tensor] : some_tensors()) CHECK(at::equal(opened.read(name), tensor));
+  options.max_shard_bytes = 40 + 400;  // what fits exactly stays together
+  save_hf_folder(folder / "two", kConfig, some_tensors(), options);
+  CHECK(read_json(folder / "two/model.safetensors.index.json")["weight_map"]["b"] ==
+        "model-00001-of-00002.safetensors");
 }
 
 TEST_CASE("weights are converted when saved", "[checkpoint]") {
@@ -112,6 +116,9 @@ TEST_CASE("an index that disagrees with its files is refused", "[checkpoint]") {
   CHECK_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"), Contains("none.safetensors: no such file"));
   CHECK_THAT(with_index(R"({"weight_map":{"c":"one.safetensors"}})"), Contains("c: is not in one.safetensors"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors"}})"), Contains("b: is not in the weight_map"));
+  write_safetensors(folder / "three.safetensors", {{"c", at::ones({1})}});
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"three.safetensors","b":"one.safetensors","c":"three.safetensors"}})"),
+             Contains("a: is not in three.safetensors"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors","b":"two.safetensors"}})"),
              Contains("b: is in one.safetensors too"));
   CHECK(with_index(R"({"weight_map":{"a":"one.safetensors","b":"one.safetensors"}})") == "no exception");

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -46,7 +48,9 @@ TEST_CASE("every dtype survives a safetensors file bit by bit", "[checkpoint]") 
   tensors.emplace_back("scalar", at::tensor(2.5f).reshape({}));
   tensors.emplace_back("empty", at::empty({0, 4}));
   write_safetensors(folder / "a.safetensors", tensors);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // nothing temporary is left
   const SafetensorsFile file(folder / "a.safetensors");
+  CHECK_THAT(message_of([&] { file.read("other"); }), Contains("holds no tensor other"));
   CHECK(file.metadata().at("format") == "pt");
   REQUIRE(file.entries().size() == tensors.size());
   for (const auto& [name, tensor] : tensors) {
@@ -84,6 +88,19 @@ TEST_CASE("a file whose data is not aligned is read", "[checkpoint]") {
   REQUIRE((8 + header.size()) % 4 != 0);
   const SafetensorsFile file(folder.write("x.safetensors", make_file(header, 8)));
   CHECK(at::equal(file.read("a"), at::zeros({2})));
+}
+
+TEST_CASE("data is written aligned, and aligned in memory even where a file's is not", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const auto offset = [](const at::Tensor& tensor) { return reinterpret_cast<uintptr_t>(tensor.data_ptr()) % 8; };
+  write_safetensors(folder / "a.safetensors", {{"w1", at::ones({2}, at::kDouble)}});
+  uint64_t header_bytes = 0;
+  std::memcpy(&header_bytes, read_file(folder / "a.safetensors").data(), sizeof header_bytes);
+  CHECK(header_bytes % 8 == 0);
+  for (int blanks = 0; blanks < 8; ++blanks) {
+    const std::string header = R"({"w":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})" + std::string(blanks, ' ');
+    CHECK(offset(SafetensorsFile(folder.write("b.safetensors", make_file(header, 16))).read("w")) == 0);
+  }
 }
 
 TEST_CASE("a damaged safetensors file is refused with what is wrong", "[checkpoint]") {

@@ -7,14 +7,14 @@ import tempfile
 
 from safetensors.numpy import load_file
 
-from replay import DEFAULTS, PACKED, compare, record, train
+from replay import DEFAULTS, PACKED, compare, record, train, weights
 
 
 MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum", ""), ("prompt-mean", ""),
          ("constant", "loss_aggregation_divisor: 20")]
 VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
             {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
-            {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true"},
+            {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true", "dual_clip_c": "1.0001"},
             {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.95, ratio_high: 1.05}]}"}]
 
 
@@ -47,11 +47,14 @@ def main():
                 what = f"{mode} n={ranks} rows={rows_} accumulation={accumulation} {algorithm or 'not packed'}"
                 run = train(folder, f"{mode}_{ranks}_{rows_}_{accumulation}", ranks, mode, "gae", rows_, accumulation, packing, extra, **replay)
                 compare(run, base, what, terms=24 if mode == "seq-mean-token-sum" else 1)
+        plain = folder / "base_seq-mean-token-mean"
         for variant in VARIANTS:
             name = "_".join(variant.values()).translate(str.maketrans("{}[]: ,", "_______"))[:60]
             base = train(folder, f"base_{name}", rows=8, accumulation=1, **replay, **variant)
             run = train(folder, name, ranks=2, rows=2, accumulation=2, packing=PACKED.format("load_balance", 90), **replay, **variant)
             compare(run, base, name)
+            same = all((tensor == weights(plain)[n]).all() for n, tensor in weights(run).items() if n.startswith("actor."))
+            assert not same, f"{variant} changed nothing"
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
         check_empty(folder, replay["rollout_replay"])

@@ -125,13 +125,13 @@ TEST_CASE("balance_ranks is never less even than Karmarkar-Karp of equal counts,
   for (uint64_t seed = 0; seed < 300; ++seed) {
     std::vector<int64_t> lengths;
     std::vector<double> work;
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < 24; ++i) {
       lengths.push_back(1 + random_length(seed, i) % 512);
       work.push_back(static_cast<double>(lengths.back()));
     }
     const Partition ranks = balance_ranks(lengths, 8, {1, 0});
     for (const auto& rank : ranks) {
-      REQUIRE(rank.size() == 8);
+      REQUIRE(rank.size() == 3);
       REQUIRE(std::is_sorted(rank.begin(), rank.end()));
     }
     const double before = imbalance(karmarkar_karp_equal_counts(work, 8), work), after = imbalance(ranks, work);

@@ -44,8 +44,17 @@ TEST_CASE("a template's error names file, line and what is wrong", "[text]") {
   CHECK(error_of("{% if 1 %}\n{{ raise_exception('only ' ~ 2 ~ ' roles') }}\n{% endif %}") ==
         "test:2: the template refuses: only 2 roles");
   CHECK(error_of("{{ [1] | lenght }}").starts_with("test:1: no filter 'lenght' here; did you mean 'length'?"));
+  CHECK(error_of("{{ 'abc'[::0] }}") == "test:1: a slice's step is 0");
   CHECK(error_of("{% include 'x' %}").starts_with("test:1: unknown or unsupported tag"));
   CHECK(error_of("{% for x in y recursive %}{% endfor %}") == "test:1: %} is expected, at 'recursive'");
+}
+
+TEST_CASE("break and continue end a loop and a round, and stand in loops only", "[text]") {
+  CHECK(render("{% for x in [1, 2, 3] %}{{ x }}{% if x == 2 %}{% break %}{% endif %}.{% endfor %}") == "1.2");
+  CHECK(render("{% for x in [1, 2, 3] %}{{ x }}{% if x == 2 %}{% continue %}{% endif %}.{% endfor %}") == "1.23.");
+  CHECK_THROWS_WITH(render("{% break %}"), Catch::Contains("in loops only"));
+  CHECK_THROWS_WITH(render("{% for x in [1] %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}"),
+                    Catch::Contains("in loops only"));
 }
 
 TEST_CASE("no template hangs, overflows the stack or fills the memory", "[text]") {

@@ -90,6 +90,79 @@ TEST_CASE("long and short words merge alike", "[text]") {
   }
 }
 
+/// A byte-level tokenizer of these tokens (their ids in order) that splits nothing.
+FileJson small_tokenizer(const std::vector<std::string>& vocabulary, const FileJson& merges) {
+  FileJson vocab = FileJson::object();
+  for (const std::string& token : vocabulary) vocab[token] = vocab.size();
+  const FileJson bytes = {
+      {"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", true}, {"use_regex", false}};
+  return {{"version", "1.0"},
+          {"added_tokens", FileJson::array()},
+          {"pre_tokenizer", bytes},
+          {"decoder", bytes},
+          {"model", {{"type", "BPE"}, {"vocab", vocab}, {"merges", merges}}}};
+}
+
+FileJson added(int64_t id, const std::string& content, bool special) {
+  return {{"id", id}, {"content", content}, {"special", special}, {"normalized", true}};
+}
+
+// The ids of the following cases are what HF's tokenizers gives.
+TEST_CASE("odd merges and unknown bytes mean what they mean to HF", "[text]") {
+  const FileJson twice = FileJson::parse(R"([["a", "b"], ["b", "c"], ["a", "b"]])");
+  CHECK(tokenizer_of(small_tokenizer({"a", "b", "c", "ab", "bc"}, twice)).encode("abc") == Ids{0, 4});
+  const FileJson old = FileJson::parse(R"(["#version: 0.2", "a b"])");
+  CHECK(tokenizer_of(small_tokenizer({"a", "b", "ab"}, old)).encode("ab") == Ids{2});
+  FileJson unknown = small_tokenizer({"a", "?"}, FileJson::array());
+  unknown["model"]["unk_token"] = "?";
+  CHECK(tokenizer_of(unknown).encode("azza") == Ids{0, 1, 1, 0});
+  unknown["model"]["fuse_unk"] = true;
+  CHECK(tokenizer_of(unknown).encode("azza") == Ids{0, 1, 0});
+}
+
+TEST_CASE("of added tokens the longest is found, after normalization, and a special one wins", "[text]") {
+  FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+  json["normalizer"] = {{"type", "Lowercase"}};
+  json["added_tokens"] = {added(2, "AB", false)};
+  CHECK(tokenizer_of(json).encode("abaB") == Ids{2, 2});
+  json["added_tokens"][0].erase("normalized");  // then only special tokens are found as they are written
+  CHECK(tokenizer_of(json).encode("abaB") == Ids{2, 2});
+  json["added_tokens"] = {added(2, "AB", false), added(3, "Ab", true)};
+  CHECK(tokenizer_of(json).encode("ab") == Ids{3});
+  json["added_tokens"] = {added(2, "ab", false), added(3, "aba", false)};
+  CHECK(tokenizer_of(json).encode("abab") == Ids{3, 1});
+}
+
+TEST_CASE("tokens around a text, and texts without a decoder, are as HF has them", "[text]") {
+  FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+  json["decoder"] = nullptr;
+  CHECK(tokenizer_of(json).decode(Ids{0, 1}) == "a b");
+  json["post_processor"] = FileJson::parse(R"({"type": "TemplateProcessing", "pair": [],
+    "single": [{"SpecialToken": {"id": "a", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}},
+               {"SpecialToken": {"id": "b", "type_id": 0}}],
+    "special_tokens": {"a": {"id": "a", "ids": [0], "tokens": ["a"]}, "b": {"id": "b", "ids": [1], "tokens": ["b"]}}})");
+  CHECK(tokenizer_of(json).encode("bb") == Ids{0, 1, 1, 1});
+  CHECK(tokenizer_of(json).encode("bb", true, false) == Ids{1, 1});
+}
+
+TEST_CASE("parts that nest too deeply or that a decoder does not know are refused", "[text]") {
+  FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+  FileJson deep = {{"type", "NFC"}};
+  for (int i = 0; i < 100; ++i) deep = {{"type", "Sequence"}, {"normalizers", FileJson::array({deep})}};
+  json["normalizer"] = deep;
+  CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("nested too deeply"));
+  json["normalizer"] = nullptr;
+  json["decoder"] = FileJson::parse(R"({"type": "Sequence", "decoders": [{"type": "ByteLevel"}, {"type": "Strip"}]})");
+  CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("unsupported decoder"));
+}
+
+TEST_CASE("a cached word is not taken for one that goes on with zero bytes", "[text]") {
+  const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer({}).dump(), "tiny");
+  const Ids shorter = tokenizer.encode("!");
+  CHECK(tokenizer.encode(std::string("!\0", 2)).size() == shorter.size() + 1);
+  CHECK(tokenizer.encode("!") == shorter);
+}
+
 TEST_CASE("text that is not UTF-8 is refused with the byte that breaks it", "[text]") {
   const Tokenizer tokenizer = Tokenizer::parse(make_byte_level_tokenizer({}).dump(), "tiny");
   CHECK_THROWS_WITH(tokenizer.encode("abc\xff"), Catch::Contains("byte 3 of 4 is not UTF-8"));
