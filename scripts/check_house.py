@@ -48,7 +48,8 @@ check_lines(prose, r"(?<![\w.$}~-])/(work|root)/", "a path of one machine")
 check_lines({n: t for n, t in library.items() if n != "lib/base/env.cpp"}, r"\bgetenv\(", "only lib/base/env.cpp reads the environment")
 check_lines(library, r"std::(exit|abort|quick_exit)\(|(?<![\w.:>])(exit|quick_exit|::abort)\(",
             "the library throws; only app/main.cpp ends the process")
-headers = {n: t for n, t in sources.items() if n.endswith(".h") and not n.startswith("tests/")}
+installed = "lib/loss/roll/loss.h"  # of plug-ins, which need all of ATen; one source file of ours includes it
+headers = {n: t for n, t in sources.items() if n.endswith(".h") and not n.startswith("tests/") and n != installed}
 check_lines(headers, r"#include <(torch/torch|ATen/ATen)\.h>",
             "35 s of compile time in a header; include <ATen/core/Tensor.h>")
 

@@ -44,6 +44,7 @@ uint32_t flags_of(const RegexOptions& options) {
   if (options.dot_all) flags |= PCRE2_DOTALL;
   if (options.ignore_case) flags |= PCRE2_CASELESS;
   if (options.unicode_classes) flags |= PCRE2_UCP;
+  if (options.literal) flags |= PCRE2_LITERAL;
   if (options.timed) flags |= PCRE2_AUTO_CALLOUT;  // a call before every item of the expression can stop the match
   return flags;
 }
@@ -88,6 +89,16 @@ std::optional<Span> MatchMemory::group(size_t i) const {
 
 struct Regex::Code {
   std::unique_ptr<pcre2_code, Free<pcre2_code_free>> compiled;
+
+  /// begin is npos when there is none: a Span comes back in registers, which the tokenizer's speed feels.
+  Span find(std::string_view text, size_t from, MatchMemory::Parts& memory) const {
+    const int found = pcre2_match(compiled.get(), bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK, memory.data.get(),
+                                  memory.context.get());
+    if (found == PCRE2_ERROR_NOMATCH) return {std::string_view::npos, 0};
+    if (found < 0) throw MatchFailed(message_of(found));
+    const size_t* bounds = pcre2_get_ovector_pointer(memory.data.get());
+    return {bounds[0], bounds[1]};
+  }
 };
 
 Regex::Regex(std::string_view expression, const RegexOptions& options) : code_(std::make_unique<Code>()) {
@@ -111,13 +122,25 @@ size_t Regex::num_groups() const {
 }
 
 std::optional<Span> Regex::find(std::string_view text, size_t from, MatchMemory& memory) const {
-  MatchMemory::Parts& parts = *memory.parts_;
-  const int found = pcre2_match(code_->compiled.get(), bytes(text), text.size(), from, PCRE2_NO_UTF_CHECK,
-                                parts.data.get(), parts.context.get());
-  if (found == PCRE2_ERROR_NOMATCH) return std::nullopt;
-  if (found < 0) throw MatchFailed(message_of(found));
-  const size_t* bounds = pcre2_get_ovector_pointer(parts.data.get());
-  return Span{bounds[0], bounds[1]};
+  const Span match = code_->find(text, from, *memory.parts_);
+  return match.begin == std::string_view::npos ? std::nullopt : std::optional(match);
+}
+
+void Regex::find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const {
+  const auto inside_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
+  size_t last_end = std::string_view::npos;
+  for (size_t from = 0; from <= text.size();) {
+    const Span match = code_->find(text, from, *memory.parts_);
+    if (match.begin == std::string_view::npos) return;
+    from = match.end;
+    if (match.begin != match.end || match.end != last_end) {
+      last_end = match.end;
+      matches.push_back(match);
+      continue;
+    }
+    do ++from;
+    while (inside_character(from));
+  }
 }
 
 }  // namespace roll

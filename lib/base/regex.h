@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace roll {
 
@@ -31,6 +32,7 @@ struct RegexOptions {
   bool dot_all = false;          // '.' also matches newlines
   bool ignore_case = false;      // letters match in either case
   bool unicode_classes = false;  // \w, \d, \s and \b by Unicode properties instead of ASCII
+  bool literal = false;          // the expression is a plain string; only with ignore_case and timed
   bool timed = false;            // MatchMemory::limit_time is obeyed; somewhat slower
 };
 
@@ -69,6 +71,10 @@ class Regex {
   /// The first match in `text` (valid UTF-8) at or behind `from`, which must be the start of a character or the end.
   /// Throws MatchFailed.
   std::optional<Span> find(std::string_view text, size_t from, MatchMemory& memory) const;
+
+  /// Appends all matches in `text` (valid UTF-8), leftmost first, not overlapping; an empty match directly behind
+  /// another match is none. Throws MatchFailed.
+  void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:
   struct Code;

@@ -7,7 +7,7 @@
 namespace roll {
 
 /// Floating-point operations per second of a large square product in `dtype`, the best of a few after a warm-up. Takes
-/// about 0.1 s.
+/// some 0.03 s.
 double measure_matmul_peak(at::Device device, at::ScalarType dtype);
 
 }  // namespace roll

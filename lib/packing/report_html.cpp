@@ -179,9 +179,9 @@ std::string plan_column(const std::string& algorithm, const BatchStats& stats) {
 std::string batches_table(const StageReport& stage) {
   const size_t shown = std::min(stage.batches.size(), kMostBatches);
   std::string html = fmt::format(
-      "<details><summary>All {} batches{}</summary><div class=\"scroll\"><table><tr><th>step</th><th>mini-batch</th>"
+      "<details><summary>Each batch: {}{}</summary><div class=\"scroll\"><table><tr><th>step</th><th>mini-batch</th>"
       "<th>tokens</th><th>micro-batches per rank</th><th>fill</th><th>imbalance of ranks</th></tr>\n",
-      stage.batches.size(), shown < stage.batches.size() ? fmt::format(" (the first {})", shown) : "");
+      stage.batches.size(), shown < stage.batches.size() ? fmt::format(", the first {}", shown) : "");
   for (size_t b = 0; b < shown; ++b) {
     const BatchStats& stats = stage.batches[b].plans.front();
     const auto fills = stats.fills();
@@ -211,7 +211,7 @@ std::string stage_section(const StageReport& stage) {
 std::string budgets_section(const PackReport& report) {
   if (report.budgets.empty()) return "";
   std::string html =
-      "<section><h2>Training budgets</h2>\n<p>Packed by load_balance; memory of a rank, estimated.</p>\n"
+      "<section><h2>Training budgets</h2>\n<p>The first step packed by load_balance; memory of a rank, estimated.</p>\n"
       "<div class=\"scroll\"><table><tr><th>tokens</th><th>micro-batches<br>per "
       "rank</th><th>fill</th><th>imbalance</th>"
       "<th>activations, GB</th><th>all memory, GB</th><th></th></tr>\n";

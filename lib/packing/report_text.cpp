@@ -41,7 +41,7 @@ std::string lengths_text(const PackReport& report) {
 }
 
 std::string summary_line(const std::string& algorithm, const PlanSummary& s, int64_t budget) {
-  return fmt::format("  {:<16}{:>13.1f}{:>9}{:>9}{:>9}{:>9}{:>15}{:>9}{:>9}{:>9}\n", algorithm, s.micro_batches,
+  return fmt::format("  {:<16}{:>13.1f}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", algorithm, s.micro_batches,
                      budget > 0 ? percent(s.fill) : "-", percent(s.padding), percent(s.rank_imbalance),
                      percent(s.rank_imbalance_tokens), percent(s.micro_batch_imbalance), percent(s.saved), s.fillers,
                      s.over_budget);
@@ -59,12 +59,15 @@ std::string stage_table(const StageReport& stage) {
   int64_t sequences = 0;
   for (const auto& rank : first.plans.front().ranks)
     for (const auto& m : rank) sequences += m.num_sequences;
-  std::string text = fmt::format("\n{}; {}\n{} {} of {} sequences\n", stage_title(stage), rule_text(stage),
-                                 grouped(std::ssize(stage.batches)),
-                                 stage.trains ? "mini-batches" : "forward passes over a step", grouped(sequences));
-  text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>18}{:>15}{:>9}{:>9}{:>9}\n", "", "micro-batches", "", "padding",
+  const auto num_batches = std::ssize(stage.batches);
+  const std::string kind = !stage.trains      ? "each step's "
+                           : num_batches == 1 ? "1 mini-batch of "
+                                              : grouped(num_batches) + " mini-batches of ";
+  std::string text =
+      fmt::format("\n{}; {}\n{}{} sequences\n", stage_title(stage), rule_text(stage), kind, grouped(sequences));
+  text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>20}{:>15}{:>9}{:>9}{:>9}\n", "", "micro-batches", "", "padding",
                       "imbalance of ranks", "imbalance of", "FLOPs", "", "over");
-  text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>9}{:>9}{:>15}{:>9}{:>9}{:>9}\n", "", "per rank", "fill", "(align)",
+  text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", "", "per rank", "fill", "(align)",
                       "FLOPs", "tokens", "micro-batches", "saved", "fillers", "budget");
   for (size_t a = 0; a < stage.algorithms.size(); ++a)
     text += summary_line(stage.algorithms[a], summarise(stage, a), stage.budget);
@@ -98,7 +101,7 @@ std::string stage_bars(const StageReport& stage, int64_t max_bars) {
 std::string budgets_text(const PackReport& report) {
   if (report.budgets.empty()) return "";
   std::string text = fmt::format(
-      "\ntraining budgets, packed by load_balance; memory of a rank in GB, estimated\n  "
+      "\nother training budgets, load_balance, first step; memory of a rank in GB, estimated\n  "
       "{:>10}{:>15}{:>9}{:>12}{:>13}{:>9}"
       "\n",
       "tokens", "micro-batches", "fill", "imbalance", "activations", "all");

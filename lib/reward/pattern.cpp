@@ -30,20 +30,14 @@ bool AnswerPattern::matches(std::string_view text) {
 std::optional<std::vector<std::string>> AnswerPattern::last_match(std::string_view response) {
   memory_.limit_time(time_limit_s_);
   const std::string text = to_valid_utf8(response);
-  std::optional<std::vector<std::string>> groups;
-  for (size_t from = 0; from <= text.size();) {
-    const auto match = regex_.find(text, from, memory_);
-    if (!match) break;
-    groups.emplace();
-    for (size_t i = 0; i <= regex_.num_groups(); ++i) {
-      const auto group = memory_.group(i);
-      groups->push_back(group ? text.substr(group->begin, group->end - group->begin) : "");
-    }
-    from = match->end;
-    if (match->begin == match->end && from < text.size())
-      next_code_point(text, from);
-    else if (match->begin == match->end)
-      break;
+  std::vector<Span> all;
+  regex_.find_all(text, memory_, all);
+  if (all.empty()) return std::nullopt;
+  regex_.find(text, all.back().begin, memory_);  // once more, for its groups
+  std::vector<std::string> groups;
+  for (size_t i = 0; i <= regex_.num_groups(); ++i) {
+    const auto group = memory_.group(i);
+    groups.push_back(group ? text.substr(group->begin, group->end - group->begin) : "");
   }
   return groups;
 }

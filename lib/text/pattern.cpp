@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "text/pattern_syntax.h"
-#include "text/unicode.h"
 
 namespace roll {
 
@@ -18,46 +17,27 @@ Regex compile(std::string_view expression, const std::string& name, const std::s
 
 }  // namespace
 
-Pattern Pattern::literal(std::string text) {
-  return Pattern(std::move(text), std::nullopt);
+Pattern Pattern::literal(std::string_view text, const std::string& where) {
+  return Pattern(Regex(text, {.literal = true}), fmt::format("{}: string '{}'", where, text), true);
 }
 
 Pattern Pattern::regex(std::string_view expression, const std::string& where) {
-  const std::string name = fmt::format("{}: regular expression '{}'", where, expression);
-  return Pattern(name, compile(expression, name, where));
-}
-
-std::optional<Span> Pattern::find(std::string_view text, size_t from, MatchMemory& memory) const {
-  if (!regex_) {
-    const size_t at = text.find(text_, from);
-    return at == std::string_view::npos ? std::nullopt : std::optional(Span{at, at + text_.size()});
-  }
-  try {
-    return regex_->find(text, from, memory);
-  } catch (const MatchFailed& e) {
-    throw user_error("{} fails on a text of {} bytes: {}", text_, text.size(), e.what());
-  }
+  std::string name = fmt::format("{}: regular expression '{}'", where, expression);
+  Regex regex = compile(expression, name, where);
+  return Pattern(std::move(regex), std::move(name), false);
 }
 
 void Pattern::find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const {
-  size_t last_end = std::string_view::npos;
-  for (size_t from = 0; from <= text.size();) {
-    const std::optional<Span> match = find(text, from, memory);
-    if (!match) return;
-    from = match->end;
-    if (match->begin == match->end && match->end == last_end) {
-      if (from == text.size()) return;
-      next_code_point(text, from);
-      continue;
-    }
-    last_end = match->end;
-    matches.push_back(*match);
+  try {
+    regex_.find_all(text, memory, matches);
+  } catch (const MatchFailed& e) {
+    throw user_error("{} fails on a text of {} bytes: {}", name_, text.size(), e.what());
   }
 }
 
 Pattern read_pattern(const JsonView& json) {
   if (const auto regex = json.get("Regex")) return Pattern::regex(regex->string(), regex->where());
-  if (const auto text = json.get("String")) return Pattern::literal(text->string());
+  if (const auto text = json.get("String")) return Pattern::literal(text->string(), text->where());
   json.fail("must be {\"Regex\": ...} or {\"String\": ...}");
 }
 

@@ -1,7 +1,6 @@
 // What a tokenizer.json splits or replaces by: a plain string, or a regular expression run by PCRE2 (base/regex.h).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,12 +14,12 @@ namespace roll {
 class Pattern {
  public:
   /// Occurrences of a plain string.
-  static Pattern literal(std::string text);
+  static Pattern literal(std::string_view text, const std::string& where);
 
   /// An Oniguruma expression (see pattern_syntax.h). UserError opened by `where` when it is malformed or not supported.
   static Pattern regex(std::string_view expression, const std::string& where);
 
-  bool is_literal() const { return !regex_; }
+  bool is_literal() const { return literal_; }
 
   /// Appends the matches in `text` (valid UTF-8), leftmost first, not overlapping; an empty match directly after
   /// another match is none. For an expression, `text` must have passed with_older_characters. UserError when a match
@@ -28,13 +27,12 @@ class Pattern {
   void find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const;
 
  private:
-  Pattern(std::string text, std::optional<Regex> regex) : text_(std::move(text)), regex_(std::move(regex)) {}
+  Pattern(Regex regex, std::string name, bool literal)
+      : regex_(std::move(regex)), name_(std::move(name)), literal_(literal) {}
 
-  /// The next match at or behind `from`.
-  std::optional<Span> find(std::string_view text, size_t from, MatchMemory& memory) const;
-
-  std::string text_;  // the literal, or how error messages name the expression
-  std::optional<Regex> regex_;
+  Regex regex_;
+  std::string name_;  // in error messages
+  bool literal_;
 };
 
 /// {"Regex": "..."} or {"String": "..."}, as tokenizer.json writes patterns.

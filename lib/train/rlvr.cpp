@@ -99,7 +99,7 @@ struct RlvrPipeline::State {
   Collector collector_;
   std::optional<CriticTrainer> critic_;
   ActorTrainer actor_;
-  double matmul_peak_;              // floating-point operations per second of this rank
+  double matmul_peak_ = 0;          // floating-point operations per second of this rank
   std::optional<Tracker> tracker_;  // rank 0
   std::vector<double> scores_, accuracies_;
 };
@@ -117,8 +117,7 @@ RlvrPipeline::State::State(const Config& config, RlvrOptions options, Communicat
       needs_(forward_needs(config, updates_per_step(config, ranks.size()) == 1)),
       experience_state_(config.experience),
       collector_(config.rewards, config.response_length.value(), ranks, log),
-      actor_(config, roles_.actor, ranks, log),
-      matmul_peak_(measure_matmul_peak(options_.device, roles_.actor.dtype())) {
+      actor_(config, roles_.actor, ranks, log) {
   if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks, log);
   if (!ranks.is_first()) return;
   folder_.start(options_.resolved_config, log);
@@ -175,6 +174,8 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   if (dumps_gradients && ranks_.is_first())
     write_safetensors(numbered(folder_.experience(), "gradients_", step, ".safetensors"), gradients);
   const double train_s = watch.seconds();
+  // Again every step: beside other work, one measurement may be far below what the device can do.
+  matmul_peak_ = std::max(matmul_peak_, measure_matmul_peak(options_.device, roles_.actor.dtype()));
   metrics.add("time/step_train", train_s);
   metrics.add("perf/mfu",
               step_flops(experience, step > config_.critic_warmup) / (train_s * ranks_.size() * matmul_peak_));

@@ -1,5 +1,7 @@
 #include "base/regex.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "base/clock.h"
@@ -39,7 +41,25 @@ TEST_CASE("each option of a regular expression changes what it matches, and is o
   CHECK(found("É", "é") == "none");
   CHECK(found("É", "é", {.ignore_case = true}) == "é");
   CHECK(found("\\w+", "é") == "none");
+  CHECK(found("a.", "aba.") == "ab");
+  CHECK(found("a.", "aba.", {.literal = true}) == "a.");
   CHECK(found("\\w+", "é", {.unicode_classes = true}) == "é");
+}
+
+TEST_CASE("all matches are found once, empty ones between whole characters", "[base]") {
+  const auto begins = [](const std::string& expression, const std::string& text) {
+    MatchMemory memory;
+    std::vector<Span> matches;
+    Regex(expression).find_all(text, memory, matches);
+    std::string all;
+    for (const Span& match : matches) all += fmt::format("{}-{} ", match.begin, match.end);
+    return all;
+  };
+  CHECK(begins("a+", "aabéa") == "0-2 5-6 ");
+  CHECK(begins("a*", "aaéa") == "0-2 4-5 ");
+  CHECK(begins("", "aé") == "0-0 1-1 3-3 ");
+  CHECK(begins("(?<=é)", "éé") == "2-2 4-4 ");
+  CHECK(begins("x", "") == "");
 }
 
 TEST_CASE("an expression that does not compile says why and where", "[base]") {

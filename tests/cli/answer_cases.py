@@ -41,7 +41,8 @@ def wrong_numbers(x):
     n, d = x.numerator, x.denominator
     whole = d == 1
     yield "off_by_one", str(n + 1) if whole else rf"\frac{{{n + 1}}}{{{d}}}"
-    yield "off_by_one", str(n - 1) if whole else rf"\frac{{{n}}}{{{d + 1}}}"
+    if d < 1000:
+        yield "off_by_one", str(n - 1) if whole else rf"\frac{{{n}}}{{{d + 1}}}"
     if x != 0:
         yield "sign", str(-n) if whole else rf"{'' if x < 0 else '-'}\frac{{{abs(n)}}}{{{d}}}"
         yield "factor", str(2 * n) if whole else rf"\frac{{{2 * n}}}{{{d}}}"
@@ -123,7 +124,7 @@ def key(gold):
     """Equal for ground truths that may mean the same, so that one is not another's wrong answer."""
     if re.search(r"= 0$", gold):
         return "0.0"
-    text = re.sub(r"\s|\\left|\\right|\\text|\\mbox.*|\^\\circ|\\%|_\d|[{}().]|^\w=|\\d?frac", "", gold)
+    text = re.sub(r"\s|\\left|\\right|\\text|\\mbox.*|\^\\circ|\\%|_\d|[{}().\\]|^\w=|\\d?frac", "", gold)
     x = value(gold)
     return str(float(x)) if x is not None else str(float(text)) if re.fullmatch(r"\d+", text) else text.lower()
 

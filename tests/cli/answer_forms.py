@@ -131,7 +131,7 @@ def symbols(text):
         yield "base", f"{text[:-2]}_{{{text[-1]}}}"
     unit = re.fullmatch(r"(\d+) ?\\mbox\{ (\w+)\}(\^2)?", text)
     if unit:
-        for form in (rf"{unit[1]} \text{{ {unit[2]}}}{unit[3]}", unit[1], rf"{unit[1]}\,\text{{{unit[2]}}}^{{2}}", rf"{unit[1]} \text{{ square {unit[2]}}}"):
+        for form in (rf"{unit[1]} \text{{ {unit[2]}}}{unit[3] or ''}", unit[1], rf"{unit[1]}\,\text{{{unit[2]}}}", rf"{unit[1]} \text{{ square {unit[2]}}}"):
             yield "units", form
     if text.startswith(r"\$"):
         yield "units", text[2:]

@@ -48,8 +48,8 @@ def oracle(rows):
     for row in rows:
         gold = row["ground_truth"]
         if gold not in golds:
-            golds[gold] = parse(f"\\boxed{{{gold}}}", parsing_timeout=10)
-        verdicts.append(bool(verify(golds[gold], parse(row["response"], parsing_timeout=10), timeout_seconds=10)))
+            golds[gold] = parse(f"\\boxed{{{gold}}}", parsing_timeout=60)
+        verdicts.append(bool(verify(golds[gold], parse(row["response"], parsing_timeout=60), timeout_seconds=60)))
     return verdicts
 
 

@@ -1,5 +1,5 @@
-// Losses of one's own, complete: a clipped PPO loss with a KL to the reference and a mask of its own, and a reduction of
-// the policy term. And how not to do it: `local_mean`, which `roll check-loss` finds out.
+// Losses of one's own, complete: a clipped PPO loss with a KL to the reference and a mask of its own, and a reduction
+// of the policy term. And how not to do it: `local_mean`, which `roll check-loss` finds out.
 //
 //   actor_train:
 //     loss_func: {library: build/libmy_losses.so, name: kl_ppo, args: {beta: 0.05, clip: 0.2, first_tokens: 0}}

@@ -85,6 +85,7 @@ TEST_CASE("answers that mean the same are equal", "[reward]") {
       {"\\frac{1}{2}", "\\int_0^1 x \\, dx = \\left[\\frac{x^2}{2}\\right]_0^1 = \\frac{1}{2}"},
       {"-1", "\\lim_{x \\to 0} f(x) = -1"},
       {"2", "\\sum_{k=1}^n a_k = 2"},
+      {"n!", "\\int_0^\\infty x^n e^{-x} \\, dx = n!"},
   }));
   INFO(truth << " and " << answer);
   CHECK(same(truth, answer));
@@ -170,7 +171,9 @@ TEST_CASE("garbage costs little and never throws", "[reward]") {
       std::string("\xff\xfe\xc3"), repeated("(1,", 600), repeated("|", 1000), repeated("1+", 990) + "1",
       repeated("\\sin ", 380) + "x", std::string("5000!"), std::string("\\binom{10^9}{10^8}"),
       std::string("\\gcd(10^{30}, 10^{29})"), repeated("\\begin{pmatrix}", 100), repeated("$", 100000),
-      repeated("answer", 50000), repeated("\\pm ", 400) + "1", std::string("43_{99}"), std::string("1_{0}"));
+      repeated("answer", 50000), repeated("\\pm ", 400) + "1", repeated("\\(", 300000), repeated("$x$ \\[ \\( ", 80000),
+      "9^{9^{9^9}}", repeated("(", 100000) + "1" + repeated(")", 100000), repeated("\\int ", 900) + "= 1",
+      std::string("43_{99}"), std::string("1_{0}"));
   const auto start = std::chrono::steady_clock::now();
   math::Deadline deadline(5);
   CHECK_FALSE(math::compare_answers("7", answer, deadline).equal);

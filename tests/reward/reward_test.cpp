@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "reward/reward_pool.h"
 
@@ -68,6 +69,38 @@ TEST_CASE("a regular expression that explodes is a time-out, not a hang", "[rewa
   const auto result = make_reward(args, 100, "")->score(query_of(std::string(5000, 'a') + "b", "x"));
   CHECK(result.reward == 0);
   CHECK(result.detail["error"] == "timeout");
+}
+
+TEST_CASE("a regular expression that is slow without backtracking obeys timeout_s", "[reward]") {
+  RewardArgs args = args_of("regex");
+  args.pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
+  args.timeout_s = 0.2;
+  const std::string response(1'000'000, 'a');
+  const Stopwatch watch;
+  CHECK(make_reward(args, 100, "")->score(query_of(response, "x")).detail["error"] == "timeout");
+  args = args_of("exact_match");
+  args.format_pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
+  args.timeout_s = 0.2;
+  const auto result = make_reward(args, 100, "")->score(query_of(response, response));
+  CHECK(result.reward == 0);
+  CHECK(result.detail["error"] == "timeout");
+  CHECK(watch.seconds() < 10);
+}
+
+TEST_CASE("a regular expression sees the whole of a long response", "[reward]") {
+  RewardArgs args = args_of("regex");
+  args.pattern = "^(?:a|b|\\n)*=(\\d+)$";
+  std::string response;
+  for (int i = 0; i < 100'000; ++i) response += "ab\n";
+  CHECK(score(args, response + "=42", "42") == 1);
+}
+
+TEST_CASE("a response that is no UTF-8 is matched where it is text", "[reward]") {
+  RewardArgs args = args_of("regex");
+  args.pattern = "=(\\d+)";
+  CHECK(score(args, "\xff\xc3=42\xe2\x82", "42") == 1);
+  args.pattern = "x*";
+  CHECK(score(args, "\xff\xff", "") == 1);
 }
 
 TEST_CASE("format_pattern, hard rewards and the length penalty apply to every type", "[reward]") {

@@ -1,6 +1,7 @@
 #include "reward/math/answer.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <optional>
 #include <vector>
@@ -88,31 +89,47 @@ std::optional<std::string> boxed_answer(std::string_view s) {
   return answer;
 }
 
-/// The end of the formula whose opening delimiter ends at `at`, or npos.
 struct Delimiters {
   std::string_view open, close;
 };
-constexpr Delimiters kDelimiters[] = {{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}};
+constexpr std::array<Delimiters, 4> kDelimiters = {{{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}}};
 
-/// The formula that opens at or after `at`, or nothing.
-std::optional<Span> next_formula(std::string_view s, size_t at) {
-  for (size_t i = at; i < s.size(); ++i) {
-    if (s[i] != '$' && s[i] != '\\') continue;
-    for (const Delimiters& d : kDelimiters) {
-      if (!s.substr(i).starts_with(d.open)) continue;
-      const size_t begin = i + d.open.size(), end = s.find(d.close, begin);
-      if (end == kNone) break;
-      return Span{begin, end, i};
+/// Formulas from left to right. It remembers which closing delimiters come no more: a run over the text is linear.
+class Formulas {
+ public:
+  explicit Formulas(std::string_view s) : s_(s) {}
+
+  /// The formula that opens at or after `at` (which never decreases), or nothing.
+  std::optional<Span> next(size_t at) {
+    for (size_t i = at; i < s_.size(); ++i) {
+      if (s_[i] != '$' && s_[i] != '\\') continue;
+      for (size_t kind = 0; kind < kDelimiters.size(); ++kind) {
+        if (!s_.substr(i).starts_with(kDelimiters[kind].open)) continue;
+        const size_t begin = i + kDelimiters[kind].open.size(), end = closing(kind, begin);
+        if (end == kNone) break;
+        return Span{begin, end, i};
+      }
+      if (s_[i] == '\\') ++i;
     }
-    if (s[i] == '\\') ++i;
+    return std::nullopt;
   }
-  return std::nullopt;
-}
+
+ private:
+  size_t closing(size_t kind, size_t begin) {
+    const size_t end = none_left_[kind] ? kNone : s_.find(kDelimiters[kind].close, begin);
+    none_left_[kind] = end == kNone;
+    return end;
+  }
+
+  std::string_view s_;
+  std::array<bool, kDelimiters.size()> none_left_{};
+};
 
 std::optional<Span> last_formula(std::string_view s) {
   std::optional<Span> last;
+  Formulas formulas(s);
   size_t at = 0;
-  while (const auto formula = next_formula(s, at)) {
+  while (const auto formula = formulas.next(at)) {
     if (!trimmed(s.substr(formula->begin, formula->end - formula->begin), " \t\r\n").empty()) last = formula;
     at = formula->end + 1;
     while (at < s.size() && (s[at] == '$' || s[at] == ']' || s[at] == ')')) ++at;
@@ -164,7 +181,7 @@ std::string_view introduced(std::string_view rest) {
 
 /// A formula near the start of the introduced text, else the text up to the end of its sentence, behind its last "is".
 std::string phrase_content(std::string_view text) {
-  const auto formula = next_formula(text, 0);
+  const auto formula = Formulas(text).next(0);
   if (formula && formula->outer_begin <= 50)
     return std::string(trimmed(text.substr(formula->begin, formula->end - formula->begin), " \t\r\n"));
   std::string_view sentence = text.substr(0, std::min(text.find(". "), size_t{300}));

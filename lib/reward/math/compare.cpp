@@ -61,7 +61,8 @@ std::string_view right_side(std::string_view s) {
     }
     depth += std::string_view("([{").find(s[i]) != std::string_view::npos;
     depth -= std::string_view(")]}").find(s[i]) != std::string_view::npos;
-    if (depth == 0 && std::string_view(",;<>!").find(s[i]) != std::string_view::npos) return "";
+    const bool other = std::string_view(",;<>").find(s[i]) != std::string_view::npos || s.substr(i).starts_with("!=");
+    if (depth == 0 && other) return "";
     if (depth == 0 && s[i] == '=') right = i + 1;
   }
   return right == 0 ? "" : s.substr(right);

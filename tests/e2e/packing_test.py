@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Packing changes neither weights nor log-probs, and `roll pack-stats` foretells what training reports. Argument: the roll
+binary."""
+import json
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+from replay import PACKED, binary, compare, record, train
+
+REFERENCE = {"reference.use_sequence_packing": "true", "reference.sequence_packing_args.algorithm": "load_balance",
+             "reference.sequence_packing_args.max_packed_sequence_length_forward": 80}
+DYNAMIC = """use_dynamic_batching_in_train: true
+  max_tokens_per_microbatch_in_train: 96
+  use_dynamic_batching_in_infer: true
+  max_tokens_per_microbatch_in_infer: 150"""
+CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, further keys
+    ("8 sequences", 1, 8, "", {}),
+    ("2 sequences", 1, 2, "", {}),
+    ("none 80", 1, 8, PACKED.format("none", 80), {}),
+    ("load_balance 80, reference too", 1, 8, PACKED.format("load_balance", 80), REFERENCE),
+    ("load_balance 131, at least 3", 1, 8, PACKED.format("load_balance", 131),
+     {"actor_train.sequence_packing_args.min_num_micro_batches_train": 3}),
+    ("load_balance 10000", 1, 8, PACKED.format("load_balance", 10000), {}),
+    ("dynamic batching 96, 150", 1, 8, DYNAMIC, {}),
+    ("none 100, reference too", 2, 4, PACKED.format("none", 100), REFERENCE),
+    ("load_balance 72, critic 200", 2, 4, PACKED.format("load_balance", 72),
+     {"critic.sequence_packing_args.max_packed_sequence_length_train": 200}),
+    ("load_balance 90", 4, 2, PACKED.format("load_balance", 90), {}),
+]
+
+
+def output(*arguments, **options):
+    done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == 0, f"{arguments}: exit code {done.returncode}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def foretold(folder, name, ranks, rollouts, flags):
+    """{step: {metric: value}} of pack-stats."""
+    report = json.loads(output("pack-stats", "--config", folder / f"{name}.yaml", "--rollouts", rollouts, "-n", ranks, "--json",
+                               *[f"{k}={v}" for k, v in flags.items()]))
+    steps = {}
+    for stage in report["stages"]:
+        assert all(s["over_budget"] == 0 for s in stage["summary"]), stage["summary"]
+        for metrics in stage["metrics"]:
+            steps.setdefault(metrics["step"], {}).update(metrics["values"])
+    return steps
+
+
+def check_prediction(run, steps, what):
+    """Every packing metric of the run but the measured time is foretold, and nothing else."""
+    numbers = 0
+    for line in open(run / "metrics.jsonl"):
+        reported = json.loads(line)
+        step = reported["system/global_step"]
+        packing = {k: v for k, v in reported.items() if k.startswith("packing/") and not k.endswith("wait_s")}
+        assert packing.keys() == steps[step].keys(), f"{what}: {packing.keys() ^ steps[step].keys()}"
+        for key, value in packing.items():
+            assert abs(value - steps[step][key]) <= 1e-8 * max(1, abs(value)), f"{what}, step {step}: {key} is {value}, foretold {steps[step][key]}"
+        waits = {k: v for k, v in reported.items() if k.startswith("packing/") and k.endswith("wait_s")}
+        assert waits.keys() == {"packing/wait_s", "packing/critic/wait_s"} and min(waits.values()) >= 0, waits
+        numbers += len(packing)
+    print(f"{what:60s} {numbers} packing metrics as foretold", flush=True)
+    assert numbers >= 3 * 5 * 4
+
+
+def check_layouts(folder, rollouts):
+    base = None
+    for number, (label, ranks, rows, packing, keys) in enumerate(CASES):
+        name = f"case_{number}"
+        run = train(folder, name, ranks, rows=rows, accumulation=8 // rows // ranks, packing=packing, rollout_replay=rollouts, **keys)
+        what = f"n={ranks} {label}"
+        base = base or run
+        compare(run, base, what)
+        check_prediction(run, foretold(folder, name, ranks, rollouts, keys), what)
+
+
+def check_no_leak(folder):
+    """Ten sequences in one pack: another one's tokens do not touch a bit of a sequence's log-probs."""
+    rows = [[(7 * i + 3 * t * t) % 200 + 10 for t in range(3 + 11 * i % 37)] for i in range(10)]
+    def log_probs(rows):
+        text = "".join(json.dumps({"ids": ids}) + "\n" for ids in rows)
+        return output("logprobs", "--model", folder / "model", "--max-tokens-per-batch", 10000, "--entropy", input=text).splitlines()
+    before = log_probs(rows)
+    for changed in range(len(rows)):
+        others = [ids if i != changed else [(t + 5) % 200 + 10 for t in ids] for i, ids in enumerate(rows)]
+        after = log_probs(others)
+        assert [i for i in range(len(rows)) if before[i] != after[i]] == [changed], f"sequence {changed} leaks"
+    print("a change in one sequence of a pack changes no bit of the others")
+
+
+def check_assumed(folder, rollouts):
+    """Without recorded lengths: the very prompts that training draws, and responses as they were asked for."""
+    report = json.loads(output("pack-stats", "--config", folder / "case_3.yaml", "--mean", 1, "--std", 0, "--steps", 3, "--json"))
+    lengths = [len(json.loads(line)["prompt_ids"]) + 1 for file in rollouts.glob("step_*.jsonl") for line in open(file)]
+    assert report["lengths"]["count"] == len(lengths) == 48 and report["lengths"]["tokens"] == sum(lengths), report["lengths"]
+    assert (report["lengths"]["min"], report["lengths"]["max"]) == (min(lengths), max(lengths))
+    assert "lognormal, mean 1 and standard deviation 0" in report["notes"][0], report["notes"]
+    prompts = sum(lengths) / len(lengths) - 1
+    report = json.loads(output("pack-stats", "--config", folder / "case_3.yaml", "--mean", 8, "--std", 4, "--steps", 200, "--json"))
+    assert abs(report["lengths"]["mean"] - prompts - 8) < 1 and report["lengths"]["max"] <= 48 + 24, report["lengths"]
+    print("assumed responses join the prompts that training draws")
+
+
+def check_speed(folder):
+    """100,000 lengths, planned twice for each stage and for every budget of the table."""
+    lengths = folder / "lengths.txt"
+    lengths.write_text("".join(f"{1 + (i * 7919) % 71}\n" for i in range(100_000)))
+    sizes = [f"{role}.training_args.{key}" for role in ("actor_train", "critic")
+             for key in ("per_device_train_batch_size=5", "gradient_accumulation_steps=125")]
+    for ranks in (1, 8):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        text = output("pack-stats", "--config", folder / "case_3.yaml", "--lengths", lengths, "-n", ranks, "rollout_batch_size=25000", *sizes)
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        print(f"100,000 lengths, {ranks} ranks: {seconds:.2f} s of CPU")
+        assert text.startswith("100,000 sequences in 1 step") and seconds < 4, text[:200]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        rollouts = record(folder)
+        check_no_leak(folder)
+        check_layouts(folder, rollouts)
+        check_assumed(folder, rollouts)
+        check_speed(folder)
+
+
+main()
