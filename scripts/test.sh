@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh --tests "$@"
+scripts/check.sh  # seconds, so before the build
 scripts/build.sh "$@"
 export ROLL_PYTHON="$PWD/.deps/venv/bin/python"
-scripts/check.sh
 exec ctest --test-dir build --output-on-failure --parallel 2 --timeout 600

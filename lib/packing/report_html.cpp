@@ -211,7 +211,7 @@ std::string stage_section(const StageReport& stage) {
 std::string budgets_section(const PackReport& report) {
   if (report.budgets.empty()) return "";
   std::string html =
-      "<section><h2>Training budgets</h2>\n<p>Packed by load_balance; memory of a rank, estimated.</p>\n"
+      "<section><h2>Training budgets</h2>\n<p>The first step packed by load_balance; memory of a rank, estimated.</p>\n"
       "<div class=\"scroll\"><table><tr><th>tokens</th><th>micro-batches<br>per "
       "rank</th><th>fill</th><th>imbalance</th>"
       "<th>activations, GB</th><th>all memory, GB</th><th></th></tr>\n";

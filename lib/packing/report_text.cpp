@@ -60,10 +60,11 @@ std::string stage_table(const StageReport& stage) {
   for (const auto& rank : first.plans.front().ranks)
     for (const auto& m : rank) sequences += m.num_sequences;
   const auto num_batches = std::ssize(stage.batches);
-  const std::string kind = !stage.trains      ? "all sequences of a step: "
+  const std::string kind = !stage.trains      ? "each step's "
                            : num_batches == 1 ? "1 mini-batch of "
                                               : grouped(num_batches) + " mini-batches of ";
-  std::string text = fmt::format("\n{}; {}\n{}{}\n", stage_title(stage), rule_text(stage), kind, grouped(sequences));
+  std::string text =
+      fmt::format("\n{}; {}\n{}{} sequences\n", stage_title(stage), rule_text(stage), kind, grouped(sequences));
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>20}{:>15}{:>9}{:>9}{:>9}\n", "", "micro-batches", "", "padding",
                       "imbalance of ranks", "imbalance of", "FLOPs", "", "over");
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", "", "per rank", "fill", "(align)",
@@ -100,7 +101,7 @@ std::string stage_bars(const StageReport& stage, int64_t max_bars) {
 std::string budgets_text(const PackReport& report) {
   if (report.budgets.empty()) return "";
   std::string text = fmt::format(
-      "\ntraining budgets, packed by load_balance; memory of a rank in GB, estimated\n  "
+      "\nother training budgets, load_balance, first step; memory of a rank in GB, estimated\n  "
       "{:>10}{:>15}{:>9}{:>12}{:>13}{:>9}"
       "\n",
       "tokens", "micro-batches", "fill", "imbalance", "activations", "all");

@@ -86,6 +86,10 @@ TEST_CASE("deep, huge and exploding files end in an error, soon", "[config]") {
   CHECK_FALSE(error_of(repeat("{a: ", 100000)).empty());
   CHECK_FALSE(error_of(repeat("- ", 3000) + "x").empty());
   CHECK_FALSE(error_of(repeat("[", 500) + repeat("]", 500)).empty());
+  CHECK(error_of(repeat("[", 150) + repeat("]", 150)).find("100 levels deep") != std::string::npos);
+  CHECK(error_of(repeat("[", 90) + repeat("]", 90)).empty());
+  CHECK(error_of("a: &a [" + repeat("x, ", 999) + "x]\nb: [" + repeat("*a, ", 199) + "*a]\n").find("aliases") !=
+        std::string::npos);
   CHECK(error_of(repeat("#", 3 << 20)).find("MB") != std::string::npos);
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {

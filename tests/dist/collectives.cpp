@@ -59,6 +59,10 @@ std::string check_broadcast(Communicator& ranks, at::Device device) {
     ranks.broadcast(tensor, root, "weights");
     if (!at::equal(tensor, sample(root, numel, at::kFloat, device))) return "a broadcast is wrong; ";
   }
+  const at::Tensor whole = at::full({6, 8}, double(ranks.rank()), at::kFloat).to(device);
+  at::Tensor columns = whole.slice(1, 2, 5);
+  ranks.broadcast(columns, root, "columns of a matrix");
+  if (!(columns == root).all().item<bool>()) return "a view is broadcast wrongly; ";
   const std::string mine = ranks.rank() == root ? std::string("a\0b", 3) : "other";
   return ranks.broadcast_bytes(mine, root, "words") == std::string("a\0b", 3) ? "" : "broadcast_bytes is wrong; ";
 }

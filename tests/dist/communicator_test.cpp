@@ -82,6 +82,10 @@ TEST_CASE("ranks that reduce different shapes, dtypes or names are refused", "[d
     ranks.all_reduce_sum(tensor, "dtypes");
   }));
   CHECK(diverged([](Communicator& ranks) { ranks.barrier(ranks.is_first() ? "one" : "two"); }));
+  CHECK(diverged([](Communicator& ranks) {
+    at::Tensor tensor = at::ones({5});
+    ranks.is_first() ? ranks.all_reduce_sum(tensor, "operations") : ranks.all_reduce_max(tensor, "operations");
+  }));
 }
 
 TEST_CASE("a rank that does not come is named after the time limit", "[dist]") {

@@ -15,17 +15,19 @@ DYNAMIC = """use_dynamic_batching_in_train: true
   max_tokens_per_microbatch_in_train: 96
   use_dynamic_batching_in_infer: true
   max_tokens_per_microbatch_in_infer: 150"""
-CASES = [  # ranks, sequences of a micro-batch where not packed, packing, further keys
-    (1, 8, "", {}),
-    (1, 2, "", {}),
-    (1, 8, PACKED.format("none", 80), {}),
-    (1, 8, PACKED.format("load_balance", 80), REFERENCE),
-    (1, 8, PACKED.format("load_balance", 131), {"actor_train.sequence_packing_args.min_num_micro_batches_train": 3}),
-    (1, 8, PACKED.format("load_balance", 10000), {}),
-    (1, 8, DYNAMIC, {}),
-    (2, 4, PACKED.format("none", 100), REFERENCE),
-    (2, 4, PACKED.format("load_balance", 72), {"critic.sequence_packing_args.max_packed_sequence_length_train": 200}),
-    (4, 2, PACKED.format("load_balance", 90), {}),
+CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, further keys
+    ("8 sequences", 1, 8, "", {}),
+    ("2 sequences", 1, 2, "", {}),
+    ("none 80", 1, 8, PACKED.format("none", 80), {}),
+    ("load_balance 80, reference too", 1, 8, PACKED.format("load_balance", 80), REFERENCE),
+    ("load_balance 131, at least 3", 1, 8, PACKED.format("load_balance", 131),
+     {"actor_train.sequence_packing_args.min_num_micro_batches_train": 3}),
+    ("load_balance 10000", 1, 8, PACKED.format("load_balance", 10000), {}),
+    ("dynamic batching 96, 150", 1, 8, DYNAMIC, {}),
+    ("none 100, reference too", 2, 4, PACKED.format("none", 100), REFERENCE),
+    ("load_balance 72, critic 200", 2, 4, PACKED.format("load_balance", 72),
+     {"critic.sequence_packing_args.max_packed_sequence_length_train": 200}),
+    ("load_balance 90", 4, 2, PACKED.format("load_balance", 90), {}),
 ]
 
 
@@ -66,10 +68,10 @@ def check_prediction(run, steps, what):
 
 def check_layouts(folder, rollouts):
     base = None
-    for number, (ranks, rows, packing, keys) in enumerate(CASES):
+    for number, (label, ranks, rows, packing, keys) in enumerate(CASES):
         name = f"case_{number}"
         run = train(folder, name, ranks, rows=rows, accumulation=8 // rows // ranks, packing=packing, rollout_replay=rollouts, **keys)
-        what = f"n={ranks} {' '.join(packing.split())[-90:] or f'{rows} sequences'} {len(keys)} keys"
+        what = f"n={ranks} {label}"
         base = base or run
         compare(run, base, what)
         check_prediction(run, foretold(folder, name, ranks, rollouts, keys), what)
@@ -89,18 +91,30 @@ def check_no_leak(folder):
     print("a change in one sequence of a pack changes no bit of the others")
 
 
+def check_assumed(folder, rollouts):
+    """Without recorded lengths: the very prompts that training draws, and responses as they were asked for."""
+    report = json.loads(output("pack-stats", "--config", folder / "case_3.yaml", "--mean", 1, "--std", 0, "--steps", 3, "--json"))
+    lengths = [len(json.loads(line)["prompt_ids"]) + 1 for file in rollouts.glob("step_*.jsonl") for line in open(file)]
+    assert report["lengths"]["count"] == len(lengths) == 48 and report["lengths"]["tokens"] == sum(lengths), report["lengths"]
+    assert (report["lengths"]["min"], report["lengths"]["max"]) == (min(lengths), max(lengths))
+    assert "lognormal, mean 1 and standard deviation 0" in report["notes"][0], report["notes"]
+    prompts = sum(lengths) / len(lengths) - 1
+    report = json.loads(output("pack-stats", "--config", folder / "case_3.yaml", "--mean", 8, "--std", 4, "--steps", 200, "--json"))
+    assert abs(report["lengths"]["mean"] - prompts - 8) < 1 and report["lengths"]["max"] <= 48 + 24, report["lengths"]
+    print("assumed responses join the prompts that training draws")
+
+
 def check_speed(folder):
     """100,000 lengths, planned twice for each stage and for every budget of the table."""
     lengths = folder / "lengths.txt"
     lengths.write_text("".join(f"{1 + (i * 7919) % 71}\n" for i in range(100_000)))
-    for keys in ([], ["-n", 8]):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        text = output("pack-stats", "--config", folder / "case_3.yaml", "--lengths", lengths, "rollout_batch_size=25000",
-                      "actor_train.training_args.gradient_accumulation_steps=125", "critic.training_args.gradient_accumulation_steps=125",
-                      *keys)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds = after.ru_utime - before.ru_utime
-        print(f"100,000 lengths: {seconds:.2f} s of CPU")
+    sizes = [f"{role}.training_args.{key}" for role in ("actor_train", "critic")
+             for key in ("per_device_train_batch_size=5", "gradient_accumulation_steps=125")]
+    for ranks in (1, 8):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        text = output("pack-stats", "--config", folder / "case_3.yaml", "--lengths", lengths, "-n", ranks, "rollout_batch_size=25000", *sizes)
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        print(f"100,000 lengths, {ranks} ranks: {seconds:.2f} s of CPU")
         assert text.startswith("100,000 sequences in 1 step") and seconds < 4, text[:200]
 
 
@@ -110,6 +124,7 @@ def main():
         rollouts = record(folder)
         check_no_leak(folder)
         check_layouts(folder, rollouts)
+        check_assumed(folder, rollouts)
         check_speed(folder)
 
 
