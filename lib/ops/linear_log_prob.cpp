@@ -121,9 +121,8 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
   const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
-  const variable_list found =
-      LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows), options.temperature,
-                           options.with_entropy, chunk_rows, keeps_logits);
+  const variable_list found = LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows),
+                                                   options.temperature, options.with_entropy, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));
