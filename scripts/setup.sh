@@ -46,6 +46,15 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends $missing
 }
 
+# A browser looks at the pages that we write; without one that test is skipped, so its absence is no error.
+install_browser() {
+  for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && return; done
+  command -v dpkg-query >/dev/null && (( EUID == 0 )) && apt-cache show chromium >/dev/null 2>&1 || return 0
+  say "installing chromium, for the test of pack-stats' page"
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends chromium ||
+    say "chromium could not be installed; that test will be skipped"
+}
+
 # --- Python, used only to download and to test ---------------------------------------------------------------------------
 
 make_venv() {
@@ -157,5 +166,8 @@ if [[ -z $torch ]]; then
   install_torch
   install_nvidia_libraries
 fi
-[[ -z $with_tests ]] || install_test_wheels
+if [[ -n $with_tests ]]; then
+  install_browser
+  install_test_wheels
+fi
 say "LibTorch: ${torch:-.deps/torch ($kTorch)}; CUDA compiler: ${nvcc:-none, so the program is built for the CPU only}"

@@ -49,14 +49,17 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  public:
   /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs and entropy [N].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
-                               const at::Tensor& labels, double temperature, bool with_entropy, int64_t chunk_rows) {
+                               const at::Tensor& labels, double temperature, bool with_entropy, int64_t chunk_rows,
+                               bool keeps_logits) {
     const auto options = hidden.options().dtype(wide_dtype(hidden));
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
     for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
-      log_prob_rows(wide_logits(part(hidden), weight), part(labels), temperature, with_entropy,
+      const at::Tensor logits = wide_logits(part(hidden), weight);
+      log_prob_rows(logits, part(labels), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
+      if (keeps_logits) ctx->saved_data["logits"] = logits;
     });
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     ctx->saved_data["temperature"] = temperature;
@@ -76,13 +79,23 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
     for_each_chunk(hidden.size(0), ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
-      const at::Tensor logits = wide_logits(part(hidden), weight);
+      const at::Tensor logits = take_logits(ctx, part(hidden), weight);
       log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                              part(d_log_probs), part(d_entropy));
       sums.add(logits, part(hidden), weight, begin, end);
     });
     if (sums.weight.defined()) sums.weight = sums.weight.to(weight.scalar_type());
-    return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+
+ private:
+  /// Those that forward kept, which the gradient then overwrites, or computed again.
+  static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight) {
+    const auto kept = ctx->saved_data.find("logits");
+    if (kept == ctx->saved_data.end()) return wide_logits(hidden, weight);
+    const at::Tensor logits = kept->second.toTensor();
+    ctx->saved_data.erase(kept);
+    return logits;
   }
 };
 
@@ -107,8 +120,10 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   const int64_t row_bytes = weight.size(0) * static_cast<int64_t>(at::elementSize(wide_dtype(hidden)));
   const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
   const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
-  const variable_list found = LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows),
-                                                   options.temperature, options.with_entropy, chunk_rows);
+  const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
+  const variable_list found =
+      LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows), options.temperature,
+                           options.with_entropy, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));

@@ -1,5 +1,6 @@
 // The lm head, the log-prob of the labels and the entropy as one operation in chunks of rows, forward and backward:
-// full logits (tokens x vocabulary, several copies of them) never exist. Backward computes each chunk's logits again.
+// full logits (tokens x vocabulary, several copies of them) never exist. Backward computes each chunk's logits again, but
+// where all rows are one chunk, which is kept.
 // Legend: T tokens, E hidden size, V vocabulary.
 #pragma once
 

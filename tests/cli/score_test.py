@@ -47,16 +47,19 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, _ = roll(["--type", "command", "--", sys.executable, "-c", echo], ROW)
     expect(code == 0 and json.loads(out) == {"reward": 9.0, "detail": {}}, f"a program's reward, not {out}")
 
-    for name, response, reward in [  # what a broken model may write: no crash, no hang, and the right reward
-            ("a power tower", r"\boxed{9^{9^{9^9}}}", 0), ("a tower of tens", r"\boxed{10^{10^{10}}}", 0),
-            ("a factorial of factorials", r"\boxed{(((9!)!)!)!}", 0), ("nested brackets", r"\boxed{" + "(" * 10**5 + "4" + ")" * 10**5 + "}", 0),
-            ("open braces", r"\boxed{" * 10**5, 0), ("closing braces", r"\boxed{4" + "}" * 10**5, 1), ("1 MB of words", "word " * 200000 + r"\boxed{4}", 1),
-            ("1 MB in the box", r"\boxed{" + "1+" * 500000 + "1}", 0), ("formulas that never close", r"\(\[" * 250000, 0),
-            ("backslashes", "\\" * 10**6, 0), ("dollars", "$" * 10**6, 0), ("the word answer", "the answer is " * 70000, 0)]:
-        for truth in ("4", r"9^{9^{9^{9}}} + 1"):
-            code, out, err = roll(MATH + ["--timeout-s", "10"], json.dumps({"response": response, "ground_truth": truth}) + "\n")
-            wanted = reward if truth == "4" else 0
-            expect(code == 0 and json.loads(out)["reward"] == wanted, f"{name} against {truth}: exit {code}, {out[:200]} {err[:200]}")
+    hard = [  # what a broken model may write: no crash, no hang, and the right reward against "4"
+        ("a power tower", r"\boxed{9^{9^{9^9}}}", 0), ("a tower of tens", r"\boxed{10^{10^{10}}}", 0),
+        ("a factorial of factorials", r"\boxed{(((9!)!)!)!}", 0), ("nested brackets", r"\boxed{" + "(" * 10**5 + "4" + ")" * 10**5 + "}", 0),
+        ("open braces", r"\boxed{" * 10**5, 0), ("closing braces", r"\boxed{4" + "}" * 10**5, 1), ("1 MB of words", "word " * 200000 + r"\boxed{4}", 1),
+        ("1 MB in the box", r"\boxed{" + "1+" * 500000 + "1}", 0), ("formulas that never close", r"\(\[" * 250000, 0),
+        ("backslashes", "\\" * 10**6, 0), ("dollars", "$" * 10**6, 0), ("the word answer", "the answer is " * 70000, 0)]
+    for truth in ("4", r"9^{9^{9^{9}}} + 1"):
+        rows = "".join(json.dumps({"response": response, "ground_truth": truth}) + "\n" for _, response, _ in hard)
+        code, out, err = roll(MATH + ["--timeout-s", "10"], rows)
+        rewards = [json.loads(line)["reward"] for line in out.splitlines()]
+        wanted = [reward if truth == "4" else 0 for _, _, reward in hard]
+        unlike = [name for (name, _, _), a, b in zip(hard, rewards, wanted) if a != b]
+        expect(code == 0 and len(rewards) == len(hard) and not unlike, f"hard answers against {truth}: {unlike}, exit {code}, {err[:200]}")
     slow = json.dumps({"response": "a" * 10**6, "ground_truth": "a"}) + "\n"
     code, out, _ = roll(["--type", "regex", "--timeout-s", "0.2", "--pattern", "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)"], slow)
     expect(code == 0 and json.loads(out) == {"reward": 0.0, "detail": {"error": "timeout"}}, f"a regex's time limit, not {out[:200]}")
