@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Supervised fine-tuning goes through every row once a pass, in another order each, and lowers the loss that it tells.
+Argument: the roll binary."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import one_step
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+ROWS, BATCH, PASSES = 12, 2, 2
+
+
+def run(folder, name, learning_rate):
+    config = dict(exp_name=name, seed=3, output_dir=str(folder / name), pretrain=str(folder / "model"), sequence_length=32,
+                  track_with=["jsonl"], save_steps=0, eval_steps=1, num_train_epochs=PASSES,
+                  sft_train=dict(training_args=dict(learning_rate=learning_rate, per_device_train_batch_size=BATCH,
+                                                    gradient_accumulation_steps=1, lr_scheduler_type="constant"),
+                                 data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer")),
+                  validation=dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer")))
+    (folder / f"{name}.yaml").write_text(json.dumps(config))
+    done = subprocess.run([binary, "sft", "--config", folder / f"{name}.yaml", "--device", "cpu"], capture_output=True, text=True,
+                          timeout=300)
+    if done.returncode:
+        sys.exit(f"{name}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
+    return [json.loads(line) for line in open(folder / name / "metrics.jsonl")]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        one_step.make_model(binary, folder / "model", 1, False)
+        # Answers of one length, so that the mean over the updates of a pass is the mean over all tokens.
+        rows = [dict(question=f"{i:02}+1=", answer=f"{i + 1:02}") for i in range(ROWS)]
+        (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        still = run(folder, "still", 0.0)
+        assert len(still) == ROWS // BATCH * PASSES, len(still)
+        losses = [line["sft/loss"] for line in still]
+        of_pass = [losses[i : i + ROWS // BATCH] for i in range(0, len(losses), ROWS // BATCH)]
+        for one in of_pass:
+            mean = sum(one) / len(one)
+            assert abs(mean - still[-1]["val/loss"]) < 1e-5 * mean, f"a pass leaves rows out: {mean}, {still[-1]['val/loss']}"
+        assert max(abs(a - b) for a, b in zip(*of_pass)) > 1e-4, "the passes have the same order"
+        moved = [line["val/loss"] for line in run(folder, "moved", 1e-2)]
+        assert 0 < moved[-1] < 0.7 * moved[0], moved
+        print(f"every row once a pass; the loss goes from {moved[0]:.2f} to {moved[-1]:.2f}")
+
+
+main()
