@@ -1,6 +1,6 @@
 // Collectives that carry gradients. Rows (dimension 0) are tokens. A group of one gives its argument back.
-// Two kinds of what comes after them: where each rank goes on with a part of the work, gradients of the parts are added;
-// where every rank goes on with the same work on the same numbers, each rank's gradient is already whole.
+// Two kinds of what comes after them: where each rank goes on with a part of the work, gradients of the parts are
+// added; where every rank goes on with the same work on the same numbers, each rank's gradient is already whole.
 #pragma once
 
 #include <ATen/core/Tensor.h>

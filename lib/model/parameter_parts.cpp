@@ -63,7 +63,9 @@ at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
 }
 
 at::Tensor as_bits(const at::Tensor& tensor) {
-  const at::ScalarType bits = tensor.element_size() == 2 ? at::kShort : tensor.element_size() == 4 ? at::kInt : at::kLong;
+  const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
+                              : tensor.element_size() == 4 ? at::kInt
+                                                           : at::kLong;
   return tensor.detach().contiguous().view(bits);
 }
 

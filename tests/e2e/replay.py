@@ -100,15 +100,18 @@ def record(folder):
     return recorded
 
 
-def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, tp=1, cp=1, sampler_tp=None,
-          model="model", **flags):
-    out = folder / name
+def config_text(tp=1, cp=1, sampler_tp=None, **values):
+    """The configuration; `values` fill CONFIG. All roles lie on tp tensor x cp context ranks, the sampler on sampler_tp (tp)."""
     strategy = "strategy_args: {{strategy_config: {{tensor_model_parallel_size: {}, context_parallel_size: {}}}}}"
-    layout, sampler_layout = strategy.format(tp, cp), strategy.format(tp if sampler_tp is None else sampler_tp, 1)
-    text = CONFIG.format(out=out, model=folder / model, layout=layout, sampler_layout=sampler_layout, data=folder / "rows.jsonl", mode=mode, estimator=estimator, rows=rows,
-                         accumulation=accumulation, packing=packing, extra=extra, adam=adam)
+    return CONFIG.format(layout=strategy.format(tp, cp), sampler_layout=strategy.format(tp if sampler_tp is None else sampler_tp, 1), **values)
+
+
+def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, tp=1, cp=1,
+          sampler_tp=None, model="model", **flags):
+    out = folder / name
     config = folder / f"{name}.yaml"
-    config.write_text(text)
+    config.write_text(config_text(tp, cp, sampler_tp, out=out, model=folder / model, data=folder / "rows.jsonl", mode=mode, estimator=estimator,
+                                  rows=rows, accumulation=accumulation, packing=packing, extra=extra, adam=adam))
     roll("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
     return out
 
