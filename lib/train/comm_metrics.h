@@ -5,7 +5,7 @@
 
 #include "dist/traffic.h"
 #include "track/metrics.h"
-#include "train/learner.h"
+#include "train/update_trace.h"
 
 namespace roll {
 
@@ -14,6 +14,6 @@ void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
 
 /// comm/<role>/reduce_s: seconds that the gradients' collectives of an update took; reduce_hidden_s: of those, beside
 /// backward. Summed over the updates of a step.
-void add_reduction_metrics(const std::string& role, const UpdateResult& update, Metrics& metrics);
+void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
 
 }  // namespace roll

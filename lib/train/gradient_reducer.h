@@ -9,16 +9,9 @@
 
 #include "dist/communicator.h"
 #include "train/optimizer.h"
+#include "train/update_trace.h"
 
 namespace roll {
-
-/// One bucket's way through an update, in seconds of base/clock.h's monotonic clock.
-struct BucketTrace {
-  int64_t bucket = 0;
-  int64_t bytes = 0;
-  double ready_s = 0;             // its last gradient was there
-  double begin_s = 0, end_s = 0;  // of the collective
-};
 
 class GradientReducer {
  public:
@@ -34,7 +27,7 @@ class GradientReducer {
   void finish(const std::function<void(const Bucket& bucket, int64_t index)>& sum_copies);
 
   /// Of the last update, in the order of sending.
-  const std::vector<BucketTrace>& trace() const { return trace_; }
+  const std::vector<BucketTrace>& buckets() const { return trace_; }
 
  private:
   struct Hook;

@@ -54,26 +54,24 @@ double Learner::accumulate(int64_t num_micro_batches, const std::function<at::Te
   optimizer_.zero_grad();
   for (int64_t k = 0; k < num_micro_batches; ++k) {
     const at::Tensor loss = micro_loss(k);
-    if (k + 1 == num_micro_batches) reducer_.expect_last();
+    if (k + 1 == num_micro_batches) expect_last();
     if (!loss.defined() || !loss.requires_grad()) continue;
     loss.backward();
     if (k + 1 < num_micro_batches) optimizer_.accumulate();
     local_loss += loss.item<double>();
   }
-  if (num_micro_batches == 0) reducer_.expect_last();
+  if (num_micro_batches == 0) expect_last();
+  trace_.last_end_s = monotonic_s();  // every micro-batch ended with an item(), which waits for the device
   return local_loss;
 }
 
 UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
-  const Stopwatch watch;
+  trace_.begin_s = monotonic_s();
   const double local_loss = accumulate(num_micro_batches, micro_loss);
-  const double backward_end_s = monotonic_s();  // every micro-batch ended with an item(), which waits for the device
-  UpdateResult result{.lr = lr(), .compute_s = watch.seconds()};
+  UpdateResult result{.lr = lr(), .compute_s = trace_.last_end_s - trace_.begin_s};
   reducer_.finish([&](const Bucket& bucket, int64_t index) { sum_copies(bucket, index); });
-  for (const BucketTrace& bucket : reducer_.trace()) {
-    result.reduce_s += bucket.end_s - bucket.begin_s;
-    result.hidden_s += std::max(0.0, std::min(bucket.end_s, backward_end_s) - bucket.begin_s);
-  }
+  trace_.buckets = reducer_.buckets();
+  trace_.reduced_s = monotonic_s();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   result.grad_norm = gradient_norm();
   if (!std::isfinite(result.grad_norm))
@@ -82,8 +80,14 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
   if (keeps_gradient_) keep_gradient();
   optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
   gather_parameters();
+  trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
+}
+
+void Learner::expect_last() {
+  trace_.last_begin_s = monotonic_s();
+  reducer_.expect_last();
 }
 
 void Learner::sum_copies(const Bucket& bucket, int64_t index) {

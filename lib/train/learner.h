@@ -42,8 +42,6 @@ struct UpdateResult {
   double grad_norm = 0;  // before clipping, over all ranks
   double lr = 0;
   double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
-  double reduce_s = 0;   // of the gradients' collectives
-  double hidden_s = 0;   // of those, beside backward
 };
 
 class Learner {
@@ -71,12 +69,13 @@ class Learner {
   /// Of this rank.
   int64_t num_parameters() const { return optimizer_.num_parameters(); }
   int64_t optimizer_bytes() const { return optimizer_.state_bytes(); }
-  /// How the gradients of the last update were reduced.
-  const std::vector<BucketTrace>& trace() const { return reducer_.trace(); }
+  /// Of the last update.
+  const UpdateTrace& trace() const { return trace_; }
 
  private:
   /// Micro-batches forward and backward; the loss of this rank's.
   double accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
+  void expect_last();
   void sum_copies(const Bucket& bucket, int64_t index);
   double gradient_norm();
   void keep_gradient();
@@ -91,6 +90,7 @@ class Learner {
   int64_t num_updates_ = 0;
   bool keeps_gradient_ = false;
   NamedTensors kept_gradient_;
+  UpdateTrace trace_;
 };
 
 }  // namespace roll

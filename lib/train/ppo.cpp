@@ -15,17 +15,18 @@ int64_t updates_of(const Config& config, const WorkerConfig& worker, int64_t num
   return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / worker.mini_batch(num_ranks));
 }
 
-/// Runs the plan; the first update alone when its gradient is wanted.
+/// Runs the plan; the first update alone when it is to be looked at.
 Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss& loss,
-                 NamedTensors* gradients) {
-  if (!gradients) return run_updates(step, plan, learner, mesh, response_masks, loss);
+                 FirstUpdates* first) {
+  if (!first) return run_updates(step, plan, learner, mesh, response_masks, loss);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
   learner.keep_gradients(true);
   Metrics metrics = run_updates(step, plan, learner, mesh, response_masks, loss);
   learner.keep_gradients(false);
   for (const auto& [name, gradient] : learner.kept_gradient())
-    gradients->emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
+    first->gradients.emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
+  first->traces.emplace_back(plan.prefix, learner.trace());
   plan.mini_batches = rest;
   metrics.merge(run_updates(step, plan, learner, mesh, response_masks, loss));
   return metrics;
@@ -76,7 +77,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
                {mesh, model.parts()}),
       loss_(config) {}
 
-Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
+Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
   const UpdatePlan plan{.prefix = "actor",
@@ -95,7 +96,7 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
     return loss_(e, out, counts);
   };
-  return run_plan(step, plan, learner_, mesh_, loss, gradients);
+  return run_plan(step, plan, learner_, mesh_, loss, first);
 }
 
 CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log)
@@ -109,7 +110,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
                {mesh, model.parts()}),
       loss_(config) {}
 
-Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
+Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
   const bool recompute = config_.critic.recomputes();
   const UpdatePlan plan{.prefix = "critic",
                         .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),
@@ -125,7 +126,7 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return loss_(e, model_.values(e.tokens, recompute), counts);
   };
-  return run_plan(step, plan, learner_, mesh_, loss, gradients);
+  return run_plan(step, plan, learner_, mesh_, loss, first);
 }
 
 }  // namespace roll

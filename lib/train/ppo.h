@@ -23,14 +23,20 @@ Partition step_mini_batches(const Config& config, const WorkerConfig& worker, in
 /// Learner options of a worker; its schedule ends after `total_updates`.
 LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
 
+/// For people who look into a step: the first update of each role.
+struct FirstUpdates {
+  NamedTensors gradients;                                   // summed over the ranks, before clipping: "actor.<HF name>"
+  std::vector<std::pair<std::string, UpdateTrace>> traces;  // by role
+};
+
 class ActorTrainer {
  public:
   /// `model` must outlive this and keep its parameters.
   ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log);
 
-  /// ppo_epochs x mini-batches of PPO updates. `gradients` (when given) receives the first update's summed gradient
-  /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
-  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+  /// ppo_epochs x mini-batches of PPO updates. `first` (when given) receives what the first update did.
+  /// **Collective**. Metrics of run_updates with actor/*.
+  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first);
 
   /// Leaves the device to the sampler, which needs the weights only.
   void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
@@ -50,7 +56,7 @@ class CriticTrainer {
   CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log);
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
-  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
+  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first);
 
   /// Leaves the device to the sampler.
   void put_away() { learner_.put_away(/*keeps_parameters=*/false); }

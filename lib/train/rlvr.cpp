@@ -176,13 +176,15 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   metrics.merge(complete_experience(experience, config_.experience, num_groups, experience_state_, {}));
   metrics.add("time/advantages", watch.restart());
   if (config_.dump_experience && ranks_.is_first()) dump_experience(folder_.experience(), step, records, experience);
-  const bool dumps_gradients = config_.dump_experience && step == 1;
-  NamedTensors gradients;
-  if (critic_) metrics.merge(critic_->train(experience, num_groups, step, dumps_gradients ? &gradients : nullptr));
+  const bool dumps_updates = config_.dump_experience && step == 1;
+  FirstUpdates first;
+  if (critic_) metrics.merge(critic_->train(experience, num_groups, step, dumps_updates ? &first : nullptr));
   if (step > config_.critic_warmup)
-    metrics.merge(actor_.train(experience, num_groups, step, dumps_gradients ? &gradients : nullptr));
-  if (dumps_gradients && ranks_.is_first())
-    write_safetensors(numbered(folder_.experience(), "gradients_", step, ".safetensors"), gradients);
+    metrics.merge(actor_.train(experience, num_groups, step, dumps_updates ? &first : nullptr));
+  if (dumps_updates && ranks_.is_first()) {
+    write_safetensors(numbered(folder_.experience(), "gradients_", step, ".safetensors"), first.gradients);
+    write_file_atomic(numbered(folder_.experience(), "trace_", step, ".json"), chrome_trace(first.traces).dump());
+  }
   const double train_s = watch.seconds();
   // Again every step: beside other work, one measurement may be far below what the device can do.
   matmul_peak_ = std::max(matmul_peak_, measure_matmul_peak(options_.device, roles_.actor.dtype()));

@@ -95,7 +95,7 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
                         over_updates);
     add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);
-    if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, result, over_updates);
+    if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, learner.trace(), over_updates);
   }
   over_updates.add("memory/" + plan.prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;

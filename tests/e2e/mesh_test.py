@@ -56,7 +56,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         replay = dict(rollout_replay=record(folder))
-        make_model(folder, "untied", "qwen3", "--no-tie")
+        make_model(folder, "untied", "qwen3", "--no-tie", True)
         base = check_meshes(folder, "model", only or MESHES, replay)
         check_meshes(folder, "untied", only or MESHES, replay)
         check_variants(folder, base, replay)

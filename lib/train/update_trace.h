@@ -1,0 +1,38 @@
+// When an update computed and when it talked: shows how much of the gradients' reduction hides behind backward.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+/// One bucket's way through an update. All times are base/clock.h's monotonic_s().
+struct BucketTrace {
+  int64_t bucket = 0;
+  int64_t bytes = 0;
+  double ready_s = 0;             // its last gradient was there
+  double begin_s = 0, end_s = 0;  // of the collective
+};
+
+struct UpdateTrace {
+  double begin_s = 0;
+  double last_begin_s = 0;  // backward of the last micro-batch, during which buckets leave
+  double last_end_s = 0;
+  double reduced_s = 0;  // all sums are there
+  double end_s = 0;      // parameters are updated and gathered
+  std::vector<BucketTrace> buckets{};
+
+  /// Seconds that the collectives took, and how many of them lie before the end of backward.
+  double reduce_s() const;
+  double hidden_s() const;
+};
+
+/// Named updates in Chrome's trace-event format (chrome://tracing, Perfetto): a process each, computation and
+/// communication as its two threads, microseconds from the first beginning.
+Json chrome_trace(const std::vector<std::pair<std::string, UpdateTrace>>& updates);
+
+}  // namespace roll

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What ranks send is what the theory of each layout says, byte by byte: counts of a training step against formulae (prints the
+README's table). And gradients travel while backward still runs. Argument: the roll binary."""
+import json
+import pathlib
+import tempfile
+
+from safetensors.numpy import load_file
+
+from replay import PACKED, make_model, record, train
+
+FLOAT = 4
+SMALL = 16 << 10  # bytes up to which an all-reduce sends everything to everyone
+
+
+class Model:
+    """Sizes of replay.py's model and of a rank's part of it."""
+
+    def __init__(self, folder, tp):
+        config = json.load(open(folder / "model/config.json"))
+        self.hidden, self.layers = config["hidden_size"], config["num_hidden_layers"]
+        self.kv = max(1, config["num_key_value_heads"] // tp) * config["head_dim"]
+        self.whole = self.shared = 0
+        for name, tensor in load_file(folder / "model/model.safetensors").items():
+            cut = any(part in name for part in ("embed_tokens", "q_proj", "k_proj", "v_proj", "o_proj.weight", "gate_proj", "up_proj", "down_proj.weight"))
+            rows = -(-tensor.shape[0] // tp) if "embed_tokens" in name else tensor.shape[0] / tp  # rank 0 has the odd one
+            self.whole += 0 if cut and tp > 1 else tensor.size
+            self.shared += int(rows * tensor.size / tensor.shape[0]) if cut and tp > 1 else 0
+
+
+def sequences(rollouts, step):
+    for line in open(rollouts / f"step_{step:06}.jsonl"):
+        row = json.loads(line)
+        yield len(row["prompt_ids"]), len(row["response_ids"])
+
+
+def slots(length, tp, cp):
+    """Slots of a cp rank."""
+    alignment = 2 * cp * tp if cp > 1 else tp
+    return -(-length // alignment) * alignment // cp
+
+
+def labels_of_first(prompt, response, tp, cp):
+    """Response tokens that cp rank 0 predicts: chunks 0 and 2 cp - 1."""
+    length = prompt + response
+    if cp == 1:
+        return response
+    chunk = slots(length, tp, cp) // 2
+    mine = [*range(chunk), *range((2 * cp - 1) * chunk, 2 * cp * chunk)]
+    return sum(prompt - 1 <= t < length - 1 for t in mine)
+
+
+def reduced(size, ranks):
+    """Bytes that a rank sends in an all-reduce."""
+    return (ranks - 1) * size if size <= SMALL else 2 * (ranks - 1) * size // ranks
+
+
+def theory(folder, rollouts, step, tp, cp, updates, recomputes):
+    """Bytes that rank 0 sends in the actor's training of a step when there is one data rank."""
+    model, lengths = Model(folder, tp), list(sequences(rollouts, step))
+    total = sum(slots(p + r, tp, cp) for p, r in lengths)
+    block = (tp - 1) * total // tp * model.hidden * FLOAT  # one gathering or scattering of all activations
+    passes = (4 + 2 * recomputes) * model.layers + 2       # per layer 2 in, 2 out, forward and backward; embedding, head
+    gathered_rows = (tp - 1) * 4 * FLOAT * sum(labels_of_first(p, r, tp, cp) for p, r in lengths)
+    kv = (cp - 1) * total * 2 * model.kv * FLOAT * model.layers
+    found = {}
+    if tp > 1:
+        found["tp/all_gather"] = passes * block + gathered_rows
+        found["tp/reduce_scatter"] = passes * block
+        found["tp/all_reduce"] = updates * (reduced(model.whole * FLOAT, tp) + reduced(8, tp))
+    if cp > 1:
+        found["cp/all_gather"] = (1 + recomputes) * kv + 2 * (cp - 1) * total * FLOAT  # keys and values; log-probs and entropy
+        found["cp/reduce_scatter"] = kv
+    return found
+
+
+def state(folder, tp, shards):
+    """Bytes of gradients reduced, or of parameters gathered, in one update."""
+    model = Model(folder, tp)
+    return (shards - 1) * (model.whole + model.shared) * FLOAT // shards
+
+
+def counted(run, step, phase):
+    line = [json.loads(text) for text in open(run / "metrics.jsonl")][step - 1]
+    prefix, suffix = f"comm/{phase}/", "_bytes"
+    return {key[len(prefix) : -len(suffix)]: int(value) for key, value in line.items() if key.startswith(prefix) and key.endswith(suffix)}
+
+
+def show(layout, key, expected, found):
+    print(f"| {layout} | {key} | {expected:,} | {found:,} |", flush=True)
+    assert found == expected, f"{layout} {key}: counted {found}, theory {expected}"
+
+
+def check_overlap(folder, replay):
+    """The trace of one update: buckets leave in the order of backward, and before its end."""
+    make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 8)
+    run = train(folder, "overlap", 2, rows=4, accumulation=1, model="deep", dump_experience="true", **replay)
+    events = json.load(open(run / "experience/trace_000001.json"))["traceEvents"]
+    actor = next(e["pid"] for e in events if e["name"] == "process_name" and e["args"]["name"] == "actor")
+    spans = [e for e in events if e["ph"] == "X" and e["pid"] == actor]
+    backward_end = next(e["ts"] + e["dur"] for e in spans if e["name"] == "last backward")
+    buckets = [e for e in spans if e["name"].startswith("bucket")]
+    early = [e for e in buckets if e["ts"] < backward_end]
+    assert len(buckets) > 4 and early, f"{len(early)} of {len(buckets)} buckets left before backward ended"
+    numbers = [int(e["name"].split()[1]) for e in buckets]
+    assert numbers[:-1] == sorted(numbers[:-1], reverse=True), numbers  # the last are the vectors of all layers
+    line = [json.loads(text) for text in open(run / "metrics.jsonl")][0]
+    assert 0 < line["comm/actor/reduce_hidden_s"] <= line["comm/actor/reduce_s"]
+    print(f"{len(early)} of {len(buckets)} buckets left while backward ran")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        replay = dict(rollout_replay=record(folder))
+        recompute = {"actor_train.strategy_args.strategy_config.recompute_granularity": "full"}
+        print("| dp x cp x tp | group/collective | bytes in theory | bytes counted |\n|---|---|---|---|")
+        for dp, cp, tp, flags in ((1, 1, 2, {}), (1, 2, 1, {}), (1, 2, 2, {}), (1, 2, 2, recompute), (2, 1, 1, {}), (2, 2, 1, {}), (4, 1, 1, {})):
+            run = train(folder, f"run_{dp}{cp}{tp}_{len(flags)}", dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
+                        packing=PACKED.format("load_balance", 100), **replay, **flags)
+            found, updates = counted(run, 2, "train_actor"), 2
+            layout = f"{dp} x {cp} x {tp}" + (", recomputed" if flags else "")
+            if dp == 1:
+                for key, expected in theory(folder, replay["rollout_replay"], 2, tp, cp, updates, bool(flags)).items():
+                    show(layout, key, expected, found[key])
+            shards = dp * cp
+            if shards > 1:
+                norm = updates * reduced(8, shards)
+                show(layout, "shards/reduce_scatter", updates * state(folder, tp, shards), found["shards/reduce_scatter"])
+                show(layout, "shards/all_gather", updates * state(folder, tp, shards), found["shards/all_gather"])
+                show(layout, "shards/all_reduce", norm, found["shards/all_reduce"])
+        check_overlap(folder, replay)
+
+
+main()
