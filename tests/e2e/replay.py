@@ -92,13 +92,13 @@ def record(folder):
     return recorded
 
 
-def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, **flags):
+def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, launch=roll, **flags):
     out = folder / name
     text = CONFIG.format(out=out, model=folder / "model", data=folder / "rows.jsonl", mode=mode, estimator=estimator, rows=rows,
                          accumulation=accumulation, packing=packing, extra=extra, adam=adam)
     config = folder / f"{name}.yaml"
     config.write_text(text)
-    roll("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
+    launch("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
     return out
 
 
