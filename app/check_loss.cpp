@@ -25,7 +25,7 @@ Experience mini_batch_of(const CheckLossFlags& flags, const Config& config, int6
   const int64_t group_size = config.num_return_sequences_in_group;
   if (!flags.rollouts.empty()) return experience_from(read_replay(flags.rollouts, flags.step, group_size));
   constexpr int64_t kEnough = 64;
-  const int64_t configured = config.actor_train.training_args.mini_batch_per_rank() * num_ranks;
+  const int64_t configured = config.actor_train.mini_batch(num_ranks);
   const int64_t wanted = std::min(configured, kEnough);
   return random_mini_batch(config, std::max<int64_t>(1, wanted / group_size) * group_size);
 }

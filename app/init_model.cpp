@@ -44,7 +44,8 @@ void init_model(const InitFlags& flags) {
   options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   write_folder_atomic(flags.out, [&](const fs::path& folder) {
     const ModelSpec spec = make_spec(flags.sizes, add_tokenizer(flags.tokenizer, folder));
-    Transformer::init(spec, flags.seed).write_files(folder, options);
+    const Transformer model = Transformer::init(spec, flags.seed);
+    model.write_files(folder, model.parameters(), options);
     std::printf("%s: %s, %.2f M parameters, vocabulary %ld\n", flags.out.c_str(), flags.sizes.arch.c_str(),
                 static_cast<double>(spec.num_parameters()) / 1e6, static_cast<long>(spec.vocab_size));
   });

@@ -22,10 +22,36 @@ std::string to_string(const Whereabouts& place) {
   return fmt::format("rank {} of {}{}", place.rank, place.size, step);
 }
 
-void Communicator::all_reduce(at::Tensor& tensor, Reduce op, std::string_view name) {
+Communicator::Communicator(Membership own) : own_(std::move(own)) {
+  if (!own_.traffic) own_.traffic = std::make_shared<Traffic>();
+}
+
+Whereabouts Communicator::place() const {
+  return {own_.world.rank, own_.world.size, own_.traffic->step()};
+}
+
+Membership Communicator::membership_in(const std::vector<int>& members, const std::string& group) const {
+  const auto found = std::find(members.begin(), members.end(), rank());
+  ROLL_CHECK(found != members.end(), "a rank is in the group that it makes");
+  return {.rank = static_cast<int>(found - members.begin()),
+          .size = static_cast<int>(members.size()),
+          .world = own_.world,
+          .group = group,
+          .traffic = own_.traffic};
+}
+
+namespace {
+
+void check_summable(const at::Tensor& tensor, std::string_view name) {
   const at::ScalarType dtype = tensor.scalar_type();
   const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || dtype == at::kBFloat16;
-  ROLL_CHECK(known, fmt::format("all-reduce '{}' has no rule for dtype {}", name, c10::toString(dtype)));
+  ROLL_CHECK(known, fmt::format("'{}' has no rule of reduction for dtype {}", name, c10::toString(dtype)));
+}
+
+}  // namespace
+
+void Communicator::all_reduce(at::Tensor& tensor, Reduce op, std::string_view name) {
+  check_summable(tensor, name);
   at::Tensor dense = tensor.detach().contiguous();
   reduce_dense(dense, op, name);
   if (dense.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(dense);
@@ -55,6 +81,12 @@ int64_t Communicator::all_reduce_max(int64_t value, std::string_view name) {
   return tensor.item<int64_t>();
 }
 
+int64_t Communicator::all_reduce_min(int64_t value, std::string_view name) {
+  at::Tensor tensor = at::full({1}, value, at::kLong);
+  all_reduce_min(tensor, name);
+  return tensor.item<int64_t>();
+}
+
 void Communicator::broadcast(at::Tensor& tensor, int root, std::string_view name) {
   at::Tensor dense = tensor.detach().contiguous();
   broadcast_dense(dense, root, name);
@@ -68,6 +100,46 @@ std::vector<at::Tensor> Communicator::all_gather(const at::Tensor& tensor, std::
   at::Tensor all = at::empty(shape, dense.options());
   gather_dense(dense, all, name);
   return all.unbind(0);
+}
+
+at::Tensor Communicator::all_gather_rows(const at::Tensor& tensor, std::string_view name) {
+  const at::Tensor dense = tensor.detach().contiguous();
+  std::vector<int64_t> shape = dense.sizes().vec();
+  shape.at(0) *= size();
+  at::Tensor all = at::empty(shape, dense.options());
+  gather_dense(dense, all, name);
+  return all;
+}
+
+at::Tensor Communicator::reduce_scatter_rows(const at::Tensor& all, std::string_view name) {
+  check_summable(all, name);
+  ROLL_CHECK_EQ(all.size(0) % size(), 0, "every rank gets as many rows");
+  std::vector<int64_t> shape = all.sizes().vec();
+  shape[0] /= size();
+  at::Tensor mine = at::empty(shape, all.options().requires_grad(false));
+  reduce_scatter_dense(all.detach().contiguous(), mine, name);
+  return mine;
+}
+
+std::unique_ptr<Pending> Communicator::start_reduce_scatter(const at::Tensor& all, const at::Tensor& mine,
+                                                            std::string_view name) {
+  check_summable(all, name);
+  return start([this, all, mine = at::Tensor(mine), what = std::string(name)]() mutable {
+    reduce_scatter_dense(all, mine, what);
+  });
+}
+
+std::unique_ptr<Pending> Communicator::start_all_reduce(const at::Tensor& tensor, std::string_view name) {
+  check_summable(tensor, name);
+  return start([this, tensor = at::Tensor(tensor), what = std::string(name)]() mutable {
+    reduce_dense(tensor, Reduce::kSum, what);
+  });
+}
+
+std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, const at::Tensor& all,
+                                                        std::string_view name) {
+  return start(
+      [this, mine, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(mine, all, what); });
 }
 
 std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {

@@ -1,7 +1,7 @@
 // What ranks say to each other. Every public member but rank(), size() and the like is **Collective**: all ranks call
 // it in the same order with the same shape, dtype and name. Goals: a rank that calls something else, waits too long or
 // dies becomes an error that names rank, collective and step; sums do not depend on timing (host back-ends add in
-// rank order, and every rank holds the same bits). Non-goal: overlap of communication with work.
+// rank order, and every rank holds the same bits). Collectives whose names begin with start_ run beside other work.
 //   single  one process                       mpi   started by mpirun or srun, through host memory
 //   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
 #pragma once
@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "dist/traffic.h"
 
 namespace roll {
 
@@ -26,18 +28,48 @@ struct Whereabouts {
 };
 std::string to_string(const Whereabouts& place);
 
+/// A collective on its way.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Returns when the result may be used (CUDA: by kernels enqueued from now on). Errors as the collective's own.
+  virtual void wait() = 0;
+  /// When it ran (monotonic_s()); after wait(). NCCL: from its start to wait().
+  double begin_s() const { return begin_s_; }
+  double end_s() const { return end_s_; }
+
+ protected:
+  double begin_s_ = 0, end_s_ = 0;
+};
+
+/// Where a communicator stands: its own ranks, and this process among all.
+struct Membership {
+  int rank = 0;
+  int size = 1;
+  Whereabouts world{};                    // step unused
+  std::string group = "world";            // for errors and counts
+  std::shared_ptr<Traffic> traffic = {};  // shared by all communicators of the process
+};
+
 class Communicator {
  public:
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  int rank() const { return place_.rank; }
-  int size() const { return place_.size; }
-  bool is_first() const { return place_.rank == 0; }
+  int rank() const { return own_.rank; }
+  int size() const { return own_.size; }
+  bool is_first() const { return own_.rank == 0; }
   virtual std::string_view kind() const = 0;
-  /// The step that error texts name from now on.
-  void set_step(int64_t step) { place_.step = step; }
+  const std::string& group() const { return own_.group; }
+  /// Counts of what is sent; holds the step that error texts name.
+  Traffic& traffic() { return *own_.traffic; }
+  void set_step(int64_t step) { own_.traffic->set_step(step); }
+
+  /// A communicator among `members` (ascending ranks of this one, this rank among them) whose messages never mix with
+  /// those of this one. Every rank of this communicator calls it, each with the members of its own group, as often and
+  /// in the same order; a group of one is `single`. `group` names it in errors and counts ("tp").
+  virtual std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) = 0;
 
   /// Element-wise over ranks, in place, any shape. float32, float64, int64, bfloat16 (added in float32, rounded once).
   /// `name` says what is reduced, for errors. UserError never; SystemError: a rank is late or gone; Bug: ranks differ.
@@ -50,11 +82,24 @@ class Communicator {
   double all_reduce_max(double value, std::string_view name);
   int64_t all_reduce_sum(int64_t value, std::string_view name);
   int64_t all_reduce_max(int64_t value, std::string_view name);
+  int64_t all_reduce_min(int64_t value, std::string_view name);
 
   /// Every rank's tensor becomes root's. Any dtype.
   void broadcast(at::Tensor& tensor, int root, std::string_view name);
   /// The tensors of all ranks, in rank order; equal shapes and dtypes.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);
+  /// The same in one tensor along dimension 0: [n, ...] of each rank -> [size * n, ...].
+  at::Tensor all_gather_rows(const at::Tensor& tensor, std::string_view name);
+  /// `all` [size * n, ...] is summed over ranks; this rank gets rows [rank * n, (rank + 1) * n). dtypes as all_reduce.
+  at::Tensor reduce_scatter_rows(const at::Tensor& all, std::string_view name);
+
+  /// Sums over ranks of dense tensors, beside other work: until wait() the tensors must neither be touched nor go away,
+  /// and only start_ functions of this communicator may be called. `mine` is this rank's part of `all`, which it may be
+  /// a view of; the rest of `all` is then undefined.
+  std::unique_ptr<Pending> start_reduce_scatter(const at::Tensor& all, const at::Tensor& mine, std::string_view name);
+  std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
+  /// Every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
+  std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
   /// Root's bytes on every rank.
@@ -62,15 +107,22 @@ class Communicator {
   void barrier(std::string_view name) { all_gather_bytes({}, name); }
 
  protected:
-  Communicator(int rank, int size) : place_{rank, size} {}
-  /// The same, on dense contiguous tensors; `all` has the shape [size, ...].
+  explicit Communicator(Membership own);
+  /// The same, on dense contiguous tensors; `all` has size() times the elements of the other one, rank after rank.
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
-  const Whereabouts& place() const { return place_; }
+  virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) = 0;
+  /// Runs a collective of the kinds above beside other work; several run in the order of their calls.
+  virtual std::unique_ptr<Pending> start(std::function<void()> collective) = 0;
+
+  /// This process among all, at the current step.
+  Whereabouts place() const;
+  /// What a process is in a group that it splits off.
+  Membership membership_in(const std::vector<int>& members, const std::string& group) const;
 
  private:
-  Whereabouts place_;
+  Membership own_;
 };
 
 struct CommunicatorOptions {

@@ -27,6 +27,7 @@ struct StrategyConfig {
   std::optional<int64_t> tensor_parallel_size;
   std::optional<int64_t> context_parallel_size;
   std::optional<int64_t> ulysses_size;
+  bool use_distributed_optimizer = true;
   std::optional<std::string> recompute_granularity;
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
@@ -37,6 +38,8 @@ struct StrategyConfig {
 
   int64_t tensor_parallel() const { return tensor_model_parallel_size.value_or(tensor_parallel_size.value_or(1)); }
   int64_t context_parallel() const { return context_parallel_size.value_or(ulysses_size.value_or(1)); }
+  /// Ranks that share one copy of the model and its sequences.
+  int64_t model_ranks() const { return tensor_parallel() * context_parallel(); }
   /// Share of a device's free memory for the KV cache.
   double kv_cache_share() const { return gpu_memory_utilization.value_or(mem_fraction_static.value_or(0.8)); }
 
@@ -46,6 +49,7 @@ struct StrategyConfig {
     v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size");
     v("context_parallel_size", context_parallel_size, "ranks that share each sequence");
     v("ulysses_size", ulysses_size, "taken as context_parallel_size");
+    v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
     v.choice("recompute_granularity", recompute_granularity, {"full", "selective"}, "activations recomputed backwards");
     v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8");
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization");
@@ -68,11 +72,11 @@ struct StrategyConfig {
     v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
     v.refused({"lora_*", "enable_lora", "max_loras", "max_lora_rank"},
               "needs LoRA, which this version does not have; remove it");
-    v.noted({"sequence_parallel"}, "it only matters with tensor parallelism");
-    v.noted({"use_distributed_optimizer", "distrib_optim_fully_reshardable", "zero_*", "fsdp_size",
-             "reshard_after_forward", "offload_policy", "wrap_policy", "optimizer_cpu_offload",
-             "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer"},
-            "each data-parallel rank holds the whole optimizer; results do not depend on it");
+    v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
+    v.noted({"distrib_optim_fully_reshardable", "zero_*", "fsdp_size", "reshard_after_forward", "offload_policy",
+             "wrap_policy", "optimizer_cpu_offload", "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d",
+             "use_precision_aware_optimizer"},
+            "use_distributed_optimizer decides, and offload; results do not depend on it");
     v.noted({"overlap_grad_reduce",
              "overlap_param_gather",
              "bias_activation_fusion",

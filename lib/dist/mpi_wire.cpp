@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <exception>
+#include <mutex>
+#include <numeric>
 
 #include "base/error.h"
 #include "dist/wire.h"
@@ -14,7 +17,7 @@ namespace roll {
 
 namespace {
 
-constexpr int kTag = 7;
+constexpr int kFirstTag = 7;
 
 void check_mpi(int code, std::string_view call, std::string_view where) {
   if (code == MPI_SUCCESS) return;
@@ -41,24 +44,46 @@ class MpiSession {
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
 
-  bool broken = false;
+  std::mutex mutex;  // MPI_THREAD_SERIALIZED: one call at a time
+  std::atomic<bool> broken = false;
+  int next_tag = kFirstTag;
 
  private:
   int num_exceptions_;
 };
 
+std::vector<int> all_of_world() {
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<int> ranks(static_cast<size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+/// A channel is a tag: messages of one tag between two ranks keep their order, and never meet those of another.
 class MpiWire : public Wire {
  public:
-  MpiWire() {
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
-    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  /// `members`: ranks of the world, this process among them.
+  MpiWire(std::shared_ptr<MpiSession> session, std::vector<int> members)
+      : session_(std::move(session)), members_(std::move(members)), tag_(session_->next_tag++) {
+    int own = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &own);
+    rank_ = static_cast<int>(std::find(members_.begin(), members_.end(), own) - members_.begin());
   }
   int rank() const override { return rank_; }
-  int size() const override { return size_; }
+  int size() const override { return static_cast<int>(members_.size()); }
   std::string_view kind() const override { return "mpi"; }
 
+  std::unique_ptr<Wire> split(const std::vector<int>& members, double) override {
+    std::vector<int> in_world;
+    for (const int member : members) in_world.push_back(in_world_of(member));
+    return std::make_unique<MpiWire>(session_, std::move(in_world));
+  }
+
+  void abandon() override { session_->broken = true; }
+
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) override {
-    if (session_.broken) throw system_error("{}: an earlier collective of this rank failed", wait.where());
+    if (session_->broken) throw system_error("{}: an earlier collective of this rank failed", wait.where());
     std::vector<MPI_Request> requests;
     std::vector<int> peers;
     try {
@@ -71,32 +96,42 @@ class MpiWire : public Wire {
   }
 
  private:
-  static void post(std::span<const Outgoing> out, std::span<const Incoming> in, const Wait& wait,
-                   std::vector<MPI_Request>& requests, std::vector<int>& peers) {
+  int in_world_of(int member) const { return members_.at(static_cast<size_t>(member)); }
+
+  void post(std::span<const Outgoing> out, std::span<const Incoming> in, const Wait& wait,
+            std::vector<MPI_Request>& requests, std::vector<int>& peers) {
+    const std::scoped_lock lock(session_->mutex);
     for (const Incoming& from : in) {
-      peers.push_back(from.rank);
-      check_mpi(MPI_Irecv(from.bytes.data(), static_cast<int>(from.bytes.size()), MPI_BYTE, from.rank, kTag,
+      peers.push_back(in_world_of(from.rank));
+      check_mpi(MPI_Irecv(from.bytes.data(), static_cast<int>(from.bytes.size()), MPI_BYTE, peers.back(), tag_,
                           MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Irecv", wait.where());
     }
     for (const Outgoing& to : out) {
-      peers.push_back(to.rank);
-      check_mpi(MPI_Isend(to.bytes.data(), static_cast<int>(to.bytes.size()), MPI_BYTE, to.rank, kTag, MPI_COMM_WORLD,
-                          &requests.emplace_back(MPI_REQUEST_NULL)),
+      peers.push_back(in_world_of(to.rank));
+      check_mpi(MPI_Isend(to.bytes.data(), static_cast<int>(to.bytes.size()), MPI_BYTE, peers.back(), tag_,
+                          MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Isend", wait.where());
     }
   }
 
-  static void finish(std::vector<MPI_Request>& requests, const std::vector<int>& peers, Wait& wait) {
-    for (int done = 0; true;) {
-      check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-                "MPI_Testall", wait.where());
-      if (done) return;
+  void finish(std::vector<MPI_Request>& requests, const std::vector<int>& peers, Wait& wait) {
+    while (!all_done(requests, wait)) {
       wait.pause([&] { return late_ranks(requests, peers); });
+      if (session_->broken) throw system_error("{}: given up, because this rank failed elsewhere", wait.where());
     }
   }
 
-  static std::vector<int> late_ranks(std::vector<MPI_Request>& requests, const std::vector<int>& peers) {
+  bool all_done(std::vector<MPI_Request>& requests, const Wait& wait) {
+    const std::scoped_lock lock(session_->mutex);
+    int done = 0;
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
+              "MPI_Testall", wait.where());
+    return done != 0;
+  }
+
+  std::vector<int> late_ranks(std::vector<MPI_Request>& requests, const std::vector<int>& peers) {
+    const std::scoped_lock lock(session_->mutex);
     std::vector<int> late;
     for (size_t i = 0; i < requests.size(); ++i) {
       int done = 0;
@@ -108,7 +143,8 @@ class MpiWire : public Wire {
 
   /// The buffers of a broken exchange are about to go: MPI must forget them.
   void give_up(std::vector<MPI_Request>& requests) {
-    session_.broken = true;
+    const std::scoped_lock lock(session_->mutex);
+    session_->broken = true;
     for (MPI_Request& request : requests) {
       if (request == MPI_REQUEST_NULL) continue;
       MPI_Cancel(&request);
@@ -116,15 +152,17 @@ class MpiWire : public Wire {
     }
   }
 
-  MpiSession session_;
+  std::shared_ptr<MpiSession> session_;
+  std::vector<int> members_;
+  int tag_;
   int rank_ = 0;
-  int size_ = 1;
 };
 
 }  // namespace
 
 std::unique_ptr<Wire> make_mpi_wire() {
-  return std::make_unique<MpiWire>();
+  auto session = std::make_shared<MpiSession>();
+  return std::make_unique<MpiWire>(std::move(session), all_of_world());
 }
 
 std::string mpi_version() {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "dist/socket.h"
 
@@ -50,10 +51,12 @@ c10::intrusive_ptr<c10d::Store> open_store(Communicator& host, double timeout_s)
   return c10::make_intrusive<c10d::TCPStore>(address, options);
 }
 
+using Work = c10::intrusive_ptr<c10d::Work>;
+
 class NcclCommunicator : public Communicator {
  public:
-  NcclCommunicator(std::unique_ptr<Communicator> host, at::Device device, double timeout_s)
-      : Communicator(host->rank(), host->size()), host_(std::move(host)), device_(device) {
+  NcclCommunicator(std::unique_ptr<Communicator> host, at::Device device, double timeout_s, Membership own)
+      : Communicator(std::move(own)), host_(std::move(host)), device_(device), timeout_s_(timeout_s) {
     const auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = milliseconds(timeout_s);
     group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_store(*host_, timeout_s), rank(), size(), options);
@@ -66,57 +69,110 @@ class NcclCommunicator : public Communicator {
 
   std::string_view kind() const override { return "nccl"; }
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    host_->set_step(place().step);
     return host_->all_gather_bytes(mine, name);
+  }
+  std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
+    auto host = host_->split(members, group);
+    if (members.size() == 1) return host;
+    return std::make_unique<NcclCommunicator>(std::move(host), device_, timeout_s_, membership_in(members, group));
   }
 
  protected:
   void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
-    if (!tensor.is_cuda()) return on_host().all_reduce(tensor, op, name);
+    if (!tensor.is_cuda()) return host_->all_reduce(tensor, op, name);
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions options;
     options.reduceOp = op_of(op);
+    count("all_reduce", 2 * tensor.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
     run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
   }
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
-    if (!tensor.is_cuda()) return on_host().broadcast(tensor, root, name);
+    if (!tensor.is_cuda()) return host_->broadcast(tensor, root, name);
     std::vector<at::Tensor> tensors = {tensor};
     c10d::BroadcastOptions options;
     options.rootRank = root;
+    count("broadcast", rank() == root ? tensor.nbytes() : 0);
     run("broadcast", name, [&] { return group_->broadcast(tensors, options); });
   }
   void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
     if (!tensor.is_cuda()) {
-      all.copy_(at::stack(on_host().all_gather(tensor, name)));
+      all.view({-1}).copy_(host_->all_gather_rows(tensor.view({-1}), name));
       return;
     }
     at::Tensor mine = tensor;
     at::Tensor flat = all.view({-1});
     at::Tensor flat_mine = mine.view({-1});
+    count("all_gather", tensor.nbytes() * static_cast<size_t>(size() - 1));
     run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
   }
 
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
+    if (!all.is_cuda()) {
+      mine.copy_(host_->reduce_scatter_rows(all, name).view(mine.sizes()));
+      return;
+    }
+    at::Tensor flat = mine.view({-1}), flat_all = all.view({-1});
+    count("reduce_scatter", all.nbytes() - mine.nbytes());
+    run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
+  }
+
+  /// NCCL runs beside the kernels of the current stream by itself, as long as nobody waits.
+  std::unique_ptr<Pending> start(std::function<void()> collective) override {
+    auto pending = std::make_unique<Started>(*this);
+    started_ = pending.get();
+    collective();
+    started_ = nullptr;
+    return pending;
+  }
+
  private:
-  Communicator& on_host() {
-    host_->set_step(place().step);
-    return *host_;
+  struct Started : Pending {
+    explicit Started(NcclCommunicator& o) : owner(o) { begin_s_ = monotonic_s(); }
+    void wait() override {
+      if (work) owner.finish(work, what);
+      end_s_ = monotonic_s();
+    }
+    NcclCommunicator& owner;
+    Work work;
+    std::string what;
+  };
+
+  /// Bytes that a ring sends.
+  void count(std::string_view operation, size_t bytes) {
+    traffic().add_call(group(), operation);
+    traffic().add_bytes(group(), operation, static_cast<int64_t>(bytes));
   }
 
   /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
   template <class F>
-  void run(std::string_view call, std::string_view name, F&& start) {
+  void run(std::string_view call, std::string_view name, F&& begin) {
+    const std::string what = fmt::format("{} '{}' of its {} group", call, name, group());
+    Work work;
+    guard(what, [&] { work = begin(); });
+    if (!started_) return finish(work, what);
+    started_->work = work;
+    started_->what = what;
+  }
+
+  void finish(const Work& work, const std::string& what) {
+    guard(what, [&] { work->wait(); });
+  }
+
+  template <class F>
+  void guard(const std::string& what, F&& f) {
     try {
-      start()->wait();
+      f();
     } catch (const c10::Error& error) {
       broken_ = true;
-      throw system_error("{}: {} '{}' over NCCL failed: {}", to_string(place()), call, name,
-                         error.what_without_backtrace());
+      throw system_error("{}: {} over NCCL failed: {}", to_string(place()), what, error.what_without_backtrace());
     }
   }
 
   std::unique_ptr<Communicator> host_;
   at::Device device_;
+  double timeout_s_;
   Group group_;
+  Started* started_ = nullptr;  // receives the work of the collective that is being started
   bool broken_ = false;
 };
 
@@ -126,7 +182,9 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
                                                      double timeout_s) {
   if (!device.has_index()) device = at::Device(device.type(), 0);
   try {
-    return std::make_unique<NcclCommunicator>(std::move(host), device, timeout_s);
+    const Whereabouts world{host->rank(), host->size(), -1};
+    Membership own{.rank = world.rank, .size = world.size, .world = world};
+    return std::make_unique<NcclCommunicator>(std::move(host), device, timeout_s, std::move(own));
   } catch (const c10::Error& error) {
     throw system_error("device {}: NCCL cannot start: {}", device.str(), error.what_without_backtrace());
   }

@@ -6,24 +6,40 @@ namespace roll {
 
 namespace {
 
+struct Done : Pending {
+  void wait() override {}
+};
+
 class SingleCommunicator : public Communicator {
  public:
-  SingleCommunicator() : Communicator(0, 1) {}
+  explicit SingleCommunicator(Membership own) : Communicator(std::move(own)) {}
   std::string_view kind() const override { return "single"; }
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view) override {
     return {std::string(mine)};
+  }
+  std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
+    return make_single_communicator(membership_in(members, group));
   }
 
  protected:
   void reduce_dense(at::Tensor&, Reduce, std::string_view) override {}
   void broadcast_dense(at::Tensor&, int, std::string_view) override {}
-  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view) override { all[0].copy_(tensor); }
+  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view) override {
+    if (all.data_ptr() != tensor.data_ptr()) all.view({-1}).copy_(tensor.view({-1}));
+  }
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view) override {
+    if (all.data_ptr() != mine.data_ptr()) mine.view({-1}).copy_(all.view({-1}));
+  }
+  std::unique_ptr<Pending> start(std::function<void()> collective) override {
+    collective();
+    return std::make_unique<Done>();
+  }
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> make_single_communicator() {
-  return std::make_unique<SingleCommunicator>();
+std::unique_ptr<Communicator> make_single_communicator(Membership own) {
+  return std::make_unique<SingleCommunicator>(std::move(own));
 }
 
 }  // namespace roll

@@ -3,6 +3,8 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <numeric>
 #include <random>
 
 #include "base/env.h"
@@ -72,24 +74,57 @@ struct Hello {
   uint64_t rank;
 };
 
+/// How ranks find each other, shared by a wire and those split from it: rank 0 holds the store for all of them.
+struct Meeting {
+  std::string address;
+  int port = 0;
+  Store store;
+  uint64_t token = 0;
+  int num_channels = 0;
+};
+
+std::shared_ptr<Meeting> open_meeting(int rank, const std::string& address, int port, Wait& wait) {
+  auto meeting = std::make_shared<Meeting>();
+  meeting->address = address, meeting->port = port;
+  meeting->store = open_store(rank, address, port, wait);
+  if (rank == 0)
+    meeting->store->set("roll/token", bytes_of(std::to_string(std::random_device()() * 0x100000001ull + 1)));
+  meeting->token = std::stoull(fetch(meeting->store, "roll/token", 0, wait));
+  return meeting;
+}
+
 class TcpWire : public Wire {
  public:
-  TcpWire(int rank, int size, const std::string& address, int port, double timeout_s) : rank_(rank), size_(size) {
-    peers_.resize(static_cast<size_t>(size));
-    Wait wait({rank, size, -1}, "start over tcp", timeout_s);
-    store_ = open_store(rank, address, port, wait);
-    if (rank == 0) store_->set("roll/token", bytes_of(std::to_string(std::random_device()() * 0x100000001ull + 1)));
-    const uint64_t token = std::stoull(fetch(store_, "roll/token", 0, wait));
+  /// `members`: ranks of the world, this process is members[rank].
+  TcpWire(std::shared_ptr<Meeting> meeting, std::vector<int> members, int rank, Wait& wait)
+      : meeting_(std::move(meeting)),
+        members_(std::move(members)),
+        rank_(rank),
+        size_(std::ssize(members_)),
+        channel_(meeting_->num_channels++) {
+    peers_.resize(members_.size());
     const Socket listener = listen_anywhere();
-    store_->set(key_of(rank), bytes_of(fmt::format("{}:{}", own_address_towards(address, port), listener.port())));
-    // Rank 0 last: once it has met everybody, nobody needs its store any more.
-    for (int lower = rank - 1; lower >= 0; --lower) call(lower, token, wait);
-    while (!missing().empty()) answer(listener, token, wait);
+    meeting_->store->set(
+        key_of(rank),
+        bytes_of(fmt::format("{}:{}", own_address_towards(meeting_->address, meeting_->port), listener.port())));
+    // Rank 0 last: once it has met everybody, nobody needs its store until the next wire is made.
+    for (int lower = rank - 1; lower >= 0; --lower) call(lower, wait);
+    while (!missing().empty()) answer(listener, wait);
+  }
+
+  std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
+    std::vector<int> in_world;
+    for (const int member : members) in_world.push_back(in_world_of(member));
+    const auto own = std::find(members.begin(), members.end(), rank_) - members.begin();
+    Wait wait({in_world_of(rank_), size_, -1}, "start of a group over tcp", timeout_s);
+    return std::make_unique<TcpWire>(meeting_, std::move(in_world), static_cast<int>(own), wait);
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string_view kind() const override { return "tcp"; }
+
+  void abandon() override { abandoned_ = true; }
 
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) override {
     if (broken_) throw system_error("{}: an earlier collective of this rank failed", wait.where());
@@ -101,35 +136,38 @@ class TcpWire : public Wire {
       const std::vector<int> late = unfinished(sends, receives);
       if (late.empty()) break;
       if (!moved) wait.pause([&] { return late; });
+      if (abandoned_) throw system_error("{}: given up, because this rank failed elsewhere", wait.where());
     }
     broken_ = false;
   }
 
  private:
-  static std::string key_of(int rank) { return fmt::format("roll/rank{}", rank); }
+  int in_world_of(int member) const { return members_.at(static_cast<size_t>(member)); }
+  std::string key_of(int member) const { return fmt::format("roll/channel{}/rank{}", channel_, in_world_of(member)); }
 
   std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int i = 0; i < size_; ++i)
-      if (i != rank_ && !peers_[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
+      if (i != rank_ && !peers_[static_cast<size_t>(i)].is_open()) ranks.push_back(in_world_of(i));
     return ranks;
   }
 
-  void call(int lower, uint64_t token, Wait& wait) {
-    const std::string place = fetch(store_, key_of(lower), lower, wait);
+  void call(int lower, Wait& wait) {
+    const std::string place = fetch(meeting_->store, key_of(lower), in_world_of(lower), wait);
     const size_t colon = place.rfind(':');
     Socket socket = connect_to(place.substr(0, colon), std::stoi(place.substr(colon + 1)));
-    const Hello hello{token, static_cast<uint64_t>(rank_)};
+    const Hello hello{meeting_->token + static_cast<uint64_t>(channel_), static_cast<uint64_t>(rank_)};
     socket.send_all(std::as_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
     peers_[static_cast<size_t>(lower)] = std::move(socket);
   }
 
-  void answer(const Socket& listener, uint64_t token, Wait& wait) {
+  void answer(const Socket& listener, Wait& wait) {
     Socket caller = listener.accept_one();
     if (!caller.is_open()) return wait.pause([&] { return missing(); });
     Hello hello{};
     caller.receive_all(std::as_writable_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
-    if (hello.token == token && hello.rank < peers_.size()) peers_[hello.rank] = std::move(caller);
+    if (hello.token == meeting_->token + static_cast<uint64_t>(channel_) && hello.rank < peers_.size())
+      peers_[hello.rank] = std::move(caller);
   }
 
   bool move_some(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
@@ -142,7 +180,7 @@ class TcpWire : public Wire {
           message.bytes = message.bytes.subspan(count);
           moved += count;
         } catch (const SystemError& error) {
-          throw system_error("{}: rank {} is gone: {}", wait.where(), message.rank, error.what());
+          throw system_error("{}: rank {} is gone: {}", wait.where(), in_world_of(message.rank), error.what());
         }
       }
     };
@@ -151,27 +189,35 @@ class TcpWire : public Wire {
     return moved > 0;
   }
 
-  static std::vector<int> unfinished(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) {
+  std::vector<int> unfinished(const std::vector<Outgoing>& sends, const std::vector<Incoming>& receives) const {
     std::vector<int> ranks;
-    for (const Incoming& message : receives)
-      if (!message.bytes.empty()) ranks.push_back(message.rank);
-    for (const Outgoing& message : sends)
-      if (!message.bytes.empty() && std::find(ranks.begin(), ranks.end(), message.rank) == ranks.end())
-        ranks.push_back(message.rank);
+    const auto add = [&](const auto& message) {
+      if (message.bytes.empty()) return;
+      const int rank = in_world_of(message.rank);
+      if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+    };
+    for (const Incoming& message : receives) add(message);
+    for (const Outgoing& message : sends) add(message);
     return ranks;
   }
 
+  std::shared_ptr<Meeting> meeting_;
+  std::vector<int> members_;
   int rank_;
   int size_;
-  Store store_;
+  int channel_;
   std::vector<Socket> peers_;
   bool broken_ = false;
+  std::atomic<bool> abandoned_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const std::string& address, int port, double timeout_s) {
-  return std::make_unique<TcpWire>(rank, size, address, port, timeout_s);
+  Wait wait({rank, size, -1}, "start over tcp", timeout_s);
+  std::vector<int> everyone(static_cast<size_t>(size));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  return std::make_unique<TcpWire>(open_meeting(rank, address, port, wait), std::move(everyone), rank, wait);
 }
 
 }  // namespace roll

@@ -43,6 +43,7 @@ struct Incoming {
   std::span<std::byte> bytes;
 };
 
+/// Ranks are numbered within the wire; errors name the processes' own numbers in the world.
 class Wire {
  public:
   virtual ~Wire() = default;
@@ -52,6 +53,11 @@ class Wire {
   /// Sends and receives all at once and returns when all is through. Both sides name the same sizes; messages of a pair
   /// of ranks keep their order. At most 1 GiB each. Errors as Wait's, and SystemError when a peer is gone.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
+  /// Makes an exchange that runs in another thread end with SystemError, for its buffers are about to go.
+  virtual void abandon() = 0;
+  /// A wire among `members` (ascending ranks of this one) on a channel of its own: both may be used at once, from two
+  /// threads. All ranks call it equally often. **Collective**. SystemError.
+  virtual std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) = 0;
 };
 
 /// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. **Collective**. SystemError.

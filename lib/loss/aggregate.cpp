@@ -62,16 +62,6 @@ void check_axis(const at::Tensor& mask, const TokenAxis& axis) {
   ROLL_CHECK_EQ(mask.size(0), axis.cu_seqlens.back(), "every token belongs to one sequence");
 }
 
-/// Mask sum of each sequence.
-std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
-  const at::Tensor flags = mask.detach().ne(0).to(at::kCPU).contiguous();
-  const bool* flag = flags.const_data_ptr<bool>();
-  std::vector<int64_t> tokens(cu_seqlens.size() - 1);
-  for (size_t b = 0; b < tokens.size(); ++b)
-    tokens[b] = std::count(flag + cu_seqlens[b], flag + cu_seqlens[b + 1], true);
-  return tokens;
-}
-
 double inverse(double count) {
   return count > 0 ? 1 / count : 0;
 }
@@ -110,6 +100,15 @@ std::vector<int64_t> row_boundaries(const at::Tensor& mask) {
 }
 
 }  // namespace
+
+std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
+  const at::Tensor flags = mask.detach().ne(0).to(at::kCPU).contiguous();
+  const bool* flag = flags.const_data_ptr<bool>();
+  std::vector<int64_t> tokens(cu_seqlens.size() - 1);
+  for (size_t b = 0; b < tokens.size(); ++b)
+    tokens[b] = std::count(flag + cu_seqlens[b], flag + cu_seqlens[b + 1], true);
+  return tokens;
+}
 
 at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device) {
   ROLL_CHECK_EQ(factors.size() + 1, cu_seqlens.size(), "one factor per sequence");

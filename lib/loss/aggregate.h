@@ -87,6 +87,9 @@ class MiniBatchCounts {
   std::map<std::string, MaskCounts> counts_;
 };
 
+/// [B]: how many tokens of each sequence are in the mask [T].
+std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
+
 /// [T] float32: each sequence's factor [B] on all of its tokens.
 at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device);
 

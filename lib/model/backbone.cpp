@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "base/error.h"
+#include "dist/parallel_ops.h"
+#include "model/parameter_parts.h"
 #include "model/rotary.h"
 #include "model/weights.h"
 #include "ops/attention.h"
@@ -21,18 +23,23 @@ namespace {
 /// q, k, v -> what the heads read, [T, H, D]; the only thing in which training, prefill and decoding differ.
 using Attend = std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)>;
 
-/// A packed token's row of the table is its position.
-Rotation packed_rotation(const at::Tensor& inverse_frequencies, const PackedTokens& tokens) {
-  const at::Tensor all = at::arange(tokens.max_length(), tokens.positions.options());
-  return make_rotation(inverse_frequencies, all, tokens.positions);
+/// A token's row of the table is its position.
+Rotation position_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, int64_t num_positions) {
+  return make_rotation(inverse_frequencies, at::arange(num_positions, positions.options()), positions);
 }
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
   return at::linear(x, linear.weight, linear.bias);
 }
 
+/// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
+at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
+  const at::Tensor sum = flow.leave(at::linear(x, linear.weight));
+  return linear.bias.defined() ? sum + linear.bias : sum;
+}
+
 at::Tensor attention_branch(const ModelSpec& spec, const LayerWeights& layer, const at::Tensor& x,
-                            const Rotation& rotation, const Attend& attend) {
+                            const Rotation& rotation, const Attend& attend, const ParallelFlow& flow) {
   const auto heads = [&](const Linear& projection) {
     return apply(projection, x).view({x.size(0), -1, spec.head_dim});
   };
@@ -42,15 +49,17 @@ at::Tensor attention_branch(const ModelSpec& spec, const LayerWeights& layer, co
   };
   const at::Tensor mixed =
       attend(turned(heads(layer.q), layer.q_norm), turned(heads(layer.k), layer.k_norm), heads(layer.v));
-  return apply(layer.o, mixed.reshape({x.size(0), -1}));
+  return apply_columns(layer.o, mixed.reshape({x.size(0), -1}), flow);
 }
 
 at::Tensor run_layer(const ModelSpec& spec, const LayerWeights& layer, const at::Tensor& x, const Rotation& rotation,
-                     const Attend& attend) {
-  const at::Tensor attended =
-      x + attention_branch(spec, layer, rms_norm(x, layer.input_norm, spec.rms_norm_eps), rotation, attend);
-  const at::Tensor normed = rms_norm(attended, layer.post_norm, spec.rms_norm_eps);
-  return attended + apply(layer.down, swiglu(apply(layer.gate, normed), apply(layer.up, normed)));
+                     const Attend& attend, const ParallelFlow& flow) {
+  const auto entered = [&](const at::Tensor& in, const at::Tensor& norm) {
+    return flow.enter(rms_norm(in, norm, spec.rms_norm_eps));
+  };
+  const at::Tensor attended = x + attention_branch(spec, layer, entered(x, layer.input_norm), rotation, attend, flow);
+  const at::Tensor normed = entered(attended, layer.post_norm);
+  return attended + apply_columns(layer.down, swiglu(apply(layer.gate, normed), apply(layer.up, normed)), flow);
 }
 
 double attention_scale(const ModelSpec& spec) {
@@ -114,8 +123,9 @@ std::vector<at::Tensor> LayerWeights::all() const {
   return defined;
 }
 
-Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters)
+Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
     : spec_(spec),
+      parallel_(parallel),
       embedding_(parameter(parameters, "model.embed_tokens.weight")),
       final_norm_(parameter(parameters, "model.norm.weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())) {
@@ -123,20 +133,50 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters)
     layers_.push_back(read_layer(spec, {parameters, fmt::format("model.layers.{}.", i)}));
 }
 
-at::Tensor Backbone::embed(const at::Tensor& ids) const {
-  return at::embedding(embedding_, ids);
+ModelSpec Backbone::cache_spec() const {
+  ModelSpec local = spec_;
+  local.num_kv_heads = std::max<int64_t>(1, spec_.num_kv_heads / parallel_.tp_size());
+  return local;
 }
 
-at::Tensor Backbone::forward(const PackedTokens& tokens, bool recompute) const {
-  const Rotation rotation = packed_rotation(inverse_frequencies_, tokens);
-  const Attend attend = [cu_seqlens = tokens.cu_seqlens, scale = attention_scale(spec_)](
+ParallelFlow Backbone::training_flow() const {
+  Communicator* tp = parallel_.tp;
+  if (parallel_.tp_size() == 1) return {std::identity(), std::identity()};
+  return {[tp](const at::Tensor& x) { return gather_rows(x, *tp, "activations"); },
+          [tp](const at::Tensor& sum) { return sum_scatter_rows(sum, *tp, "activations"); }};
+}
+
+ParallelFlow Backbone::sampling_flow() const {
+  Communicator* tp = parallel_.tp;
+  if (parallel_.tp_size() == 1) return {std::identity(), std::identity()};
+  return {std::identity(), [tp](at::Tensor sum) {
+            tp->all_reduce_sum(sum, "activations");
+            return sum;
+          }};
+}
+
+at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
+  if (parallel_.tp_size() == 1) return at::embedding(embedding_, ids);
+  const TensorPart rows = vocabulary_part(spec_, parallel_.tp_rank(), parallel_.tp_size());
+  const at::Tensor local = ids - rows.begin;
+  const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
+  const at::Tensor found = at::embedding(embedding_, local.masked_fill(elsewhere, 0));
+  return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
+}
+
+at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
+  const Rotation rotation = position_rotation(inverse_frequencies_, layout.positions, layout.num_positions);
+  const Attend attend = [layout, cp = parallel_.cp, scale = attention_scale(spec_)](
                             const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-    return packed_attention(q, k, v, cu_seqlens, scale);
+    if (!layout.keys.defined()) return packed_attention(q, k, v, layout.cu_queries, layout.cu_keys, scale);
+    const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values").index_select(0, layout.keys);
+    return packed_attention(q, all.select(1, 0), all.select(1, 1), layout.cu_queries, layout.cu_keys, scale);
   };
-  at::Tensor x = embed(tokens.ids);
+  const ParallelFlow flow = training_flow();
+  at::Tensor x = embed(layout.ids, flow);
   for (const LayerWeights& layer : layers_) {
-    const auto block = [spec = spec_, layer, rotation, attend](const at::Tensor& input) {
-      return run_layer(spec, layer, input, rotation, attend);
+    const auto block = [spec = spec_, layer, rotation, attend, flow](const at::Tensor& input) {
+      return run_layer(spec, layer, input, rotation, attend, flow);
     };
     x = recompute ? recomputed(block, x, layer.all()) : block(x);
   }
@@ -151,9 +191,10 @@ at::Tensor Backbone::prefill(const PackedTokens& prompts, KvCache& cache, at::In
     counts.push_back(prompts.length(static_cast<int64_t>(b)));
   }
   const auto attend = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t) {
-    return packed_attention(q, k, v, prompts.cu_seqlens, attention_scale(spec_));
+    return packed_attention(q, k, v, prompts.cu_seqlens, prompts.cu_seqlens, attention_scale(spec_));
   };
-  return append_tokens(prompts.ids, packed_rotation(inverse_frequencies_, prompts), cache, slots, counts, attend);
+  const Rotation rotation = position_rotation(inverse_frequencies_, prompts.positions, prompts.max_length());
+  return append_tokens(prompts.ids, rotation, cache, slots, counts, attend);
 }
 
 at::Tensor Backbone::decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const {
@@ -177,15 +218,19 @@ at::Tensor Backbone::append_tokens(const at::Tensor& ids, const Rotation& rotati
                                    const CachedAttend& attend) const {
   const at::NoGradGuard no_grad;
   const at::Tensor rows = cache_rows(cache, slots, counts, device());
-  at::Tensor x = embed(with_stable_rows(ids));
+  const ParallelFlow flow = sampling_flow();
+  at::Tensor x = embed(with_stable_rows(ids), flow);
   const Rotation padded{rotation.cos, rotation.sin, with_stable_rows(rotation.rows)};
   const auto real = [count = ids.numel()](const at::Tensor& y) { return y.slice(0, 0, count); };
   for (int64_t i = 0; i < spec_.num_layers; ++i)
-    x = run_layer(spec_, layers_[i], x, padded, [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-      append(cache.keys(i), rows, real(k));
-      append(cache.values(i), rows, real(v));
-      return with_stable_rows(attend(real(q), real(k), real(v), i));
-    });
+    x = run_layer(
+        spec_, layers_[i], x, padded,
+        [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+          append(cache.keys(i), rows, real(k));
+          append(cache.values(i), rows, real(v));
+          return with_stable_rows(attend(real(q), real(k), real(v), i));
+        },
+        flow);
   for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], cache.length(slots[b]) + counts[b]);
   return real(rms_norm(x, final_norm_, spec_.rms_norm_eps));
 }

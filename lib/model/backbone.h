@@ -11,6 +11,7 @@
 #include "model/kv_cache.h"
 #include "model/packed.h"
 #include "model/spec.h"
+#include "model/token_layout.h"
 #include "ops/layer_ops.h"
 
 namespace roll {
@@ -30,18 +31,29 @@ struct LayerWeights {
   std::vector<at::Tensor> all() const;
 };
 
+/// What surrounds a product whose weights are cut over ranks. Training keeps only 1/tp of the tokens between products
+/// (sequence parallelism, Korthikanti et al. 2022); sampling keeps all, because they are few.
+struct ParallelFlow {
+  std::function<at::Tensor(const at::Tensor& x)> enter;    // the rank's tokens -> all of them
+  std::function<at::Tensor(const at::Tensor& sum)> leave;  // partial sums of all tokens -> sums of the rank's
+};
+
 class Backbone {
  public:
-  /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage.
-  Backbone(const ModelSpec& spec, const NamedTensors& parameters);
+  /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage. Under
+  /// `parallel.tp` they are this rank's parts (parameter_parts.h).
+  Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel = {});
 
   const ModelSpec& spec() const { return spec_; }
-  const at::Tensor& embedding() const { return embedding_; }  // [V, E]
+  const ModelParallel& parallel() const { return parallel_; }
+  const at::Tensor& embedding() const { return embedding_; }  // [V, E], this rank's rows
+  /// The spec with the key/value heads of this rank, for its KV cache.
+  ModelSpec cache_spec() const;
   at::Device device() const { return embedding_.device(); }
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
 
-  /// [T, E] after the final norm; see Transformer::forward.
-  at::Tensor forward(const PackedTokens& tokens, bool recompute) const;
+  /// [S / tp, E] after the final norm; see Transformer::forward.
+  at::Tensor forward(const TokenLayout& layout, bool recompute) const;
   /// All [T, E] of the prompts, whose keys and values go to the cache. No gradients.
   at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
   /// [B, E] of one further token per slot. No gradients.
@@ -51,12 +63,15 @@ class Backbone {
   using CachedAttend =
       std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t layer)>;
 
-  at::Tensor embed(const at::Tensor& ids) const;
+  at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
+  ParallelFlow training_flow() const;
+  ParallelFlow sampling_flow() const;
   /// The layers over new tokens of the slots, counts[b] each, whose keys and values are put into the cache first.
   at::Tensor append_tokens(const at::Tensor& ids, const Rotation& rotation, KvCache& cache, at::IntArrayRef slots,
                            const std::vector<int64_t>& counts, const CachedAttend& attend) const;
 
   ModelSpec spec_;
+  ModelParallel parallel_;
   at::Tensor embedding_, final_norm_;
   std::vector<LayerWeights> layers_;
   at::Tensor inverse_frequencies_;  // [D/2] float32

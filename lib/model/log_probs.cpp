@@ -2,9 +2,20 @@
 
 #include <ATen/ATen.h>
 
+#include "dist/parallel_ops.h"
 #include "ops/linear_log_prob.h"
 
 namespace roll {
+
+namespace {
+
+VocabularyShard vocabulary_shard(const Transformer& model) {
+  Communicator* tp = model.parallel().tp;
+  return {.begin = vocabulary_part(model.spec(), tp->rank(), tp->size()).begin,
+          .gather = [tp](const at::Tensor& x) { return at::stack(tp->all_gather(x, "log-probs")); }};
+}
+
+}  // namespace
 
 TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& tokens, double temperature,
                               bool with_entropy, bool recompute, const at::Tensor& wanted) {
@@ -15,8 +26,15 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   LogProbOptions options;
   options.temperature = temperature, options.with_entropy = with_entropy;
   if (model.device().is_cuda()) options.chunk_bytes = kChunkBytesOnGpu;
-  const LogProbs result = linear_log_prob(model.forward(tokens, recompute), model.head_weight(), labels, options);
-  return {result.log_probs, result.entropy};
+  const ModelParallel& parallel = model.parallel();
+  if (parallel.tp_size() > 1) options.shard = vocabulary_shard(model);
+  const TokenLayout layout = lay_out(tokens, parallel);
+  at::Tensor hidden = model.forward(layout, recompute);
+  if (parallel.tp_size() > 1) hidden = gather_rows(hidden, *parallel.tp, "hidden states");
+  const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, -1), options);
+  TokenLogProbs packed{.log_probs = to_packed(layout, result.log_probs, parallel), .entropy = {}};
+  if (with_entropy) packed.entropy = to_packed(layout, result.entropy, parallel);
+  return packed;
 }
 
 }  // namespace roll

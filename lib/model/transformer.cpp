@@ -31,14 +31,18 @@ void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
 
 }  // namespace
 
-Transformer::Transformer(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source)
-    : parameters_(std::move(parameters)),
-      backbone_(spec, parameters_),
+Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
+                         const ModelParallel& parallel, NamedTensors parameters, Json config,
+                         std::filesystem::path source)
+    : parts_(std::move(parts)),
+      parameters_(std::move(parameters)),
+      backbone_(spec, parameters_, parallel),
       head_(spec.tied_head ? backbone_.embedding() : parameter(parameters_, kHead)),
       config_(std::make_shared<const Json>(std::move(config))),
       source_(std::move(source)) {}
 
-Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype) {
+Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
+                              const ModelParallel& parallel) {
   const Json config = HfFolder::read_config(path);
   const ModelSpec spec = parse_spec(config, (path / "config.json").string());
   const HfFolder folder = HfFolder::open(path);
@@ -46,19 +50,33 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const auto may_ignore = [&](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == kHead);
   };
-  return {spec, load_parameters(folder, all_parameters(spec), may_ignore, device, dtype), config, path};
+  const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), parallel.tp);
+  auto parameters = load_parameters(folder, all_parameters(spec), *parts, may_ignore, device, dtype);
+  return {spec, parts, parallel, std::move(parameters), config, path};
 }
 
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
-  return {spec, init_parameters(all_parameters(spec), seed, device, dtype), hf_config(spec), {}};
+  const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), nullptr);
+  return {spec, parts, {}, init_parameters(all_parameters(spec), seed, device, dtype), hf_config(spec), {}};
 }
 
 Transformer Transformer::clone() const {
-  return {spec(), clone_parameters(parameters_), *config_, source_};
+  return {spec(), parts_, parallel(), clone_parameters(parameters_), *config_, source_};
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  return wide_logits(with_stable_rows(hidden), head_).slice(0, 0, hidden.size(0)).to(at::kFloat);
+  const at::Tensor mine = wide_logits(with_stable_rows(hidden), head_).slice(0, 0, hidden.size(0)).to(at::kFloat);
+  if (parts_->is_whole()) return mine;
+  // Parts of the vocabulary differ by a row at most: padded to the widest for the gathering.
+  const auto [size, vocab] = std::pair(parallel().tp_size(), spec().vocab_size);
+  const at::Tensor padded = at::constant_pad_nd(mine, {0, (vocab + size - 1) / size - mine.size(1)});
+  const std::vector<at::Tensor> all = parallel().tp->all_gather(padded, "logits");
+  std::vector<at::Tensor> parts;
+  for (int64_t rank = 0; rank < size; ++rank) {
+    const TensorPart rows = vocabulary_part(spec(), rank, size);
+    parts.push_back(all[static_cast<size_t>(rank)].narrow(1, 0, rows.end - rows.begin));
+  }
+  return at::cat(parts, 1);
 }
 
 at::Tensor Transformer::prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const {
@@ -71,13 +89,15 @@ at::Tensor Transformer::decode(const at::Tensor& ids, KvCache& cache, at::IntArr
   return backbone_.decode(ids, cache, slots);
 }
 
-void Transformer::write_files(const std::filesystem::path& folder, HfSaveOptions options) const {
+void Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                              HfSaveOptions options) const {
   if (options.companions.empty()) options.companions = source_;
-  write_hf_files(folder, *config_, parameters_, options);
+  write_hf_files(folder, *config_, whole, options);
 }
 
 void Transformer::save(const std::filesystem::path& folder, HfSaveOptions options) const {
-  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) { write_files(temporary, options); });
+  write_folder_atomic(folder,
+                      [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
 }
 
 }  // namespace roll

@@ -12,15 +12,18 @@
 #include "model/backbone.h"
 #include "model/kv_cache.h"
 #include "model/packed.h"
+#include "model/parameter_parts.h"
 #include "model/spec.h"
+#include "model/token_layout.h"
 
 namespace roll {
 
 class Transformer {
  public:
-  /// From an HF folder; weights are converted to `dtype`. UserError names the tensor, what was expected and what found.
+  /// From an HF folder; weights are converted to `dtype`. Under `parallel`, the rank's part of them; its communicators
+  /// must outlive the model. UserError names the tensor, what was expected and what found.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
-                          at::ScalarType dtype = at::kFloat);
+                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {});
 
   /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
   /// same on every machine.
@@ -36,16 +39,28 @@ class Transformer {
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
 
-  /// [T, E] after the final norm, with autograd unless a NoGradGuard is held. `recompute` keeps only each layer's input
-  /// and computes the layer again in backward; the gradient is the same to the bit.
+  const ModelParallel& parallel() const { return backbone_.parallel(); }
+  /// Which parts of the parameters this rank holds.
+  const ParameterParts& parts() const { return *parts_; }
+  /// For the KV cache of this rank.
+  ModelSpec cache_spec() const { return backbone_.cache_spec(); }
+
+  /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
+  /// which each tp rank has as many. `recompute` keeps only each layer's input and computes the layer again in
+  /// backward; the gradient is the same to the bit. **Collective** over cp and tp.
+  at::Tensor forward(const TokenLayout& layout, bool recompute = false) const {
+    return backbone_.forward(layout, recompute);
+  }
+  /// [T, E] of a model that one process holds.
   at::Tensor forward(const PackedTokens& tokens, bool recompute = false) const {
-    return backbone_.forward(tokens, recompute);
+    return backbone_.forward(lay_out(tokens, parallel()), recompute);
   }
 
-  /// [V, E]: the lm head (the embedding when tied).
+  /// [V, E]: this rank's rows of the lm head (the embedding when tied).
   const at::Tensor& head_weight() const { return head_; }
 
-  /// hidden [N, E] -> [N, V] float32. For the sampler; training never holds full logits (log_probs.h).
+  /// hidden [N, E] -> [N, V] float32, the same on every tp rank. For the sampler; training never holds full logits
+  /// (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
   /// Computes the prompts and fills the listed empty slots (one per prompt). Returns [B, E]: hidden states of each
@@ -61,15 +76,18 @@ class Transformer {
 
   /// Writes an HF folder that transformers opens. options.companions defaults to the folder it was loaded from.
   void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
-  /// The same into an existing folder, for a caller that makes a larger folder appear at once.
-  void write_files(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
+  /// parts().gather_all() gave on this rank.
+  void write_files(const std::filesystem::path& folder, const NamedTensors& whole, HfSaveOptions options = {}) const;
 
   /// A copy with its own weights (the frozen reference); it shares nothing with this one.
   Transformer clone() const;
 
  private:
-  Transformer(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source);
+  Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
+              NamedTensors parameters, Json config, std::filesystem::path source);
 
+  std::shared_ptr<const ParameterParts> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "dist/parallel_ops.h"
 #include "model/weights.h"
 
 namespace roll {
@@ -33,15 +34,19 @@ void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device
 
 }  // namespace
 
-ValueModel::ValueModel(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source)
-    : parameters_(std::move(parameters)),
-      backbone_(spec, parameters_),
+ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
+                       const ModelParallel& parallel, NamedTensors parameters, Json config,
+                       std::filesystem::path source)
+    : parts_(std::move(parts)),
+      parameters_(std::move(parameters)),
+      backbone_(spec, parameters_, parallel),
       head_weight_(parameter(parameters_, kWeight)),
       head_bias_(parameter(parameters_, kBias)),
       config_(std::make_shared<const Json>(std::move(config))),
       source_(std::move(source)) {}
 
-ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype) {
+ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
+                            const ModelParallel& parallel) {
   const Json config = HfFolder::read_config(path);
   const ModelSpec spec = parse_spec(config, (path / "config.json").string());
   const HfFolder folder = HfFolder::open(path);
@@ -49,23 +54,31 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;
   for (const auto& part : head) (folder.find(part.name) ? wanted : absent).push_back(part);
   const auto may_ignore = [](const std::string& name) { return is_derived_buffer(name) || name == "lm_head.weight"; };
-  NamedTensors parameters = load_parameters(folder, wanted, may_ignore, device, dtype);
+  std::vector<ParameterShape> all = backbone_parameters(spec);
+  all.insert(all.end(), head.begin(), head.end());
+  const auto parts = std::make_shared<const ParameterParts>(spec, all, parallel.tp);
+  NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
-  return {spec, std::move(parameters), value_config(config), path};
+  return {spec, parts, parallel, std::move(parameters), value_config(config), path};
 }
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
-  const at::Tensor values = at::linear(backbone_.forward(tokens, recompute), head_weight_, head_bias_).squeeze(1);
-  return values.scalar_type() == at::kDouble ? values : values.to(at::kFloat);
+  const TokenLayout layout = lay_out(tokens, parallel());
+  at::Tensor values = at::linear(backbone_.forward(layout, recompute), head_weight_, head_bias_).squeeze(1);
+  if (values.scalar_type() != at::kDouble) values = values.to(at::kFloat);
+  if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");
+  return to_packed(layout, values, parallel());
 }
 
-void ValueModel::write_files(const std::filesystem::path& folder, HfSaveOptions options) const {
+void ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                             HfSaveOptions options) const {
   if (options.companions.empty()) options.companions = source_;
-  write_hf_files(folder, *config_, parameters_, options);
+  write_hf_files(folder, *config_, whole, options);
 }
 
 void ValueModel::save(const std::filesystem::path& folder, HfSaveOptions options) const {
-  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) { write_files(temporary, options); });
+  write_folder_atomic(folder,
+                      [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
 }
 
 }  // namespace roll

@@ -10,6 +10,8 @@
 #include "checkpoint/hf_folder.h"
 #include "model/backbone.h"
 #include "model/packed.h"
+#include "model/parameter_parts.h"
+#include "model/token_layout.h"
 
 namespace roll {
 
@@ -18,10 +20,13 @@ class ValueModel {
   /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a
   /// new head: zeros, so that the first values are 0 and the first advantages are the returns.
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
-                         at::ScalarType dtype = at::kFloat);
+                         at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {});
 
   const ModelSpec& spec() const { return backbone_.spec(); }
   at::Device device() const { return backbone_.device(); }
+
+  const ModelParallel& parallel() const { return backbone_.parallel(); }
+  const ParameterParts& parts() const { return *parts_; }
 
   /// Leaf tensors that require gradients; update them in place.
   NamedTensors& parameters() { return parameters_; }
@@ -29,14 +34,18 @@ class ValueModel {
 
   /// [T] float32 (float64 for a float64 model): the value of the state after token t, which is before token t + 1. With
   /// autograd unless a NoGradGuard is held; every index holds a value, the last of a sequence too.
+  /// All ranks that share the model get all values. **Collective** over cp and tp.
   at::Tensor values(const PackedTokens& tokens, bool recompute = false) const;
 
   void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
-  void write_files(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  /// See Transformer::write_files.
+  void write_files(const std::filesystem::path& folder, const NamedTensors& whole, HfSaveOptions options = {}) const;
 
  private:
-  ValueModel(const ModelSpec& spec, NamedTensors parameters, Json config, std::filesystem::path source);
+  ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
+             NamedTensors parameters, Json config, std::filesystem::path source);
 
+  std::shared_ptr<const ParameterParts> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_weight_, head_bias_;  // [1, E], [1]

@@ -30,7 +30,8 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
                        entry.name, shape_text(entry.shape), did_you_mean(entry.name, names));
 }
 
-at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, at::Device device, at::ScalarType dtype) {
+at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterParts& parts,
+                    at::Device device, at::ScalarType dtype) {
   const TensorEntry* entry = folder.find(wanted.name);
   if (!entry)
     throw user_error("{}: {}: is missing; expected {} by config.json", folder.path().string(), wanted.name,
@@ -42,7 +43,9 @@ at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, at::De
     throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
                      wanted.name, dtype_name(entry->dtype));
   // Always a copy: training must not write into pages of the file.
-  return folder.read(wanted.name).to(device, dtype, /*non_blocking=*/false, /*copy=*/true).requires_grad_(true);
+  const at::Tensor own = parts.cut(wanted.name, folder.read(wanted.name));
+  return own.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous)
+      .requires_grad_(true);
 }
 
 bool ends_with_any(const std::string& name, std::initializer_list<const char*> ends) {
@@ -69,11 +72,11 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
 }  // namespace
 
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
-                             const std::function<bool(const std::string&)>& may_ignore, at::Device device,
-                             at::ScalarType dtype) {
+                             const ParameterParts& parts, const std::function<bool(const std::string&)>& may_ignore,
+                             at::Device device, at::ScalarType dtype) {
   NamedTensors parameters;
   for (const auto& parameter : wanted)
-    parameters.emplace_back(parameter.name, load_one(folder, parameter, device, dtype));
+    parameters.emplace_back(parameter.name, load_one(folder, parameter, parts, device, dtype));
   check_nothing_unexpected(folder, wanted, may_ignore);
   return parameters;
 }

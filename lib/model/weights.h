@@ -7,14 +7,16 @@
 #include <vector>
 
 #include "checkpoint/hf_folder.h"
+#include "model/parameter_parts.h"
 #include "model/spec.h"
 
 namespace roll {
 
-/// Reads each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that require gradients.
-/// Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape, not floating,
-/// unexpected.
+/// Reads this rank's part of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that
+/// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape, not
+/// floating, unexpected.
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
+                             const ParameterParts& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype);
 

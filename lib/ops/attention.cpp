@@ -19,20 +19,22 @@ using torch::autograd::variable_list;
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
-                            const at::Tensor& v_in, const std::vector<int64_t>& cu_seqlens, double scale) {
+                            const at::Tensor& v_in, const Pieces& pieces, double scale) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-    const AttentionResult result = attention_forward_cpu(q, k, v, cu_seqlens, scale);
+    const AttentionResult result = attention_forward_cpu(q, k, v, pieces, scale);
     ctx->save_for_backward({q, k, v, result.out, result.logsumexp});
-    ctx->saved_data["cu_seqlens"] = cu_seqlens;
+    ctx->saved_data["cu_queries"] = pieces.cu_queries;
+    ctx->saved_data["cu_keys"] = pieces.cu_keys;
     ctx->saved_data["scale"] = scale;
     return result.out;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
+    const Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
     const AttentionGrads found =
-        attention_backward_cpu(grads[0].contiguous(), saved[0], saved[1], saved[2], {saved[3], saved[4]},
-                               ctx->saved_data["cu_seqlens"].toIntVector(), ctx->saved_data["scale"].toDouble());
+        attention_backward_cpu(grads[0].contiguous(), saved[0], saved[1], saved[2], {saved[3], saved[4]}, pieces,
+                               ctx->saved_data["scale"].toDouble());
     return {found.q, found.k, found.v, at::Tensor(), at::Tensor()};
   }
 };
@@ -40,20 +42,21 @@ class CpuAttention : public torch::autograd::Function<CpuAttention> {
 class FlashAttention : public torch::autograd::Function<FlashAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const std::vector<int64_t>& cu_seqlens, double scale) {
-    const FlashResult result = flash_forward(q, k, v, cu_seqlens, scale);
-    ctx->save_for_backward({q, k, v, result.out, result.logsumexp, result.rng_state, result.unused, result.cu_seqlens});
-    int64_t longest = 0;
-    for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b) longest = std::max(longest, cu_seqlens[b + 1] - cu_seqlens[b]);
-    ctx->saved_data["longest"] = longest;
+                            const Pieces& pieces, double scale) {
+    const FlashResult r = flash_forward(q, k, v, pieces, scale);
+    ctx->save_for_backward({q, k, v, r.out, r.logsumexp, r.rng_state, r.unused, r.cu_queries, r.cu_keys});
+    ctx->saved_data["longest_queries"] = longest_of(pieces.cu_queries);
+    ctx->saved_data["longest_keys"] = longest_of(pieces.cu_keys);
     ctx->saved_data["scale"] = scale;
-    return result.out;
+    return r.out;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto s = ctx->get_saved_variables();
-    const auto found = flash_backward(grads[0].contiguous(), s[0], s[1], s[2], {s[3], s[4], s[5], s[6], s[7]},
-                                      ctx->saved_data["longest"].toInt(), ctx->saved_data["scale"].toDouble());
+    const auto found =
+        flash_backward(grads[0].contiguous(), s[0], s[1], s[2], {s[3], s[4], s[5], s[6], s[7], s[8]},
+                       {ctx->saved_data["longest_queries"].toInt(), ctx->saved_data["longest_keys"].toInt()},
+                       ctx->saved_data["scale"].toDouble());
     return {found[0], found[1], found[2], at::Tensor(), at::Tensor()};
   }
 };
@@ -61,12 +64,15 @@ class FlashAttention : public torch::autograd::Function<FlashAttention> {
 }  // namespace
 
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const std::vector<int64_t>& cu_seqlens, double scale) {
-  ROLL_CHECK_EQ(cu_seqlens.back(), q.size(0), "cu_seqlens covers every token");
+                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale) {
+  ROLL_CHECK_EQ(cu_queries.back(), q.size(0), "cu_queries covers every query");
+  ROLL_CHECK_EQ(cu_keys.back(), k.size(0), "cu_keys covers every key");
+  ROLL_CHECK_EQ(cu_queries.size(), cu_keys.size(), "every piece has queries and keys");
   ROLL_CHECK_EQ(q.size(1) % k.size(1), 0, "key/value heads divide query heads");
-  if (q.is_cpu()) return CpuAttention::apply(q, k, v, cu_seqlens, scale);
-  if (has_flash_kernel(q)) return FlashAttention::apply(q, k, v, cu_seqlens, scale);
-  return packed_attention_by_sequence(q, k, v, cu_seqlens, scale);
+  const Pieces pieces{cu_queries, cu_keys};
+  if (q.is_cpu()) return CpuAttention::apply(q, k, v, pieces, scale);
+  if (has_flash_kernel(q)) return FlashAttention::apply(q, k, v, pieces, scale);
+  return packed_attention_by_piece(q, k, v, pieces, scale);
 }
 
 at::Tensor cached_attention(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,

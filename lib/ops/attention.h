@@ -1,5 +1,6 @@
 // Causal attention over packed sequences and over a KV cache; grouped queries without repeated keys or values.
-// Legend: T packed tokens, B sequences, S slots, L cache length, H query heads, Hkv key/value heads, D head size.
+// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads, D head
+// size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,10 +9,12 @@
 
 namespace roll {
 
-/// Each token sees itself and the earlier tokens of its own sequence. q [T, H, D], k and v [T, Hkv, D] -> [T, H, D].
+/// Piece c has the queries cu_queries[c] .. cu_queries[c+1] and the keys cu_keys[c] .. cu_keys[c+1], at least as many;
+/// its last query sees all of its keys, each earlier query one less. With equal bounds that is causal attention within
+/// sequences: each token sees itself and the earlier ones. q [T, H, D], k and v [K, Hkv, D] -> [T, H, D].
 /// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                            const std::vector<int64_t>& cu_seqlens, double scale);
+                            const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale);
 
 /// One query per slot over the first lengths[b] rows of its slot. q [B, H, D], keys and values [S, L, Hkv, D].
 /// No gradients.

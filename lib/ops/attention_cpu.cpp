@@ -71,22 +71,25 @@ void score_gradient(const double* p, double* g, const double* dout, const double
   score_gradient_row(p, g, dout, out, d, n, s);
 }
 
-/// Strides of [T, H, D] and the work list: one task per (sequence, head).
+/// Strides of [T, H, D] and the work list: one task per (piece, head).
 struct Shape {
-  Shape(const at::Tensor& q, const at::Tensor& k, const std::vector<int64_t>& cu)
-      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), cu_seqlens(cu) {
-    for (size_t b = 0; b + 1 < cu.size(); ++b) longest = std::max(longest, cu[b + 1] - cu[b]);
-  }
-  int64_t heads, kv_heads, width, longest = 0;
-  const std::vector<int64_t>& cu_seqlens;
+  Shape(const at::Tensor& q, const at::Tensor& k, const Pieces& p)
+      : heads(q.size(1)), kv_heads(k.size(1)), width(q.size(2)), longest(longest_of(p.cu_keys)), pieces(p) {}
+  int64_t heads, kv_heads, width;
+  int64_t longest;  // keys of a piece
+  const Pieces& pieces;
 
-  int64_t num_sequences() const { return static_cast<int64_t>(cu_seqlens.size()) - 1; }
   int64_t group() const { return heads / kv_heads; }
-  int64_t length(int64_t sequence) const { return cu_seqlens[sequence + 1] - cu_seqlens[sequence]; }
-  /// The rows of one head of one sequence in a tensor [T, num_heads, D].
+  /// Keys that a piece's first query sees besides its own.
+  int64_t earlier(int64_t piece) const { return pieces.num_keys(piece) - pieces.num_queries(piece); }
+  /// The rows of one head of one piece in a tensor [T, heads, D] or [K, kv_heads, D].
   template <class T>
-  Rows<T> rows(T* data, int64_t sequence, int64_t head, int64_t num_heads) const {
-    return {data + (cu_seqlens[sequence] * num_heads + head) * width, num_heads * width};
+  Rows<T> query_rows(T* data, int64_t piece, int64_t head) const {
+    return {data + (pieces.cu_queries[piece] * heads + head) * width, heads * width};
+  }
+  template <class T>
+  Rows<T> key_rows(T* data, int64_t piece, int64_t head) const {
+    return {data + (pieces.cu_keys[piece] * kv_heads + head) * width, kv_heads * width};
   }
 };
 
@@ -103,20 +106,20 @@ struct ForwardPointers {
 
 template <class T>
 void forward_task(const Shape& shape, const ForwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scores) {
-  const int64_t sequence = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
-  const int64_t length = shape.length(sequence), width = shape.width;
-  const Rows<const T> q = shape.rows(p.q, sequence, head, shape.heads);
-  const Rows<const T> k = shape.rows(p.k, sequence, kv_head, shape.kv_heads);
-  const Rows<const T> v = shape.rows(p.v, sequence, kv_head, shape.kv_heads);
-  const Rows<T> out = shape.rows(p.out, sequence, head, shape.heads);
-  T* logsumexp = p.logsumexp + shape.cu_seqlens[sequence] * shape.heads + head;
-  for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
-    const int64_t end = std::min(length, begin + kQueryBlock), n = end - begin;
-    const Rows<T> s = {scores.data(), end};
-    gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, scale, skip(q, begin), k, T(0), s);
+  const int64_t piece = task / shape.heads, head = task % shape.heads, kv_head = head / shape.group();
+  const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
+  const Rows<const T> q = shape.query_rows(p.q, piece, head);
+  const Rows<const T> k = shape.key_rows(p.k, piece, kv_head);
+  const Rows<const T> v = shape.key_rows(p.v, piece, kv_head);
+  const Rows<T> out = shape.query_rows(p.out, piece, head);
+  T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
+  for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
+    const int64_t n = std::min(num_queries - begin, kQueryBlock), keys = earlier + begin + n;
+    const Rows<T> s = {scores.data(), keys};
+    gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), k, T(0), s);
     for (int64_t i = 0; i < n; ++i)
-      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * end, begin + i + 1, end);
-    gemm<T>(Op::kPlain, Op::kPlain, n, width, end, T(1), {s.data, end}, v, T(0), skip(out, begin));
+      logsumexp[(begin + i) * shape.heads] = softmax(s.data + i * keys, earlier + begin + i + 1, keys);
+    gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), {s.data, keys}, v, T(0), skip(out, begin));
   }
 }
 
@@ -126,36 +129,36 @@ struct BackwardPointers {
   T *dq, *dk, *dv;
 };
 
-/// One (sequence, key/value head): its group of query heads adds to the same dk and dv.
+/// One (piece, key/value head): its group of query heads adds to the same dk and dv.
 template <class T>
 void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t task, T scale, std::vector<T>& scratch) {
-  const int64_t sequence = task / shape.kv_heads, kv_head = task % shape.kv_heads;
-  const int64_t length = shape.length(sequence), width = shape.width;
-  const Rows<const T> k = shape.rows(p.k, sequence, kv_head, shape.kv_heads);
-  const Rows<const T> v = shape.rows(p.v, sequence, kv_head, shape.kv_heads);
-  const Rows<T> dk = shape.rows(p.dk, sequence, kv_head, shape.kv_heads);
-  const Rows<T> dv = shape.rows(p.dv, sequence, kv_head, shape.kv_heads);
+  const int64_t piece = task / shape.kv_heads, kv_head = task % shape.kv_heads;
+  const int64_t num_queries = shape.pieces.num_queries(piece), earlier = shape.earlier(piece), width = shape.width;
+  const Rows<const T> k = shape.key_rows(p.k, piece, kv_head);
+  const Rows<const T> v = shape.key_rows(p.v, piece, kv_head);
+  const Rows<T> dk = shape.key_rows(p.dk, piece, kv_head);
+  const Rows<T> dv = shape.key_rows(p.dv, piece, kv_head);
   T* probabilities = scratch.data();
   T* grads = scratch.data() + kQueryBlock * shape.longest;
   for (int64_t head = kv_head * shape.group(); head < (kv_head + 1) * shape.group(); ++head) {
-    const Rows<const T> q = shape.rows(p.q, sequence, head, shape.heads);
-    const Rows<const T> out = shape.rows(p.out, sequence, head, shape.heads);
-    const Rows<const T> dout = shape.rows(p.dout, sequence, head, shape.heads);
-    const Rows<T> dq = shape.rows(p.dq, sequence, head, shape.heads);
-    const T* logsumexp = p.logsumexp + shape.cu_seqlens[sequence] * shape.heads + head;
-    for (int64_t begin = 0; begin < length; begin += kQueryBlock) {
-      const int64_t end = std::min(length, begin + kQueryBlock), n = end - begin;
-      const Rows<const T> prob = {probabilities, end}, grad = {grads, end};
-      gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, scale, skip(q, begin), k, T(0), {probabilities, end});
-      gemm<T>(Op::kPlain, Op::kTransposed, n, end, width, T(1), skip(dout, begin), v, T(0), {grads, end});
+    const Rows<const T> q = shape.query_rows(p.q, piece, head);
+    const Rows<const T> out = shape.query_rows(p.out, piece, head);
+    const Rows<const T> dout = shape.query_rows(p.dout, piece, head);
+    const Rows<T> dq = shape.query_rows(p.dq, piece, head);
+    const T* logsumexp = p.logsumexp + shape.pieces.cu_queries[piece] * shape.heads + head;
+    for (int64_t begin = 0; begin < num_queries; begin += kQueryBlock) {
+      const int64_t n = std::min(num_queries - begin, kQueryBlock), keys = earlier + begin + n;
+      const Rows<const T> prob = {probabilities, keys}, grad = {grads, keys};
+      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, scale, skip(q, begin), k, T(0), {probabilities, keys});
+      gemm<T>(Op::kPlain, Op::kTransposed, n, keys, width, T(1), skip(dout, begin), v, T(0), {grads, keys});
       for (int64_t i = 0; i < n; ++i) {
-        probability(probabilities + i * end, logsumexp[(begin + i) * shape.heads], begin + i + 1, end);
-        score_gradient(probabilities + i * end, grads + i * end, skip(dout, begin + i).data, skip(out, begin + i).data,
-                       width, end, scale);
+        probability(probabilities + i * keys, logsumexp[(begin + i) * shape.heads], earlier + begin + i + 1, keys);
+        score_gradient(probabilities + i * keys, grads + i * keys, skip(dout, begin + i).data,
+                       skip(out, begin + i).data, width, keys, scale);
       }
-      gemm<T>(Op::kPlain, Op::kPlain, n, width, end, T(1), grad, k, T(0), skip(dq, begin));
-      gemm<T>(Op::kTransposed, Op::kPlain, end, width, n, T(1), grad, skip(q, begin), T(1), dk);
-      gemm<T>(Op::kTransposed, Op::kPlain, end, width, n, T(1), prob, skip(dout, begin), T(1), dv);
+      gemm<T>(Op::kPlain, Op::kPlain, n, width, keys, T(1), grad, k, T(0), skip(dq, begin));
+      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), grad, skip(q, begin), T(1), dk);
+      gemm<T>(Op::kTransposed, Op::kPlain, keys, width, n, T(1), prob, skip(dout, begin), T(1), dv);
     }
   }
 }
@@ -163,24 +166,24 @@ void backward_task(const Shape& shape, const BackwardPointers<T>& p, int64_t tas
 }  // namespace
 
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const std::vector<int64_t>& cu_seqlens, double scale) {
-  const Shape shape(q, k, cu_seqlens);
+                                      const Pieces& pieces, double scale) {
+  const Shape shape(q, k, pieces);
   const AttentionResult result{at::empty_like(q), at::empty({q.size(0), q.size(1)}, q.options())};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_forward_cpu", [&] {
     using T = scalar_t;
     const ForwardPointers<T> p{q.const_data_ptr<T>(), k.const_data_ptr<T>(), v.const_data_ptr<T>(),
                                result.out.mutable_data_ptr<T>(), result.logsumexp.mutable_data_ptr<T>()};
     parallel_tasks(
-        shape.num_sequences() * shape.heads, [&] { return std::vector<T>(kQueryBlock * shape.longest); },
+        shape.pieces.size() * shape.heads, [&] { return std::vector<T>(kQueryBlock * shape.longest); },
         [&](int64_t task, std::vector<T>& scores) { forward_task<T>(shape, p, task, static_cast<T>(scale), scores); });
   });
   return result;
 }
 
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
-                                      const at::Tensor& v, const AttentionResult& forward,
-                                      const std::vector<int64_t>& cu_seqlens, double scale) {
-  const Shape shape(q, k, cu_seqlens);
+                                      const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
+                                      double scale) {
+  const Shape shape(q, k, pieces);
   const AttentionGrads grads{at::empty_like(q), at::zeros_like(k), at::zeros_like(v)};
   AT_DISPATCH_FLOATING_TYPES(q.scalar_type(), "attention_backward_cpu", [&] {
     using T = scalar_t;
@@ -189,7 +192,7 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
         v.const_data_ptr<T>(),         forward.out.const_data_ptr<T>(), forward.logsumexp.const_data_ptr<T>(),
         grads.q.mutable_data_ptr<T>(), grads.k.mutable_data_ptr<T>(),   grads.v.mutable_data_ptr<T>()};
     parallel_tasks(
-        shape.num_sequences() * shape.kv_heads, [&] { return std::vector<T>(2 * kQueryBlock * shape.longest); },
+        shape.pieces.size() * shape.kv_heads, [&] { return std::vector<T>(2 * kQueryBlock * shape.longest); },
         [&](int64_t task, std::vector<T>& scratch) {
           backward_task<T>(shape, p, task, static_cast<T>(scale), scratch);
         });

@@ -7,6 +7,8 @@
 
 #include <vector>
 
+#include "ops/attention_pieces.h"
+
 namespace roll {
 
 struct AttentionResult {
@@ -20,11 +22,11 @@ struct AttentionGrads {
 
 /// All tensors contiguous, float32 or float64.
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                      const std::vector<int64_t>& cu_seqlens, double scale);
+                                      const Pieces& pieces, double scale);
 
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
-                                      const at::Tensor& v, const AttentionResult& forward,
-                                      const std::vector<int64_t>& cu_seqlens, double scale);
+                                      const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
+                                      double scale);
 
 /// See cached_attention (attention.h).
 at::Tensor cached_attention_cpu(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,

@@ -6,29 +6,36 @@
 
 #include <vector>
 
+#include "ops/attention_pieces.h"
+
 namespace roll {
 
 /// What the flash backward needs of the forward.
 struct FlashResult {
-  at::Tensor out, logsumexp, rng_state, unused, cu_seqlens;
+  at::Tensor out, logsumexp, rng_state, unused, cu_queries, cu_keys;
+};
+
+struct LongestPiece {
+  int64_t queries, keys;
 };
 
 /// bfloat16 or float16 on CUDA with a head size that the kernels take.
 bool has_flash_kernel(const at::Tensor& q);
 
-FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                          const std::vector<int64_t>& cu_seqlens, double scale);
+FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
+                          double scale);
 
-/// dq, dk, dv. `longest`: the longest sequence.
+/// dq, dk, dv.
 std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
-                                       const at::Tensor& v, const FlashResult& forward, int64_t longest, double scale);
+                                       const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
+                                       double scale);
 
 at::Tensor flash_cached(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values, at::IntArrayRef slots,
                         const std::vector<int64_t>& lengths, double scale);
 
-/// One scaled_dot_product_attention per sequence: any device and dtype, with LibTorch's own gradient.
-at::Tensor packed_attention_by_sequence(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                                        const std::vector<int64_t>& cu_seqlens, double scale);
+/// One scaled_dot_product_attention per piece: any device and dtype, with LibTorch's own gradient.
+at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const Pieces& pieces, double scale);
 
 /// Padded to the longest slot, with a mask: any device and dtype.
 at::Tensor cached_attention_masked(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,

@@ -45,22 +45,45 @@ struct Gradients {
   }
 };
 
+/// Labels as the rank's own rows; -1 for what other ranks hold.
+at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
+  const at::Tensor local = labels - begin;
+  return local.masked_fill(local.lt(0).logical_or_(local.ge(rows)), -1);
+}
+
+/// Results over the rank's part of the vocabulary -> over all of it. With the share w = exp(lse_r - lse) of part r:
+/// entropy = sum w (entropy_r - log w); a label's log-prob is its part's plus log w.
+void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results) {
+  const at::Tensor holds = own.ge(0).to(results.log_probs.scalar_type());
+  const at::Tensor mine = at::stack({results.log_probs * holds, results.entropy, results.logsumexp, holds});
+  const at::Tensor all = shard.gather(mine);  // [ranks, 4, N]
+  const at::Tensor lse = all.select(1, 2), whole = at::logsumexp(lse, 0), log_w = lse - whole;
+  results.log_probs.copy_((all.select(1, 0) + log_w * all.select(1, 3)).sum(0));
+  results.entropy.copy_((log_w.exp() * (all.select(1, 1) - log_w)).sum(0));
+  results.logsumexp.copy_(whole);
+}
+
 class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
  public:
   /// Only rows with a label: hidden [N, E], labels [N]. Gives log_probs and entropy [N].
   static variable_list forward(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
-                               const at::Tensor& labels, double temperature, bool with_entropy, int64_t chunk_rows,
+                               const at::Tensor& all_labels, const LogProbOptions& asked, int64_t chunk_rows,
                                bool keeps_logits) {
+    const double temperature = asked.temperature;
+    const bool with_entropy = asked.with_entropy, is_shard = static_cast<bool>(asked.shard.gather);
+    const at::Tensor labels = is_shard ? own_labels(all_labels, asked.shard.begin, weight.size(0)) : all_labels;
+    const at::Tensor readable = is_shard ? labels.clamp_min(0) : labels;
     const auto options = hidden.options().dtype(wide_dtype(hidden));
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
     for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = wide_logits(part(hidden), weight);
-      log_prob_rows(logits, part(labels), temperature, with_entropy,
+      log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
     });
+    if (is_shard) merge_shards(asked.shard, labels, results);
     ctx->save_for_backward({hidden, weight, labels, results.logsumexp, results.entropy});
     ctx->saved_data["temperature"] = temperature;
     ctx->saved_data["with_entropy"] = with_entropy;
@@ -85,7 +108,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
       sums.add(logits, part(hidden), weight, begin, end);
     });
     if (sums.weight.defined()) sums.weight = sums.weight.to(weight.scalar_type());
-    return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {sums.hidden, sums.weight, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 
  private:
@@ -122,7 +145,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
   const variable_list found = LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows),
-                                                   options.temperature, options.with_entropy, chunk_rows, keeps_logits);
+                                                   options, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));
   if (options.with_entropy) result.entropy = scattered(found[1], rows, hidden.size(0));

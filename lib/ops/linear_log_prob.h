@@ -5,7 +5,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
+
 namespace roll {
+
+/// A rank's rows of a head whose vocabulary is cut over ranks.
+struct VocabularyShard {
+  int64_t begin = 0;  // id of the first row
+  /// Same-shaped tensors of all ranks, stacked in rank order. **Collective**; empty: this process has all rows.
+  std::function<at::Tensor(const at::Tensor& mine)> gather{};
+};
 
 struct LogProbs {
   at::Tensor log_probs;  // [T], nats
@@ -16,6 +25,7 @@ struct LogProbOptions {
   double temperature = 1.0;  // logits are divided by it, > 0
   bool with_entropy = false;
   int64_t chunk_bytes = int64_t{64} << 20;  // the most that a chunk of logits may take; at least one row
+  VocabularyShard shard{};
 };
 
 /// hidden weight^T: [N, E] x [V, E] -> [N, V] float32 (float64 for float64): the logits that linear_log_prob sees.
@@ -23,6 +33,8 @@ struct LogProbOptions {
 at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight);
 
 /// log softmax(hidden weight^T / temperature) at labels. hidden [T, E], weight [V, E], labels [T] int64 in [-1, V).
+/// With a shard, `weight` is the rank's rows, labels stay those of the whole vocabulary, results are the same on all
+/// ranks, and the gradient of hidden is the rank's share of a sum over ranks; logits are never gathered.
 /// Rows with label -1 are not computed: 0, without gradient. Results are float32 (float64 for float64 input).
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,
                          const LogProbOptions& options);

@@ -48,7 +48,7 @@ ROLL_INLINE void backward_row(T* x, int64_t vocab, int64_t label, T inverse_temp
     const T log_p = x[j] * inverse_temperature - logsumexp;
     x[j] = -fast_exp(log_p) * (d_log_prob + d_entropy * (log_p + entropy)) * inverse_temperature;
   }
-  x[label] += d_log_prob * inverse_temperature;
+  if (label >= 0) x[label] += d_log_prob * inverse_temperature;
 }
 
 #define ROLL_LOG_PROB_ROWS(T, ATTRIBUTE)                                                                         \

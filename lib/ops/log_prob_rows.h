@@ -17,7 +17,7 @@ void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double te
                    const RowResults& results);
 
 /// Replaces the logits by the gradient of the loss, given its gradients by log_probs and entropy ([N]; d_entropy may be
-/// undefined).
+/// undefined). A label may be -1: it is none of these columns.
 void log_prob_rows_backward(const at::Tensor& logits, const at::Tensor& labels, double temperature,
                             const RowResults& results, const at::Tensor& d_log_probs, const at::Tensor& d_entropy);
 

@@ -12,7 +12,7 @@ namespace {
 class TransformerSteps : public StepModel {
  public:
   TransformerSteps(const Transformer& model, int64_t num_slots, int64_t max_length)
-      : model_(model), cache_(model.spec(), num_slots, max_length, model.dtype(), model.device()) {}
+      : model_(model), cache_(model.cache_spec(), num_slots, max_length, model.dtype(), model.device()) {}
 
   int64_t num_slots() const override { return cache_.num_slots(); }
   int64_t max_length() const override { return cache_.max_length(); }
@@ -49,7 +49,7 @@ class TransformerSteps : public StepModel {
 }  // namespace
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const StepModelLimits& limits) {
-  const int64_t slot_bytes = KvCache::bytes(model.spec(), 1, limits.max_length, model.dtype());
+  const int64_t slot_bytes = KvCache::bytes(model.cache_spec(), 1, limits.max_length, model.dtype());
   int64_t num_slots = limits.num_slots;
   if (limits.kv_cache_bytes > 0) num_slots = std::min(num_slots, limits.kv_cache_bytes / slot_bytes);
   if (num_slots < 1) {

@@ -41,10 +41,10 @@ double log_prob_temperature(const Config& config) {
 namespace {
 
 at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const WorkerConfig& worker,
-                         double temperature, Communicator& ranks, const Phase& phase) {
+                         double temperature, Mesh& mesh, const Phase& phase) {
   const auto rule = batch_rule(worker, Stage::kForward, model.spec());
   return forward_step(
-      step, rule, model.device(), 1, ranks,
+      step, rule, model.device(), 1, mesh,
       [&](const Experience& micro_batch) {
         const at::Tensor wanted = micro_batch.response_mask.to(at::kBool);
         return std::vector<at::Tensor>{
@@ -57,28 +57,33 @@ at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const
 }  // namespace
 
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  Communicator& ranks, Log& log, Metrics& metrics) {
+                  const RoleMeshes& meshes, Log& log, Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
   const std::vector<int64_t> lengths = lengths_of(step);
   const auto add_packing = [&](const char* who, const WorkerConfig& worker, const ModelSpec& spec) {
-    add_forward_packing_metrics(who, lengths, batch_rule(worker, Stage::kForward, spec), ranks.size(), metrics);
+    add_forward_packing_metrics(who, lengths, batch_rule(worker, Stage::kForward, spec),
+                                worker.data_ranks(meshes.actor.world().size()), metrics);
   };
+  Traffic& traffic = meshes.actor.world().traffic();
   Stopwatch watch;
   if (needs.ref_log_probs) {
-    step.ref_log_probs =
-        log_prob_pass(step, *roles.reference, config.reference, temperature, ranks, {&log, "reference log-probs"});
+    traffic.set_phase("reference");
+    step.ref_log_probs = log_prob_pass(step, *roles.reference, config.reference, temperature, meshes.reference,
+                                       {&log, "reference log-probs"});
     metrics.add("time/ref_log_probs", watch.restart());
     add_packing("reference", config.reference, roles.reference->spec());
   }
   if (needs.old_log_probs) {
+    traffic.set_phase("old_log_probs");
     step.old_log_probs =
-        log_prob_pass(step, roles.actor, config.actor_train, temperature, ranks, {&log, "old log-probs"});
+        log_prob_pass(step, roles.actor, config.actor_train, temperature, meshes.actor, {&log, "old log-probs"});
     metrics.add("time/old_log_probs", watch.restart());
     add_packing("old_log_probs", config.actor_train, roles.actor.spec());
   }
   if (needs.values) {
+    traffic.set_phase("values");
     const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
-    step.values = forward_step(step, rule, roles.critic->device(), 1, ranks,
+    step.values = forward_step(step, rule, roles.critic->device(), 1, meshes.critic,
                                [&](const Experience& micro_batch) {
                                  return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
                                },

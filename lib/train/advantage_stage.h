@@ -28,7 +28,7 @@ double log_prob_temperature(const Config& config);
 
 /// Fills old_log_probs, ref_log_probs and values; times and entropy go to `metrics`. **Collective**.
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  Communicator& ranks, Log& log, Metrics& metrics);
+                  const RoleMeshes& meshes, Log& log, Metrics& metrics);
 
 /// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
 /// the trainer's.

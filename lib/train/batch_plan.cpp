@@ -35,8 +35,17 @@ std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
                      count(ceil_div(args.mini_batch_per_rank(), full), "micro-batch"), *budget);
 }
 
+/// "2 data-parallel ranks x 2 context x 4 tensor".
+std::string layout(const WorkerConfig& worker, int64_t num_ranks) {
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  std::string text = count(worker.data_ranks(num_ranks), "data-parallel rank");
+  if (strategy.context_parallel() > 1) text += fmt::format(" x {} context", strategy.context_parallel());
+  if (strategy.tensor_parallel() > 1) text += fmt::format(" x {} tensor", strategy.tensor_parallel());
+  return text;
+}
+
 std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
-  const int64_t mini_batch = worker.training_args.mini_batch_per_rank() * num_ranks;
+  const int64_t mini_batch = worker.mini_batch(num_ranks);
   const int64_t updates = config.ppo_epochs * (config.sequences_per_step() / mini_batch);
   return fmt::format("{}: {} of {} a step, {}", role, count(updates, "update"), count(mini_batch, "sequence"),
                      micro_batches(config.sequence_length.value(), worker));
@@ -47,7 +56,7 @@ std::string role_plan(const char* role, const Config& config, const WorkerConfig
 std::string batch_plan(const Config& config, int64_t num_ranks) {
   std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.rollout_batch_size, "prompt"),
                                  count(config.num_return_sequences_in_group, "response"),
-                                 count(config.sequences_per_step(), "sequence"), count(num_ranks, "data-parallel rank"),
+                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train, num_ranks),
                                  count(config.max_steps, "step"));
   text += role_plan("actor_train", config, config.actor_train, num_ranks);
   if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic, num_ranks));
@@ -55,11 +64,11 @@ std::string batch_plan(const Config& config, int64_t num_ranks) {
 }
 
 std::string sft_plan(const SftConfig& config, int64_t num_ranks) {
-  const int64_t mini_batch = config.sft_train.training_args.mini_batch_per_rank() * num_ranks;
+  const int64_t mini_batch = config.sft_train.mini_batch(num_ranks);
   const std::string length = config.max_steps ? count(*config.max_steps, "update")
                                               : fmt::format("{} over the data", count(config.num_train_epochs, "pass"));
   return fmt::format("sft_train: {}; {} an update; {}; {}", length, count(mini_batch, "sequence"),
-                     count(num_ranks, "data-parallel rank"), micro_batches(config.sequence_length, config.sft_train));
+                     layout(config.sft_train, num_ranks), micro_batches(config.sequence_length, config.sft_train));
 }
 
 }  // namespace roll

@@ -37,7 +37,7 @@ std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const St
 }
 
 BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vector<std::vector<int64_t>>& batches,
-                     int64_t num_ranks) {
+                     int64_t data_ranks) {
   BatchRule rule = configured;
   rule.is_packed = true;
   rule.packing.algorithm = PackAlgorithm::kLoadBalance;
@@ -51,7 +51,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
                     .batches = {},
                     .metrics = {}};
   for (const auto& lengths : batches)
-    stage.batches.push_back({.plans = {batch_stats(plan_ranks(lengths, rule, num_ranks), lengths, rule.packing)}});
+    stage.batches.push_back({.plans = {batch_stats(plan_ranks(lengths, rule, data_ranks), lengths, rule.packing)}});
   const PlanSummary summary = summarise(stage, 0);
   return {.budget = budget,
           .micro_batches = summary.micro_batches,
@@ -98,7 +98,9 @@ void add_budgets(PackReport& report, const Config& config, const PlannedModels& 
       std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));
   std::set<int64_t> budgets;
   if (configured.is_packed) budgets.insert(configured.packing.budget);
-  const auto row_of = [&](int64_t budget) { return budget_row(budget, configured, batches, wish.num_ranks); };
+  const auto row_of = [&](int64_t budget) {
+    return budget_row(budget, configured, batches, config.actor_train.data_ranks(wish.num_ranks));
+  };
   for (int64_t budget = aligned_length(longest, configured.packing.alignment); budgets.size() < kMostRows;
        budget *= 2) {
     budgets.insert(budget);

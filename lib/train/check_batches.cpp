@@ -15,7 +15,7 @@ std::string nearest_multiples(int64_t value, int64_t unit) {
 
 void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
   const TrainingArgs& args = worker.training_args;
-  const int64_t mini_batch = args.mini_batch_per_rank() * num_ranks;
+  const int64_t mini_batch = worker.mini_batch(num_ranks);
   const int64_t group = config.num_return_sequences_in_group;
   const int64_t unit = mini_batch / std::gcd(mini_batch, group);
   check.require(
@@ -24,14 +24,14 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t 
       "x {} data-parallel ranks){}",
       config.rollout_batch_size, group, config.sequences_per_step(), mini_batch,
       check.key(args.per_device_train_batch_size), args.per_device_train_batch_size,
-      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, num_ranks,
+      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, worker.data_ranks(num_ranks),
       nearest_multiples(config.rollout_batch_size, unit));
 }
 
 void check_whole_groups(const Config& config, int64_t num_ranks, Checker& check) {
   const LossConfig& loss = config.loss;
   if (effective_mode(loss) != "prompt-mean") return;
-  const int64_t mini_batch = config.actor_train.training_args.mini_batch_per_rank() * num_ranks;
+  const int64_t mini_batch = config.actor_train.mini_batch(num_ranks);
   const int64_t group = config.num_return_sequences_in_group;
   const std::string rule = fmt::format(
       "prompt-mean keeps the {} responses of a prompt in one update, so the mini-batch of {} sequences must be a "

@@ -1,17 +1,33 @@
+#include "model/parameter_parts.h"
 #include "train/checks.h"
 
 namespace roll {
 
 namespace {
 
-/// Sizes of layouts that this version does not have.
-void check_sizes(const StrategyConfig& strategy, Checker& check) {
-  for (const auto* size : {&strategy.tensor_model_parallel_size, &strategy.tensor_parallel_size})
-    check.require(size->value_or(1) == 1, *size,
-                  "needs tensor parallelism, which this version does not have; set it to 1");
-  for (const auto* size : {&strategy.context_parallel_size, &strategy.ulysses_size})
-    check.require(size->value_or(1) == 1, *size,
-                  "needs context parallelism, which this version does not have; set it to 1");
+/// Two spellings of one size must not contradict each other; gives the one that is set.
+const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, const std::optional<int64_t>& other,
+                                           Checker& check) {
+  for (const auto* size : {&name, &other}) check.require(size->value_or(1) >= 1, *size, "must be at least 1");
+  check.require(!name || !other || *name == *other, other, "is another spelling of {}; keep one of the two",
+                check.name(name));
+  return name ? name : other;
+}
+
+const std::optional<int64_t>& tensor_size(const StrategyConfig& s, Checker& check) {
+  return one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
+}
+
+/// The ranks can be cut into groups that share a model.
+void check_sizes(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
+  const StrategyConfig& s = worker.strategy_args.strategy_config;
+  const auto& tp = tensor_size(s, check);
+  const auto& cp = one_spelling(s.context_parallel_size, s.ulysses_size, check);
+  if (tp.value_or(1) < 1 || cp.value_or(1) < 1) return;
+  check.require(num_ranks % s.model_ranks() == 0, tp ? tp : cp,
+                "{} tensor x {} context ranks share a model, so the {} ranks of the run must be a multiple of {}; "
+                "change the sizes or -n",
+                s.tensor_parallel(), s.context_parallel(), num_ranks, s.model_ranks());
 }
 
 bool trains_in_name(const std::string& strategy) {
@@ -33,7 +49,7 @@ void check_same_devices(const WorkerConfig& worker, const WorkerConfig& main, Ch
 }  // namespace
 
 void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
-  check_sizes(worker.strategy_args.strategy_config, check);
+  check_sizes(worker, num_ranks, check);
   check_trainer(worker, check);
   if (worker.device_mapping)
     check.require(static_cast<int64_t>(worker.device_mapping->devices.size()) == num_ranks, worker.device_mapping,
@@ -43,21 +59,29 @@ void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check)
 
 void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
   check_layout(config.actor_train, num_ranks, check);
-  check_same_devices(config.actor_infer, config.actor_train, check);
-  check_sizes(config.actor_infer.strategy_args.strategy_config, check);
-  check.require(config.actor_infer.num_gpus_per_worker.value_or(1) == 1, config.actor_infer.num_gpus_per_worker,
-                "must equal the sampler's tensor_parallel_size, which is 1");
+  const WorkerConfig& sampler = config.actor_infer;
+  check_same_devices(sampler, config.actor_train, check);
+  check_sizes(sampler, num_ranks, check);
+  const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
+  check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
+                "must equal the sampler's tensor_parallel_size, which is {}", tp);
   check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
                 "needs asynchronous sampling, which this version does not have; set it to 0");
   if (config.uses_reference()) {
     check_same_devices(config.reference, config.actor_train, check);
-    check_sizes(config.reference.strategy_args.strategy_config, check);
+    check_sizes(config.reference, num_ranks, check);
   }
   if (config.uses_critic()) {
     check_same_devices(config.critic, config.actor_train, check);
-    check_sizes(config.critic.strategy_args.strategy_config, check);
+    check_sizes(config.critic, num_ranks, check);
     check_trainer(config.critic, check);
   }
+}
+
+void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check) {
+  const auto& tp = tensor_size(worker.strategy_args.strategy_config, check);
+  const std::string rule = tensor_parallel_rule(spec, std::max<int64_t>(1, tp.value_or(1)));
+  check.require(rule.empty(), tp, "{}", rule);
 }
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "config/checker.h"
+#include "model/spec.h"
 #include "train/config.h"
 #include "train/sft_config.h"
 
@@ -27,9 +28,11 @@ void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Che
 /// Rewards, normalisation and estimator against group size and critic.
 void check_experience(const Config& config, Checker& check);
 
-/// Devices of the roles against each other and `num_ranks`; sizes that this version does not have.
+/// Devices of the roles against each other and `num_ranks`; parallel sizes against `num_ranks`.
 void check_layout(const Config& config, int64_t num_ranks, Checker& check);
 void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check);
+/// The worker's tensor-parallel size against the heads of its model.
+void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check);
 
 /// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
 void check_batches(const Config& config, int64_t num_ranks, Checker& check);

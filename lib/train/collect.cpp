@@ -15,9 +15,9 @@ struct Collector::Rewards {
   std::map<std::string, std::unique_ptr<RewardPool>> by_domain;
 };
 
-Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                     Communicator& ranks, Log& log)
-    : ranks_(ranks), log_(log), rewards_(std::make_unique<Rewards>()) {
+Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh,
+                     Log& log)
+    : mesh_(mesh), log_(log), rewards_(std::make_unique<Rewards>()) {
   for (const auto& [domain, worker] : rewards)
     rewards_->by_domain[domain] =
         std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
@@ -27,14 +27,14 @@ Collector::~Collector() = default;
 
 namespace {
 
-/// The rows of this rank: every size-th, so that domains spread evenly.
+/// The rows of this group: every size-th, so that domains spread evenly.
 struct Share {
   std::vector<int64_t> rows;  // index into the request's rows, one per generation request
   std::vector<int64_t> samples;
   std::vector<GenerationRequest> requests;
 };
 
-Share share_of(const CollectRequest& request, int rank, int size) {
+Share share_of(const CollectRequest& request, int64_t rank, int64_t size) {
   Share share;
   for (int64_t row = rank; row < static_cast<int64_t>(request.rows.size()); row += size)
     for (int64_t sample = 0; sample < request.num_samples; ++sample) {
@@ -78,9 +78,18 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
 
 }  // namespace
 
+/// In lock-step, all tensor ranks must stop before the same token.
+bool Collector::is_stop_wished() {
+  const int64_t mine = stop_signal();
+  if (mesh_.tp().size() == 1) return mine != 0;
+  const auto any = static_cast<int>(mesh_.tp().all_reduce_max(mine, "wish to stop"));
+  if (any) request_stop(any);
+  return any != 0;
+}
+
 std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
                                               const CollectRequest& request, CollectTimes* times) {
-  const Share share = share_of(request, ranks_.rank(), ranks_.size());
+  const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
   std::vector<RolloutRecord> mine(share.requests.size());
   std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
   Stopwatch watch;
@@ -91,12 +100,12 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
       mine[index] = record_of(row, generation, request, share.rows[index], share.samples[index]);
       mine[index].prompt = tokenizer.decode(row.prompt_ids);
       progress.advance();
-      if (generation.finish_reason == FinishReason::kAbort) return;
+      if (generation.finish_reason == FinishReason::kAbort || !mesh_.is_leader()) return;
       rewards_->by_domain.at(row.domain)->submit(query_of(row, mine[index]));
       submitted[row.domain].push_back(index);
     };
     generate(actor, tokenizer, share.requests, request.sampling, on_done,
-             {.should_stop = [] { return stop_signal() != 0; }, .on_step = {}});
+             {.should_stop = [&] { return is_stop_wished(); }, .on_step = {}});
   }
   throw_if_stopped();
   const double generate_s = watch.restart();
@@ -110,7 +119,8 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
   }
   if (times) *times = {.generate_s = generate_s, .rewards_s = watch.seconds()};
   std::vector<RolloutRecord> all;
-  for (const auto& lines : ranks_.all_gather_bytes(to_lines(mine), "rollouts"))
+  if (!mesh_.is_leader()) mine.clear();
+  for (const auto& lines : mesh_.world().all_gather_bytes(to_lines(mine), "rollouts"))
     for (auto& record : records_from_lines(lines, "rollouts of another rank")) all.push_back(std::move(record));
   sort_records(all);
   return all;

@@ -1,4 +1,5 @@
-// Prompts -> scored responses: every rank samples its share, rewards start as each response ends, all ranks get all.
+// Prompts -> scored responses: every group of ranks that shares the sampler's weights samples its share, rewards start
+// as each response ends, all ranks get all.
 #pragma once
 
 #include <map>
@@ -7,7 +8,7 @@
 
 #include "base/log.h"
 #include "data/rows.h"
-#include "dist/communicator.h"
+#include "dist/mesh.h"
 #include "model/transformer.h"
 #include "rollout/sampler.h"
 #include "text/tokenizer.h"
@@ -33,18 +34,20 @@ struct CollectTimes {
 class Collector {
  public:
   /// UserError: a reward that cannot be made.
-  Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Communicator& ranks,
-            Log& log);
+  Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh, Log& log);
   ~Collector();
 
   /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
-  /// sample, so the responses do not depend on the number of ranks. **Collective**. Stopped when a signal came.
+  /// sample, so the responses do not depend on the number of ranks. `actor` is the sampler's: its tensor ranks draw the
+  /// same tokens in lock-step. **Collective**. Stopped when a signal came.
   std::vector<RolloutRecord> collect(const Transformer& actor, const Tokenizer& tokenizer,
                                      const CollectRequest& request, CollectTimes* times = nullptr);
 
  private:
+  bool is_stop_wished();
+
   struct Rewards;
-  Communicator& ranks_;
+  Mesh& mesh_;
   Log& log_;
   std::unique_ptr<Rewards> rewards_;
 };

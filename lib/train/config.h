@@ -83,6 +83,13 @@ struct WorkerConfig {
     return !strategy_args.strategy_name.starts_with("megatron") && !model_args.disable_gradient_checkpointing;
   }
 
+  /// Ranks that work on different sequences, of `num_ranks` in all: the rest share sequences and weights.
+  int64_t data_ranks(int64_t num_ranks) const {
+    return std::max<int64_t>(1, num_ranks / strategy_args.strategy_config.model_ranks());
+  }
+  /// Sequences of one update.
+  int64_t mini_batch(int64_t num_ranks) const { return training_args.mini_batch_per_rank() * data_ranks(num_ranks); }
+
   template <class V>
   void fields(V& v) {
     v("model_args", model_args, "the role's model");

@@ -29,7 +29,7 @@ std::string reduction(AggMode mode, const std::string& mask, const std::string& 
 
 std::string role_loss(const std::string& role, AggMode mode, const std::string& mask, const WorkerConfig& worker,
                       const LossModes& modes, int64_t num_ranks) {
-  const auto update = fmt::format("a {}-sequence update", worker.training_args.mini_batch_per_rank() * num_ranks);
+  const auto update = fmt::format("a {}-sequence update", worker.mini_batch(num_ranks));
   if (worker.loss_func)
     return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` proves its normalisation", role,
                        worker.loss_func.name, worker.loss_func.library, update);

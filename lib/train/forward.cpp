@@ -37,11 +37,11 @@ Experience to_device(Experience e, at::Device device) {
 }
 
 std::vector<at::Tensor> forward_step(
-    const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Communicator& ranks,
+    const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Mesh& mesh,
     const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase) {
   const at::NoGradGuard no_grad;
-  const Partition mine = plan_ranks(lengths_of(step), rule, ranks.size())[ranks.rank()];
-  // One [outputs, T] tensor: each position is filled by exactly one rank, so the sum over ranks is exact.
+  const Partition mine = plan_ranks(lengths_of(step), rule, mesh.dp_size())[mesh.place().dp];
+  // One [outputs, T] tensor: each position is filled by exactly one data rank, so the sum over them is exact.
   at::Tensor all = at::zeros({num_outputs, step.tokens.num_tokens()}, at::kFloat);
   std::optional<Progress> progress;
   if (phase.log) progress.emplace(*phase.log, phase.name, std::ssize(mine), "micro-batches");
@@ -56,7 +56,7 @@ std::vector<at::Tensor> forward_step(
       scatter(outputs[k].to(at::kCPU), sequences, step.tokens.cu_seqlens, row);
     }
   }
-  ranks.all_reduce_sum(all, "forward results");
+  mesh.dp().all_reduce_sum(all, "forward results");
   return all.unbind(0);
 }
 

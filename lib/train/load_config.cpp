@@ -71,9 +71,14 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
   const auto policy = spec_of(config.actor_train.model_args.model_name_or_path, offline, check);
   const auto critic =
       config.uses_critic() ? spec_of(config.critic.model_args.model_name_or_path, offline, check) : std::nullopt;
+  std::optional<ModelSpec> reference = policy;
   if (config.uses_reference() &&
       config.reference.model_args.model_name_or_path != config.actor_train.model_args.model_name_or_path)
-    spec_of(config.reference.model_args.model_name_or_path, offline, check);
+    reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
+  if (policy) check_model_layout(config.actor_train, *policy, check);
+  if (policy) check_model_layout(config.actor_infer, *policy, check);
+  if (critic) check_model_layout(config.critic, *critic, check);
+  if (config.uses_reference() && reference) check_model_layout(config.reference, *reference, check);
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
   if (!policy || !check.is_clean()) return kUnknownMemory;
   return memory_of(config, {*policy, critic}, num_ranks);
@@ -129,7 +134,8 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, /*is_policy=*/false, options.offline, check);
-    spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
+    const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
+    if (spec) check_model_layout(config.sft_train, *spec, check);
     result.plan = sft_plan(config, result.num_ranks);
     result.loss = describe_loss(config, result.num_ranks);
   };

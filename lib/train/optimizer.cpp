@@ -9,125 +9,177 @@
 
 namespace roll {
 
-FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config) : config_(config) {
-  ROLL_CHECK(!parameters.empty(), "an optimizer needs parameters");
-  for (const auto& [name, tensor] : parameters) slices_.push_back({name, tensor, 0});
-  std::stable_partition(slices_.begin(), slices_.end(), [](const Slice& s) { return s.parameter.dim() >= 2; });
+namespace {
+
+FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices) {
+  std::vector<FlatParameter> sizes;
   int64_t total = 0;
-  for (auto& slice : slices_) {
-    slice.offset = total;
-    total += slice.parameter.numel();
-    if (slice.parameter.dim() >= 2) num_decayed_ = total;
+  for (const auto& [name, tensor] : parameters) {
+    sizes.push_back(
+        {.numel = tensor.numel(), .is_matrix = tensor.dim() >= 2, .copies = slices.copies ? slices.copies(name) : 1});
+    total += tensor.numel();
   }
+  return plan_flat_layout(sizes, slices.num_slices, bucket_elements_for(total));
+}
+
+}  // namespace
+
+FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices)
+    : config_(config), slices_(slices), layout_(layout_of(parameters, slices)) {
+  ROLL_CHECK(!parameters.empty(), "an optimizer needs parameters");
+  for (const auto& [name, tensor] : parameters) names_.push_back(name), tensors_.push_back(tensor);
   const at::NoGradGuard no_grad;
-  parameters_ = at::empty({total}, slices_.front().parameter.options().requires_grad(false));
-  for (auto& slice : slices_) view_in(parameters_, slice).copy_(slice.parameter);
+  parameters_ = at::zeros({layout_.total}, tensors_.front().options().requires_grad(false));
+  for (size_t i = 0; i < tensors_.size(); ++i) view_in(parameters_, static_cast<int64_t>(i)).copy_(tensors_[i]);
   bind_parameters();
-  master_ = parameters_.to(at::kFloat);  // no copy where they are float32
-  first_moment_ = at::zeros_like(master_);
-  second_moment_ = at::zeros_like(master_);
+  const auto wide = parameters_.options().dtype(at::kFloat);
+  first_moment_ = at::zeros({layout_.total / slices_.num_slices}, wide);
+  second_moment_ = at::zeros_like(first_moment_);
+  if (parameters_.scalar_type() != at::kFloat) {
+    masters_ = at::empty_like(first_moment_);
+    for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) state_of(masters_, b).copy_(parameter_slice(b));
+  }
   bind_gradients();
 }
 
-at::Tensor FlatAdamW::view_in(const at::Tensor& flat, const Slice& slice) const {
-  return flat.narrow(0, slice.offset, slice.parameter.numel()).view(slice.parameter.sizes());
+at::Tensor FlatAdamW::view_in(const at::Tensor& flat, int64_t parameter) const {
+  const at::Tensor& tensor = tensors_[static_cast<size_t>(parameter)];
+  return flat.narrow(0, layout_.offsets[static_cast<size_t>(parameter)], tensor.numel()).view(tensor.sizes());
+}
+
+at::Tensor FlatAdamW::bucket_of(const at::Tensor& flat, int64_t bucket) const {
+  const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+  return flat.narrow(0, b.begin, b.size);
+}
+
+at::Tensor FlatAdamW::own_slice(const at::Tensor& bucket) const {
+  const int64_t size = bucket.numel() / slices_.num_slices;
+  return bucket.narrow(0, slices_.own * size, size);
+}
+
+at::Tensor FlatAdamW::state_of(const at::Tensor& states, int64_t bucket) const {
+  const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+  return states.narrow(0, b.begin / slices_.num_slices, b.size / slices_.num_slices);
 }
 
 void FlatAdamW::bind_parameters() {
-  for (auto& slice : slices_) slice.parameter.set_data(view_in(parameters_, slice));
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, static_cast<int64_t>(i)));
 }
 
 // Autograd adds in place into a gradient that is already there, so it writes straight into the flat buffer.
 void FlatAdamW::bind_gradients() {
   model_gradient_ = at::zeros_like(parameters_);
-  gradient_ = master_.is_same(parameters_) ? model_gradient_ : at::zeros_like(master_);
-  for (auto& slice : slices_) slice.parameter.mutable_grad() = view_in(model_gradient_, slice);
+  gradient_ = has_masters() ? at::zeros_like(parameters_, at::kFloat) : model_gradient_;
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    tensors_[i].mutable_grad() = view_in(model_gradient_, static_cast<int64_t>(i));
 }
 
 void FlatAdamW::zero_grad() {
   model_gradient_.zero_();
-  if (!gradient_.is_same(model_gradient_)) gradient_.zero_();
+  if (has_masters()) gradient_.zero_();
 }
 
 void FlatAdamW::accumulate() {
-  const Slice& first = slices_.front();
-  ROLL_CHECK(first.parameter.grad().data_ptr() == view_in(model_gradient_, first).data_ptr(),
+  ROLL_CHECK(tensors_.front().grad().data_ptr() == view_in(model_gradient_, 0).data_ptr(),
              "autograd accumulates into the flat buffer");
-  if (gradient_.is_same(model_gradient_)) return;
-  gradient_.add_(model_gradient_);
-  model_gradient_.zero_();
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) accumulate(b);
 }
 
-double FlatAdamW::gradient_norm() const {
+void FlatAdamW::accumulate(int64_t bucket) {
+  if (!has_masters()) return;
+  at::Tensor fresh = bucket_of(model_gradient_, bucket);
+  gradient(bucket).add_(fresh);
+  fresh.zero_();
+}
+
+double FlatAdamW::squared_gradient() const {
   // A float32 sum of squares over 1e9 elements loses digits; the sum over blocks in double doesn't.
-  double squares = 0;
   constexpr int64_t kBlock = int64_t{1} << 22;
-  for (int64_t begin = 0; begin < gradient_.numel(); begin += kBlock) {
-    const at::Tensor block = gradient_.narrow(0, begin, std::min(kBlock, gradient_.numel() - begin)).to(at::kDouble);
-    squares += block.dot(block).item<double>();
+  double total = 0;
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
+    const at::Tensor slice = gradient_slice(b);
+    double squares = 0;
+    for (int64_t begin = 0; begin < slice.numel(); begin += kBlock) {
+      const at::Tensor block = slice.narrow(0, begin, std::min(kBlock, slice.numel() - begin)).to(at::kDouble);
+      squares += block.dot(block).item<double>();
+    }
+    total += squares / static_cast<double>(layout_.buckets[static_cast<size_t>(b)].copies);
   }
-  return std::sqrt(squares);
+  return total;
 }
 
 void FlatAdamW::step(double lr, double norm, double max_norm) {
   const at::NoGradGuard no_grad;
   const double scale = max_norm / (norm + 1e-6);
-  if (max_norm > 0 && scale < 1) gradient_.mul_(scale);
+  const bool clips = max_norm > 0 && scale < 1;
   ++num_steps_;
-  const auto update = [&](int64_t begin, int64_t length, double weight_decay) {
-    if (length == 0) return;
-    const auto part = [&](const at::Tensor& flat) { return std::vector<at::Tensor>{flat.narrow(0, begin, length)}; };
-    at::Tensor steps = at::full({}, static_cast<double>(num_steps_), master_.options());
-    at::_fused_adamw_(part(master_), part(gradient_), part(first_moment_), part(second_moment_), {}, {steps}, lr,
-                      config_.beta1, config_.beta2, weight_decay, config_.epsilon, /*amsgrad=*/false,
-                      /*maximize=*/false);
-  };
-  update(0, num_decayed_, config_.weight_decay);
-  update(num_decayed_, master_.numel() - num_decayed_, 0.0);
-  if (!master_.is_same(parameters_)) parameters_.copy_(master_);
+  for (const bool is_matrix : {true, false}) {
+    std::vector<at::Tensor> weights, gradients, first, second, steps;
+    for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
+      if (layout_.buckets[static_cast<size_t>(b)].is_matrix != is_matrix) continue;
+      weights.push_back(has_masters() ? state_of(masters_, b) : parameter_slice(b));
+      gradients.push_back(gradient_slice(b));
+      first.push_back(state_of(first_moment_, b));
+      second.push_back(state_of(second_moment_, b));
+      steps.push_back(at::full({}, static_cast<double>(num_steps_), first_moment_.options()));
+      if (clips) gradients.back().mul_(scale);
+    }
+    if (weights.empty()) continue;
+    at::_fused_adamw_(weights, gradients, first, second, {}, steps, lr, config_.beta1, config_.beta2,
+                      is_matrix ? config_.weight_decay : 0.0, config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
+  }
+  if (!has_masters()) return;
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) parameter_slice(b).copy_(state_of(masters_, b));
+}
+
+NamedTensors FlatAdamW::named_gradients() const {
+  NamedTensors named;
+  for (size_t i = 0; i < names_.size(); ++i) named.emplace_back(names_[i], named_gradient(static_cast<int64_t>(i)));
+  return named;
+}
+
+int64_t FlatAdamW::num_parameters() const {
+  int64_t total = 0;
+  for (const at::Tensor& tensor : tensors_) total += tensor.numel();
+  return total;
+}
+
+int64_t FlatAdamW::state_bytes() const {
+  size_t bytes = 0;
+  for (const at::Tensor* states : {&first_moment_, &second_moment_, &masters_})
+    if (states->defined()) bytes += states->storage().nbytes();
+  return static_cast<int64_t>(bytes);
 }
 
 void FlatAdamW::move_states(at::Device device) {
-  const auto move = [&](at::Tensor& tensor) {
+  for (at::Tensor* states : {&first_moment_, &second_moment_, &masters_}) {
+    if (!states->defined()) continue;
     // Page-locked host memory, without which the copies run at a fraction of the bus.
-    const bool pins = device.is_cpu() && tensor.is_cuda();
-    tensor = at::empty_like(tensor, tensor.options().device(device).pinned_memory(pins)).copy_(tensor);
-  };
-  const bool is_float32 = master_.is_same(parameters_);
-  for (at::Tensor* tensor : {&first_moment_, &second_moment_}) move(*tensor);
-  if (!is_float32) move(master_);
+    const bool pins = device.is_cpu() && states->is_cuda();
+    *states = at::empty_like(*states, states->options().device(device).pinned_memory(pins)).copy_(*states);
+  }
 }
 
 void FlatAdamW::put_away(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
   home_ = parameters_.device();
-  for (auto& slice : slices_) slice.parameter.mutable_grad().reset();
+  for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
   model_gradient_.reset();
   gradient_.reset();
   move_states(at::kCPU);
   if (keeps_parameters) return;
-  const bool is_float32 = master_.is_same(parameters_);
   parameters_ = parameters_.to(at::kCPU);
-  if (is_float32) master_ = parameters_;
   bind_parameters();
 }
 
 void FlatAdamW::bring_back() {
   const at::NoGradGuard no_grad;
-  const bool is_float32 = master_.is_same(parameters_);
   if (parameters_.device() != home_) {
     parameters_ = parameters_.to(home_);
-    if (is_float32) master_ = parameters_;
     bind_parameters();
   }
   move_states(home_);
   bind_gradients();
-}
-
-NamedTensors FlatAdamW::named_gradients() const {
-  NamedTensors named;
-  for (const auto& slice : slices_) named.emplace_back(slice.name, view_in(gradient_, slice));
-  return named;
 }
 
 }  // namespace roll

@@ -1,15 +1,18 @@
-// AdamW over one flat buffer: all parameters of a model live in one contiguous tensor (and their gradients in another),
-// so that the gradient reduction is one collective, the norm one pass, and the update one fused call.
-// Where the parameters are not float32, a float32 master copy and float32 gradient accumulators stand beside them.
+// AdamW over flat buffers: all parameters of a model live in one contiguous tensor and their gradients in another, so
+// that reductions take a few large collectives and the update one fused call.
+// Optimizer state exists for this rank's slice of each bucket only (flat_layout.h): 1 / num_slices of the model.
+// Where the parameters are not float32, float32 master copies of the slices and a float32 gradient stand beside them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "train/flat_layout.h"
 
 namespace roll {
 
@@ -20,32 +23,52 @@ struct AdamWConfig {
   double weight_decay = 0.0;  // of matrices only: vectors (norms, biases) never decay
 };
 
+/// How a model's optimizer is shared.
+struct SliceOptions {
+  int64_t num_slices = 1;
+  int64_t own = 0;                                              // this rank's
+  std::function<int64_t(const std::string& name)> copies = {};  // see FlatParameter; empty: 1
+};
+
 class FlatAdamW {
  public:
   /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into a flat buffer; the tensors stay the
   /// same objects. They must not be resized or replaced afterwards.
-  FlatAdamW(const NamedTensors& parameters, AdamWConfig config);
+  FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
 
   /// Sets all gradients to zero. Call before the first backward of an update.
   void zero_grad();
 
-  /// Adds the gradients of the last backward to the float32 accumulators; nothing to do for float32 parameters.
+  /// Adds the gradients of the last backward to the float32 accumulators, of all buckets or of one; nothing to do for
+  /// float32 parameters.
   void accumulate();
+  void accumulate(int64_t bucket);
 
-  /// [N] float32: the summed gradient of the update, in the parameters' order (matrices first).
-  at::Tensor& gradient() { return gradient_; }
+  const FlatLayout& layout() const { return layout_; }
+  const std::vector<std::string>& names() const { return names_; }
 
-  /// Euclidean norm of gradient() as double.
-  double gradient_norm() const;
+  /// [size] float32: the gradient of a bucket, and this rank's slice of it.
+  at::Tensor gradient(int64_t bucket) const { return bucket_of(gradient_, bucket); }
+  at::Tensor gradient_slice(int64_t bucket) const { return own_slice(gradient(bucket)); }
+  /// [size] model dtype: the parameters of a bucket, and this rank's slice of them.
+  at::Tensor parameters(int64_t bucket) const { return bucket_of(parameters_, bucket); }
+  at::Tensor parameter_slice(int64_t bucket) const { return own_slice(parameters(bucket)); }
 
-  /// One AdamW step (Loshchilov & Hutter 2019) with bias correction; the gradient is first scaled by
-  /// min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does. max_norm <= 0 does not clip.
+  /// Sum of squares over this rank's slices, as double; what has n copies counts 1/n.
+  double squared_gradient() const;
+
+  /// One AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the others' parameters are
+  /// the caller's to gather. The gradient is first scaled by min(1, max_norm / (norm + 1e-6)), as
+  /// torch.nn.utils.clip_grad_norm_ does. max_norm <= 0 does not clip.
   void step(double lr, double norm, double max_norm);
 
-  /// The gradient as named tensors (views of gradient()).
+  /// The gradient of each parameter: a view of gradient().
+  at::Tensor named_gradient(int64_t parameter) const { return view_in(gradient_, parameter); }
   NamedTensors named_gradients() const;
 
-  int64_t num_parameters() const { return parameters_.numel(); }
+  int64_t num_parameters() const;
+  /// Memory of moments and masters, as the allocator gave it.
+  int64_t state_bytes() const;
 
   /// Frees device memory until bring_back(): moments and master copy move to the host, gradients are dropped, and
   /// without `keeps_parameters` the parameters move as well. Nothing else may be called in between.
@@ -53,25 +76,27 @@ class FlatAdamW {
   void bring_back();
 
  private:
-  struct Slice {
-    std::string name;
-    at::Tensor parameter;
-    int64_t offset;
-  };
-  at::Tensor view_in(const at::Tensor& flat, const Slice& slice) const;
+  at::Tensor view_in(const at::Tensor& flat, int64_t parameter) const;
+  at::Tensor bucket_of(const at::Tensor& flat, int64_t bucket) const;
+  at::Tensor own_slice(const at::Tensor& bucket) const;
+  /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
+  at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
+  bool has_masters() const { return masters_.defined(); }
   void bind_parameters();
   void bind_gradients();
   void move_states(at::Device device);
 
   AdamWConfig config_;
-  std::vector<Slice> slices_;
-  int64_t num_decayed_ = 0;    // the first elements of the flat buffers belong to matrices
+  SliceOptions slices_;
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> tensors_;
+  FlatLayout layout_;
   at::Tensor parameters_;      // [N] model dtype
-  at::Tensor master_;          // [N] float32; the same tensor as parameters_ in float32
   at::Tensor model_gradient_;  // [N] model dtype; what autograd accumulates into
   at::Tensor gradient_;        // [N] float32; the same tensor as model_gradient_ in float32
-  at::Tensor first_moment_;    // [N] float32
-  at::Tensor second_moment_;   // [N] float32
+  at::Tensor masters_;         // [N / num_slices] float32; undefined for float32 parameters
+  at::Tensor first_moment_;    // [N / num_slices] float32
+  at::Tensor second_moment_;   // [N / num_slices] float32
   int64_t num_steps_ = 0;
   at::Device home_ = at::kCPU;  // where put_away() found it
 };

@@ -33,7 +33,7 @@ struct Pass {
 std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_t num_ranks) {
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, specs.actor}};
   if (specs.critic) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, *specs.critic});
-  const bool single_update = updates_per_step(config, static_cast<int>(num_ranks)) == 1;
+  const bool single_update = updates_per_step(config, num_ranks) == 1;
   const ForwardNeeds needs = forward_needs(config, single_update);
   if (needs.ref_log_probs)
     passes.push_back({Stage::kForward, "reference", "reference", config.reference, *specs.reference});
@@ -60,9 +60,9 @@ std::string algorithm_name(const BatchRule& rule) {
 /// Equal for passes whose plans are equal.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
   const PackOptions& p = rule.packing;
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences,
-                     algorithm_name(rule), p.budget, p.alignment, p.min_num_micro_batches, p.workload.linear,
-                     p.workload.attention,
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
+                     pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule), p.budget,
+                     p.alignment, p.min_num_micro_batches, p.workload.linear, p.workload.attention,
                      pass.stage == Stage::kTrain ? pass.worker.training_args.mini_batch_per_rank() : 0);
 }
 
@@ -88,7 +88,7 @@ void add_step(StageReport& report, const Config& config, const Pass& pass, const
   for (const auto& indices : batches_of(config, pass, step, num_ranks)) {
     std::vector<int64_t> lengths;
     for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
-    report.batches.push_back(batch_report(lengths, rules, num_ranks));
+    report.batches.push_back(batch_report(lengths, rules, pass.worker.data_ranks(num_ranks)));
     report.batches.back().step = step.step;
     report.batches.back().number = ++number;
   }

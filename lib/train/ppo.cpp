@@ -11,27 +11,23 @@ namespace roll {
 
 namespace {
 
-int64_t mini_batch_size(const WorkerConfig& worker, int64_t num_ranks) {
-  return worker.training_args.mini_batch_per_rank() * num_ranks;
-}
-
-int64_t updates_of(const Config& config, const WorkerConfig& worker, int num_ranks) {
-  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / mini_batch_size(worker, num_ranks));
+int64_t updates_of(const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
+  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / worker.mini_batch(num_ranks));
 }
 
 /// Runs the plan; the first update alone when its gradient is wanted.
-Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Communicator& ranks,
-                 const MicroBatchLoss& loss, NamedTensors* gradients) {
-  if (!gradients) return run_updates(step, plan, learner, ranks, response_masks, loss);
+Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss& loss,
+                 NamedTensors* gradients) {
+  if (!gradients) return run_updates(step, plan, learner, mesh, response_masks, loss);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
-  learner.keep_gradient(true);
-  Metrics metrics = run_updates(step, plan, learner, ranks, response_masks, loss);
-  learner.keep_gradient(false);
+  learner.keep_gradients(true);
+  Metrics metrics = run_updates(step, plan, learner, mesh, response_masks, loss);
+  learner.keep_gradients(false);
   for (const auto& [name, gradient] : learner.kept_gradient())
     gradients->emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
   plan.mini_batches = rest;
-  metrics.merge(run_updates(step, plan, learner, ranks, response_masks, loss));
+  metrics.merge(run_updates(step, plan, learner, mesh, response_masks, loss));
   return metrics;
 }
 
@@ -42,13 +38,13 @@ Partition step_mini_batches(const Config& config, const WorkerConfig& worker, in
   const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
   Partition all;
   for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
-    for (auto& mini_batch : plan_mini_batches(num_sequences, mini_batch_size(worker, num_ranks), group_size,
+    for (auto& mini_batch : plan_mini_batches(num_sequences, worker.mini_batch(num_ranks), group_size,
                                               static_cast<uint64_t>(config.seed), step, epoch))
       all.push_back(std::move(mini_batch));
   return all;
 }
 
-int64_t updates_per_step(const Config& config, int num_ranks) {
+int64_t updates_per_step(const Config& config, int64_t num_ranks) {
   return updates_of(config, config.actor_train, num_ranks);
 }
 
@@ -64,71 +60,72 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
                        .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : by_ratio,
                        .total_steps = total_updates},
           .max_grad_norm = max_grad_norm,
-          .frozen_prefixes = worker.model_args.freeze_module_prefix};
+          .frozen_prefixes = worker.model_args.freeze_module_prefix,
+          .shares_optimizer = worker.strategy_args.strategy_config.use_distributed_optimizer};
 }
 
-ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Communicator& ranks, Log& log)
+ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log)
     : config_(config),
       model_(model),
-      ranks_(ranks),
+      mesh_(mesh),
       log_(log),
       learner_("actor_train", model.parameters(),
-               learner_options(
-                   config.actor_train, config.max_grad_norm,
-                   (config.max_steps - config.critic_warmup) * updates_of(config, config.actor_train, ranks.size())),
-               ranks),
+               learner_options(config.actor_train, config.max_grad_norm,
+                               (config.max_steps - config.critic_warmup) *
+                                   updates_of(config, config.actor_train, mesh.world().size())),
+               {mesh, model.parts()}),
       loss_(config) {}
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
-  const UpdatePlan plan{
-      .prefix = "actor",
-      .rule = batch_rule(config_.actor_train, Stage::kTrain, model_.spec()),
-      .mini_batches = step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number, ranks_.size()),
-      .num_groups = num_groups,
-      .apply_loss_scale = config_.actor_train.apply_loss_scale,
-      .device = model_.device(),
-      .loss_mask_keys = config_.loss.loss_mask_keys,
-      .loss_mask = "final_response_mask",
-      .prepare = [&](Experience& mini_batch) { loss_.prepare(mini_batch); },
-      .phase = {&log_, "train actor"}};
+  const UpdatePlan plan{.prefix = "actor",
+                        .rule = batch_rule(config_.actor_train, Stage::kTrain, model_.spec()),
+                        .mini_batches = step_mini_batches(config_, config_.actor_train, step.num_sequences(),
+                                                          step_number, mesh_.world().size()),
+                        .num_groups = num_groups,
+                        .apply_loss_scale = config_.actor_train.apply_loss_scale,
+                        .device = model_.device(),
+                        .loss_mask_keys = config_.loss.loss_mask_keys,
+                        .loss_mask = "final_response_mask",
+                        .prepare = [&](Experience& mini_batch) { loss_.prepare(mini_batch); },
+                        .phase = {&log_, "train actor"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out =
         token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute, e.response_mask.to(at::kBool));
     return loss_(e, out, counts);
   };
-  return run_plan(step, plan, learner_, ranks_, loss, gradients);
+  return run_plan(step, plan, learner_, mesh_, loss, gradients);
 }
 
-CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log)
+CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log)
     : config_(config),
       model_(model),
-      ranks_(ranks),
+      mesh_(mesh),
       log_(log),
       learner_("critic", model.parameters(),
                learner_options(config.critic, config.max_grad_norm,
-                               config.max_steps * updates_of(config, config.critic, ranks.size())),
-               ranks),
+                               config.max_steps * updates_of(config, config.critic, mesh.world().size())),
+               {mesh, model.parts()}),
       loss_(config) {}
 
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients) {
   const bool recompute = config_.critic.recomputes();
-  const UpdatePlan plan{
-      .prefix = "critic",
-      .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),
-      .mini_batches = step_mini_batches(config_, config_.critic, step.num_sequences(), step_number, ranks_.size()),
-      .num_groups = num_groups,
-      .apply_loss_scale = config_.critic.apply_loss_scale,
-      .device = model_.device(),
-      .loss_mask_keys = config_.loss.loss_mask_keys,
-      .loss_mask = "response_mask",
-      .prepare = {},
-      .phase = {&log_, "train critic"}};
+  const UpdatePlan plan{.prefix = "critic",
+                        .rule = batch_rule(config_.critic, Stage::kTrain, model_.spec()),
+                        .mini_batches = step_mini_batches(config_, config_.critic, step.num_sequences(), step_number,
+                                                          mesh_.world().size()),
+                        .num_groups = num_groups,
+                        .apply_loss_scale = config_.critic.apply_loss_scale,
+                        .device = model_.device(),
+                        .loss_mask_keys = config_.loss.loss_mask_keys,
+                        .loss_mask = "response_mask",
+                        .prepare = {},
+                        .phase = {&log_, "train critic"}};
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return loss_(e, model_.values(e.tokens, recompute), counts);
   };
-  return run_plan(step, plan, learner_, ranks_, loss, gradients);
+  return run_plan(step, plan, learner_, mesh_, loss, gradients);
 }
 
 }  // namespace roll

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/log.h"
-#include "dist/communicator.h"
+#include "dist/mesh.h"
 #include "experience/experience.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
@@ -14,7 +14,7 @@
 namespace roll {
 
 /// Optimizer updates that actor_train makes in one step: ppo_epochs x mini-batches.
-int64_t updates_per_step(const Config& config, int num_ranks);
+int64_t updates_per_step(const Config& config, int64_t num_ranks);
 
 /// The mini-batches of all epochs of a step of `num_sequences`, one after the other: plan_mini_batches() of each.
 Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
@@ -26,7 +26,7 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
 class ActorTrainer {
  public:
   /// `model` must outlive this and keep its parameters.
-  ActorTrainer(const Config& config, Transformer& model, Communicator& ranks, Log& log);
+  ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log);
 
   /// ppo_epochs x mini-batches of PPO updates. `gradients` (when given) receives the first update's summed gradient
   /// before clipping as "actor.<HF name>". **Collective**. Metrics of run_updates with actor/*.
@@ -39,7 +39,7 @@ class ActorTrainer {
  private:
   const Config& config_;
   Transformer& model_;
-  Communicator& ranks_;
+  Mesh& mesh_;
   Log& log_;
   Learner learner_;
   ActorLoss loss_;
@@ -47,7 +47,7 @@ class ActorTrainer {
 
 class CriticTrainer {
  public:
-  CriticTrainer(const Config& config, ValueModel& model, Communicator& ranks, Log& log);
+  CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log);
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
   Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, NamedTensors* gradients);
@@ -59,7 +59,7 @@ class CriticTrainer {
  private:
   const Config& config_;
   ValueModel& model_;
-  Communicator& ranks_;
+  Mesh& mesh_;
   Log& log_;
   Learner learner_;
   CriticLoss loss_;

@@ -15,6 +15,7 @@
 #include "track/tracker.h"
 #include "train/advantage_stage.h"
 #include "train/collect.h"
+#include "train/comm_metrics.h"
 #include "train/experience_dump.h"
 #include "train/learner.h"
 #include "train/ppo.h"
@@ -78,6 +79,7 @@ struct RlvrPipeline::State {
   std::vector<RolloutRecord> records_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> sample(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> collect(CollectRequest request, CollectTimes* times);
+  void update_sampler();
   void put_training_away();
   void bring_training_back();
   double step_flops(const Experience& step, bool trains_actor) const;
@@ -93,7 +95,10 @@ struct RlvrPipeline::State {
   Tokenizer tokenizer_;
   std::optional<PromptStream> prompts_;
   std::vector<Row> validation_rows_;
+  Meshes meshes_;
+  RoleMeshes mesh_of_;
   Roles roles_;
+  std::optional<Transformer> sampler_;  // its own copy of the policy, where its layout differs from the trainer's
   ForwardNeeds needs_;
   ExperienceState experience_state_;
   Collector collector_;
@@ -113,12 +118,17 @@ RlvrPipeline::State::State(const Config& config, RlvrOptions options, Communicat
       tokenizer_(Tokenizer::load(options_.folders.actor)),
       prompts_(open_prompts(config, options_, tokenizer_, log)),
       validation_rows_(open_validation(config, options_, tokenizer_, log)),
-      roles_(load_roles(config, options_.folders, options_.device)),
+      meshes_(ranks),
+      mesh_of_(role_meshes(config, meshes_)),
+      roles_(load_roles(config, options_.folders, mesh_of_, options_.device)),
       needs_(forward_needs(config, updates_per_step(config, ranks.size()) == 1)),
       experience_state_(config.experience),
-      collector_(config.rewards, config.response_length.value(), ranks, log),
-      actor_(config, roles_.actor, ranks, log) {
-  if (roles_.critic) critic_.emplace(config, *roles_.critic, ranks, log);
+      collector_(config.rewards, config.response_length.value(), mesh_of_.sampler, log),
+      actor_(config, roles_.actor, mesh_of_.actor, log) {
+  if (roles_.critic) critic_.emplace(config, *roles_.critic, mesh_of_.critic, log);
+  if (mesh_of_.sampler.shape().tp != mesh_of_.actor.shape().tp)
+    sampler_ = Transformer::load(options_.folders.actor, options_.device, roles_.actor.dtype(),
+                                 model_parallel(mesh_of_.sampler));
   if (!ranks.is_first()) return;
   folder_.start(options_.resolved_config, log);
   log.copy_to(std::filesystem::path(config.logging_dir.value_or(config.output_dir)) / "log.txt");
@@ -159,7 +169,7 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   Metrics metrics;
   const std::vector<RolloutRecord> records = records_of(step, metrics);
   Experience experience = experience_from(records);
-  run_forwards(experience, config_, roles_, needs_, ranks_, log_, metrics);
+  run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
   add_sampler_gap(experience, records, metrics);
   const int64_t num_groups = static_cast<int64_t>(records.size()) / config_.num_return_sequences_in_group;
   Stopwatch watch;
@@ -180,6 +190,7 @@ Metrics RlvrPipeline::State::train_step(int64_t step) {
   metrics.add("perf/mfu",
               step_flops(experience, step > config_.critic_warmup) / (train_s * ranks_.size() * matmul_peak_));
   add_token_counts(experience, metrics);
+  add_traffic_metrics(ranks_.traffic(), metrics);
   return metrics;
 }
 
@@ -229,13 +240,21 @@ std::vector<RolloutRecord> RlvrPipeline::State::sample(int64_t step, Metrics& me
 
 std::vector<RolloutRecord> RlvrPipeline::State::collect(CollectRequest request, CollectTimes* times) {
   const bool offloads = config_.offload && options_.device.is_cuda();
+  update_sampler();
+  ranks_.traffic().set_phase("generate");
   if (offloads) put_training_away();
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
-  request.sampling.kv_cache_bytes =
-      static_cast<int64_t>(share * static_cast<double>(free_device_bytes(options_.device)));
-  auto records = collector_.collect(roles_.actor, tokenizer_, request, times);
+  request.sampling.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
+      static_cast<int64_t>(share * static_cast<double>(free_device_bytes(options_.device))), "KV cache");
+  auto records = collector_.collect(sampler_ ? *sampler_ : roles_.actor, tokenizer_, request, times);
   if (offloads) bring_training_back();
   return records;
+}
+
+void RlvrPipeline::State::update_sampler() {
+  if (!sampler_) return;
+  ranks_.traffic().set_phase("model_update");
+  reshard(roles_.actor, *sampler_);
 }
 
 void RlvrPipeline::State::put_training_away() {
@@ -285,13 +304,16 @@ Metrics RlvrPipeline::State::validate(int64_t step) {
 }
 
 void RlvrPipeline::State::save(int64_t step) {
+  ranks_.traffic().set_phase("checkpoint");
+  const NamedTensors actor = gather_on_first(roles_.actor, mesh_of_.actor);
+  const NamedTensors critic = roles_.critic ? gather_on_first(*roles_.critic, mesh_of_.critic) : NamedTensors();
   if (ranks_.is_first())
     folder_.save_checkpoint(step, config_.max_ckpt_to_keep, [&](const std::filesystem::path& folder) {
       make_folder(folder / "actor");
-      roles_.actor.write_files(folder / "actor");
+      roles_.actor.write_files(folder / "actor", actor);
       if (!roles_.critic) return;
       make_folder(folder / "critic");
-      roles_.critic->write_files(folder / "critic");
+      roles_.critic->write_files(folder / "critic", critic);
     });
   ranks_.barrier("checkpoint");
 }

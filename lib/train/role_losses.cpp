@@ -13,14 +13,6 @@ std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string&
   return args ? std::optional(LossPlugin::open(args, origin)) : std::nullopt;
 }
 
-/// Valid tokens of every sequence under the mask of the policy loss.
-std::vector<int64_t> valid_tokens(const Experience& e) {
-  std::vector<int64_t> counts;
-  for (int64_t b = 0; b < e.num_sequences(); ++b)
-    counts.push_back(response_part(e, e.final_response_mask, b).ne(0).sum().item<int64_t>());
-  return counts;
-}
-
 }  // namespace
 
 Masks response_masks(const Experience& e) {
@@ -33,7 +25,9 @@ ActorLoss::ActorLoss(const Config& config)
       reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
 
 void ActorLoss::prepare(Experience& mini_batch) const {
-  mini_batch.sample_weights = sample_weights(mini_batch.difficulties, valid_tokens(mini_batch), config_.loss);
+  mini_batch.sample_weights =
+      sample_weights(mini_batch.difficulties,
+                     tokens_per_sequence(mini_batch.final_response_mask, mini_batch.tokens.cu_seqlens), config_.loss);
 }
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,

@@ -14,24 +14,55 @@ at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
   return name == "bf16" ? at::kBFloat16 : at::kHalf;
 }
 
-Roles load_roles(const Config& config, const RoleFolders& folders, at::Device device) {
-  Roles roles{.actor = Transformer::load(folders.actor, device, model_dtype(config.actor_train.model_args, device)),
+MeshShape mesh_shape(const WorkerConfig& worker) {
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  return {.cp = strategy.context_parallel(), .tp = strategy.tensor_parallel()};
+}
+
+ModelParallel model_parallel(Mesh& mesh) {
+  return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
+}
+
+RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
+  // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
+  return {.actor = meshes.of(mesh_shape(config.actor_train)),
+          .reference = meshes.of(mesh_shape(config.reference)),
+          .critic = meshes.of(mesh_shape(config.critic)),
+          .sampler = meshes.of({.cp = 1, .tp = mesh_shape(config.actor_infer).tp})};
+}
+
+Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device) {
+  Roles roles{.actor = Transformer::load(folders.actor, device, model_dtype(config.actor_train.model_args, device),
+                                         model_parallel(meshes.actor)),
               .reference = {},
               .critic = {}};
   if (config.uses_reference()) {
-    roles.reference = Transformer::load(folders.reference, device, model_dtype(config.reference.model_args, device));
+    roles.reference = Transformer::load(folders.reference, device, model_dtype(config.reference.model_args, device),
+                                        model_parallel(meshes.reference));
     for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
     if (roles.reference->spec().vocab_size != roles.actor.spec().vocab_size)
       throw user_error("reference {}: vocab_size = {}: must be the policy's, which is {}", folders.reference.string(),
                        roles.reference->spec().vocab_size, roles.actor.spec().vocab_size);
   }
   if (config.uses_critic()) {
-    roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device));
+    roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device),
+                                    model_parallel(meshes.critic));
     if (roles.critic->spec().vocab_size != roles.actor.spec().vocab_size)
       throw user_error("critic {}: vocab_size = {}: must be the policy's, which is {}", folders.critic.string(),
                        roles.critic->spec().vocab_size, roles.actor.spec().vocab_size);
   }
   return roles;
+}
+
+void reshard(const Transformer& from, Transformer& to) {
+  const at::NoGradGuard no_grad;
+  for (size_t i = 0; i < from.parameters().size(); ++i) {
+    const auto& [name, part] = from.parameters()[i];
+    at::Tensor target = to.parameters()[i].second;
+    target.copy_(to.parts().cut(name, from.parts().gather(name, part)));
+  }
+  ROLL_CHECK_EQ(to.parts().checksum(to.parameters()), from.parts().checksum(from.parameters()),
+                "the sampler has the trainer's weights");
 }
 
 void move_parameters(const NamedTensors& parameters, at::Device device) {

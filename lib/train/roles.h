@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "dist/mesh.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "train/config.h"
@@ -19,12 +20,35 @@ struct Roles {
 /// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: 16-bit numbers on the CPU.
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 
+/// The layout that a worker's strategy asks for.
+MeshShape mesh_shape(const WorkerConfig& worker);
+/// The ranks of a mesh that share a model; null where it is this rank alone.
+ModelParallel model_parallel(Mesh& mesh);
+
+/// Each role has its own layout; equal ones share a mesh.
+struct RoleMeshes {
+  Mesh &actor, &reference, &critic, &sampler;
+};
+/// **Collective**.
+RoleMeshes role_meshes(const Config& config, Meshes& meshes);
+
 struct RoleFolders {
   std::filesystem::path actor, reference, critic;
 };
 
 /// UserError of the loaders; or critic and policy whose vocabularies differ.
-Roles load_roles(const Config& config, const RoleFolders& folders, at::Device device);
+Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device);
+
+/// The whole weights, on the host of rank 0; other ranks get an empty list. **Collective** over the mesh's world.
+template <class Model>
+NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
+  if (mesh.place().dp > 0 || mesh.place().cp > 0) return {};
+  return model.parts().gather_all(model.parameters(), mesh.world().is_first());
+}
+
+/// The weights of one layout into another, one whole tensor at a time, and a check that they arrived to the bit.
+/// **Collective** over both. Bug: they did not.
+void reshard(const Transformer& from, Transformer& to);
 
 /// Moves the weights; the tensors stay the same objects.
 void move_parameters(const NamedTensors& parameters, at::Device device);

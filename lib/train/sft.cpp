@@ -13,6 +13,7 @@
 #include "text/tokenizer.h"
 #include "track/progress.h"
 #include "track/tracker.h"
+#include "train/comm_metrics.h"
 #include "train/forward.h"
 #include "train/plugin_inputs.h"
 #include "train/ppo.h"
@@ -74,7 +75,7 @@ Masks labels_masks(const Experience& e) {
 struct SftPipeline::State {
   State(const SftConfig& config, SftOptions options, Communicator& ranks, Log& log);
 
-  int64_t batch_size() const { return config_.sft_train.training_args.mini_batch_per_rank() * ranks_.size(); }
+  int64_t batch_size() const { return config_.sft_train.mini_batch(ranks_.size()); }
   int64_t total_updates() const;
   std::vector<int64_t> rows_of(int64_t update);
   Metrics train(int64_t update);
@@ -89,6 +90,8 @@ struct SftPipeline::State {
   RunFolder folder_;
   Tokenizer tokenizer_;
   std::vector<SftRow> rows_, validation_rows_;
+  Meshes meshes_;
+  Mesh& mesh_;
   Transformer model_;
   Learner learner_;
   std::optional<LossPlugin> loss_;
@@ -105,10 +108,12 @@ SftPipeline::State::State(const SftConfig& config, SftOptions options, Communica
       folder_(config.output_dir),
       tokenizer_(Tokenizer::load(options_.model_folder)),
       rows_(load_sft_rows(config.sft_train.data_args, config, options_, tokenizer_, "training rows", log)),
+      meshes_(ranks),
+      mesh_(meshes_.of(mesh_shape(config.sft_train))),
       model_(Transformer::load(options_.model_folder, options_.device,
-                               model_dtype(config.sft_train.model_args, options_.device))),
+                               model_dtype(config.sft_train.model_args, options_.device), model_parallel(mesh_))),
       learner_("sft_train", model_.parameters(),
-               learner_options(config.sft_train, config.max_grad_norm, total_updates()), ranks) {
+               learner_options(config.sft_train, config.max_grad_norm, total_updates()), {mesh_, model_.parts()}) {
   if (config.sft_train.loss_func) loss_ = LossPlugin::open(config.sft_train.loss_func, "sft_train.loss_func");
   const DataArgs& validation = config.validation.data_args;
   if (!validation.file_name.empty())
@@ -160,7 +165,7 @@ Metrics SftPipeline::State::train(int64_t update) {
                         .device = options_.device,
                         .loss_mask_keys = config_.loss.loss_mask_keys,
                         .loss_mask = "labels_mask"};
-  return run_updates(batch, plan, learner_, ranks_, labels_masks, [&](const Experience& e, const MiniBatchCounts& c) {
+  return run_updates(batch, plan, learner_, mesh_, labels_masks, [&](const Experience& e, const MiniBatchCounts& c) {
     const auto out = token_log_probs(model_, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      e.response_mask.to(at::kBool));
     if (loss_)
@@ -174,7 +179,7 @@ Metrics SftPipeline::State::validate() {
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   const Experience batch = batch_of(validation_rows_, all);
   const auto rule = batch_rule(config_.sft_train, Stage::kForward, model_.spec());
-  const at::Tensor log_probs = forward_step(batch, rule, options_.device, 1, ranks_, [&](const Experience& e) {
+  const at::Tensor log_probs = forward_step(batch, rule, options_.device, 1, mesh_, [&](const Experience& e) {
     const auto out = token_log_probs(model_, e.tokens, 1.0, false, false, e.response_mask.to(at::kBool));
     return std::vector<at::Tensor>{out.log_probs};
   })[0];
@@ -185,10 +190,12 @@ Metrics SftPipeline::State::validate() {
 }
 
 void SftPipeline::State::save(int64_t update) {
+  ranks_.traffic().set_phase("checkpoint");
+  const NamedTensors whole = gather_on_first(model_, mesh_);
   if (ranks_.is_first())
     folder_.save_checkpoint(update, config_.max_ckpt_to_keep, [&](const std::filesystem::path& folder) {
       std::filesystem::create_directory(folder / "actor");
-      model_.write_files(folder / "actor");
+      model_.write_files(folder / "actor", whole);
     });
   ranks_.barrier("checkpoint");
 }
@@ -200,6 +207,7 @@ void SftPipeline::State::run() {
     ranks_.set_step(update);
     Stopwatch watch;
     Metrics metrics = train(update);
+    add_traffic_metrics(ranks_.traffic(), metrics);
     metrics.add("time/step_total", watch.seconds());
     const bool is_last = update == total;
     const bool validates = is_last || (config_.eval_steps > 0 && update % config_.eval_steps == 0);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/stop.h"
+#include "train/comm_metrics.h"
 #include "train/forward.h"
 #include "train/packing_metrics.h"
 
@@ -51,13 +52,14 @@ Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
   return merged;
 }
 
-Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
+Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss) {
+  mesh.world().traffic().set_phase("train_" + plan.prefix);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
-    all_plans.push_back(plan_ranks(pick_lengths(step, sequences), plan.rule, ranks.size()));
-    num_micro_batches += std::ssize(all_plans.back()[ranks.rank()]);
+    all_plans.push_back(plan_ranks(pick_lengths(step, sequences), plan.rule, mesh.dp_size()));
+    num_micro_batches += std::ssize(all_plans.back()[mesh.place().dp]);
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
@@ -68,7 +70,7 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     Experience mini_batch = select(step, sequences);
     if (plan.prepare) plan.prepare(mini_batch);
     const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
-    const Partition& mine = plans[ranks.rank()];
+    const Partition& mine = plans[mesh.place().dp];
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
@@ -87,13 +89,15 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
       of_update.merge(loss.metrics);
       return scale == 1.0 ? loss.loss : loss.loss * scale;
     });
-    for (const auto& [name, value] : merge_over_ranks(of_update, ranks).values()) over_updates.add(name, value);
+    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values()) over_updates.add(name, value);
     over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
     over_updates.add(plan.prefix + "/lr", result.lr);
     add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
                         over_updates);
-    add_wait_metric(plan.prefix, result.compute_s, ranks, over_updates);
+    add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);
+    if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, result, over_updates);
   }
+  over_updates.add("memory/" + plan.prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dist/communicator.h"
+#include "dist/mesh.h"
 #include "experience/experience.h"
 #include "loss/losses.h"
 #include "track/metrics.h"
@@ -38,10 +38,11 @@ using MicroBatchLoss = std::function<LossResult(const Experience& micro_batch, c
 
 /// One optimizer update per mini-batch, in order. Every rank holds the whole step, so the counts of a mini-batch are
 /// global without a collective. Returns the metrics of the loss (per update summed over micro-batches and ranks, then
-/// the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h; the same on every rank. A
+/// the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h and
+/// comm_metrics.h; the same on every rank. A
 /// mini-batch without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches.
 /// **Collective**. UserError: a loss_mask_key that is no mask.
-Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Communicator& ranks,
+Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss);
 
 /// Counts of all declared masks over a whole mini-batch.

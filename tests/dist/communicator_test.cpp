@@ -53,7 +53,8 @@ TEST_CASE("a NaN on any rank survives max and min", "[dist]") {
 TEST_CASE("reducing a dtype without a rule is a bug, not a wrong number", "[dist]") {
   const auto one = make_single_communicator();
   at::Tensor flags = at::zeros({2}, at::kBool);
-  CHECK_THROWS_WITH(one->all_reduce_sum(flags, "flags"), Catch::Contains("'flags' has no rule for dtype Bool"));
+  CHECK_THROWS_WITH(one->all_reduce_sum(flags, "flags"),
+                    Catch::Contains("'flags' has no rule of reduction for dtype Bool"));
 }
 
 TEST_CASE("ranks that call different collectives are told who does what", "[dist]") {

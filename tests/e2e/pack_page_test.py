@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from replay import PACKED, CONFIG, SHARP, roll
+from replay import PACKED, SHARP, config_text, roll
 
 PROBE = """<script>
 const all = [...document.querySelectorAll('body *')], width = document.documentElement.clientWidth;
@@ -70,7 +70,7 @@ def main():
         kept = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else folder
         roll("init-model", "--arch", "qwen2", "--hidden", 32, "--intermediate", 64, "--layers", 2, "--heads", 4, "--kv-heads", 2,
              "--tokenizer", "builtin", "--seed", 3, "--out", folder / "model")
-        (folder / "a<b>.yaml").write_text(CONFIG.format(
+        (folder / "a<b>.yaml").write_text(config_text(
             out=folder / "out", model=folder / "model", data=folder / "none.jsonl", mode="token-mean", estimator="gae", rows=8,
             accumulation=1, packing=PACKED.format("load_balance", 160), extra="", adam=SHARP))
         (folder / "lengths.txt").write_text("".join(f"{5 + (i * i * 31) % 67}\n" for i in range(64)))

@@ -38,8 +38,8 @@ TEST_CASE("packed attention and its gradients equal one plain attention per sequ
   const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{1, 1}, {4, 4}, {6, 2}, {4, 1}}));
   const std::vector<int64_t> cu_seqlens = {0, 1, 3, 66, 130, 195, 395, 396};  // around the block of 64 queries
   const Inputs x = make_inputs(cu_seqlens.back(), heads, kv_heads, 12, dtype);
-  const auto ours = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.3), x);
-  const auto plain = results(packed_attention_by_sequence(x.q, x.k, x.v, cu_seqlens, 0.3), x);
+  const auto ours = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.3), x);
+  const auto plain = results(packed_attention_by_piece(x.q, x.k, x.v, {cu_seqlens, cu_seqlens}, 0.3), x);
   const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
   for (size_t i = 0; i < ours.size(); ++i) {
     INFO("result " << i);
@@ -50,19 +50,19 @@ TEST_CASE("packed attention and its gradients equal one plain attention per sequ
 TEST_CASE("a sequence's attention does not depend on its neighbours, to the bit", "[ops]") {
   const std::vector<int64_t> cu_seqlens = {0, 70, 100, 180};
   const Inputs x = make_inputs(180, 4, 2, 16, at::kFloat);
-  const auto before = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.25), x);
+  const auto before = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
   for (const at::Tensor& t : {x.q, x.k, x.v}) {
     const at::NoGradGuard no_grad;
     t.slice(0, 0, 70).normal_();
     t.slice(0, 100, 180).fill_(1e4);
   }
-  const auto after = results(packed_attention(x.q, x.k, x.v, cu_seqlens, 0.25), x);
+  const auto after = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
   for (size_t i = 0; i < before.size(); ++i) CHECK(at::equal(before[i].slice(0, 70, 100), after[i].slice(0, 70, 100)));
 }
 
 TEST_CASE("large scores do not overflow", "[ops]") {
   const Inputs x = make_inputs(20, 2, 2, 8, at::kFloat);
-  const at::Tensor out = packed_attention(x.q * 1e3, x.k * 1e3, x.v, {0, 20}, 1.0);
+  const at::Tensor out = packed_attention(x.q * 1e3, x.k * 1e3, x.v, {0, 20}, {0, 20}, 1.0);
   CHECK(at::isfinite(out).all().item<bool>());
   out.sum().backward();
   CHECK(at::isfinite(x.q.grad()).all().item<bool>());

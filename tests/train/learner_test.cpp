@@ -76,7 +76,7 @@ TEST_CASE("every update starts from a zero gradient and takes the schedule's nex
   LearnerOptions two = options(0.1);
   two.schedule = {.type = "linear", .peak_lr = 0.1, .warmup_steps = 0, .total_steps = 2};
   Learner learner("test", parameters, two, *ranks);
-  learner.keep_gradient(true);
+  learner.keep_gradients(true);
   const auto update = [&](double factor) {
     return learner.update(1, [&](int64_t) { return factor * parameters[0].second.sum(); });
   };

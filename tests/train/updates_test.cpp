@@ -21,6 +21,7 @@ Experience five_sequences() {
 
 /// One update over all five, one sequence a micro-batch, with the loss w * tokens.
 std::string update(Communicator& ranks, bool apply_loss_scale) {
+  Mesh mesh(ranks, {});
   const Experience step = five_sequences();
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = "constant", .peak_lr = 0}}, ranks);
@@ -31,7 +32,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   plan.loss_mask = "response_mask";
   int calls = 0;
   const auto masks = [](const Experience& e) { return Masks{{"response_mask", e.response_mask}}; };
-  const auto metrics = run_updates(step, plan, learner, ranks, masks, [&](const Experience& e, const MiniBatchCounts&) {
+  const auto metrics = run_updates(step, plan, learner, mesh, masks, [&](const Experience& e, const MiniBatchCounts&) {
     ++calls;
     LossResult result{parameters[0].second.sum() * e.response_mask.sum(), {}};
     result.metrics.add("test/tokens@sum", e.response_mask.sum().item<double>());

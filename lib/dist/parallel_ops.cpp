@@ -1,0 +1,76 @@
+#include "dist/parallel_ops.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace roll {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// The group and the name, carried from forward to backward. The group outlives every graph.
+void remember(AutogradContext* ctx, Communicator* ranks, const std::string& name) {
+  ctx->saved_data["ranks"] = reinterpret_cast<int64_t>(ranks);
+  ctx->saved_data["name"] = name;
+}
+
+Communicator& ranks_of(AutogradContext* ctx) {
+  return *reinterpret_cast<Communicator*>(ctx->saved_data["ranks"].toInt());
+}
+
+std::string backward_name(AutogradContext* ctx) {
+  return ctx->saved_data["name"].toStringRef() + " backward";
+}
+
+class GatherRows : public torch::autograd::Function<GatherRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
+    remember(ctx, ranks, name);
+    return ranks->all_gather_rows(x, name);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    return {ranks_of(ctx).reduce_scatter_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
+  }
+};
+
+class SumScatterRows : public torch::autograd::Function<SumScatterRows> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
+    remember(ctx, ranks, name);
+    return ranks->reduce_scatter_rows(x, name);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    return {ranks_of(ctx).all_gather_rows(grads[0], backward_name(ctx)), at::Tensor(), at::Tensor()};
+  }
+};
+
+class GatherResults : public torch::autograd::Function<GatherResults> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, const std::string& name) {
+    remember(ctx, ranks, name);
+    return ranks->all_gather_rows(x, name);
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const Communicator& ranks = ranks_of(ctx);
+    const int64_t rows = grads[0].size(0) / ranks.size();
+    return {grads[0].narrow(0, ranks.rank() * rows, rows), at::Tensor(), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor gather_rows(const at::Tensor& x, Communicator& ranks, std::string_view name) {
+  return ranks.size() == 1 ? x : GatherRows::apply(x, &ranks, std::string(name));
+}
+
+at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::string_view name) {
+  return ranks.size() == 1 ? x : SumScatterRows::apply(x, &ranks, std::string(name));
+}
+
+at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name) {
+  return ranks.size() == 1 ? x : GatherResults::apply(x, &ranks, std::string(name));
+}
+
+}  // namespace roll

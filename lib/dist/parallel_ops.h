@@ -1,0 +1,25 @@
+// Collectives that carry gradients. Rows (dimension 0) are tokens. A group of one gives its argument back.
+// Two kinds of what comes after them: where each rank goes on with a part of the work, gradients of the parts are
+// added; where every rank goes on with the same work on the same numbers, each rank's gradient is already whole.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string_view>
+
+#include "dist/communicator.h"
+
+namespace roll {
+
+/// [n, ...] of each rank -> [size * n, ...], with which the ranks do different parts of the work. Backward is
+/// sum_scatter_rows. **Collective**, forward and backward.
+at::Tensor gather_rows(const at::Tensor& x, Communicator& ranks, std::string_view name);
+
+/// Partial sums [size * n, ...] -> this rank's [n, ...] of their sum. Backward is gather_rows. **Collective**.
+at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::string_view name);
+
+/// [n, ...] of each rank -> [size * n, ...], with which all ranks do the same work. Backward takes this rank's rows and
+/// sends nothing. **Collective** forward.
+at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name);
+
+}  // namespace roll

@@ -1,0 +1,155 @@
+#include "model/parameter_parts.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+enum class Cut { kWhole, kVocabularyRows, kHeadRows, kKvHeadRows, kInnerRows, kHeadColumns, kInnerColumns };
+
+Cut cut_of(const std::string& name) {
+  const auto is_in = [&](std::initializer_list<const char*> words) {
+    return std::any_of(words.begin(), words.end(), [&](const char* word) { return name.find(word) != name.npos; });
+  };
+  if (is_in({"embed_tokens.", "lm_head."})) return Cut::kVocabularyRows;
+  if (is_in({".q_proj."})) return Cut::kHeadRows;
+  if (is_in({".k_proj.", ".v_proj."})) return Cut::kKvHeadRows;
+  if (is_in({".gate_proj.", ".up_proj."})) return Cut::kInnerRows;
+  if (is_in({".o_proj.weight"})) return Cut::kHeadColumns;
+  if (is_in({".down_proj.weight"})) return Cut::kInnerColumns;
+  return Cut::kWhole;
+}
+
+/// Part `rank` of `count` things cut as evenly as whole numbers allow, each `unit` rows.
+TensorPart even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
+  const int64_t each = count / size, more = count % size;
+  const int64_t begin = rank * each + std::min(rank, more);
+  return {.dim = dim, .begin = begin * unit, .end = (begin + each + (rank < more)) * unit};
+}
+
+TensorPart kv_part(const ModelSpec& spec, int64_t rank, int64_t size) {
+  if (size <= spec.num_kv_heads) return even_part(0, spec.num_kv_heads, spec.head_dim, rank, size);
+  const int64_t copies = size / spec.num_kv_heads, head = rank / copies;
+  return {.dim = 0, .begin = head * spec.head_dim, .end = (head + 1) * spec.head_dim, .copies = copies};
+}
+
+TensorPart part_of(const ModelSpec& spec, const std::string& name, int64_t rank, int64_t size) {
+  switch (cut_of(name)) {
+    case Cut::kVocabularyRows:
+      return vocabulary_part(spec, rank, size);
+    case Cut::kHeadRows:
+      return even_part(0, spec.num_heads, spec.head_dim, rank, size);
+    case Cut::kKvHeadRows:
+      return kv_part(spec, rank, size);
+    case Cut::kInnerRows:
+      return even_part(0, spec.intermediate_size, 1, rank, size);
+    case Cut::kHeadColumns:
+      return even_part(1, spec.num_heads, spec.head_dim, rank, size);
+    case Cut::kInnerColumns:
+      return even_part(1, spec.intermediate_size, 1, rank, size);
+    case Cut::kWhole:
+      break;
+  }
+  return {.copies = size};
+}
+
+at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
+  return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
+}
+
+at::Tensor as_bits(const at::Tensor& tensor) {
+  const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
+                              : tensor.element_size() == 4 ? at::kInt
+                                                           : at::kLong;
+  return tensor.detach().contiguous().view(bits);
+}
+
+}  // namespace
+
+TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
+  return even_part(0, spec.vocab_size, 1, rank, size);
+}
+
+std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
+  if (spec.num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", spec.num_heads);
+  if (spec.num_kv_heads % tp != 0 && tp % spec.num_kv_heads != 0)
+    return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", spec.num_kv_heads);
+  const int64_t narrowest = std::min(spec.vocab_size, spec.intermediate_size);
+  return tp <= narrowest ? "" : fmt::format("leaves ranks without a part of the model's {} rows", narrowest);
+}
+
+ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
+    : tp_(tp) {
+  ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
+  for (const auto& [name, shape] : whole) {
+    Entry& entry = entries_[name];
+    entry.shape = shape;
+    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(spec, name, rank, size()));
+  }
+}
+
+const ParameterParts::Entry& ParameterParts::entry(const std::string& name) const {
+  const auto found = entries_.find(name);
+  ROLL_CHECK(found != entries_.end(), fmt::format("{} is a parameter of the model", name));
+  return found->second;
+}
+
+const TensorPart& ParameterParts::part(const std::string& name) const {
+  return entry(name).parts[static_cast<size_t>(rank())];
+}
+
+at::Tensor ParameterParts::cut(const std::string& name, const at::Tensor& whole) const {
+  return narrowed(whole, part(name));
+}
+
+at::Tensor ParameterParts::gather(const std::string& name, const at::Tensor& mine) const {
+  const Entry& e = entry(name);
+  const TensorPart& own = part(name);
+  if (is_whole() || own.dim < 0) return mine.detach();
+  int64_t widest = 0;
+  for (const TensorPart& p : e.parts) widest = std::max(widest, p.end - p.begin);
+  const at::Tensor rows = mine.detach().transpose(0, own.dim);
+  std::vector<int64_t> shape = rows.sizes().vec();
+  shape[0] = widest;
+  const at::Tensor padded = at::zeros(shape, rows.options());
+  padded.narrow(0, 0, rows.size(0)).copy_(rows);
+  const std::vector<at::Tensor> all = tp_->all_gather(padded, name);
+  std::vector<at::Tensor> parts;
+  for (size_t r = 0; r < all.size(); r += static_cast<size_t>(own.copies))
+    parts.push_back(all[r].narrow(0, 0, e.parts[r].end - e.parts[r].begin));
+  return at::cat(parts).transpose(0, own.dim).contiguous();
+}
+
+NamedTensors ParameterParts::gather_all(const NamedTensors& mine, bool keep) const {
+  NamedTensors whole;
+  for (const auto& [name, tensor] : mine) {
+    const at::Tensor gathered = gather(name, tensor);
+    if (keep) whole.emplace_back(name, gathered.to(at::kCPU));
+  }
+  return whole;
+}
+
+void ParameterParts::sum_copies(const std::string& name, at::Tensor& gradient) const {
+  const TensorPart& own = part(name);
+  if (own.copies == 1) return;
+  if (own.dim < 0) return tp_->all_reduce_sum(gradient, name);
+  // Each head's sum in its own rows, so that one collective serves all groups of copies.
+  at::Tensor whole = at::zeros(entry(name).shape, gradient.options());
+  narrowed(whole, own).copy_(gradient);
+  tp_->all_reduce_sum(whole, name);
+  gradient.copy_(narrowed(whole, own));
+}
+
+int64_t ParameterParts::checksum(const NamedTensors& mine) const {
+  int64_t sum = 0;
+  for (const auto& [name, tensor] : mine)
+    if (rank() % part(name).copies == 0) sum += as_bits(tensor).sum(at::kLong).item<int64_t>();
+  return is_whole() ? sum : tp_->all_reduce_sum(sum, "checksum of the weights");
+}
+
+}  // namespace roll

@@ -1,0 +1,66 @@
+// Tensor parallelism (Shoeybi et al. 2019, Megatron-LM): which part of each parameter a rank holds.
+//   rows     embedding and lm head by vocabulary; q, k, v by heads; gate, up by intermediate size, with their biases
+//   columns  o by heads, down by intermediate size
+//   whole    all else: norms, biases of o and down, the value head
+// Where there are fewer key/value heads than ranks, neighbouring ranks hold copies of the same head.
+// Gradients of what several ranks hold are partial on each of them, because each rank sees other tokens or heads.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "dist/communicator.h"
+#include "model/spec.h"
+
+namespace roll {
+
+/// [begin, end) of dimension `dim`; dim -1: the whole tensor.
+struct TensorPart {
+  int64_t dim = -1, begin = 0, end = 0;
+  int64_t copies = 1;  // ranks that hold this very part
+};
+
+/// The rows of embedding and lm head that a rank holds.
+TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size);
+
+/// UserError's rule ("must divide ...") where `tp` ranks cannot share such a model; else empty.
+std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
+
+class ParameterParts {
+ public:
+  /// `whole`: all parameters. `tp`: the ranks that share them; must outlive this. Null: this process holds all.
+  ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp);
+
+  bool is_whole() const { return tp_ == nullptr || tp_->size() == 1; }
+  const TensorPart& part(const std::string& name) const;
+  /// This rank's part of the whole tensor: a view.
+  at::Tensor cut(const std::string& name, const at::Tensor& whole) const;
+  /// The whole tensor on every rank, out of all parts. **Collective** over tp.
+  at::Tensor gather(const std::string& name, const at::Tensor& mine) const;
+  /// All of them, one after the other, on the host; ranks that do not `keep` get an empty list. **Collective**.
+  NamedTensors gather_all(const NamedTensors& mine, bool keep) const;
+  /// Adds up the gradients that the ranks with copies of this part hold, in place. **Collective** over tp.
+  void sum_copies(const std::string& name, at::Tensor& gradient) const;
+  /// Sum of the bit patterns of the whole parameters. **Collective** over tp.
+  int64_t checksum(const NamedTensors& mine) const;
+
+  Communicator* tp() const { return tp_; }
+
+ private:
+  struct Entry {
+    std::vector<int64_t> shape;  // of the whole tensor
+    std::vector<TensorPart> parts;
+  };
+  const Entry& entry(const std::string& name) const;
+  int64_t rank() const { return tp_ ? tp_->rank() : 0; }
+  int64_t size() const { return tp_ ? tp_->size() : 1; }
+
+  std::map<std::string, Entry> entries_;
+  Communicator* tp_;
+};
+
+}  // namespace roll

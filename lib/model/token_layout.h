@@ -1,0 +1,47 @@
+// How a packed batch lies on the ranks that share its sequences (cp) and its layers (tp). Sequences are padded to what
+// the layout needs and, under cp, cut into chunks (packing/alignment.h); padding stands behind the tokens of its
+// sequence, which never look at it, and results lose it again.
+// Legend: T packed tokens, S slots of this cp rank (tokens and padding), C pieces of sequences, K key rows.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "model/packed.h"
+
+namespace roll {
+
+/// The ranks that share one copy of a model and its sequences. Null: this process alone.
+struct ModelParallel {
+  Communicator* tp = nullptr;  // share each weight matrix
+  Communicator* cp = nullptr;  // share each sequence
+
+  int64_t tp_size() const { return tp ? tp->size() : 1; }
+  int64_t tp_rank() const { return tp ? tp->rank() : 0; }
+  int64_t cp_size() const { return cp ? cp->size() : 1; }
+  int64_t cp_rank() const { return cp ? cp->rank() : 0; }
+};
+
+struct TokenLayout {
+  at::Tensor ids, positions;  // [S] int64; padding has id 0 and goes on counting
+  int64_t num_positions = 0;  // all positions are below
+  // A piece is a run of tokens of one sequence; its queries see its keys up to their own position.
+  std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
+  at::Tensor keys;                           // [K] int64: rows of the keys gathered over cp; undefined without cp
+  at::Tensor tokens;                         // [S] int64: index on the packed axis, -1 padding; undefined: 0, 1, 2, ...
+  at::Tensor places;                         // [T] int64: where a token's result lies once gathered over cp
+};
+
+TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
+
+/// x [T] at this rank's slots: [S], `padding` where there is no token.
+at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padding);
+
+/// Results x [S] of all cp ranks in packed order: [T] on every rank, which then all do the same with it.
+/// Differentiable. **Collective** over cp.
+at::Tensor to_packed(const TokenLayout& layout, const at::Tensor& x, const ModelParallel& parallel);
+
+}  // namespace roll

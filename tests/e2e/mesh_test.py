@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Training does not depend on how ranks share data, sequences and weights: replays one set of rollouts under data x context x
+tensor ranks and compares weights and metrics with one process. Argument: the roll binary."""
+import json
+import pathlib
+import sys
+import tempfile
+
+from replay import PACKED, compare, make_model, record, train
+
+MESHES = ["211", "121", "112", "221", "212", "122", "411", "141", "114", "222"]  # dp, cp, tp
+BOUND = 2e-6
+
+
+# Every role on its own layout, and the optimizer held whole by each rank.
+ROLES = {"reference.strategy_args.strategy_config.tensor_model_parallel_size": 1, "critic.strategy_args.strategy_config.context_parallel_size": 2,
+         "critic.strategy_args.strategy_config.tensor_model_parallel_size": 1}
+WHOLE = {f"{role}.strategy_args.strategy_config.use_distributed_optimizer": "false" for role in ("actor_train", "critic")}
+RECOMPUTED = {f"{role}.strategy_args.strategy_config.recompute_granularity": "full" for role in ("actor_train", "critic")}
+
+
+def check_meshes(folder, model, meshes, replay):
+    base = train(folder, f"{model}_111", rows=8, accumulation=1, model=model, **replay)
+    for mesh in meshes:
+        dp, cp, tp = map(int, mesh)
+        for algorithm in ("none", "load_balance"):
+            run = train(folder, f"{model}_{mesh}_{algorithm}", dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp, model=model,
+                        packing=PACKED.format(algorithm, 100), **replay)
+            compare(run, base, f"{model} dp {dp} cp {cp} tp {tp} {algorithm}", bound=BOUND)
+    return base
+
+
+def check_variants(folder, base, replay):
+    cases = {"reference tp 1, critic cp 2, actor tp 2": (4, 2, 1, ROLES | {"critic.training_args.per_device_train_batch_size": 4}),
+             "whole optimizers, dp 2 tp 2": (4, 2, 1, WHOLE), "recomputed, cp 2 tp 2": (4, 2, 2, RECOMPUTED)}
+    for what, (ranks, tp, cp, flags) in cases.items():
+        run = train(folder, what.translate(str.maketrans(", ", "__")), ranks, rows=8 * tp * cp // ranks, accumulation=1, tp=tp, cp=cp, **replay, **flags)
+        compare(run, base, what, bound=BOUND)
+
+
+def check_sampling(folder):
+    """The sampler on its own tensor ranks, equal to the trainer's or not: the same responses of three steps, between which the
+    weights change. (Rewards of random responses are all 0, so what is learnt is mostly rounding: weights are not compared.)"""
+    rollouts = {}
+    for ranks, tp, sampler_tp in ((1, 1, 1), (2, 2, 2), (2, 1, 2), (2, 2, 1), (4, 2, 4)):
+        name = f"sampled_{ranks}_{tp}_{sampler_tp}"
+        run = train(folder, name, ranks, rows=8 * tp // ranks, accumulation=1, tp=tp, sampler_tp=sampler_tp)
+        steps = sorted((run / "rollouts").glob("step_*.jsonl"))
+        rollouts[name] = [json.loads(line)["response_ids"] for step in steps for line in open(step)]
+        assert rollouts[name] == rollouts["sampled_1_1_1"], f"{name}: other responses than one rank's"
+    print(f"{len(rollouts)} layouts of the sampler give the same {len(rollouts['sampled_1_1_1'])} responses")
+
+
+def main():
+    only = sys.argv[2:]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        replay = dict(rollout_replay=record(folder))
+        make_model(folder, "untied", "qwen3", "--no-tie")
+        base = check_meshes(folder, "model", only or MESHES, replay)
+        check_meshes(folder, "untied", only or MESHES, replay)
+        check_variants(folder, base, replay)
+        check_sampling(folder)
+
+
+main()
