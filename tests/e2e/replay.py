@@ -109,12 +109,12 @@ def config_text(tp=1, cp=1, sampler_tp=None, **values):
 
 
 def train(folder, name, ranks=1, mode="seq-mean-token-mean", estimator="gae", rows=4, accumulation=4, packing="", extra="", adam=SHARP, tp=1, cp=1,
-          sampler_tp=None, model="model", **flags):
+          sampler_tp=None, model="model", launch=roll, **flags):
     out = folder / name
     config = folder / f"{name}.yaml"
     config.write_text(config_text(tp, cp, sampler_tp, out=out, model=folder / model, data=folder / "rows.jsonl", mode=mode, estimator=estimator,
                                   rows=rows, accumulation=accumulation, packing=packing, extra=extra, adam=adam))
-    roll("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
+    launch("train", "--config", config, "-n", ranks, "--device", "cpu", *[f"{k}={v}" for k, v in flags.items()])
     return out
 
 
