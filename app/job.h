@@ -25,10 +25,11 @@ struct JobFlags {
   std::string mpirun_args;
   bool dry_run = false;
   std::string device = "auto";
+  std::string communicator = "auto";
   std::vector<std::string> overrides;
 };
 
-/// Adds --config, -n, --hostfile, --mpirun-args, --dry-run, --device and the overrides.
+/// Adds --config, -n, --hostfile, --mpirun-args, --dry-run, --device, --communicator and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags);
 
 /// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
