@@ -13,6 +13,7 @@
 #include "model/weights.h"
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
+#include "ops/linear.h"
 #include "ops/recompute.h"
 #include "ops/stable_rows.h"
 
@@ -29,12 +30,12 @@ Rotation position_rotation(const at::Tensor& inverse_frequencies, const at::Tens
 }
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  return at::linear(x, linear.weight, linear.bias);
+  return roll::linear(x, linear.weight, linear.bias);
 }
 
 /// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
-  const at::Tensor sum = flow.leave(at::linear(x, linear.weight));
+  const at::Tensor sum = flow.leave(roll::linear(x, linear.weight));
   return linear.bias.defined() ? sum + linear.bias : sum;
 }
 

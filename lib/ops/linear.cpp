@@ -1,0 +1,47 @@
+#include "ops/linear.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace roll {
+
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+/// dY^T X into the gradient that is there; else as a tensor of its own.
+at::Tensor weight_gradient(const at::Tensor& d_out, const at::Tensor& x, const at::Tensor& weight) {
+  at::Tensor kept = weight.grad();
+  if (!kept.defined()) return at::mm(d_out.t(), x);
+  kept.addmm_(d_out.t(), x);
+  return {};
+}
+
+class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, const at::Tensor& weight,
+                            const std::optional<at::Tensor>& bias) {
+    ctx->save_for_backward({x, weight});
+    ctx->saved_data["has_bias"] = bias.has_value();
+    return at::linear(x, weight, bias);
+  }
+
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    const auto saved = ctx->get_saved_variables();
+    const at::Tensor &d_out = grads[0], &x = saved[0], &weight = saved[1];
+    variable_list found(3);
+    if (ctx->needs_input_grad(0)) found[0] = at::mm(d_out, weight);
+    if (ctx->needs_input_grad(1)) found[1] = weight_gradient(d_out, x, weight);
+    if (ctx->saved_data["has_bias"].toBool() && ctx->needs_input_grad(2)) found[2] = d_out.sum(0);
+    return found;
+  }
+};
+
+}  // namespace
+
+at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+  return AccumulatingLinear::apply(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
+}
+
+}  // namespace roll
