@@ -11,9 +11,9 @@
 #include "model/parameter_parts.h"
 #include "model/rotary.h"
 #include "model/weights.h"
+#include "ops/accumulating_linear.h"
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
-#include "ops/linear.h"
 #include "ops/recompute.h"
 #include "ops/stable_rows.h"
 
@@ -30,12 +30,12 @@ Rotation position_rotation(const at::Tensor& inverse_frequencies, const at::Tens
 }
 
 at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  return roll::linear(x, linear.weight, linear.bias);
+  return accumulating_linear(x, linear.weight, linear.bias);
 }
 
 /// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
 at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
-  const at::Tensor sum = flow.leave(roll::linear(x, linear.weight));
+  const at::Tensor sum = flow.leave(accumulating_linear(x, linear.weight));
   return linear.bias.defined() ? sum + linear.bias : sum;
 }
 

@@ -1,4 +1,4 @@
-#include "ops/linear.h"
+#include "ops/accumulating_linear.h"
 
 #include <ATen/ATen.h>
 
@@ -27,7 +27,7 @@ TEST_CASE("a linear layer and its gradients equal LibTorch's, with and without a
   if (keeps_gradient)
     for (Inputs* inputs : {&ours, &plain}) inputs->weight.mutable_grad() = at::full({2, 3}, 0.25f);
   const at::Tensor before = keeps_gradient ? ours.weight.grad() : at::Tensor();
-  const at::Tensor y = linear(ours.x, ours.weight, has_bias ? ours.bias : at::Tensor());
+  const at::Tensor y = accumulating_linear(ours.x, ours.weight, has_bias ? ours.bias : at::Tensor());
   const at::Tensor expected = at::linear(plain.x, plain.weight, has_bias ? plain.bias : at::Tensor());
   CHECK(at::equal(y, expected));
   backward(y);
@@ -42,7 +42,7 @@ TEST_CASE("a frozen weight gets no gradient", "[ops]") {
   Inputs inputs;
   inputs.weight.set_requires_grad(false);
   inputs.weight.mutable_grad() = at::zeros({2, 3});
-  backward(linear(inputs.x, inputs.weight));
+  backward(accumulating_linear(inputs.x, inputs.weight));
   CHECK(inputs.weight.grad().abs().sum().item<float>() == 0);
   CHECK(inputs.x.grad().abs().sum().item<float>() > 0);
 }

@@ -1,4 +1,4 @@
-#include "ops/linear.h"
+#include "ops/accumulating_linear.h"
 
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -40,7 +40,7 @@ class AccumulatingLinear : public torch::autograd::Function<AccumulatingLinear> 
 
 }  // namespace
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor accumulating_linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
   return AccumulatingLinear::apply(x, weight, bias.defined() ? std::optional(bias) : std::nullopt);
 }
 
