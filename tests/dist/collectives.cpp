@@ -130,8 +130,10 @@ std::string check_started(Communicator& ranks, at::ScalarType dtype, at::Device 
       return "a started reduce-scatter is wrong; ";
   if (!at::equal(whole, sums)) return "a started all-reduce is wrong; ";
   for (int64_t i = 0; i < kBuckets; ++i) started.push_back(ranks.start_all_gather(own(i), bucket(i), "bucket"));
+  const at::Tensor elsewhere = at::zeros_like(bucket(1));
+  started.push_back(ranks.start_all_gather(own(1).clone(), elsewhere, "bucket"));
   wait_for(started);
-  return at::equal(buffer, sums) ? "" : "a started all-gather is wrong; ";
+  return at::equal(buffer, sums) && at::equal(elsewhere, bucket(1)) ? "" : "a started all-gather is wrong; ";
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <catch2/catch.hpp>
+#include <future>
 
 #include "base/error.h"
+#include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 
 namespace roll {
@@ -55,19 +57,22 @@ TEST_CASE("a rank that is not in the group that it makes is a bug", "[dist]") {
 }
 
 TEST_CASE("errors of a group name its ranks by their numbers in the world, and the group", "[dist]") {
+  std::promise<void> given_up;
   const auto late = run_local_ranks(
       4,
-      [](Communicator& world) {
+      [&](Communicator& world) {
         const auto group = world.split({world.rank() % 2, world.rank() % 2 + 2}, "tp");
         world.set_step(3);
         world.barrier("all have met");
+        if (world.rank() == 3) given_up.get_future().wait();
+        if (world.rank() != 1) return std::string();
         at::Tensor x = at::ones({4});
-        if (world.rank() == 3) std::this_thread::sleep_for(std::chrono::milliseconds(1200));
-        if (world.rank() == 1) group->all_reduce_sum(x, "activations");
-        return std::string();
+        const std::string text = test::message_of([&] { group->all_reduce_sum(x, "activations"); });
+        given_up.set_value();
+        return text;
       },
-      0.5);
-  CHECK_THAT(late[1], Contains("rank 1 of 4, step 3: all-reduce (sum) 'activations' of its tp group: waited 0.50 s and "
+      3);
+  CHECK_THAT(late[1], Contains("rank 1 of 4, step 3: all-reduce (sum) 'activations' of its tp group: waited 3.0 s and "
                                "nothing came from rank 3;"));
   const auto diverged = run_local_ranks(4, [](Communicator& world) {
     const auto group = world.split({world.rank() % 2, world.rank() % 2 + 2}, "tp");
@@ -91,8 +96,8 @@ TEST_CASE("what each collective sends is counted by phase, group and kind", "[di
     world.start_all_gather(small.narrow(0, 0, 250), small, "x")->wait();  // 1000 B to 3 ranks
     world.reduce_scatter_rows(large, "x");                                // 3/4 of 64000 B
     world.broadcast(small, 2, "x");                                       // 4000 B to 3 ranks, from rank 2
-    tp->all_reduce_max(small, "x");      // 4000 B to one rank: small ones go to everyone at once
-    tp->all_reduce_sum(at_border, "x");  // 16384 B, the last that is small
+    tp->all_reduce_max(small, "x");        // 4000 B to one rank: small ones go to everyone at once
+    world.all_reduce_sum(at_border, "x");  // 16384 B to 3 ranks, the last that is small
     tp->set_step(7);
     world.traffic().set_phase("there");
     tp->all_gather_bytes("12345", "x");
@@ -103,29 +108,27 @@ TEST_CASE("what each collective sends is counted by phase, group and kind", "[di
   });
   for (const size_t rank : {0, 1, 2, 3})
     CHECK(said[rank] ==
-          fmt::format("here/tp/all_reduce 2x 20384, here/world/all_gather 2x 15000, "
-                      "here/world/all_reduce 1x 96000, here/world/broadcast 1x {}, "
+          fmt::format("here/tp/all_reduce 1x 4000, here/world/all_gather 2x 15000, "
+                      "here/world/all_reduce 2x 145152, here/world/broadcast 1x {}, "
                       "here/world/reduce_scatter 1x 48000, there/tp/all_gather_bytes 1x 5, then 0, step 7",
                       rank == 2 ? 12000 : 0));
 }
 
 TEST_CASE("a started collective's error comes out of wait()", "[dist]") {
+  std::promise<void> given_up;
   const auto said = run_local_ranks(
       2,
-      [](Communicator& world) {
+      [&](Communicator& world) {
         const auto group = world.split({0, 1}, "shards");
-        at::Tensor x = at::ones({4});
-        std::string text;
-        if (world.is_first()) try {
-            group->start_all_reduce(x, "bucket 0")->wait();
-          } catch (const SystemError& error) {
-            text = error.what();
-          }
         world.barrier("both are here");
+        if (!world.is_first()) return given_up.get_future().wait(), std::string();
+        const auto pending = group->start_all_reduce(at::ones({4}), "bucket 0");
+        const std::string text = test::message_of([&] { pending->wait(); });
+        given_up.set_value();
         return text;
       },
-      1.5);
-  CHECK_THAT(said[0], Contains("'bucket 0' of its shards group: waited 1.5 s and nothing came from rank 1"));
+      3);
+  CHECK_THAT(said[0], Contains("'bucket 0' of its shards group: waited 3.0 s and nothing came from rank 1"));
 }
 
 TEST_CASE("a communicator that goes away gives up what it has started", "[dist]") {

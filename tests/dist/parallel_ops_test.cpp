@@ -5,7 +5,9 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <future>
 
+#include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 
 namespace roll {
@@ -76,16 +78,17 @@ TEST_CASE("results gathered for the same work keep this rank's gradient, and not
 }
 
 TEST_CASE("backward's collectives carry the name of forward's", "[dist]") {
+  std::promise<void> given_up;
   const auto said = run_local_ranks(
       2,
-      [](Communicator& ranks) {
-        const at::Tensor x = at::ones({2, 2}).requires_grad_();
-        const at::Tensor y = gather_rows(x, ranks, "hidden states").sum();
-        if (ranks.is_first()) y.backward();
-        if (!ranks.is_first()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-        return std::string();
+      [&](Communicator& ranks) {
+        const at::Tensor y = gather_rows(at::ones({2, 2}).requires_grad_(), ranks, "hidden states").sum();
+        if (!ranks.is_first()) return given_up.get_future().wait(), std::string();
+        const std::string text = test::message_of([&] { y.backward(); });
+        given_up.set_value();
+        return text;
       },
-      0.5);
+      3);
   CHECK_THAT(said[0], Catch::Contains("reduce-scatter 'hidden states backward'"));
 }
 

@@ -24,7 +24,9 @@ void save_tiny(const std::filesystem::path& folder, const char* arch, bool tie) 
   InitSizes sizes;
   sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
   sizes.intermediate = 46;
-  Transformer model = Transformer::init(make_spec(sizes, {}), 1);
+  ModelSpec spec = make_spec(sizes, {});
+  if (spec.architecture == Architecture::kLlama) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+  Transformer model = Transformer::init(spec, 1);
   const at::NoGradGuard no_grad;
   for (auto& [name, tensor] : model.parameters()) {
     if (tensor.dim() == 2) tensor.mul_(8);                                        // far from uniform predictions
@@ -159,7 +161,7 @@ at::Tensor sampled_logits(const Transformer& model) {
 }  // namespace
 
 TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of the whole one", "[model]") {
-  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}}));
+  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
   const bool recompute = GENERATE(false, true);
   const Layout layout = any_layout();
   const TemporaryFolder folder;
@@ -214,7 +216,7 @@ TEST_CASE("what a token's successors are does not change its log-prob under cont
 }
 
 TEST_CASE("tensor ranks that sample see the same bits, close to the whole model's", "[model]") {
-  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}}));
+  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
   const int num_ranks = GENERATE(2, 4);
   const TemporaryFolder folder;
   save_tiny(folder / "m", arch, tie);

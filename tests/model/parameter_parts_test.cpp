@@ -111,7 +111,9 @@ TEST_CASE("a process alone holds every parameter whole", "[model]") {
   CHECK(parts.is_whole());
   for (const auto& [name, tensor] : numbers(at::kFloat)) {
     CHECK(at::equal(parts.cut(name, tensor), tensor));
-    CHECK(at::equal(parts.gather(name, tensor), tensor));
+    const at::Tensor gathered = parts.gather(name, tensor.clone().requires_grad_());
+    CHECK(at::equal(gathered, tensor));
+    CHECK_FALSE(gathered.requires_grad());
     CHECK(parts.part(name).copies == 1);
   }
   CHECK_THROWS_WITH(parts.part("model.nrom.weight"), Catch::Contains("model.nrom.weight is a parameter of the model"));
@@ -179,6 +181,8 @@ TEST_CASE("tensor ranks that cannot share a model are told why", "[model]") {
   for (const int64_t tp : {1, 2, 4}) CHECK(tensor_parallel_rule(spec, tp).empty());
   CHECK(tensor_parallel_rule(spec, 3) == "must divide the model's 4 attention heads");
   CHECK(tensor_parallel_rule(spec, 8) == "must divide the model's 4 attention heads");
+  const auto three = make_single_communicator({.rank = 0, .size = 3});
+  CHECK_THROWS_AS(ParameterParts(spec, all_parameters(), three.get()), Bug);
   spec.num_heads = 12, spec.num_kv_heads = 4;
   CHECK(tensor_parallel_rule(spec, 6) == "must divide the model's 4 key/value heads, or be a multiple of them");
   spec.num_kv_heads = 3;

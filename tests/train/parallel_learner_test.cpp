@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "dist/local_ranks.h"
 #include "train/learner.h"
 
@@ -82,21 +83,21 @@ at::Tensor whole_numbers(size_t k, const std::vector<int64_t>& shape, int64_t pu
 
 /// One update whose gradient is known: a copy's gradient is partial on each of the ranks that hold it, and each data
 /// rank has its share. Gives norm, and what differs from the whole gradient and from a whole model's new weights.
-std::string cut_update(Communicator& world, int64_t tp, bool shares) {
+std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarType dtype) {
   Mesh mesh(world, {.tp = tp});
   const std::vector<ParameterShape> shapes = backbone_parameters(small_spec());
   const ParameterParts parts(small_spec(), shapes, &mesh.tp());
   const LearnerOptions options = options_of({.shares = shares});
   NamedTensors mine, whole;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    const at::Tensor start = whole_numbers(k, shapes[k].shape, 0);
+    const at::Tensor start = whole_numbers(k, shapes[k].shape, 0).to(dtype);
     mine.emplace_back(shapes[k].name, parts.cut(shapes[k].name, start).clone().requires_grad_());
     whole.emplace_back(shapes[k].name, start.clone().requires_grad_());
   }
   const auto loss = [&](const NamedTensors& parameters, const auto& share) {
-    at::Tensor sum = at::zeros({});
+    at::Tensor sum = at::zeros({}, dtype);
     for (size_t k = 0; k < shapes.size(); ++k)
-      sum = sum + (parameters[k].second * share(shapes[k].name, whole_numbers(k, shapes[k].shape, 1))).sum();
+      sum = sum + (parameters[k].second * share(shapes[k].name, whole_numbers(k, shapes[k].shape, 1).to(dtype))).sum();
     return sum;
   };
   Learner learner("cut", mine, options, {mesh, parts});
@@ -144,9 +145,34 @@ TEST_CASE("slices of an optimizer end where whole ones do, bit for bit, on every
 
 TEST_CASE("copies on tensor ranks add up to the whole gradient and count once in its norm", "[train]") {
   const bool shares = GENERATE(true, false);
+  const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const auto [num_ranks, tp] = GENERATE(table<int, int64_t>({{2, 2}, {4, 4}, {4, 2}}));
   for (const auto& wrong :
-       run_local_ranks(num_ranks, [&, tp = tp](Communicator& world) { return cut_update(world, tp, shares); }))
+       run_local_ranks(num_ranks, [&, tp = tp](Communicator& world) { return cut_update(world, tp, shares, dtype); }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("the summed gradient is that of one process with all micro-batches", "[train]") {
+  const bool shares = GENERATE(true, false);
+  const auto gradient_of = [&](Communicator& ranks, int64_t first, int64_t count) {
+    const NamedTensors parameters = chain_parameters(at::kFloat);
+    Learner learner("test", parameters, options_of({.shares = shares}), ranks);
+    learner.keep_gradients(true);
+    learner.update(count, [&](int64_t k) {
+      return chain(parameters, at::full({2, 257}, 0.25 * static_cast<double>(first + k + 1))).sum();
+    });
+    return learner.kept_gradient();
+  };
+  const NamedTensors expected = gradient_of(*make_communicator({.kind = "single"}), 0, 4);
+  for (const auto& wrong : run_local_ranks(2, [&](Communicator& ranks) {
+         const NamedTensors found = ranks.is_first() ? gradient_of(ranks, 0, 3) : gradient_of(ranks, 3, 1);
+         std::string differ;
+         for (size_t i = 0; i < found.size(); ++i) {
+           const double scale = expected[i].second.abs().max().item<double>();
+           if (!at::allclose(found[i].second, expected[i].second, 1e-4, 1e-5 * scale)) differ += found[i].first + " ";
+         }
+         return differ;
+       }))
     CHECK(wrong == "");
 }
 
@@ -179,18 +205,39 @@ TEST_CASE("buckets leave while backward runs, the last layers' first", "[train]"
   for (const auto& text : said) CHECK(text == "5 4 3 2 1 0 6 left true in time true");
 }
 
-TEST_CASE("only the last micro-batch's gradients leave", "[train]") {
+TEST_CASE("only the last micro-batch's gradients leave, in every update anew", "[train]") {
   const auto said = run_local_ranks(2, [](Communicator& ranks) {
     const NamedTensors parameters = chain_parameters(at::kFloat);
     Learner learner("test", parameters, options_of({}), ranks);
-    int64_t calls = 0;
-    learner.update(3, [&](int64_t k) {
-      if (k == 2) calls = std::ssize(ranks.traffic().take());
-      return chain(parameters, at::ones({2, 257})).sum();
-    });
-    return fmt::format("{} kinds of calls before, {} buckets", calls, learner.trace().buckets.size());
+    std::string text;
+    for (int update = 0; update < 2; ++update) {
+      int64_t kinds = 0, bytes = 0;
+      ranks.traffic().take();
+      learner.update(3, [&](int64_t k) {
+        if (k == 2) kinds = std::ssize(ranks.traffic().take());
+        return chain(parameters, at::ones({2, 257})).sum();
+      });
+      for (const BucketTrace& bucket : learner.trace().buckets) bytes += bucket.bytes;
+      text += fmt::format("{} before, {} buckets of {} bytes; ", kinds, learner.trace().buckets.size(), bytes);
+    }
+    return text;
   });
-  for (const auto& text : said) CHECK(text == "0 kinds of calls before, 7 buckets");
+  // 6 matrices of 66049, each made even, and 1542 of vectors.
+  const int64_t bytes = 4 * (6 * 66050 + 1542);
+  const std::string each = fmt::format("0 before, 7 buckets of {} bytes; ", bytes);
+  for (const auto& text : said) CHECK(text == each + each);
+}
+
+TEST_CASE("a reducer must know the last backward, and leaves no hook behind", "[train]") {
+  const auto alone = make_communicator({.kind = "single"});
+  const NamedTensors parameters = {{"w", at::ones({2, 2}).requires_grad_()}};
+  FlatAdamW optimizer(parameters, {});
+  {
+    GradientReducer reducer(optimizer, parameters, *alone, true);
+    CHECK(torch::autograd::impl::post_acc_grad_hooks(parameters[0].second) != nullptr);
+    CHECK_THROWS_AS(reducer.finish([](const Bucket&, int64_t) {}), Bug);
+  }
+  CHECK(torch::autograd::impl::post_acc_grad_hooks(parameters[0].second) == nullptr);
 }
 
 }  // namespace roll

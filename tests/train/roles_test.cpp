@@ -55,6 +55,14 @@ TEST_CASE("weights go from one layout to another to the bit", "[train]") {
     CHECK(wrong == "");
 }
 
+TEST_CASE("weights that do not arrive to the bit are a bug", "[train]") {
+  const TemporaryFolder folder;
+  tiny(1).save(folder / "a");
+  const Transformer from = Transformer::load(folder / "a");
+  Transformer narrow = Transformer::load(folder / "a", at::kCPU, at::kBFloat16);
+  CHECK_THROWS_WITH(reshard(from, narrow), Catch::Contains("the sampler has the trainer's weights"));
+}
+
 TEST_CASE("each role asks for its own layout; the sampler shares weights, never sequences", "[train]") {
   Config config;
   config.actor_train.strategy_args.strategy_config.tensor_model_parallel_size = 2;

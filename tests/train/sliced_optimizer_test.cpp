@@ -112,6 +112,13 @@ TEST_CASE("what n ranks hold copies of counts once in the norm", "[train]") {
   CHECK(optimizer.squared_gradient() == 4 * 1 + 4 * 36 / 4.0);
 }
 
+TEST_CASE("the norm of many small gradients is added in float64", "[train]") {
+  const NamedTensors parameters = {{"w", at::zeros({1 << 20}).requires_grad_()}};
+  FlatAdamW optimizer(parameters, {});
+  parameters[0].second.mutable_grad().fill_(0.1);
+  CHECK(optimizer.squared_gradient() == Approx((1 << 20) * std::pow(0.1f, 2.0)).epsilon(1e-12));
+}
+
 TEST_CASE("the optimizer's state takes 1 / slices of the memory, as the allocator counts it", "[train]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int64_t num_slices = GENERATE(1, 2, 3);
