@@ -6,25 +6,42 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/stop.h"
 #include "base/terminal.h"
+#include "dist/deadline.h"
 #include "dist/ending.h"
 #include "dist/launch.h"
+#include "dist/mpirun_output.h"
 
 namespace roll {
 
 void add_job_flags(CLI::App& sub, JobFlags& flags) {
   sub.add_option("--config", flags.config, "YAML file")->required();
-  sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, or 1")
+  sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, the hosts' slots, or 1")
       ->check(CLI::Range(1, 65536));
+  sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");
+  sub.add_option("--mpirun-args", flags.mpirun_args,
+                 "more arguments for mpirun, written --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
+  sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
   sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  sub.add_option(
+         "--communicator", flags.communicator,
+         "how ranks talk: nccl between GPUs, mpi or tcp through host memory; auto: NCCL where each rank has a GPU")
+      ->check(CLI::IsMember({"auto", "mpi", "tcp", "nccl"}))
       ->capture_default_str();
   sub.add_option("overrides", flags.overrides, "key=value pairs that replace values of the file");
 }
 
 namespace {
+
+constexpr double kMpirunsTime_s = 30;  // for mpirun; a rank that is there waits for the others on its own
+constexpr double kUnwinding_s = 30;
+constexpr double kOwnErrorsFirst_s = 5;  // a communicator that has a limit of its own says more than the deadline
 
 at::Device device_of(const std::string& wish, const World& world) {
   if (wish == "cpu" || (wish == "auto" && !at::hasCUDA())) return at::kCPU;
@@ -52,24 +69,69 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
+Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
+  Launch launch{.num_ranks = static_cast<int>(plan.num_ranks), .hostfile = plan.hostfile};
+  launch.start_limit_s = plan.timeout_s + kMpirunsTime_s;
+  try {
+    launch.mpirun_args = shell_words(flags.mpirun_args);
+  } catch (const UserError& error) {
+    throw user_error("--mpirun-args = {}: {}", flags.mpirun_args, error.what());
+  }
+  launch.args = own_arguments();
+  std::erase(launch.args, "--dry-run");
+  return launch;
+}
+
+std::string deadline_line(const World& world, const JobPlan& plan, const char* where) {
+  return fmt::format("roll: rank {} of {}, {}: waited {} and not all other ranks came (the limit is backend_timeout)",
+                     world.rank, world.size, where, duration_text(plan.timeout_s));
+}
+
+void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
+  const World world = detect_world();
+  set_threads_per_rank(world);
+  const at::Device device = device_of(flags.device, world);
+  std::optional<Deadline> limit;
+  limit.emplace(plan.timeout_s + kOwnErrorsFirst_s, deadline_line(world, plan, "start"), 1);
+  auto ranks = make_communicator({.kind = flags.communicator, .device = device, .timeout_s = plan.timeout_s});
+  limit.reset();
+  if (ranks->is_first()) tell_start();
+  Log log(std::cout, std::cerr,
+          {.rank = ranks->rank(), .num_ranks = ranks->size(), .terminal = terminal_of(STDOUT_FILENO)});
+  for (const auto& note : plan.notes) log.note("note: {}", note);
+  try {
+    work({*ranks, log, device});
+  } catch (const std::exception& error) {
+    end_within(kUnwinding_s, error_line(error), exit_code_of(error));  // a communicator may wait for a lost rank again
+    throw;
+  }
+  limit.emplace(plan.timeout_s, deadline_line(world, plan, "end"), 1);
+  ranks.reset();
+}
+
 }  // namespace
 
-void run_job(const JobFlags& flags, int64_t num_ranks, const std::vector<std::string>& notes,
-             const std::function<void(const Job&)>& work) {
-  if (const auto exit_code = run_ranks(static_cast<int>(num_ranks), own_arguments())) {
+LoadOptions load_options(const JobFlags& flags) {
+  const World world = detect_world();
+  LoadOptions options{.num_ranks = flags.num_ranks, .hostfile = flags.hostfile};
+  options.is_started = world.launcher != Launcher::kNone;
+  if (options.is_started && !flags.num_ranks) options.num_ranks = world.size;
+  return options;
+}
+
+void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
+  const Launch launch = launch_of(flags, plan);
+  if (flags.dry_run) {
+    std::printf("%s\n", shell_line(launch_command(launch)).c_str());
+    return;
+  }
+  if (const auto exit_code = run_ranks(launch)) {
     // The ranks have said what there was to say; only their exit code is left to pass on.
     if (*exit_code != 0) throw AnotherRankFailed(0, *exit_code);
     return;
   }
   catch_stop_signals();
-  const World world = detect_world();
-  set_threads_per_rank(world);
-  const at::Device device = device_of(flags.device, world);
-  const auto ranks = make_communicator({.device = device});
-  Log log(std::cout, std::cerr,
-          {.rank = ranks->rank(), .num_ranks = ranks->size(), .terminal = terminal_of(STDOUT_FILENO)});
-  for (const auto& note : notes) log.note("note: {}", note);
-  work({*ranks, log, device});
+  run_rank(flags, plan, work);
 }
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// What `train` and `sft` share: flags, starting the ranks, device, log.
+// What `train` and `sft` share: flags, starting the ranks, device, time limit, log.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "train/load_config.h"
 
 namespace CLI {
 class App;
@@ -20,12 +21,19 @@ namespace roll {
 struct JobFlags {
   std::string config;
   std::optional<int64_t> num_ranks;
+  std::optional<std::string> hostfile;
+  std::string mpirun_args;
+  bool dry_run = false;
   std::string device = "auto";
+  std::string communicator = "auto";
   std::vector<std::string> overrides;
 };
 
-/// Adds --config, -n, --device and the overrides.
+/// Adds --config, -n, --hostfile, --mpirun-args, --dry-run, --device, --communicator and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags);
+
+/// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
+LoadOptions load_options(const JobFlags& flags);
 
 /// One rank of a job that has been started: everything a pipeline needs.
 struct Job {
@@ -34,8 +42,20 @@ struct Job {
   at::Device device;
 };
 
-/// Starts `num_ranks` processes when this one is alone and waits for their end; else joins them and runs `work`.
-void run_job(const JobFlags& flags, int64_t num_ranks, const std::vector<std::string>& notes,
-             const std::function<void(const Job&)>& work);
+/// What a checked configuration says about its job.
+struct JobPlan {
+  int64_t num_ranks = 1;
+  std::string hostfile;
+  double timeout_s = 1800;  // longest wait in one collective
+  std::vector<std::string> notes;
+};
+template <class T>
+JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
+  return {checked.num_ranks, checked.hostfile, worker.backend_timeout * 60, checked.notes};
+}
+
+/// Starts the ranks when this process is alone and waits for their end; else joins them and runs `work`. With --dry-run
+/// only prints the command that would start them.
+void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work);
 
 }  // namespace roll

@@ -14,8 +14,8 @@ namespace roll {
 namespace {
 
 void sft(const JobFlags& flags) {
-  const auto checked = load_sft_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks});
-  run_job(flags, checked.num_ranks, checked.notes, [&](const Job& job) {
+  const auto checked = load_sft_config(flags.config, flags.overrides, load_options(flags));
+  run_job(flags, plan_job(checked, checked.config.sft_train), [&](const Job& job) {
     job.log.info("{}", checked.plan);
     std::unique_ptr<SftPipeline> pipeline;
     agree(job.ranks, [&] {

@@ -23,8 +23,8 @@ RoleFolders folders_of(const Config& config) {
 }
 
 void train(const JobFlags& flags) {
-  const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks});
-  run_job(flags, checked.num_ranks, checked.notes, [&](const Job& job) {
+  const auto checked = load_config(flags.config, flags.overrides, load_options(flags));
+  run_job(flags, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     job.log.info("{}", checked.plan);
     std::unique_ptr<RlvrPipeline> pipeline;
     agree(job.ranks, [&] {

@@ -23,7 +23,7 @@ def expected(binary, recipe):
         config = oracle_step.Keys(yaml.safe_load(one_step.prepare(binary, folder, recipe).read_text()))
         options = argparse.Namespace(rollouts=None, actor=None, critic=None, reference=None,
                                      ranks=one_step.RECIPES[recipe]["ranks"])
-        _, metrics, scales, _, models = oracle_step.compute(config, options)
+        experience, metrics, scales, _, models = oracle_step.compute(config, options)
         for name in one_step.RECIPES[recipe].get("without", ()):
             del metrics[name]
         changes = {}
@@ -31,7 +31,8 @@ def expected(binary, recipe):
             before = one_step.model_weights(weights)
             after = {k: p.detach().numpy() for k, p in model.named.items()}
             changes[role] = {k: one_step.fingerprint(after[k] - before[k]) for k in sorted(after)}
-        return {"metrics": metrics, "scales": {k: v for k, v in scales.items() if k in metrics}, "changes": changes}
+        forwards = {key: [round(x, 9) for part in experience[key] for x in part.tolist()] for key in one_step.FORWARDS if key in experience}
+        return {"metrics": metrics, "scales": {k: v for k, v in scales.items() if k in metrics}, "changes": changes, "forwards": forwards}
 
 
 binary = pathlib.Path(sys.argv[1]).resolve()

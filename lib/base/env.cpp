@@ -1,5 +1,8 @@
 #include "base/env.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
@@ -10,6 +13,14 @@ namespace roll {
 std::optional<std::string> env(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::vector<std::string> env_names() {
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry; ++entry)
+    names.push_back(std::string(*entry).substr(0, std::string(*entry).find('=')));
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::optional<int64_t> env_count(const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -13,6 +14,7 @@
 #include "dist/launch.h"
 #include "dist/nccl_communicator.h"
 #include "dist/single.h"
+#include "dist/socket.h"
 #include "dist/wire.h"
 
 namespace roll {
@@ -155,6 +157,13 @@ std::unique_ptr<Communicator> make_host(const std::string& kind, const World& wo
       make_tcp_wire(world.rank, world.size, world.master_address, world.master_port, timeout_s), timeout_s);
 }
 
+/// Whether two ranks of one host have the same GPU, as in tests: NCCL refuses that.
+bool shares_devices(Communicator& host, at::Device device) {
+  const std::vector<std::string> all =
+      host.all_gather_bytes(fmt::format("{} {}", host_name(), static_cast<int>(device.index())), "devices");
+  return std::set<std::string>(all.begin(), all.end()).size() < all.size();
+}
+
 const char* kind_of(Launcher launcher) {
   return launcher == Launcher::kNone ? "single" : launcher == Launcher::kMpi ? "mpi" : "tcp";
 }
@@ -173,8 +182,10 @@ std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& optio
     throw user_error("communicator = {}: this process was started for '{}' (launch.h); use auto", options.kind,
                      host_kind);
   std::unique_ptr<Communicator> host = make_host(host_kind, world, options.timeout_s);
-  const bool wants_nccl = options.kind == "nccl" || (options.kind == "auto" && options.device.is_cuda());
-  if (host->size() == 1 || !wants_nccl) return host;
+  if (options.kind != "nccl") {
+    const bool wants_nccl = options.kind == "auto" && options.device.is_cuda() && host->size() > 1;
+    if (!wants_nccl || shares_devices(*host, options.device)) return host;
+  }
   return make_nccl_communicator(std::move(host), options.device, options.timeout_s);
 }
 

@@ -4,6 +4,7 @@
 // rank order, and every rank holds the same bits). Collectives whose names begin with start_ run beside other work.
 //   single  one process                       mpi   started by mpirun or srun, through host memory
 //   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
+// CUDA tensors travel through host memory where several ranks share a GPU, which NCCL cannot serve.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -126,7 +127,7 @@ class Communicator {
 };
 
 struct CommunicatorOptions {
-  std::string kind = "auto";     // auto | single | mpi | tcp | nccl; auto: by how this process was started and `device`
+  std::string kind = "auto";     // auto | single | mpi | tcp | nccl; auto: by how it was started and `device`
   at::Device device = at::kCPU;  // CUDA: NCCL for its tensors
   double timeout_s = 600;        // longest wait in one collective
 };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/stop.h"
+#include "dist/deadline.h"
 #include "dist/launch.h"
 #include "dist/wire.h"
 
@@ -12,6 +13,8 @@ namespace roll {
 namespace {
 
 constexpr unsigned kSpeakersTime_s = 3;
+constexpr double kLeavingTime_s = 5;   // for MPI_Abort, destructors, and whatever else runs on the way out
+constexpr double kDaemonsGrace_s = 5;  // mpirun ends its daemons at once, where it can reach them
 
 /// The environment may be the very thing that is wrong; then this process speaks for itself.
 World world_or_alone() {
@@ -54,8 +57,11 @@ int exit_code_of(const std::exception& error) {
 }
 
 void abort_all_ranks(const std::exception& error) {
+  const bool waits = mpi_is_running() && is_quiet(error, world_or_alone());
+  end_within(kLeavingTime_s + (waits ? kSpeakersTime_s : 0), "", exit_code_of(error));
+  if (waits) ::sleep(kSpeakersTime_s);
   if (!mpi_is_running()) return;
-  if (is_quiet(error, world_or_alone())) ::sleep(kSpeakersTime_s);
+  end_daemon_after(kDaemonsGrace_s);
   mpi_abort(exit_code_of(error));
 }
 

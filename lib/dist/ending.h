@@ -21,7 +21,8 @@ std::string error_line(const std::exception& error);
 int exit_code_of(const std::exception& error);
 
 /// Ends every rank with the error's exit code when this process is part of an MPI job that has begun and not ended
-/// (then it does not return); else does nothing. A rank that has nothing to say first waits for the one that speaks.
+/// (then it does not return). A rank that has nothing to say first waits for the one that speaks. In any case this
+/// process has only seconds left from here on, whatever MPI_Abort or a destructor waits for.
 void abort_all_ranks(const std::exception& error);
 
 }  // namespace roll

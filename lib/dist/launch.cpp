@@ -1,7 +1,5 @@
 #include "dist/launch.h"
 
-#include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <torch/version.h>
@@ -16,6 +14,7 @@
 #include "base/error.h"
 #include "base/terminal.h"
 #include "dist/nccl_communicator.h"
+#include "dist/stand_by.h"
 #include "dist/wire.h"
 
 namespace roll {
@@ -43,99 +42,111 @@ std::string own_program() {
   return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
-/// The environment that all ranks get, in this process, which does nothing else from now on.
-void set_rank_environment(int num_ranks) {
+/// Variables of this process that ranks on other hosts need too; mpirun passes on only its own (OMPI_MCA_*).
+std::vector<std::string> variables_to_pass() {
+  static const std::vector<std::string> kPrefixes = {"OMP_",  "MKL_", "ROLL_", "HF_",
+                                                     "NCCL_", "UCX_", "CUDA_", "TORCH_"};
+  static const std::vector<std::string> kNames = {"LD_LIBRARY_PATH", "LD_PRELOAD", "HUGGINGFACE_HUB_CACHE"};
+  std::vector<std::string> names;
+  for (const std::string& name : env_names()) {
+    const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
+    const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
+                        std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+    if (passes && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != "ROLL_STANDING_BY")
+      names.push_back(name);
+  }
+  return names;
+}
+
+void append(std::vector<std::string>& words, std::initializer_list<std::string> more) {
+  words.insert(words.end(), more);
+}
+
+/// On one host the ranks share the cores evenly; elsewhere each host is divided by its own ranks
+/// (set_threads_per_rank).
+void add_one_host(std::vector<std::string>& command, int num_ranks) {
+  command.emplace_back("--oversubscribe");
+  if (!env("OMP_NUM_THREADS"))
+    append(command, {"-x", fmt::format("OMP_NUM_THREADS={}", std::max(1, num_usable_cores() / num_ranks))});
+}
+
+void add_many_hosts(std::vector<std::string>& command, const std::string& hostfile) {
+  append(command, {"--hostfile", hostfile, "--map-by", "slot"});
+  for (const std::string& name : variables_to_pass()) append(command, {"-x", name});
+}
+
+std::vector<std::string> mpirun_command(const Launch& launch, const std::string& program) {
+  std::vector<std::string> command = {"mpirun", "-n", std::to_string(launch.num_ranks), "--bind-to", "none"};
+  if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  if (launch.hostfile.empty())
+    add_one_host(command, launch.num_ranks);
+  else
+    add_many_hosts(command, launch.hostfile);
   const Terminal terminal = terminal_of(STDOUT_FILENO);
-  set_env("ROLL_TERMINAL", std::to_string(terminal.interactive ? terminal.columns : 0));
-  if (!env("OMP_NUM_THREADS")) set_env("OMP_NUM_THREADS", std::to_string(std::max(1, num_usable_cores() / num_ranks)));
-}
-
-sigset_t signals_to_watch() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
-  return set;
-}
-
-/// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
-/// Returns only on failure, with errno. Only async-signal-safe calls.
-void become(char* const* command, const sigset_t& old_mask) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
-  if (::isatty(STDIN_FILENO)) {
-    const int nothing = ::open("/dev/null", O_RDONLY);
-    ::dup2(nothing, STDIN_FILENO);
-  }
-  ::execvp(command[0], command);
-}
-
-pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask) {
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw system_error("fork{}", errno_text());
-  if (child > 0) return child;
-  become(words.data(), old_mask);
-  ::_exit(127);
-}
-
-/// Passes the first wish to stop on as a signal that mpirun hands to the ranks (see base/stop.h), the second as one
-/// that makes mpirun kill them. Returns wait()'s status; `first_signal` is 0 or the first wish.
-int stand_by(pid_t child, const sigset_t& watched, int& first_signal) {
-  while (true) {
-    int status = 0;
-    if (::waitpid(child, &status, WNOHANG) == child) return status;
-    const int number = ::sigwaitinfo(&watched, nullptr);
-    if (number < 0 || number == SIGCHLD) continue;
-    ::kill(child, first_signal ? SIGTERM : number == SIGINT ? SIGUSR1 : SIGUSR2);
-    if (!first_signal) first_signal = number == SIGINT ? SIGINT : SIGTERM;
-  }
-}
-
-int exit_code_of_job(int status, int first_signal, const std::string& mpirun) {
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  if (first_signal) return code == 0 ? 0 : 128 + first_signal;
-  if (code == 127)
-    throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", mpirun);
-  // Ranks that fail by themselves say why; one that a signal killed cannot.
-  if (code > 128) throw system_error("a rank was killed by signal {} ({})", code - 128, strsignal(code - 128));
-  return code;
+  append(command, {"-x", fmt::format("ROLL_TERMINAL={}", terminal.interactive ? terminal.columns : 0)});
+  append(command, {"-x", "ROLL_LAUNCHED=1"});
+  if (!can_read_other_processes()) append(command, {"--mca", "btl_vader_single_copy_mechanism", "none"});
+  command.insert(command.end(), launch.mpirun_args.begin(), launch.mpirun_args.end());
+  command.push_back(program);
+  return command;
 }
 
 const char* name_of(Launcher launcher) {
   return launcher == Launcher::kMpi ? "mpirun or srun" : "WORLD_SIZE";
 }
 
+SystemError killed_error(const KilledRank& killed) {
+  const char* hint = killed.signal == SIGKILL ? "; by hand, or by the kernel for want of memory: see dmesg there" : "";
+  return system_error("rank {} on host {} was killed by signal {} ({}){}", killed.rank, killed.host, killed.signal,
+                      strsignal(killed.signal), hint);
+}
+
+/// The job's exit code; SystemError where no rank could say what happened.
+int exit_code_of_job(const JobEnd& end, const std::string& mpirun) {
+  const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
+  if (end.first_signal) return code == 0 ? 0 : 128 + end.first_signal;
+  if (end.late)
+    throw system_error(
+        "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in at "
+        "all others, and those connect to it?",
+        mpirun);
+  if (end.forced)
+    throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended", mpirun);
+  if (WIFSIGNALED(end.status))
+    throw system_error("{} was killed by signal {} ({})", mpirun, WTERMSIG(end.status),
+                       strsignal(WTERMSIG(end.status)));
+  if (end.output.killed()) throw killed_error(*end.output.killed());
+  if (!end.output.lost_host().empty())
+    throw system_error("the connection to host {} is lost: its network, or the host itself", end.output.lost_host());
+  if (end.output.failed()) return std::max(code, 1);
+  if (code == 127)
+    throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", mpirun);
+  // Ranks that fail by themselves say why; one that a signal killed cannot.
+  if (code > 128 && code < 128 + NSIG)
+    throw system_error("a rank was killed by signal {} ({})", code - 128, strsignal(code - 128));
+  return code;
+}
+
 }  // namespace
 
-std::vector<std::string> mpirun_command(int num_ranks, const std::string& program,
-                                        const std::vector<std::string>& args) {
-  std::vector<std::string> command = {"mpirun",    "-n",  std::to_string(num_ranks), "--quiet", "--oversubscribe",
-                                      "--bind-to", "none"};
-  if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
-  if (!can_read_other_processes()) command.insert(command.end(), {"--mca", "btl_vader_single_copy_mechanism", "none"});
-  command.push_back(program);
-  command.insert(command.end(), args.begin(), args.end());
+std::vector<std::string> launch_command(const Launch& launch) {
+  const std::string program = launch.program.empty() ? own_program() : launch.program;
+  std::vector<std::string> command =
+      launch.num_ranks == 1 && launch.hostfile.empty() ? std::vector{program} : mpirun_command(launch, program);
+  command.insert(command.end(), launch.args.begin(), launch.args.end());
   return command;
 }
 
-std::optional<int> run_ranks(int num_ranks, const std::vector<std::string>& args) {
+std::optional<int> run_ranks(const Launch& launch) {
   const World world = detect_world();
-  if (world.launcher != Launcher::kNone && num_ranks != world.size)
-    throw user_error("-n = {}: {} started {} processes; drop -n, or give both the same number", num_ranks,
+  if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
+    throw user_error("-n = {}: {} started {} processes; drop -n, or give both the same number", launch.num_ranks,
                      name_of(world.launcher), world.size);
-  if (world.launcher != Launcher::kNone || num_ranks == 1) return std::nullopt;
-  set_rank_environment(num_ranks);
-  const std::vector<std::string> command = mpirun_command(num_ranks, own_program(), args);
-  const sigset_t watched = signals_to_watch();
-  sigset_t old_mask;
-  ::sigprocmask(SIG_BLOCK, &watched, &old_mask);
-  int first_signal = 0;
-  const int status = stand_by(spawn(command, old_mask), watched, first_signal);
-  ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
-  return exit_code_of_job(status, first_signal, command[0]);
+  const bool alone = launch.num_ranks == 1 && launch.hostfile.empty();
+  if (world.launcher != Launcher::kNone || alone) return std::nullopt;
+  std::vector<std::string> command = launch_command(launch);
+  command.insert(command.begin() + 1, {"-x", "ROLL_STANDING_BY=1"});
+  return exit_code_of_job(stand_by(command, launch.start_limit_s), command[0]);
 }
 
 std::vector<std::string> version_lines() {

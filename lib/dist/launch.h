@@ -34,15 +34,26 @@ int num_usable_cores();
 /// Splits the host's cores over its ranks for torch, unless OMP_NUM_THREADS says otherwise. Returns threads per rank.
 int set_threads_per_rank(const World& world);
 
-/// mpirun's command line for `num_ranks` processes of `program args...` on this host.
-std::vector<std::string> mpirun_command(int num_ranks, const std::string& program,
-                                        const std::vector<std::string>& args);
+/// What to start.
+struct Launch {
+  int num_ranks = 1;
+  std::string hostfile = {};                  // "": all ranks on this host (see hosts.h for the format)
+  std::vector<std::string> mpirun_args = {};  // more arguments for mpirun, e.g. which network to use
+  std::string program = {};                   // the same absolute path on every host; "": this very program
+  std::vector<std::string> args = {};
+  double start_limit_s = 1800;  // until all ranks have met; then the job is given up
+};
+
+/// The command that runs it: mpirun's, or the program's own where there is one rank. On several hosts ranks fill the
+/// hosts in the file's order, and the variables that matter to a rank (OMP_*, NCCL_*, HF_*, LD_LIBRARY_PATH and the
+/// like) are passed on. Complete in itself: pasted into a shell it runs the same.
+std::vector<std::string> launch_command(const Launch& launch);
 
 /// nullopt: go on in this process (one rank, or a launcher has started us already). Else the job ran: mpirun with
-/// `num_ranks` of this very command, and this process stood by, passing signals on; the value is the job's exit code.
-/// `args` are argv[1..] and may keep their -n: a process whose launcher started another number than `num_ranks` gets
-/// the UserError that says so. SystemError: no mpirun. Call before torch or MPI is used: it forks.
-std::optional<int> run_ranks(int num_ranks, const std::vector<std::string>& args);
+/// launch_command, and this process stood by (see stand_by.h); the value is the job's exit code. `args` may keep their
+/// -n: a process whose launcher started another number than `num_ranks` gets the UserError that says so. SystemError:
+/// no mpirun; a rank was killed (with rank and host). Call before torch or MPI is used: it forks.
+std::optional<int> run_ranks(const Launch& launch);
 
 /// Lines for --version: LibTorch, CUDA, NCCL, MPI with their versions, or "none".
 std::vector<std::string> version_lines();

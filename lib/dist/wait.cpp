@@ -35,8 +35,10 @@ void Wait::pause(const std::function<std::vector<int>()>& late) {
   if (stop_signal() && stop_seen_s_ < 0) stop_seen_s_ = now;
   if (stop_seen_s_ >= 0 && now - stop_seen_s_ > kStopGrace_s) throw Stopped(stop_signal());
   if (waited_s > timeout_s_)
-    throw system_error("{}: waited {} and nothing came from rank {}; look at what that rank printed last", where(),
-                       duration_text(timeout_s_), fmt::join(late(), ", "));
+    throw system_error(
+        "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "
+        "backend_timeout)",
+        where(), duration_text(timeout_s_), fmt::join(late(), ", "));
 }
 
 }  // namespace roll

@@ -6,6 +6,8 @@ namespace roll {
 
 namespace {
 
+constexpr double kWeek_min = 7 * 24 * 60;
+
 void check_training(const TrainingArgs& args, Checker& check) {
   check.at_least(args.learning_rate, 0);
   check.at_least(args.weight_decay, 0);
@@ -39,6 +41,8 @@ void check_worker(const WorkerConfig& worker, Checker& check) {
   check_generating(worker.generating_args, check);
   check.at_least(worker.data_args.preprocessing_num_workers, 1);
   check.at_least(worker.infer_batch_size, 1);
+  check.require(worker.backend_timeout > 0 && worker.backend_timeout <= kWeek_min, worker.backend_timeout,
+                "minutes, must be above 0 and at most a week");
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
   check.in_range(strategy.gpu_memory_utilization, 0.01, 1);
   check.in_range(strategy.mem_fraction_static, 0.01, 1);

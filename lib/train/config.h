@@ -69,6 +69,7 @@ struct WorkerConfig {
   std::optional<DeviceMapping> device_mapping;
   std::optional<int64_t> num_gpus_per_worker;
   int64_t infer_batch_size = 16;
+  double backend_timeout = 30;
   bool apply_loss_scale = true;
   PackingArgs packing;
   PolicyArgs policy;
@@ -99,13 +100,15 @@ struct WorkerConfig {
     v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
     v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size");
     v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed");
+    v("backend_timeout", backend_timeout,
+      "minutes (fractions too) that a rank waits for the others in a collective; the trained policy's counts");
     v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
     v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
     packing.fields(v);
     v.noted({"eval_steps"}, "eval_steps at the top level decides");
     v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
     v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
-    v.noted({"model_update_frequency", "backend_timeout", "max_concurrency", "offload_nccl", "use_remove_padding"},
+    v.noted({"model_update_frequency", "max_concurrency", "offload_nccl", "use_remove_padding"},
             "there are no separate engines to keep in step, and no padding");
     v.noted({"system_envs"}, "set the environment of the program instead");
     policy.fields(v);
@@ -157,6 +160,7 @@ struct Config {
   std::string resume_from_checkpoint = "false";
   TrackConfig track;
   int64_t num_gpus_per_node = 8;
+  std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   int64_t rollout_batch_size = 128;
   int64_t prompt_length = 1024;
@@ -214,6 +218,7 @@ struct Config {
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     track.fields(v);
     v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("rollout_batch_size", rollout_batch_size, "prompts of a step");
     v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted");

@@ -6,6 +6,7 @@
 #include "config/key_table.h"
 #include "config/load.h"
 #include "config/writer.h"
+#include "dist/hosts.h"
 #include "train/batch_plan.h"
 #include "train/checks.h"
 #include "train/complete.h"
@@ -16,9 +17,27 @@ namespace roll {
 
 namespace {
 
-int64_t ranks_of(const WorkerConfig& worker, const LoadOptions& options) {
-  if (options.num_ranks) return *options.num_ranks;
-  return worker.device_mapping ? static_cast<int64_t>(worker.device_mapping->devices.size()) : 1;
+/// The hosts of the flag or the key; none when there is no hostfile, or it plays no part.
+template <class T>
+std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
+  std::vector<Host> hosts;
+  if (result.hostfile.empty() || (options.offline && !std::filesystem::exists(result.hostfile))) return hosts;
+  if (options.hostfile) return read_hostfile(result.hostfile);
+  check.collect(result.config.hostfile, [&] { hosts = read_hostfile(result.hostfile); });
+  return hosts;
+}
+
+/// The number of ranks, which must fit the hosts.
+template <class T>
+void place_ranks(CheckedConfig<T>& result, const WorkerConfig& worker, const LoadOptions& options, Checker& check) {
+  const auto& mapping = worker.device_mapping;
+  if (!options.is_started) result.hostfile = options.hostfile.value_or(result.config.hostfile.value_or(""));
+  const std::vector<Host> hosts = hosts_of(result, options, check);
+  const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
+  result.num_ranks = options.num_ranks.value_or(mapping ? static_cast<int64_t>(mapping->devices.size()) : slots);
+  if (hosts.empty() || result.num_ranks <= slots) return;
+  throw user_error("{}: {} = {}: the hosts have {} slots; ask for fewer ranks, or add hosts", result.hostfile,
+                   options.num_ranks ? "-n" : "device_mapping", result.num_ranks, slots);
 }
 
 /// config.json of a role's model; nullopt when the folder is absent and that is accepted.
@@ -90,7 +109,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
                                   const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
-    result.num_ranks = ranks_of(config.actor_train, options);
+    place_ranks(result, config.actor_train, options, check);
     check_experience(config, check);
     check_layout(config, result.num_ranks, check);
     check_batches(config, result.num_ranks, check);
@@ -109,7 +128,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
                                          const LoadOptions& options) {
   const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
     const SftConfig& config = result.config;
-    result.num_ranks = ranks_of(config.sft_train, options);
+    place_ranks(result, config.sft_train, options, check);
     check_layout(config.sft_train, result.num_ranks, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);

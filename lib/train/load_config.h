@@ -12,8 +12,10 @@
 namespace roll {
 
 struct LoadOptions {
-  std::optional<int64_t> num_ranks;  // -n; unset: the number of devices in device_mapping, or 1
-  bool offline = false;              // model folders and data files may be absent
+  std::optional<int64_t> num_ranks;     // -n; unset: the devices of device_mapping, the hostfile's slots, or 1
+  bool offline = false;                 // model folders, data files and the hostfile may be absent
+  std::optional<std::string> hostfile;  // --hostfile; it wins over the key
+  bool is_started = false;              // by mpirun, srun or torchrun: hosts are chosen, the hostfile is not read
 };
 
 template <class T>
@@ -21,9 +23,10 @@ struct CheckedConfig {
   T config;                        // complete: see load_config
   std::vector<std::string> notes;  // accepted, but worth knowing; to be shown once
   int64_t num_ranks = 1;
-  std::string plan;    // the batch arithmetic in words
-  std::string loss;    // what the loss divides by, in words
-  std::string memory;  // the estimate per rank in words
+  std::string hostfile;  // of --hostfile or the key; "": one host
+  std::string plan;      // the batch arithmetic in words
+  std::string loss;      // what the loss divides by, in words
+  std::string memory;    // the estimate per rank in words
 };
 
 /// Reads `file`, applies `overrides`, checks. The result has response_length and sequence_length (also those of the

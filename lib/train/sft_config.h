@@ -19,6 +19,7 @@ struct SftConfig {
   int64_t max_ckpt_to_keep = 0;
   std::string resume_from_checkpoint = "false";
   int64_t num_gpus_per_node = 8;
+  std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   std::optional<std::string> pretrain;
   int64_t sequence_length = 1024;
@@ -43,6 +44,7 @@ struct SftConfig {
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all");
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
     v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted");

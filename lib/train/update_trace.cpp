@@ -12,12 +12,9 @@ namespace {
 enum Thread { kComputation, kCommunication };
 
 Json span(const std::string& name, size_t process, Thread thread, double begin_s, double end_s) {
-  return {{"name", name},
-          {"ph", "X"},
-          {"pid", process},
-          {"tid", static_cast<int>(thread)},
-          {"ts", begin_s * 1e6},
-          {"dur", (end_s - begin_s) * 1e6}};
+  return {{"name", name},        {"ph", "X"},
+          {"pid", process},      {"tid", static_cast<int>(thread)},
+          {"ts", begin_s * 1e6}, {"dur", (end_s - begin_s) * 1e6}};
 }
 
 Json title(const char* kind, size_t process, int thread, const std::string& name) {
@@ -51,8 +48,7 @@ double UpdateTrace::reduce_s() const {
 
 double UpdateTrace::hidden_s() const {
   double total = 0;
-  for (const BucketTrace& bucket : buckets)
-    total += std::max(0.0, std::min(bucket.end_s, last_end_s) - bucket.begin_s);
+  for (const BucketTrace& bucket : buckets) total += std::max(0.0, std::min(bucket.end_s, last_end_s) - bucket.begin_s);
   return total;
 }
 

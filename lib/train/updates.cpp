@@ -74,7 +74,7 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
-      if (plan.phase.log)
+      if (plan.phase.log && mesh.world().is_first())
         plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
                              plan.prefix, sequences.size(), plan.loss_mask);
       over_updates.add(plan.prefix + "/empty_mini_batches@sum", 1);

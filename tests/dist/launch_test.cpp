@@ -25,7 +25,9 @@ class Job {
  public:
   explicit Job(std::vector<std::string> args, std::vector<std::string> variables = {}) {
     static int number = 0;
-    output_ = std::filesystem::temp_directory_path() / fmt::format("roll_job_{}_{}", ::getpid(), number++);
+    name_ = fmt::format("roll_job_{}_{}", ::getpid(), number++);
+    output_ = std::filesystem::temp_directory_path() / name_;
+    variables.push_back(mark());
     pid_ = ::fork();
     if (pid_ == 0) become(args, variables);
   }
@@ -44,8 +46,26 @@ class Job {
     ::waitpid(pid_, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
+  /// All processes of the job are gone a moment after its end. All have the job's mark in their environment; those
+  /// that are dead and not reaped have none.
+  bool leaves_nothing_behind() const {
+    for (int i = 0; i < 100; ++i) {
+      if (!still_runs()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return false;
+  }
 
  private:
+  std::string mark() const { return fmt::format("ROLL_TEST_JOB={}", name_); }
+  bool still_runs() const {
+    for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream file(process.path() / "environ");  // no process, or another user's: nothing to read
+      const std::string environment{std::istreambuf_iterator<char>(file), {}};
+      if (environment.find(mark()) != std::string::npos) return true;
+    }
+    return false;
+  }
   void become(const std::vector<std::string>& args, const std::vector<std::string>& variables) const {
     const int file = ::open(output_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
     ::dup2(file, STDOUT_FILENO);
@@ -61,6 +81,7 @@ class Job {
     ::_exit(126);
   }
 
+  std::string name_;
   std::filesystem::path output_;
   pid_t pid_;
 };
@@ -71,14 +92,20 @@ int64_t count(const std::string& text, const std::string& part) {
   return n;
 }
 
-/// All started driver processes are gone a moment after the job's end.
-bool nothing_left_behind() {
-  for (int i = 0; i < 50; ++i) {
-    if (std::system("pgrep -x dist_ranks > /dev/null") != 0) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+/// A folder whose mpirun is this shell script, in front of PATH.
+class FakeMpirun {
+ public:
+  explicit FakeMpirun(const std::string& script) {
+    std::filesystem::create_directory(folder_);
+    write_file_atomic(folder_ / "mpirun", fmt::format("#!/bin/sh\n{}\n", script));
+    std::filesystem::permissions(folder_ / "mpirun", std::filesystem::perms::owner_all);
   }
-  return false;
-}
+  ~FakeMpirun() { std::filesystem::remove_all(folder_); }
+  std::string path() const { return fmt::format("PATH={}:/usr/bin:/bin", folder_.string()); }
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / fmt::format("roll_fake_{}", ::getpid());
+};
 
 std::vector<std::string> torchrun_variables(int rank, int size, int port) {
   return {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", size), "MASTER_ADDR=127.0.0.1",
@@ -113,7 +140,7 @@ TEST_CASE("a rank that throws ends the ranks that wait for it, with its exit cod
   CHECK_THAT(job.output(), Catch::Contains("roll: [rank 1] data.jsonl:3: bad row"));
   CHECK(count(job.output(), "roll: ") == 1);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(25));  // not the 30 s of the collective
-  CHECK(nothing_left_behind());
+  CHECK(job.leaves_nothing_behind());
 }
 
 TEST_CASE("of two ranks that fail a check only the lower one speaks", "[dist]") {
@@ -127,8 +154,9 @@ TEST_CASE("of two ranks that fail a check only the lower one speaks", "[dist]") 
 TEST_CASE("a crashed rank ends the job and is named by its signal", "[dist]") {
   const Job job({"2", "crash"});
   CHECK(job.exit_code() == 1);
-  CHECK_THAT(job.output(), Catch::Contains("roll: a rank was killed by signal 11"));
-  CHECK(nothing_left_behind());
+  CHECK_THAT(job.output(), Catch::Contains("roll: rank 1 on host ") &&
+                               Catch::Contains(" was killed by signal 11 (Segmentation fault)"));
+  CHECK(job.leaves_nothing_behind());
 }
 
 TEST_CASE("a rank that does not come ends the job in time and is named with the step", "[dist]") {
@@ -136,7 +164,47 @@ TEST_CASE("a rank that does not come ends the job in time and is named with the 
   CHECK(job.exit_code() == 1);
   CHECK_THAT(job.output(),
              Catch::Contains("step 12: all-gather of bytes 'gradients': waited 1.0 s and nothing came from rank 1"));
-  CHECK(nothing_left_behind());
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("an mpirun that does not end after a failure is ended, with what it started", "[dist]") {
+  const FakeMpirun mpirun("trap '' TERM; echo 'roll: rank 0 of 2: no answer' >&2; setsid sleep 100 & sleep 100");
+  const Job job({"2", "sum"}, {mpirun.path()});
+  CHECK(job.exit_code() == 1);
+  CHECK_THAT(job.output(),
+             Catch::Contains("roll: rank 0 of 2: no answer\nroll: mpirun did not end after that failure"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("ranks that never start are not waited for for ever", "[dist]") {
+  const FakeMpirun mpirun("sleep 100; echo waited for ever >&2");
+  const Job job({"2", "sum"}, {mpirun.path(), "ROLL_TEST_START=1"});
+  CHECK(job.exit_code() == 1);
+  CHECK_THAT(job.output(), Catch::StartsWith("roll: mpirun: the ranks did not all start in time"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("a killed mpirun is not taken for a killed rank", "[dist]") {
+  const FakeMpirun mpirun("kill -9 $$");
+  const Job job({"2", "sum"}, {mpirun.path()});
+  CHECK(job.exit_code() == 1);
+  CHECK_THAT(job.output(), Catch::Contains("roll: mpirun was killed by signal 9 (Killed)"));
+}
+
+TEST_CASE("a rank that waits where no limit reaches it has a deadline", "[dist]") {
+  const Job job({"2", "deadline"});
+  CHECK(job.exit_code() == 3);
+  CHECK_THAT(job.output(), Catch::Contains("rank 0 of 2: sum 3") && Catch::Contains("roll: rank 1 waits no longer"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("a destructor that hangs after an error does not keep a rank", "[dist]") {
+  const int port = test::free_port();
+  const Job first({"2", "hang-at-exit"}, torchrun_variables(0, 2, port));
+  const Job second({"2", "hang-at-exit"}, torchrun_variables(1, 2, port));
+  CHECK(second.exit_code() == 2);
+  CHECK_THAT(second.output(), Catch::Contains("roll: [rank 1] data.jsonl:3: bad row"));
+  CHECK(first.exit_code() == 1);
 }
 
 TEST_CASE("ranks that diverge are a bug with both calls named", "[dist]") {
@@ -155,7 +223,7 @@ TEST_CASE("Ctrl-C and SIGTERM let all ranks leave in order, and are said once", 
     CHECK(job.exit_code() == code);
     CHECK(count(job.output(), "leaves in order") == 2);
     CHECK(count(job.output(), fmt::format("roll: stopped by {}", name)) == 1);
-    CHECK(nothing_left_behind());
+    CHECK(job.leaves_nothing_behind());
   }
 }
 
@@ -165,7 +233,7 @@ TEST_CASE("SIGTERM ends ranks that wait for one that does not listen", "[dist]")
   job.send(SIGTERM);
   CHECK(job.exit_code() == 143);
   CHECK_THAT(job.output(), Catch::Contains("roll: stopped by SIGTERM"));
-  CHECK(nothing_left_behind());
+  CHECK(job.leaves_nothing_behind());
 }
 
 TEST_CASE("ranks started with torchrun's variables find each other, in any order", "[dist]") {

@@ -13,8 +13,10 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "dist/communicator.h"
+#include "dist/deadline.h"
 #include "dist/ending.h"
 #include "dist/launch.h"
+#include "dist/mpirun_output.h"
 
 namespace {
 
@@ -74,21 +76,42 @@ void wait_until_stopped(Communicator& ranks) {
   ranks.barrier("never complete");
 }
 
+/// Two deadlines: one in time, one not.
+void one_has_a_deadline(Communicator& ranks) {
+  {
+    const roll::Deadline deadline(2, "roll: too early", 4);
+    sum(ranks);
+  }
+  ::sleep(3);
+  const roll::Deadline deadline(ranks.rank() == 1 ? 1 : 60, "roll: rank 1 waits no longer", 3);
+  ::sleep(60);
+}
+
+void one_hangs_at_exit(Communicator& ranks) {
+  if (ranks.rank() == 1) std::atexit([] { ::sleep(60), ::_exit(9); });
+  one_throws(ranks);
+}
+
 const std::map<std::string, void (*)(Communicator&)> kModes = {{"sum", sum},
                                                                {"throw", one_throws},
                                                                {"disagree", two_disagree},
                                                                {"crash", one_crashes},
                                                                {"late", one_is_late},
+                                                               {"deadline", one_has_a_deadline},
+                                                               {"hang-at-exit", one_hangs_at_exit},
                                                                {"diverge", ranks_diverge},
                                                                {"stop", work_until_stopped},
                                                                {"stop-waiting", wait_until_stopped}};
 
 int run(int num_ranks, const std::string& mode, const std::vector<std::string>& args) {
-  if (const auto code = roll::run_ranks(num_ranks, args)) return *code;
+  const auto start_limit_s = static_cast<double>(roll::env_count("ROLL_TEST_START").value_or(60));
+  const roll::Launch launch{.num_ranks = num_ranks, .args = args, .start_limit_s = start_limit_s};
+  if (const auto code = roll::run_ranks(launch)) return *code;
   roll::catch_stop_signals();
   roll::set_threads_per_rank(roll::detect_world());
   const auto ranks =
       roll::make_communicator({.kind = "auto", .device = at::kCPU, .timeout_s = mode == "late" ? 1.0 : 30.0});
+  if (ranks->is_first()) roll::tell_start();
   kModes.at(mode)(*ranks);
   return 0;
 }

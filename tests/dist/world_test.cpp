@@ -112,7 +112,8 @@ TEST_CASE("an srun step whose tasks cannot find each other is refused, not run a
 }
 
 TEST_CASE("mpirun is told what root, containers and shared cores need", "[dist]") {
-  const auto command = mpirun_command(4, "/bin/roll", {"train", "--config", "a b.yaml"});
+  const auto command =
+      launch_command({.num_ranks = 4, .program = "/bin/roll", .args = {"train", "--config", "a b.yaml"}});
   const auto has = [&](const std::string& word) {
     return std::find(command.begin(), command.end(), word) != command.end();
   };
@@ -121,7 +122,34 @@ TEST_CASE("mpirun is told what root, containers and shared cores need", "[dist]"
   CHECK(has("--oversubscribe"));
   CHECK(has("none"));
   CHECK(has("--allow-run-as-root") == (::geteuid() == 0));
+  CHECK_FALSE(has("--hostfile"));
   CHECK((command.end()[-4] == "/bin/roll" && command.end()[-1] == "a b.yaml"));
+}
+
+TEST_CASE("several hosts are filled in order, get the variables that ranks need, and more arguments for mpirun",
+          "[dist]") {
+  const Environment environment({});
+  set_env("NCCL_SOCKET_IFNAME", "eth0");
+  set_env("ROLL_STANDING_BY", "1");
+  const Launch launch{.num_ranks = 16,
+                      .hostfile = "my hosts",
+                      .mpirun_args = {"--mca", "a", "b"},
+                      .program = "/bin/roll",
+                      .args = {"sft"}};
+  const std::string line = fmt::format("{}", fmt::join(launch_command(launch), " "));
+  ::unsetenv("NCCL_SOCKET_IFNAME");
+  ::unsetenv("ROLL_STANDING_BY");
+  CHECK_THAT(line, Catch::StartsWith("mpirun -n 16 ") && Catch::EndsWith(" --mca a b /bin/roll sft"));
+  CHECK_THAT(line,
+             Catch::Contains(" --hostfile my hosts --map-by slot ") && Catch::Contains(" -x NCCL_SOCKET_IFNAME "));
+  CHECK_THAT(line,
+             !Catch::Contains("--oversubscribe") && !Catch::Contains("OMPI_") && !Catch::Contains("ROLL_STANDING_BY"));
+  CHECK_THAT(line, !Catch::Contains("OMP_NUM_THREADS="));  // each host has cores of its own
+}
+
+TEST_CASE("one rank needs no mpirun, unless it is for another host", "[dist]") {
+  CHECK(launch_command({.program = "/bin/roll", .args = {"train"}}) == std::vector<std::string>{"/bin/roll", "train"});
+  CHECK(launch_command({.hostfile = "hosts", .program = "/bin/roll"})[0] == "mpirun");
 }
 
 TEST_CASE("at least one core is usable, and no more than the machine has", "[dist]") {

@@ -36,6 +36,10 @@ RECIPES = {
 }
 
 
+# What models compute before an update, per response token.
+FORWARDS = ("old_log_probs", "ref_log_probs", "values")
+
+
 def make_model(binary, folder, seed, with_head):
     subprocess.run([binary, "init-model", "--arch", "qwen2", "--hidden", "32", "--intermediate", "48", "--layers", "2",
                     "--heads", "4", "--kv-heads", "2", "--tokenizer", "builtin", "--seed", str(seed), "--out", folder],
@@ -78,7 +82,7 @@ def prepare(binary, folder, recipe):
     config = dict(exp_name="step", seed=7, output_dir=str(folder / "run"), max_steps=2, save_steps=1, eval_steps=0,
                   track_with=["jsonl"], pretrain=str(folder / "actor"), reward_pretrain=str(folder / "critic"),
                   rollout_batch_size=GROUPS, num_return_sequences_in_group=GROUP_SIZE, prompt_length=24, response_length=32,
-                  rollout_replay=str(folder / "rollouts"), **described["keys"],
+                  rollout_replay=str(folder / "rollouts"), dump_experience="without" not in described, **described["keys"],
                   actor_train=model("actor") | trained | dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="prompt")),
                   actor_infer=model("actor") | dict(generating_args=dict(max_new_tokens=32, temperature=0.9, top_p=1.0, top_k=0)),
                   reference=model("reference"), critic=model("critic") | trained,

@@ -28,6 +28,8 @@ CASES = [  # name, ranks, sequences of a micro-batch where not packed, packing, 
     ("load_balance 72, critic 200", 2, 4, PACKED.format("load_balance", 72),
      {"critic.sequence_packing_args.max_packed_sequence_length_train": 200}),
     ("load_balance 90", 4, 2, PACKED.format("load_balance", 90), {}),
+    ("none 90, tp 2", 4, 4, PACKED.format("none", 90), {"tp": 2}),
+    ("load_balance 112, cp 2, tp 2", 4, 8, PACKED.format("load_balance", 112), {"cp": 2, "tp": 2}),
 ]
 
 
@@ -70,7 +72,10 @@ def check_layouts(folder, rollouts):
     base = None
     for number, (label, ranks, rows, packing, keys) in enumerate(CASES):
         name = f"case_{number}"
-        run = train(folder, name, ranks, rows=rows, accumulation=8 // rows // ranks, packing=packing, rollout_replay=rollouts, **keys)
+        layout = {size: keys.get(size, 1) for size in ("tp", "cp")}
+        keys = {key: value for key, value in keys.items() if key not in layout}
+        data_ranks = ranks // (layout["tp"] * layout["cp"])
+        run = train(folder, name, ranks, rows=rows, accumulation=8 // rows // data_ranks, packing=packing, rollout_replay=rollouts, **layout, **keys)
         what = f"n={ranks} {label}"
         base = base or run
         compare(run, base, what)

@@ -7,11 +7,15 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
+
 import one_step
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/train/step.json").read_text())
 failures = []
+# Layouts under which a recipe must give the same, as ranks, cp, tp; the number of data ranks is the recipe's.
+LAYOUTS = {"ppo": [(2, 1, 1), (4, 2, 1), (4, 1, 2), (8, 2, 2), (8, 1, 4)]}
 
 
 def check(what, error, limit):
@@ -33,15 +37,31 @@ def compare(recipe, folder, expected):
             check(f"{recipe}: change of {role} {name}", error, 2e-3)
 
 
-for recipe, expected in golden.items():
+def compare_forwards(recipe, folder, expected):
+    dumped = [json.loads(line) for line in open(folder / "run/experience/step_000001.jsonl")] if expected else []
+    for key, values in expected.items():
+        ours = numpy.concatenate([line[key] for line in dumped])
+        check(f"{recipe}: {key}", float(numpy.abs(ours - numpy.array(values)).max()), 1e-5)
+
+
+def run(recipe, expected, ranks, cp, tp):
+    what = f"{recipe} on {ranks} ranks, cp {cp}, tp {tp}"
+    strategy = [f"{role}.strategy_args.strategy_config.{key}={size}" for role in ("actor_train", "reference", "critic")
+                for key, size in (("context_parallel_size", cp), ("tensor_model_parallel_size", tp))]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         config = one_step.prepare(binary, folder, recipe)
-        ranks = str(one_step.RECIPES[recipe]["ranks"])
-        done = subprocess.run([binary, "train", "--config", config, "-n", ranks, "--device", "cpu"], capture_output=True, text=True,
-                              timeout=300)
+        done = subprocess.run([binary, "train", "--config", config, "-n", str(ranks), "--device", "cpu", *strategy], capture_output=True,
+                              text=True, timeout=300)
         if done.returncode:
-            sys.exit(f"{recipe}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
-        compare(recipe, folder, expected)
-        print(f"{recipe}: {len(expected['metrics'])} metrics and the changes of {', '.join(expected['changes'])} compared", flush=True)
+            sys.exit(f"{what}: exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}")
+        compare(what, folder, expected)
+        compare_forwards(what, folder, expected["forwards"] if "without" not in one_step.RECIPES[recipe] else {})
+        print(f"{what}: {len(expected['metrics'])} metrics, {', '.join(expected['forwards'])} and the changes of "
+              f"{', '.join(expected['changes'])} compared", flush=True)
+
+
+for recipe, expected in golden.items():
+    for layout in LAYOUTS.get(recipe, [(one_step.RECIPES[recipe]["ranks"], 1, 1)]):
+        run(recipe, expected, *layout)
 sys.exit("\n".join(f"FAILED {f}" for f in failures) if failures else 0)

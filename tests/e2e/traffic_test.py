@@ -86,6 +86,14 @@ def counted(run, step, phase):
     return {key[len(prefix) : -len(suffix)]: int(value) for key, value in line.items() if key.startswith(prefix) and key.endswith(suffix)}
 
 
+def check_optimizer(layout, folder, run, tp, shards):
+    """Two float32 moments for this rank's slices and nothing more: its part of the model / shards."""
+    line = [json.loads(text) for text in open(run / "metrics.jsonl")][0]
+    model = Model(folder, tp)
+    expected, found = 2 * FLOAT * (model.whole + model.shared) // shards, line["memory/actor/optimizer_bytes"]
+    assert found == expected, f"{layout}: {found} bytes of optimizer state, not {expected}"
+
+
 def show(layout, key, expected, found):
     print(f"| {layout} | {key} | {expected:,} | {found:,} |", flush=True)
     assert found == expected, f"{layout} {key}: counted {found}, theory {expected}"
@@ -124,6 +132,7 @@ def main():
                 for key, expected in theory(folder, replay["rollout_replay"], 2, tp, cp, updates, bool(flags)).items():
                     show(layout, key, expected, found[key])
             shards = dp * cp
+            check_optimizer(layout, folder, run, tp, shards)
             if shards > 1:
                 norm = updates * reduced(8, shards)
                 show(layout, "shards/reduce_scatter", updates * state(folder, tp, shards), found["shards/reduce_scatter"])

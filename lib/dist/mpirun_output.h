@@ -1,0 +1,54 @@
+// What mpirun writes to standard error: the ranks' lines, and notices of its own between two lines of dashes. Notices
+// that only repeat what a rank has said are left out; those that say who is to blame are understood.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+/// "mpirun noticed that process rank 3 with PID 812 on node h2 exited on signal 9 (Killed)."
+struct KilledRank {
+  int rank = 0;
+  std::string host;
+  int signal = 0;
+};
+
+/// Called by the first rank when all are there: a line for the process that stands by, where one does.
+void tell_start();
+
+class MpirunOutput {
+ public:
+  /// Takes the next bytes; returns what is to be shown of them, whole lines only.
+  std::string take(std::string_view bytes);
+  /// The last line, where it has no end.
+  std::string rest();
+
+  /// Whether the ranks have begun to work: tell_start() was heard.
+  bool started() const { return started_; }
+  /// Whether a rank has said why it fails, or has called MPI_Abort: from then on the job has to end.
+  bool failed() const { return failed_ || abort_code_; }
+  std::optional<int> abort_code() const { return abort_code_; }
+  const std::optional<KilledRank>& killed() const { return killed_; }
+  /// The host that mpirun has lost, "" where it has not.
+  const std::string& lost_host() const { return lost_host_; }
+
+ private:
+  std::string shown(const std::string& line);
+  std::string shown_in_notice(const std::string& line);
+  void understand(const std::string& line);
+
+  enum class Notice { kNone, kBegun, kShown, kLeftOut };
+  Notice notice_ = Notice::kNone;
+  std::string dashes_;  // the line that began the notice, until we know whether it is shown
+  std::string text_;    // the notice so far
+  std::string line_;    // not yet ended
+  bool started_ = false;
+  bool failed_ = false;
+  std::optional<int> abort_code_;
+  std::optional<KilledRank> killed_;
+  std::string lost_host_;
+};
+
+}  // namespace roll
