@@ -184,9 +184,12 @@ class HostCommunicator : public Communicator {
  private:
   Call begin(Operation operation, std::string_view name) {
     traffic().add_call(group(), name_of(operation).counted);
-    const std::string where = group() == "world" ? "" : fmt::format(" of its {} group", group());
-    return {operation, Wait(place(), fmt::format("{} '{}'{}", name_of(operation).text, name, where), timeout_s_)};
+    const std::string collective = fmt::format("{} '{}'{}", name_of(operation).text, name, of_group());
+    return {operation, Wait(place(), collective, timeout_s_)};
   }
+
+  /// For error texts: which of this rank's groups a collective is of.
+  std::string of_group() const { return group() == "world" ? "" : fmt::format(" of its {} group", group()); }
 
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Call& call) {
     int64_t sent = 0;
@@ -205,8 +208,8 @@ class HostCommunicator : public Communicator {
     to_everyone(bytes_of_object(mine), places, call, /*counts=*/false);
     for (size_t i = 0; i < heads.size(); ++i)
       if (!mine.matches(heads[i]))
-        throw Bug(fmt::format("{}: ranks diverged: this rank is in {}, rank {} in {}", to_string(place()), mine.text(),
-                              i, heads[i].text()));
+        throw Bug(fmt::format("{}: ranks{} diverged: this rank is in {}, rank {} in {}", to_string(place()), of_group(),
+                              mine.text(), wire_->in_world(static_cast<int>(i)), heads[i].text()));
     return heads;
   }
 
@@ -256,8 +259,9 @@ class HostCommunicator : public Communicator {
     std::vector<at::Tensor> sent_to_me;
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
+    if (slice(rank()).data_ptr() != mine.data_ptr()) mine.copy_(slice(rank()));  // what is summed stays as it is
     for (int peer = 0; peer < size(); ++peer) {
-      sent_to_me.push_back(peer == rank() ? slice(peer) : room(peer));
+      sent_to_me.push_back(peer == rank() ? mine : room(peer));
       if (peer == rank()) continue;
       out.push_back({peer, bytes_of(slice(peer))});
       in.push_back({peer, bytes_of(sent_to_me.back())});

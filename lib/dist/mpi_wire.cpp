@@ -72,12 +72,13 @@ class MpiWire : public Wire {
   }
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(members_.size()); }
+  int in_world(int member) const override { return members_.at(static_cast<size_t>(member)); }
   std::string_view kind() const override { return "mpi"; }
 
   std::unique_ptr<Wire> split(const std::vector<int>& members, double) override {
-    std::vector<int> in_world;
-    for (const int member : members) in_world.push_back(in_world_of(member));
-    return std::make_unique<MpiWire>(session_, std::move(in_world));
+    std::vector<int> processes;
+    for (const int member : members) processes.push_back(in_world(member));
+    return std::make_unique<MpiWire>(session_, std::move(processes));
   }
 
   void abandon() override { session_->broken = true; }
@@ -96,19 +97,17 @@ class MpiWire : public Wire {
   }
 
  private:
-  int in_world_of(int member) const { return members_.at(static_cast<size_t>(member)); }
-
   void post(std::span<const Outgoing> out, std::span<const Incoming> in, const Wait& wait,
             std::vector<MPI_Request>& requests, std::vector<int>& peers) {
     const std::scoped_lock lock(session_->mutex);
     for (const Incoming& from : in) {
-      peers.push_back(in_world_of(from.rank));
+      peers.push_back(in_world(from.rank));
       check_mpi(MPI_Irecv(from.bytes.data(), static_cast<int>(from.bytes.size()), MPI_BYTE, peers.back(), tag_,
                           MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Irecv", wait.where());
     }
     for (const Outgoing& to : out) {
-      peers.push_back(in_world_of(to.rank));
+      peers.push_back(in_world(to.rank));
       check_mpi(MPI_Isend(to.bytes.data(), static_cast<int>(to.bytes.size()), MPI_BYTE, peers.back(), tag_,
                           MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
                 "MPI_Isend", wait.where());

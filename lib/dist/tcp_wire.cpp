@@ -113,15 +113,16 @@ class TcpWire : public Wire {
   }
 
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
-    std::vector<int> in_world;
-    for (const int member : members) in_world.push_back(in_world_of(member));
+    std::vector<int> processes;
+    for (const int member : members) processes.push_back(in_world(member));
     const auto own = std::find(members.begin(), members.end(), rank_) - members.begin();
-    Wait wait({in_world_of(rank_), size_, -1}, "start of a group over tcp", timeout_s);
-    return std::make_unique<TcpWire>(meeting_, std::move(in_world), static_cast<int>(own), wait);
+    Wait wait({in_world(rank_), size_, -1}, "start of a group over tcp", timeout_s);
+    return std::make_unique<TcpWire>(meeting_, std::move(processes), static_cast<int>(own), wait);
   }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  int in_world(int member) const override { return members_.at(static_cast<size_t>(member)); }
   std::string_view kind() const override { return "tcp"; }
 
   void abandon() override { abandoned_ = true; }
@@ -142,18 +143,17 @@ class TcpWire : public Wire {
   }
 
  private:
-  int in_world_of(int member) const { return members_.at(static_cast<size_t>(member)); }
-  std::string key_of(int member) const { return fmt::format("roll/channel{}/rank{}", channel_, in_world_of(member)); }
+  std::string key_of(int member) const { return fmt::format("roll/channel{}/rank{}", channel_, in_world(member)); }
 
   std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int i = 0; i < size_; ++i)
-      if (i != rank_ && !peers_[static_cast<size_t>(i)].is_open()) ranks.push_back(in_world_of(i));
+      if (i != rank_ && !peers_[static_cast<size_t>(i)].is_open()) ranks.push_back(in_world(i));
     return ranks;
   }
 
   void call(int lower, Wait& wait) {
-    const std::string place = fetch(meeting_->store, key_of(lower), in_world_of(lower), wait);
+    const std::string place = fetch(meeting_->store, key_of(lower), in_world(lower), wait);
     const size_t colon = place.rfind(':');
     Socket socket = connect_to(place.substr(0, colon), std::stoi(place.substr(colon + 1)));
     const Hello hello{meeting_->token + static_cast<uint64_t>(channel_), static_cast<uint64_t>(rank_)};
@@ -180,7 +180,7 @@ class TcpWire : public Wire {
           message.bytes = message.bytes.subspan(count);
           moved += count;
         } catch (const SystemError& error) {
-          throw system_error("{}: rank {} is gone: {}", wait.where(), in_world_of(message.rank), error.what());
+          throw system_error("{}: rank {} is gone: {}", wait.where(), in_world(message.rank), error.what());
         }
       }
     };
@@ -193,7 +193,7 @@ class TcpWire : public Wire {
     std::vector<int> ranks;
     const auto add = [&](const auto& message) {
       if (message.bytes.empty()) return;
-      const int rank = in_world_of(message.rank);
+      const int rank = in_world(message.rank);
       if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
     };
     for (const Incoming& message : receives) add(message);

@@ -49,6 +49,8 @@ class Wire {
   virtual ~Wire() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// The number in the world of a rank of this wire.
+  virtual int in_world(int member) const = 0;
   virtual std::string_view kind() const = 0;
   /// Sends and receives all at once and returns when all is through. Both sides name the same sizes; messages of a pair
   /// of ranks keep their order. At most 1 GiB each. Errors as Wait's, and SystemError when a peer is gone.

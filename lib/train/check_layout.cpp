@@ -8,22 +8,16 @@ namespace {
 /// Two spellings of one size must not contradict each other; gives the one that is set.
 const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, const std::optional<int64_t>& other,
                                            Checker& check) {
-  for (const auto* size : {&name, &other}) check.require(size->value_or(1) >= 1, *size, "must be at least 1");
   check.require(!name || !other || *name == *other, other, "is another spelling of {}; keep one of the two",
                 check.name(name));
   return name ? name : other;
 }
 
-const std::optional<int64_t>& tensor_size(const StrategyConfig& s, Checker& check) {
-  return one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
-}
-
 /// The ranks can be cut into groups that share a model.
 void check_sizes(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
   const StrategyConfig& s = worker.strategy_args.strategy_config;
-  const auto& tp = tensor_size(s, check);
+  const auto& tp = one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
   const auto& cp = one_spelling(s.context_parallel_size, s.ulysses_size, check);
-  if (tp.value_or(1) < 1 || cp.value_or(1) < 1) return;
   check.require(num_ranks % s.model_ranks() == 0, tp ? tp : cp,
                 "{} tensor x {} context ranks share a model, so the {} ranks of the run must be a multiple of {}; "
                 "change the sizes or -n",
@@ -79,8 +73,9 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
 }
 
 void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check) {
-  const auto& tp = tensor_size(worker.strategy_args.strategy_config, check);
-  const std::string rule = tensor_parallel_rule(spec, std::max<int64_t>(1, tp.value_or(1)));
+  const StrategyConfig& s = worker.strategy_args.strategy_config;
+  const auto& tp = s.tensor_model_parallel_size ? s.tensor_model_parallel_size : s.tensor_parallel_size;
+  const std::string rule = tensor_parallel_rule(spec, tp.value_or(1));
   check.require(rule.empty(), tp, "{}", rule);
 }
 

@@ -51,6 +51,9 @@ void check_worker(const WorkerConfig& worker, Checker& check) {
   const SequencePackingArgs& packing = worker.packing.sequence_packing_args;
   check.at_least(packing.min_num_micro_batches_train, 1);
   check.at_least(packing.min_num_micro_batches_forward, 1);
+  for (const auto* size : {&strategy.tensor_model_parallel_size, &strategy.tensor_parallel_size,
+                           &strategy.context_parallel_size, &strategy.ulysses_size})
+    check.at_least(*size, 1);
 }
 
 void check_policy(const PolicyArgs& policy, Checker& check) {

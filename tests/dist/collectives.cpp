@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace roll::test {
 
@@ -78,6 +79,63 @@ std::string check_gathers(Communicator& ranks, at::Device device) {
   return "";
 }
 
+/// Rows [n, 3] of every rank, gathered; rows [size * n, 3], summed and scattered.
+std::string check_rows(Communicator& ranks, at::ScalarType dtype, int64_t n, at::Device device) {
+  const std::string what = fmt::format("of {} rows {} is wrong; ", n, c10::toString(dtype));
+  const at::Tensor gathered = ranks.all_gather_rows(sample(ranks.rank(), n * 3, dtype, device).view({n, 3}), "rows");
+  for (int rank = 0; rank < ranks.size(); ++rank)
+    if (!at::equal(gathered.narrow(0, rank * n, n), sample(rank, n * 3, dtype, device).view({n, 3})))
+      return "all_gather_rows " + what;
+  const at::Tensor all = sample(ranks.rank(), ranks.size() * n * 3, dtype, device).view({ranks.size() * n, 3});
+  const at::Tensor before = all.clone();
+  const at::Tensor mine = ranks.reduce_scatter_rows(all, "partial rows");
+  const at::Tensor sums = reduced(ranks.size(), all.numel(), dtype, device, Reduce::kSum).view({-1, 3});
+  if (!at::equal(mine, sums.narrow(0, ranks.rank() * n, n))) return "reduce_scatter_rows " + what;
+  return at::equal(all, before) ? "" : "what was given to reduce_scatter_rows " + what;
+}
+
+std::string check_transposed_rows(Communicator& ranks, at::Device device) {
+  const at::Tensor mine = sample(ranks.rank(), 12, at::kFloat, device).view({3, 4}).t();
+  const at::Tensor all = ranks.all_gather_rows(mine, "transposed rows");
+  const at::Tensor own = ranks.reduce_scatter_rows(all.t().contiguous().t(), "transposed sums");
+  const bool right = at::equal(all.narrow(0, ranks.rank() * 4, 4), mine) && at::equal(own, mine * ranks.size());
+  return right ? "" : "rows that are not contiguous are sent wrongly; ";
+}
+
+void wait_for(std::vector<std::unique_ptr<Pending>>& started) {
+  for (const auto& pending : started) pending->wait();
+  started.clear();
+}
+
+/// Several collectives at once, in place on views of one buffer, while another group of the same ranks is used.
+std::string check_started(Communicator& ranks, at::ScalarType dtype, at::Device device) {
+  constexpr int64_t kBuckets = 3, kOwn = 5001;
+  std::vector<int> everyone(static_cast<size_t>(ranks.size()));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  const auto other = ranks.split(everyone, "other");
+  const int64_t width = ranks.size() * kOwn;
+  const at::Tensor buffer = sample(ranks.rank(), kBuckets * width, dtype, device);
+  const at::Tensor sums = reduced(ranks.size(), kBuckets * width, dtype, device, Reduce::kSum);
+  at::Tensor whole = buffer.clone();
+  const auto bucket = [&](int64_t i) { return buffer.narrow(0, i * width, width); };
+  const auto own = [&](int64_t i) { return bucket(i).narrow(0, ranks.rank() * kOwn, kOwn); };
+  std::vector<std::unique_ptr<Pending>> started;
+  for (int64_t i = 0; i < kBuckets; ++i) started.push_back(ranks.start_reduce_scatter(bucket(i), own(i), "bucket"));
+  started.push_back(ranks.start_all_reduce(whole, "whole buffer"));
+  for (int64_t i = 0; i < 20; ++i)
+    if (other->all_reduce_sum(i, "beside") != i * ranks.size()) return "a sum beside started ones is wrong; ";
+  wait_for(started);
+  for (int64_t i = 0; i < kBuckets; ++i)
+    if (!at::equal(own(i), sums.narrow(0, i * width + ranks.rank() * kOwn, kOwn)))
+      return "a started reduce-scatter is wrong; ";
+  if (!at::equal(whole, sums)) return "a started all-reduce is wrong; ";
+  for (int64_t i = 0; i < kBuckets; ++i) started.push_back(ranks.start_all_gather(own(i), bucket(i), "bucket"));
+  const at::Tensor elsewhere = at::zeros_like(bucket(1));
+  started.push_back(ranks.start_all_gather(own(1).clone(), elsewhere, "bucket"));
+  wait_for(started);
+  return at::equal(buffer, sums) && at::equal(elsewhere, bucket(1)) ? "" : "a started all-gather is wrong; ";
+}
+
 }  // namespace
 
 std::string check_collectives(Communicator& ranks, at::Device device) {
@@ -85,7 +143,10 @@ std::string check_collectives(Communicator& ranks, at::Device device) {
   for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16})
     for (const int64_t numel : {0, 1, 5, 4096, 4097, 8193, 100001}) wrong += check_reduce(ranks, dtype, numel, device);
   wrong += check_views(ranks, device) + check_scalars(ranks) + check_broadcast(ranks, device);
-  wrong += check_gathers(ranks, device);
+  wrong += check_gathers(ranks, device) + check_transposed_rows(ranks, device);
+  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16})
+    for (const int64_t rows : {0, 1, 1365, 1366, 33334}) wrong += check_rows(ranks, dtype, rows, device);
+  for (const auto dtype : {at::kFloat, at::kBFloat16}) wrong += check_started(ranks, dtype, device);
   ranks.barrier("end of the test");
   return wrong;
 }
@@ -103,7 +164,17 @@ std::string check_sum_order(Communicator& ranks) {
   at::Tensor narrow = at::full({4}, ranks.rank() == 0 ? 256.0 : 1.0, at::kBFloat16);
   ranks.all_reduce_sum(narrow, "narrow");
   const at::Tensor right = at::full({4}, 255.0 + ranks.size(), at::kFloat).to(at::kBFloat16);
-  return at::equal(narrow, right) ? "" : "bfloat16 is rounded more than once; ";
+  if (!at::equal(narrow, right)) return "bfloat16 is rounded more than once; ";
+  for (const auto dtype : {at::kFloat, at::kBFloat16})
+    for (const int64_t rows : {3, 1024, 50001}) {
+      const at::Tensor all = at::sin(at::arange(ranks.size() * rows, at::kFloat) * (ranks.rank() + 1.37)).to(dtype);
+      at::Tensor sums = all.clone();
+      ranks.all_reduce_sum(sums, "sums");
+      const at::Tensor mine = ranks.reduce_scatter_rows(all, "own sums");
+      if (!at::equal(mine, sums.narrow(0, ranks.rank() * rows, rows)))
+        return fmt::format("reduce_scatter_rows of {} {} has other bits than all_reduce; ", rows, c10::toString(dtype));
+    }
+  return "";
 }
 
 }  // namespace roll::test

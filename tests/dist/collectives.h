@@ -10,10 +10,12 @@
 namespace roll::test {
 
 /// All dtypes and sizes (empty, one element, the borders of the small and sliced paths, not divisible by the ranks),
-/// views that are not contiguous, scalars, broadcast from the last rank, gathers of tensors and of uneven bytes.
+/// views that are not contiguous, scalars, broadcast from the last rank, gathers of tensors and of uneven bytes, rows
+/// gathered and scattered, collectives that run beside those of another group. Makes a group: all ranks call it.
 std::string check_collectives(Communicator& ranks, at::Device device);
 
-/// Sums of numbers whose sum depends on the order: equal to adding in rank order, bit by bit, small or sliced.
+/// Sums of numbers whose sum depends on the order: equal to adding in rank order, bit by bit, small, sliced or
+/// scattered.
 std::string check_sum_order(Communicator& ranks);
 
 }  // namespace roll::test

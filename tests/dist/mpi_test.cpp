@@ -29,6 +29,16 @@ TEST_CASE("tensors above one piece of 64 MiB go through whole", "[mpi]") {
   CHECK(at::equal(tensor, at::arange(numel, at::kFloat).remainder(1000) * ranks.size() + offset));
 }
 
+TEST_CASE("rows above one piece of 64 MiB are scattered and gathered whole", "[mpi]") {
+  Communicator& ranks = test::mpi_ranks();
+  const int64_t rows = (70 << 20) / 4 + 3;
+  const at::Tensor all = at::arange(ranks.size() * rows, at::kFloat).remainder(1000);
+  const at::Tensor mine = ranks.reduce_scatter_rows(all + ranks.rank(), "large");
+  const double offset = ranks.size() * (ranks.size() - 1) / 2.0;
+  CHECK(at::equal(mine, all.narrow(0, ranks.rank() * rows, rows) * ranks.size() + offset));
+  CHECK(at::equal(ranks.all_gather_rows(mine, "large"), all * ranks.size() + offset));
+}
+
 TEST_CASE("a 4 MB all-reduce over MPI: its time is printed", "[mpi][.bench]") {
   Communicator& ranks = test::mpi_ranks();
   for (const int64_t bytes : {8, 4096, 65536, 4 << 20, 64 << 20}) {

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "ops/attention_cuda.h"
 
 namespace roll {
@@ -45,6 +46,39 @@ TEST_CASE("packed attention and its gradients equal one plain attention per sequ
     INFO("result " << i);
     CHECK(at::allclose(ours[i], plain[i], tolerance, tolerance * plain[i].abs().max().item<double>()));
   }
+}
+
+TEST_CASE("the last queries of sequences see what they see among all queries, with the same gradients", "[ops]") {
+  const auto dtype = GENERATE(at::kFloat, at::kDouble);
+  const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
+  const std::vector<int64_t> cu_keys = {0, 5, 135, 201, 202, 272}, tails = {2, 70, 66, 1, 1};
+  const Inputs whole = make_inputs(cu_keys.back(), heads, kv_heads, 12, dtype);
+  std::vector<int64_t> cu_queries = {0};
+  std::vector<at::Tensor> rows;
+  for (size_t c = 0; c < tails.size(); ++c) {
+    rows.push_back(at::arange(cu_keys[c + 1] - tails[c], cu_keys[c + 1], at::kLong));
+    cu_queries.push_back(cu_queries.back() + tails[c]);
+  }
+  const auto tail_of = [tail = at::cat(rows)](const at::Tensor& x) { return x.index_select(0, tail); };
+  auto expected =
+      results(tail_of(packed_attention_by_piece(whole.q, whole.k, whole.v, {cu_keys, cu_keys}, 0.3)), whole);
+  expected[1] = tail_of(expected[1]);
+  const Inputs tail = {tail_of(whole.q.detach()).requires_grad_(true), whole.k, whole.v};
+  const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
+  for (const auto& found :
+       {results(packed_attention(tail.q, tail.k, tail.v, cu_queries, cu_keys, 0.3), tail),
+        results(packed_attention_by_piece(tail.q, tail.k, tail.v, {cu_queries, cu_keys}, 0.3), tail)})
+    for (size_t i = 0; i < found.size(); ++i) {
+      INFO("result " << i);
+      CHECK(at::allclose(found[i], expected[i], tolerance, tolerance * expected[i].abs().max().item<double>()));
+    }
+}
+
+TEST_CASE("bounds that do not fit the queries and keys are a bug", "[ops]") {
+  const Inputs x = make_inputs(6, 4, 2, 8, at::kFloat);
+  CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 5}, {0, 6}, 1.0), Bug);
+  CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 6}, {0, 5}, 1.0), Bug);
+  CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 3, 6}, {0, 6}, 1.0), Bug);
 }
 
 TEST_CASE("a sequence's attention does not depend on its neighbours, to the bit", "[ops]") {

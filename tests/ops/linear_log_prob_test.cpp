@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cuda/log_prob_math.h"
 #include "cuda/log_prob_rows.h"
+#include "dist/local_ranks.h"
 
 namespace roll {
 
@@ -53,7 +54,52 @@ void check_same(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>&
   }
 }
 
+/// What is wrong on a rank that holds rows [begin, end) of the head, against results() of the whole one.
+std::string shard_difference(Communicator& ranks, const Inputs& whole, const std::vector<at::Tensor>& expected,
+                             LogProbOptions options, int64_t begin, int64_t end) {
+  const Inputs own{whole.hidden.detach().clone().requires_grad_(true),
+                   whole.weight.detach().narrow(0, begin, end - begin).clone().requires_grad_(true), whole.labels};
+  options.shard = {begin, [&](const at::Tensor& x) { return at::stack(ranks.all_gather(x, "log-probs")); }};
+  auto found = results(linear_log_prob(own.hidden, own.weight, own.labels, options), own, 0.7);
+  ranks.all_reduce_sum(found[1], "shares of the hidden states' gradient");
+  std::string wrong;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const at::Tensor right = i == 2 ? expected[i].narrow(0, begin, end - begin) : expected[i];
+    if (!at::allclose(found[i], right, 1e-10, 1e-10)) wrong += fmt::format("result {} ", i);
+  }
+  return wrong;
+}
+
 }  // namespace
+
+TEST_CASE("a head whose vocabulary is cut over ranks gives the results of the whole one", "[ops]") {
+  const int64_t chunk_bytes = GENERATE(1, 3 * 4 * 8, 1 << 20);  // one row, about three rows, everything
+  const double temperature = GENERATE(1.0, 0.6);
+  const bool with_entropy = GENERATE(true, false);
+  const Inputs x = make_inputs(20, 7, 11, at::kDouble);
+  LogProbs reference = plain(x, temperature);
+  if (!with_entropy) reference.entropy = at::Tensor();
+  const auto expected = results(reference, x, 0.7);
+  const LogProbOptions options{.temperature = temperature, .with_entropy = with_entropy, .chunk_bytes = chunk_bytes};
+  const std::vector<int64_t> bounds = {0, 4, 5, 11};  // of three ranks
+  for (const auto& wrong : test::run_local_ranks(3, [&](Communicator& ranks) {
+         const auto r = static_cast<size_t>(ranks.rank());
+         return shard_difference(ranks, x, expected, options, bounds[r], bounds[r + 1]);
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("a cut head without any label takes part and gives zeros", "[ops]") {
+  const Inputs x = make_inputs(5, 4, 11, at::kDouble);
+  const Inputs none{x.hidden, x.weight, at::full({5}, -1, at::kLong)};
+  const std::vector<at::Tensor> zeros = {at::zeros({5}, at::kDouble), at::zeros({5, 4}, at::kDouble),
+                                         at::zeros({11, 4}, at::kDouble), at::zeros({5}, at::kDouble)};
+  for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& ranks) {
+         const int64_t begin = ranks.rank() * 6;
+         return shard_difference(ranks, none, zeros, {.with_entropy = true}, begin, std::min<int64_t>(begin + 6, 11));
+       }))
+    CHECK(wrong == "");
+}
 
 TEST_CASE("the chunked head equals plain autograd in float64, whatever the chunk", "[ops]") {
   const int64_t chunk_bytes = GENERATE(1, 3 * 31 * 8, 1 << 20);  // one row, three rows, everything

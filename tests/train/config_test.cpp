@@ -203,6 +203,49 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
   }
 }
 
+TEST_CASE("tensor and context ranks must divide the ranks of the run, for every role", "[train]") {
+  for (const char* role : {"actor_train", "actor_infer", "reference", "critic"}) {
+    CAPTURE(role);
+    const std::string place = fmt::format("{}.strategy_args.strategy_config", role);
+    const auto error = [&](const std::string& sizes) { return error_of({fmt::format("{}={{{}}}", place, sizes)}); };
+    CHECK(mentions(error("tensor_parallel_size: 3"),
+                   place + ".tensor_parallel_size = 3: 3 tensor x 1 context ranks share a model, so the 8 ranks of the "
+                           "run must be a multiple of 3; change the sizes or -n"));
+    CHECK(mentions(error("ulysses_size: 16"), "ulysses_size = 16: 1 tensor x 16 context ranks share a model"));
+    CHECK(mentions(error("tensor_parallel_size: 4, context_parallel_size: 4"),
+                   "4 tensor x 4 context ranks share a model, so the 8 ranks of the run must be a multiple of 16"));
+    CHECK(mentions(error("tensor_parallel_size: 0"), "tensor_parallel_size = 0: must be 1 or more, or null"));
+    CHECK(mentions(error("tensor_model_parallel_size: 2, tensor_parallel_size: 4"),
+                   place + ".tensor_parallel_size = 4: is another spelling of " + place +
+                       ".tensor_model_parallel_size = 2; keep one of the two"));
+    CHECK(mentions(error("context_parallel_size: 2, ulysses_size: 4"), "ulysses_size = 4: is another spelling of"));
+  }
+}
+
+TEST_CASE("tensor ranks must fit the model's heads; each error is said once", "[train]") {
+  const Folder folder;
+  folder.write("model/config.json", kTinyModel);  // 4 heads over 2 key/value heads
+  const auto error = [&](const char* role, const std::string& sizes) {
+    try {
+      load_config(kRecipe,
+                  {"pretrain=" + (folder.path / "model").string(),
+                   fmt::format("{}.strategy_args.strategy_config={{{}}}", role, sizes)},
+                  {.num_ranks = {}, .offline = false});
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  for (const char* role : {"actor_train", "actor_infer", "reference", "critic"}) {
+    CAPTURE(role);
+    CHECK_THAT(error(role, "tensor_parallel_size: 8"),
+               Catch::Contains("tensor_parallel_size = 8: must divide the model's 4 attention heads"));
+    const std::string twice = error(role, "tensor_model_parallel_size: 2, tensor_parallel_size: 4");
+    CHECK(mentions(twice, "is another spelling of"));
+    CHECK(twice.find("is another spelling of") == twice.rfind("is another spelling of"));
+  }
+}
+
 TEST_CASE("the devices of a role are as many as the ranks", "[train]") {
   CHECK_THROWS_WITH(load_config(kRecipe, {}, {.num_ranks = 4, .offline = true}),
                     Catch::Contains("names 8 devices, but -n asks for 4 ranks"));

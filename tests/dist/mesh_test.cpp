@@ -1,0 +1,61 @@
+#include "dist/mesh.h"
+
+#include <fmt/ranges.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "dist/local_ranks.h"
+
+namespace roll {
+
+using test::run_local_ranks;
+
+TEST_CASE("tensor ranks stand next to each other, then context ranks, then data ranks", "[dist]") {
+  std::string places;
+  for (int64_t rank = 0; rank < 12; ++rank) {
+    const MeshPlace place = mesh_place(rank, {.cp = 3, .tp = 2});
+    places += fmt::format("{}{}{} ", place.dp, place.cp, place.tp);
+  }
+  CHECK(places == "000 001 010 011 020 021 100 101 110 111 120 121 ");
+}
+
+TEST_CASE("eight ranks make the groups of 2 x 2 x 2", "[dist]") {
+  const auto said = run_local_ranks(8, [](Communicator& world) {
+    Mesh mesh(world, {.cp = 2, .tp = 2});
+    const std::string own = std::to_string(world.rank());
+    std::string text = fmt::format("{}{}{} {}", mesh.place().dp, mesh.place().cp, mesh.place().tp, mesh.dp_size());
+    for (Communicator* group : {&mesh.dp(), &mesh.cp(), &mesh.tp(), &mesh.shards()})
+      text += fmt::format(" {} {}", group->group(), fmt::join(group->all_gather_bytes(own, "members"), ""));
+    world.barrier("all have met");
+    return text + (mesh.is_leader() ? " leads" : "");
+  });
+  CHECK(said[0] == "000 2 dp 04 cp 02 tp 01 shards 0246 leads");
+  CHECK(said[1] == "001 2 dp 15 cp 13 tp 01 shards 1357");
+  CHECK(said[2] == "010 2 dp 26 cp 02 tp 23 shards 0246");
+  CHECK(said[3] == "011 2 dp 37 cp 13 tp 23 shards 1357");
+  CHECK(said[4] == "100 2 dp 04 cp 46 tp 45 shards 0246 leads");
+  CHECK(said[5] == "101 2 dp 15 cp 57 tp 45 shards 1357");
+  CHECK(said[6] == "110 2 dp 26 cp 46 tp 67 shards 0246");
+  CHECK(said[7] == "111 2 dp 37 cp 57 tp 67 shards 1357");
+}
+
+TEST_CASE("roles of one shape share a mesh", "[dist]") {
+  const auto said = run_local_ranks(2, [](Communicator& world) {
+    Meshes meshes(world);
+    Mesh& data = meshes.of({});
+    Mesh& tensor = meshes.of({.tp = 2});
+    const bool shared = &meshes.of({.cp = 1, .tp = 1}) == &data && &meshes.of({.cp = 1, .tp = 2}) == &tensor;
+    const bool others = &data != &tensor && &meshes.of({.cp = 2}) != &tensor;
+    world.barrier("all have met");
+    return fmt::format("{} {} {} {}", shared, others, data.dp_size(), tensor.dp_size());
+  });
+  for (const auto& text : said) CHECK(text == "true true 2 1");
+}
+
+TEST_CASE("ranks that no grid can be made of are a bug", "[dist]") {
+  const auto alone = make_communicator({.kind = "single"});
+  CHECK_THROWS_AS(Mesh(*alone, {.tp = 2}), Bug);
+}
+
+}  // namespace roll

@@ -1,0 +1,249 @@
+// The models whose weights and sequences are shared by ranks against the whole ones, in float64: what remains is
+// another order of sums.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/mesh.h"
+#include "model/init_spec.h"
+#include "model/log_probs.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+
+namespace roll {
+
+using test::run_local_ranks;
+using test::TemporaryFolder;
+
+namespace {
+
+/// 4 heads over 2 key/value heads; vocabulary 71 and inner size 46 divide by neither 2 nor 4 (46: by 2).
+void save_tiny(const std::filesystem::path& folder, const char* arch, bool tie) {
+  InitSizes sizes;
+  sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.intermediate = 46;
+  ModelSpec spec = make_spec(sizes, {});
+  if (spec.architecture == Architecture::kLlama) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+  Transformer model = Transformer::init(spec, 1);
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.parameters()) {
+    if (tensor.dim() == 2) tensor.mul_(8);                                        // far from uniform predictions
+    if (tensor.dim() == 1) tensor.add_(at::linspace(-0.5, 0.5, tensor.numel()));  // biases and norms that tell
+  }
+  model.save(folder);
+}
+
+void save_tiny_critic(const std::filesystem::path& policy, const std::filesystem::path& folder) {
+  ValueModel critic = ValueModel::load(policy);
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& [name, tensor] : critic.parameters())
+      if (name.starts_with("score.")) tensor.add_(at::linspace(-0.5, 1, tensor.numel()).view(tensor.sizes()));
+  }
+  critic.save(folder);
+}
+
+std::vector<int64_t> some_ids(int64_t count, int64_t start) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < count; ++i) ids.push_back((start * 31 + i * i * 7 + i) % 71);
+  return ids;
+}
+
+PackedTokens some_tokens() {
+  return pack_tokens({some_ids(7, 1), some_ids(1, 2), some_ids(33, 3), some_ids(12, 4)});
+}
+
+ModelParallel parallel_of(Mesh& mesh) {
+  return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
+}
+
+/// Outputs [T] and the gradient of every parameter.
+struct Outcome {
+  std::vector<at::Tensor> outputs;
+  NamedTensors gradients;
+};
+
+at::Tensor weighted(const std::vector<at::Tensor>& outputs) {
+  at::Tensor loss;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const at::Tensor ramp = at::linspace(-1, 2, outputs[i].numel(), at::kDouble).add(0.3 * static_cast<double>(i));
+    const at::Tensor term = (outputs[i] * ramp).sum();
+    loss = loss.defined() ? loss + term : term;
+  }
+  return loss;
+}
+
+template <class Model>
+Outcome outcome_of(const Model& model, std::vector<at::Tensor> outputs) {
+  weighted(outputs).backward();
+  Outcome outcome;
+  for (at::Tensor& output : outputs) outcome.outputs.push_back(output.detach());
+  for (const auto& [name, tensor] : model.parameters()) outcome.gradients.emplace_back(name, tensor.grad().clone());
+  return outcome;
+}
+
+Outcome policy_outcome(const Transformer& model, bool recompute) {
+  const PackedTokens tokens = some_tokens();
+  const at::Tensor wanted = at::arange(tokens.num_tokens(), at::kLong).remainder(5).ne(0);
+  const TokenLogProbs y = token_log_probs(model, tokens, 0.9, true, recompute, wanted);
+  return outcome_of(model, {y.log_probs, y.entropy});
+}
+
+Outcome value_outcome(const ValueModel& model, bool recompute) {
+  return outcome_of(model, {model.values(some_tokens(), recompute)});
+}
+
+/// What differs from the whole model's outcome once gradients are summed over ranks and put together.
+template <class Model>
+std::string differences(const Model& model, Outcome own, Mesh& mesh, const Outcome& whole) {
+  std::string wrong;
+  const auto compare = [&](const at::Tensor& a, const at::Tensor& b, const std::string& what) {
+    const double scale = b.abs().max().item<double>();
+    if (!at::allclose(a, b, 1e-9, 1e-9 * scale)) wrong += what + " ";
+  };
+  for (size_t i = 0; i < own.outputs.size(); ++i)
+    compare(own.outputs[i], whole.outputs[i], fmt::format("output {}", i));
+  for (size_t i = 0; i < own.gradients.size(); ++i) {
+    auto& [name, gradient] = own.gradients[i];
+    model.parts().sum_copies(name, gradient);
+    mesh.shards().all_reduce_sum(gradient, name);
+    compare(model.parts().gather(name, gradient), whole.gradients[i].second, name);
+  }
+  return wrong;
+}
+
+struct Layout {
+  int64_t cp, tp;
+  int ranks() const { return static_cast<int>(cp * tp); }
+  MeshShape shape() const { return {.cp = cp, .tp = tp}; }
+};
+
+Layout any_layout() {
+  return GENERATE(Layout{1, 2}, Layout{2, 1}, Layout{2, 2}, Layout{1, 4});
+}
+
+/// float32 log-probs of a model cut as `layout` says, on rank 0.
+at::Tensor log_probs_under(const std::filesystem::path& folder, const Layout& layout, const PackedTokens& tokens) {
+  at::Tensor found;
+  const auto said = run_local_ranks(layout.ranks(), [&](Communicator& world) {
+    const at::NoGradGuard no_grad;
+    Mesh mesh(world, layout.shape());
+    const Transformer model = Transformer::load(folder, at::kCPU, at::kFloat, parallel_of(mesh));
+    const at::Tensor own = token_log_probs(model, tokens, 1.0, false).log_probs;
+    if (world.is_first()) found = own;
+    world.barrier("rank 0 holds the store until all have met");
+    return std::string();
+  });
+  for (const auto& text : said) REQUIRE(text == "");
+  return found;
+}
+
+std::string bits_of(const at::Tensor& x) {
+  const at::Tensor dense = x.contiguous();
+  return {static_cast<const char*>(dense.data_ptr()), dense.nbytes()};
+}
+
+/// Logits of a prefill and of five decoded tokens: [steps * B, V].
+at::Tensor sampled_logits(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  KvCache cache(model.cache_spec(), 3, 24, model.dtype());
+  std::vector<at::Tensor> all = {
+      model.logits(model.prefill(pack_tokens({some_ids(4, 1), some_ids(1, 2), some_ids(11, 3)}), cache, {2, 0, 1}))};
+  for (int64_t step = 0; step < 5; ++step) {
+    const at::Tensor ids = at::tensor({5 + step, 11 + step, 66 + step}, at::kLong).remainder(71);
+    all.push_back(model.logits(model.decode(ids, cache, {2, 0, 1})));
+  }
+  return at::cat(all);
+}
+
+}  // namespace
+
+TEST_CASE("a policy shared by ranks has the log-probs, entropy and gradient of the whole one", "[model]") {
+  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
+  const bool recompute = GENERATE(false, true);
+  const Layout layout = any_layout();
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", arch, tie);
+  const Outcome whole = policy_outcome(Transformer::load(folder / "m", at::kCPU, at::kDouble), false);
+  INFO(arch << " cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
+         Mesh mesh(world, layout.shape());
+         const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kDouble, parallel_of(mesh));
+         return differences(model, policy_outcome(model, recompute), mesh, whole);
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("a critic shared by ranks has the values and gradient of the whole one", "[model]") {
+  const bool recompute = GENERATE(false, true);
+  const Layout layout = any_layout();
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", "qwen2", true);
+  save_tiny_critic(folder / "m", folder / "c");
+  const Outcome whole = value_outcome(ValueModel::load(folder / "c", at::kCPU, at::kDouble), false);
+  INFO("cp " << layout.cp << " tp " << layout.tp << " recompute " << recompute);
+  for (const auto& wrong : run_local_ranks(layout.ranks(), [&](Communicator& world) {
+         Mesh mesh(world, layout.shape());
+         const ValueModel model = ValueModel::load(folder / "c", at::kCPU, at::kDouble, parallel_of(mesh));
+         return differences(model, value_outcome(model, recompute), mesh, whole);
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("a change in one sequence leaves the others' log-probs alone, to the bit, on shared models too", "[model]") {
+  const Layout layout = GENERATE(Layout{1, 2}, Layout{2, 1});
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", "qwen3", true);
+  const auto first = some_ids(20, 1), changed = some_ids(33, 2), other = some_ids(33, 9), last = some_ids(13, 3);
+  const at::Tensor before = log_probs_under(folder / "m", layout, pack_tokens({first, changed, last}));
+  const at::Tensor after = log_probs_under(folder / "m", layout, pack_tokens({first, other, last}));
+  CHECK(at::equal(before.narrow(0, 0, 20), after.narrow(0, 0, 20)));
+  CHECK(at::equal(before.narrow(0, 53, 13), after.narrow(0, 53, 13)));
+  CHECK_FALSE(at::allclose(before.narrow(0, 20, 33), after.narrow(0, 20, 33)));
+}
+
+TEST_CASE("what a token's successors are does not change its log-prob under context parallelism", "[model]") {
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", "qwen2", true);
+  auto a = some_ids(16, 1), b = a;
+  for (size_t i = 9; i < 16; ++i) b[i] = (b[i] + 13) % 71;  // chunks of 4: from the middle of the third one on
+  const at::Tensor x = log_probs_under(folder / "m", {2, 1}, pack_tokens({a}));
+  const at::Tensor y = log_probs_under(folder / "m", {2, 1}, pack_tokens({b}));
+  CHECK(at::allclose(x.narrow(0, 0, 8), y.narrow(0, 0, 8), 1e-6, 1e-6));
+  CHECK_FALSE(at::allclose(x.narrow(0, 8, 7), y.narrow(0, 8, 7), 1e-3, 1e-3));
+}
+
+TEST_CASE("tensor ranks that sample see the same bits, close to the whole model's", "[model]") {
+  const auto [arch, tie] = GENERATE(table<const char*, bool>({{"qwen2", true}, {"qwen3", false}, {"llama", true}}));
+  const int num_ranks = GENERATE(2, 4);
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", arch, tie);
+  const at::Tensor whole = sampled_logits(Transformer::load(folder / "m"));
+  std::vector<at::Tensor> found(static_cast<size_t>(num_ranks));
+  for (const auto& text : run_local_ranks(num_ranks, [&](Communicator& tp) {
+         const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kFloat, {.tp = &tp, .cp = nullptr});
+         found[static_cast<size_t>(tp.rank())] = sampled_logits(model);
+         return std::string();
+       }))
+    REQUIRE(text == "");
+  for (const at::Tensor& logits : found) {
+    CHECK(bits_of(logits) == bits_of(found[0]));
+    CHECK(at::allclose(logits, whole, 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("a rank's cache holds its own key/value heads, at least one", "[model]") {
+  const TemporaryFolder folder;
+  save_tiny(folder / "m", "qwen2", true);
+  for (const int num_ranks : {1, 2, 4}) {
+    const auto said = run_local_ranks(num_ranks, [&](Communicator& tp) {
+      const Transformer model = Transformer::load(folder / "m", at::kCPU, at::kFloat, {.tp = &tp, .cp = nullptr});
+      return std::to_string(model.cache_spec().num_kv_heads);
+    });
+    for (const auto& text : said) CHECK(text == (num_ranks == 1 ? "2" : "1"));
+  }
+}
+
+}  // namespace roll
