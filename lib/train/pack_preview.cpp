@@ -142,7 +142,7 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
   PackReport report;
   report.source = source.text;
   report.notes = source.notes;
-  report.num_ranks = options.num_ranks;
+  report.num_ranks = config.actor_train.data_ranks(options.num_ranks);
   report.num_steps = std::ssize(source.steps);
   for (const auto& step : source.steps)
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
