@@ -5,9 +5,9 @@
 
 #include "app/commands.h"
 #include "base/error.h"
+#include "preview/loss_layouts.h"
+#include "settings/load_config.h"
 #include "train/advantage_stage.h"
-#include "train/load_config.h"
-#include "train/loss_layouts.h"
 
 namespace roll {
 

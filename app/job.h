@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
-#include "train/load_config.h"
+#include "settings/load_config.h"
 
 namespace CLI {
 class App;

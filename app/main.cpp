@@ -4,8 +4,8 @@
 
 #include "app/commands.h"
 #include "app/parse.h"
-#include "dist/ending.h"
-#include "dist/launch.h"
+#include "job/ending.h"
+#include "job/launch.h"
 
 namespace {
 

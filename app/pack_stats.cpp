@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"
-#include "train/load_config.h"
-#include "train/pack_preview.h"
+#include "preview/pack_preview.h"
+#include "settings/load_config.h"
 
 namespace roll {
 

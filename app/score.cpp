@@ -8,7 +8,7 @@
 #include "base/nearest.h"
 #include "config/load.h"
 #include "reward/score_rows.h"
-#include "train/config.h"
+#include "settings/config.h"
 
 namespace roll {
 

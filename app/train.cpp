@@ -5,7 +5,8 @@
 #include "app/commands.h"
 #include "app/job.h"
 #include "checkpoint/hub_cache.h"
-#include "train/load_config.h"
+#include "dist/agree.h"
+#include "settings/load_config.h"
 #include "train/rlvr.h"
 
 namespace roll {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
-#include "train/load_config.h"
+#include "settings/load_config.h"
 
 namespace roll {
 

@@ -6,7 +6,7 @@ import sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
 level = {}
-for number, folders in re.findall(r"^(\d+)\. (.*)$", (root / "lib/README.md").read_text(), re.M):
+for number, folders in re.findall(r"^(\d+)\. (.*(?:\n   .*)*)$", (root / "lib/README.md").read_text(), re.M):
     for folder in re.findall(r"`([a-z]+)`", folders):
         level[folder] = int(number)
 

@@ -1,4 +1,4 @@
-// Reads tests/golden/maths/*.json (made by scripts/make_golden_maths.py) into configurations and packed tensors.
+// Reads tests/golden/maths/*.json (made by tests/oracles/make_golden_maths.py) into configurations and packed tensors.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -3,19 +3,8 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <exception>
-#include <set>
 
 #include "base/error.h"
-#include "base/nearest.h"
-#include "base/stop.h"
-#include "dist/ending.h"
-#include "dist/host_communicator.h"
-#include "dist/launch.h"
-#include "dist/nccl_communicator.h"
-#include "dist/single.h"
-#include "dist/socket.h"
-#include "dist/wire.h"
 
 namespace roll {
 
@@ -146,71 +135,6 @@ std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, 
 
 std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {
   return all_gather_bytes(rank() == root ? mine : std::string_view(), name)[static_cast<size_t>(root)];
-}
-
-namespace {
-
-std::unique_ptr<Communicator> make_host(const std::string& kind, const World& world, double timeout_s) {
-  if (kind == "single") return make_single_communicator();
-  if (kind == "mpi") return make_host_communicator(make_mpi_wire(), timeout_s);
-  return make_host_communicator(
-      make_tcp_wire(world.rank, world.size, world.master_address, world.master_port, timeout_s), timeout_s);
-}
-
-/// Whether two ranks of one host have the same GPU, as in tests: NCCL refuses that.
-bool shares_devices(Communicator& host, at::Device device) {
-  const std::vector<std::string> all =
-      host.all_gather_bytes(fmt::format("{} {}", host_name(), static_cast<int>(device.index())), "devices");
-  return std::set<std::string>(all.begin(), all.end()).size() < all.size();
-}
-
-const char* kind_of(Launcher launcher) {
-  return launcher == Launcher::kNone ? "single" : launcher == Launcher::kMpi ? "mpi" : "tcp";
-}
-
-}  // namespace
-
-std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options) {
-  static const std::vector<std::string> kKinds = {"auto", "single", "mpi", "tcp", "nccl"};
-  if (std::find(kKinds.begin(), kKinds.end(), options.kind) == kKinds.end())
-    throw user_error("communicator = {}: must be one of auto, single, mpi, tcp, nccl{}", options.kind,
-                     did_you_mean(options.kind, kKinds));
-  const World world = detect_world();
-  const std::string host_kind = kind_of(world.launcher);
-  const bool named_host = options.kind != "auto" && options.kind != "nccl";
-  if (named_host && options.kind != host_kind)
-    throw user_error("communicator = {}: this process was started for '{}' (launch.h); use auto", options.kind,
-                     host_kind);
-  std::unique_ptr<Communicator> host = make_host(host_kind, world, options.timeout_s);
-  if (options.kind != "nccl") {
-    const bool wants_nccl = options.kind == "auto" && options.device.is_cuda() && host->size() > 1;
-    if (!wants_nccl || shares_devices(*host, options.device)) return host;
-  }
-  return make_nccl_communicator(std::move(host), options.device, options.timeout_s);
-}
-
-void agree(Communicator& ranks, const std::function<void()>& check) {
-  std::exception_ptr own;
-  int64_t code = 0;
-  try {
-    check();
-  } catch (const std::exception& error) {
-    own = std::current_exception();
-    code = exit_code_of(error);
-  }
-  const std::vector<at::Tensor> codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
-  for (int speaker = 0; speaker < ranks.size(); ++speaker) {
-    const int64_t failed = codes[static_cast<size_t>(speaker)].item<int64_t>();
-    if (failed == 0) continue;
-    if (speaker == ranks.rank()) std::rethrow_exception(own);
-    throw AnotherRankFailed(speaker, static_cast<int>(failed));
-  }
-}
-
-bool stop_agreed(Communicator& ranks) {
-  const auto signal = static_cast<int>(ranks.all_reduce_max(static_cast<int64_t>(stop_signal()), "wish to stop"));
-  if (signal) request_stop(signal);
-  return signal != 0;
 }
 
 }  // namespace roll

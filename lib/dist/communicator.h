@@ -126,22 +126,4 @@ class Communicator {
   Membership own_;
 };
 
-struct CommunicatorOptions {
-  std::string kind = "auto";     // auto | single | mpi | tcp | nccl; auto: by how it was started and `device`
-  at::Device device = at::kCPU;  // CUDA: NCCL for its tensors
-  double timeout_s = 600;        // longest wait in one collective
-};
-
-/// Joins the other processes (see launch.h for how they are found). **Collective**. UserError: an unknown kind, or one
-/// that does not fit how the process was started; SystemError: a rank does not come, or no CUDA/NCCL in this build.
-std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options);
-
-/// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
-/// own exception and all others throw AnotherRankFailed (ending.h) with the same exit code: one rank speaks, none
-/// waits.
-void agree(Communicator& ranks, const std::function<void()>& check);
-
-/// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.
-bool stop_agreed(Communicator& ranks);
-
 }  // namespace roll

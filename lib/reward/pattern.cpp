@@ -1,7 +1,7 @@
 #include "reward/pattern.h"
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

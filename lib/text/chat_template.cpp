@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "jinja/template.h"
 #include "text/builtin_templates.h"
-#include "text/jinja.h"
 #include "text/json_view.h"
 
 namespace roll {

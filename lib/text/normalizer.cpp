@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

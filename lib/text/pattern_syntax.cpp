@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "text/newer_characters.h"
-#include "text/unicode.h"
+#include "unicode/newer_characters.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

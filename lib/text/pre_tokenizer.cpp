@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

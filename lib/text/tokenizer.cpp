@@ -13,7 +13,7 @@
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
 #include "text/special_tokens.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 

@@ -7,7 +7,7 @@
 
 #include "model/spec.h"
 #include "packing/micro_batches.h"
-#include "train/config.h"
+#include "settings/config.h"
 
 namespace roll {
 

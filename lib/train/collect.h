@@ -11,8 +11,8 @@
 #include "dist/mesh.h"
 #include "model/transformer.h"
 #include "rollout/sampler.h"
+#include "settings/config.h"
 #include "text/tokenizer.h"
-#include "train/config.h"
 #include "train/rollout_record.h"
 
 namespace roll {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "dist/traffic.h"
+#include "optim/update_trace.h"
 #include "track/metrics.h"
-#include "train/update_trace.h"
 
 namespace roll {
 

@@ -6,8 +6,8 @@
 #include "experience/experience.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
-#include "train/config.h"
-#include "train/learner.h"
+#include "optim/learner.h"
+#include "settings/config.h"
 #include "train/role_losses.h"
 #include "train/updates.h"
 

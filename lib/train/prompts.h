@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "data/domains.h"
 #include "data/rows.h"
+#include "settings/config.h"
 #include "text/tokenizer.h"
-#include "train/config.h"
 
 namespace roll {
 

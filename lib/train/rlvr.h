@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
-#include "train/config.h"
+#include "settings/config.h"
 #include "train/roles.h"
 
 namespace roll {

@@ -7,7 +7,7 @@
 #include "experience/experience.h"
 #include "loss/plugin.h"
 #include "model/log_probs.h"
-#include "train/config.h"
+#include "settings/config.h"
 #include "train/updates.h"
 
 namespace roll {

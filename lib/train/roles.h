@@ -7,7 +7,7 @@
 #include "dist/mesh.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
-#include "train/config.h"
+#include "settings/config.h"
 
 namespace roll {
 

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "data/sft_rows.h"
+#include "dist/agree.h"
 #include "model/log_probs.h"
 #include "model/transformer.h"
 #include "text/chat_template.h"

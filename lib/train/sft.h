@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
-#include "train/sft_config.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 

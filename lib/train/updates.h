@@ -10,10 +10,10 @@
 #include "dist/mesh.h"
 #include "experience/experience.h"
 #include "loss/losses.h"
+#include "optim/learner.h"
 #include "track/metrics.h"
 #include "track/progress.h"
 #include "train/batches.h"
-#include "train/learner.h"
 
 namespace roll {
 

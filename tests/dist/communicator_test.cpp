@@ -9,9 +9,10 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "dist/collectives.h"
-#include "dist/ending.h"
 #include "dist/local_ranks.h"
 #include "dist/single.h"
+#include "job/ending.h"
+#include "job/join.h"
 
 using namespace roll;
 using test::run_local_ranks;

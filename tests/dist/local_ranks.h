@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "dist/host_communicator.h"
-#include "dist/socket.h"
-#include "dist/wire.h"
+#include "transport/host_communicator.h"
+#include "transport/socket.h"
+#include "transport/wire.h"
 
 namespace roll::test {
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "dist/local_ranks.h"
+#include "job/join.h"
 
 namespace roll {
 

@@ -9,6 +9,7 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "job/join.h"
 
 namespace roll {
 

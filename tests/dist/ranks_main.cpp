@@ -13,10 +13,12 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "dist/communicator.h"
-#include "dist/deadline.h"
-#include "dist/ending.h"
-#include "dist/launch.h"
-#include "dist/mpirun_output.h"
+#include "job/deadline.h"
+#include "job/ending.h"
+#include "job/join.h"
+#include "job/launch.h"
+#include "job/mpirun_output.h"
+#include "job/world.h"
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "dist/communicator.h"
+#include "job/join.h"
 
 namespace roll::test {
 

@@ -1,5 +1,5 @@
 """One training step on tiny models with fixed rollouts: its files, shared by step_test.py, which runs it, and
-scripts/make_golden_step.py, which computes what it must give."""
+tests/oracles/make_golden_step.py, which computes what it must give."""
 import json
 import math
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A training step gives the metrics and the weights that an independent float64 computation gives
-(tests/golden/train/step.json, by scripts/make_golden_step.py). Argument: the roll binary."""
+(tests/golden/train/step.json, by tests/oracles/make_golden_step.py). Argument: the roll binary."""
 import json
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
-// The tiny models of scripts/make_golden_model.py, written as HF folders: weights from the formula that script uses.
+// The tiny models of tests/oracles/make_golden_model.py, written as HF folders: weights from the formula that script
+// uses.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -1,4 +1,4 @@
-// Against Hugging Face transformers; the numbers come from scripts/make_golden_model.py.
+// Against Hugging Face transformers; the numbers come from tests/oracles/make_golden_model.py.
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>

@@ -18,7 +18,8 @@ bool same(const std::string& truth, const std::string& answer) {
 }  // namespace
 
 TEST_CASE("math_rule gives the verdicts of the golden file", "[reward]") {
-  std::ifstream in(ROLL_SOURCE_DIR "/tests/golden/reward/verdicts.jsonl");  // made by scripts/make_golden_reward.py
+  std::ifstream in(ROLL_SOURCE_DIR
+                   "/tests/golden/reward/verdicts.jsonl");  // made by tests/oracles/make_golden_reward.py
   REQUIRE(in);
   RewardArgs args;
   args.type = "math_rule";

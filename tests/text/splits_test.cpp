@@ -6,7 +6,7 @@
 #include "text/normalizer.h"
 #include "text/pattern_syntax.h"
 #include "text/pre_tokenizer.h"
-#include "text/unicode.h"
+#include "unicode/unicode.h"
 
 namespace roll {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "model/device.h"
 #include "ops/matmul_peak.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 #include "train/roles.h"
 
 namespace roll {

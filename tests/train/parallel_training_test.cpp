@@ -5,9 +5,10 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "job/join.h"
 #include "model/init_spec.h"
 #include "model/log_probs.h"
-#include "train/learner.h"
+#include "optim/learner.h"
 #include "train/roles.h"
 
 namespace roll {

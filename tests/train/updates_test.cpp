@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 
 #include "dist/local_ranks.h"
+#include "job/join.h"
 
 namespace roll {
 

@@ -1,0 +1,46 @@
+#include "dist/agree.h"
+
+#include <ATen/ATen.h>
+
+#include <exception>
+
+#include "base/error.h"
+#include "base/stop.h"
+
+namespace roll {
+
+AnotherRankFailed::AnotherRankFailed(int failed_rank, int code)
+    : std::runtime_error(fmt::format("rank {} failed and has said why", failed_rank)), exit_code(code) {}
+
+int exit_code_of(const std::exception& error) {
+  if (const auto* other = dynamic_cast<const AnotherRankFailed*>(&error)) return other->exit_code;
+  if (const auto* stopped = dynamic_cast<const Stopped*>(&error)) return stopped->exit_code();
+  if (dynamic_cast<const UserError*>(&error)) return 2;
+  return dynamic_cast<const Bug*>(&error) ? 70 : 1;
+}
+
+void agree(Communicator& ranks, const std::function<void()>& check) {
+  std::exception_ptr own;
+  int64_t code = 0;
+  try {
+    check();
+  } catch (const std::exception& error) {
+    own = std::current_exception();
+    code = exit_code_of(error);
+  }
+  const std::vector<at::Tensor> codes = ranks.all_gather(at::full({1}, code, at::kLong), "agreement on errors");
+  for (int speaker = 0; speaker < ranks.size(); ++speaker) {
+    const int64_t failed = codes[static_cast<size_t>(speaker)].item<int64_t>();
+    if (failed == 0) continue;
+    if (speaker == ranks.rank()) std::rethrow_exception(own);
+    throw AnotherRankFailed(speaker, static_cast<int>(failed));
+  }
+}
+
+bool stop_agreed(Communicator& ranks) {
+  const auto signal = static_cast<int>(ranks.all_reduce_max(static_cast<int64_t>(stop_signal()), "wish to stop"));
+  if (signal) request_stop(signal);
+  return signal != 0;
+}
+
+}  // namespace roll

@@ -1,0 +1,28 @@
+// What all ranks decide together: whether one of them failed, and whether to stop.
+#pragma once
+
+#include <functional>
+#include <stdexcept>
+
+#include "dist/communicator.h"
+
+namespace roll {
+
+/// Quiet: the rank that failed has spoken; this one only ends.
+struct AnotherRankFailed : std::runtime_error {
+  AnotherRankFailed(int failed_rank, int exit_code);
+  int exit_code;
+};
+
+/// 2 UserError, 70 Bug, 128 + signal for Stopped, AnotherRankFailed's own, else 1.
+int exit_code_of(const std::exception& error);
+
+/// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
+/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none
+/// waits.
+void agree(Communicator& ranks, const std::function<void()>& check);
+
+/// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.
+bool stop_agreed(Communicator& ranks);
+
+}  // namespace roll

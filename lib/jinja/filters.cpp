@@ -1,0 +1,307 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/nearest.h"
+#include "jinja/functions.h"
+#include "jinja/strings.h"
+
+namespace roll::jinja {
+
+namespace {
+
+using Filter = Value (*)(const Value& value, const Arguments& arguments);
+struct NamedFilter {
+  std::string_view name;
+  Filter filter;
+};
+using Test = bool (*)(const Value& value, const Arguments& arguments);
+struct NamedTest {
+  std::string_view name;
+  Test test;
+};
+
+/// `path` is an attribute, or several with dots between.
+Value attribute_of(const Value& value, const std::string& path) {
+  Value out = value;
+  for (const std::string& part : split(path, ".", -1)) {
+    int64_t index = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
+    const bool is_index = error == std::errc() && end == part.data() + part.size();
+    out = item_of(out, is_index ? Value(index) : Value(part));
+  }
+  return out;
+}
+
+Value default_filter(const Value& value, const Arguments& a) {
+  const auto also_false = a.find(1, "boolean");
+  const bool missing = value.is_undefined() || (also_false && also_false->truthy() && !value.truthy());
+  return missing ? a.find(0, "default_value").value_or(Value("")) : value;
+}
+
+Value first_filter(const Value& value, const Arguments&) {
+  const List list = value.elements();
+  return list.empty() ? Value(Undefined{"the first element of nothing"}) : list.front();
+}
+
+Value last_filter(const Value& value, const Arguments&) {
+  const List list = value.elements();
+  return list.empty() ? Value(Undefined{"the last element of nothing"}) : list.back();
+}
+
+Value join_filter(const Value& value, const Arguments& a) {
+  const auto separator = a.find(0, "d");
+  const auto attribute = a.find(1, "attribute");
+  List list = value.elements();
+  if (attribute)
+    for (Value& one : list) one = attribute_of(one, attribute->string());
+  return joined(list, separator ? separator->text() : "");
+}
+
+Value trim_filter(const Value& value, const Arguments& a) {
+  const auto characters = a.find(0, "chars");
+  return stripped(value.text(),
+                  characters && !characters->is_none() ? std::optional(characters->string()) : std::nullopt, true,
+                  true);
+}
+
+Value reverse_filter(const Value& value, const Arguments&) {
+  return slice_of(value, {}, {}, -1);
+}
+
+Value round_filter(const Value& value, const Arguments& a) {
+  const auto digits = a.find(0, "precision");
+  const double scale = std::pow(10.0, static_cast<double>(digits ? digits->integer() : 0));
+  return std::nearbyint(value.number() * scale) / scale;
+}
+
+Value int_filter(const Value& value, const Arguments& a) {
+  const Value otherwise = a.find(0, "default").value_or(Value(int64_t{0}));
+  if (value.is_float() && std::abs(value.number()) < 9e18) return static_cast<int64_t>(value.number());
+  if (value.is_bool() || value.is_int()) return value.integer();
+  if (!value.is_string()) return otherwise;
+  const std::string text = stripped(value.string(), {}, true, true);
+  int64_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() ? Value(out) : otherwise;
+}
+
+Value float_filter(const Value& value, const Arguments& a) {
+  if (value.is_number()) return value.number();
+  const std::string text = value.is_string() ? stripped(value.string(), {}, true, true) : "";
+  double out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() ? Value(out)
+                                                                  : a.find(0, "default").value_or(Value(0.0));
+}
+
+Value indent_filter(const Value& value, const Arguments& a) {
+  const auto width = a.find(0, "width");
+  const auto first = a.find(1, "first"), blank = a.find(2, "blank");
+  const int64_t spaces = width && width->is_int() ? std::clamp<int64_t>(width->integer(), 0, 1000) : 4;
+  const std::string pad = width && width->is_string() ? width->string() : std::string(static_cast<size_t>(spaces), ' ');
+  std::string out;
+  const auto lines = split(value.text(), "\n", -1);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool padded = i == 0 ? first && first->truthy() : !lines[i].empty() || (blank && blank->truthy());
+    check_length(out.append(i > 0 ? "\n" : "").append(padded ? pad : "").append(lines[i]).size());
+  }
+  return out;
+}
+
+Value tojson_filter(const Value& value, const Arguments& a) {
+  const auto indent = a.find(99, "indent");
+  const auto positional = a.positional.size() > 1 ? std::optional(a.positional[1]) : indent;
+  return dump_json(value, positional && positional->is_int()
+                              ? static_cast<int>(std::clamp<int64_t>(positional->integer(), 0, 100))
+                              : -1);
+}
+
+Value items_filter(const Value& value, const Arguments& a) {
+  if (value.is_undefined()) return List();
+  value.dict();
+  return find_method(value, "items")->function()(a);
+}
+
+Value sorted(List list, const Arguments& a) {
+  const auto reverse = a.find(0, "reverse"), sensitive = a.find(1, "case_sensitive"),
+             attribute = a.find(2, "attribute");
+  const auto key = [&](const Value& v) {
+    const Value k = attribute ? attribute_of(v, attribute->string()) : v;
+    return k.is_string() && !(sensitive && sensitive->truthy()) ? Value(lowered(k.string())) : k;
+  };
+  std::ranges::stable_sort(list, [&](const Value& x, const Value& y) {
+    return reverse && reverse->truthy() ? compare(key(y), key(x)) < 0 : compare(key(x), key(y)) < 0;
+  });
+  return list;
+}
+
+Value dictsort_filter(const Value& value, const Arguments&) {
+  return sorted(items_filter(value, {}).list(), {{}, {{"attribute", Value("0")}}});
+}
+
+Value unique_filter(const Value& value, const Arguments&) {
+  List out;
+  for (const Value& one : value.elements())
+    if (std::ranges::none_of(out, [&](const Value& seen) { return equal(seen, one); })) out.push_back(one);
+  return out;
+}
+
+Value sum_filter(const Value& value, const Arguments& a) {
+  const auto attribute = a.find(0, "attribute");
+  Value total = a.find(1, "start").value_or(Value(int64_t{0}));
+  for (const Value& one : value.elements())
+    total = arithmetic("+", total, attribute ? attribute_of(one, attribute->string()) : one);
+  return total;
+}
+
+template <int sign>
+Value extreme_filter(const Value& value, const Arguments&) {
+  const List list = value.elements();
+  if (list.empty()) return Undefined{"the extreme of nothing"};
+  Value best = list[0];
+  for (const Value& one : list)
+    if (sign * compare(one, best) > 0) best = one;
+  return best;
+}
+
+Arguments without_first(const Arguments& a, size_t count) {
+  return {List(a.positional.begin() + static_cast<std::ptrdiff_t>(std::min(count, a.positional.size())),
+               a.positional.end()),
+          a.named};
+}
+
+Value map_filter(const Value& value, const Arguments& a) {
+  List out;
+  const auto attribute = a.find(99, "attribute");
+  const auto otherwise = a.find(99, "default");
+  for (const Value& one : value.elements()) {
+    Value mapped = attribute ? attribute_of(one, attribute->text())
+                             : apply_filter(a.need(0, "filter").string(), one, without_first(a, 1));
+    out.push_back(mapped.is_undefined() && otherwise ? *otherwise : std::move(mapped));
+  }
+  return out;
+}
+
+/// select, reject (of_attribute false), selectattr, rejectattr: keeps elements whose test gives `wanted`.
+template <bool wanted, bool of_attribute>
+Value select_filter(const Value& value, const Arguments& a) {
+  const size_t at = of_attribute ? 1 : 0;
+  List out;
+  for (const Value& one : value.elements()) {
+    const Value tested = of_attribute ? attribute_of(one, a.need(0, "attribute").text()) : one;
+    const bool passes = a.positional.size() > at
+                            ? apply_test(a.positional[at].string(), tested, without_first(a, at + 1))
+                            : tested.truthy();
+    if (passes == wanted) out.push_back(one);
+  }
+  return out;
+}
+
+constexpr auto kFilters = std::to_array<NamedFilter>({
+    {"abs", [](const Value& v,
+               const Arguments&) { return v.is_float() ? Value(std::abs(v.number())) : Value(std::abs(v.integer())); }},
+    {"capitalize", [](const Value& v, const Arguments&) { return Value(capitalized(v.text())); }},
+    {"count", [](const Value& v, const Arguments&) { return Value(v.length()); }},
+    {"d", default_filter},
+    {"default", default_filter},
+    {"dictsort", dictsort_filter},
+    {"first", first_filter},
+    {"float", float_filter},
+    {"indent", indent_filter},
+    {"int", int_filter},
+    {"items", items_filter},
+    {"join", join_filter},
+    {"last", last_filter},
+    {"length", [](const Value& v, const Arguments&) { return Value(v.length()); }},
+    {"list", [](const Value& v, const Arguments&) { return Value(v.elements()); }},
+    {"lower", [](const Value& v, const Arguments&) { return Value(lowered(v.text())); }},
+    {"map", map_filter},
+    {"max", extreme_filter<1>},
+    {"min", extreme_filter<-1>},
+    {"reject", select_filter<false, false>},
+    {"rejectattr", select_filter<false, true>},
+    {"replace",
+     [](const Value& v, const Arguments& a) {
+       return Value(replaced(v.text(), a.need(0, "old").text(), a.need(1, "new").text(),
+                             a.find(2, "count").value_or(int64_t{-1}).integer()));
+     }},
+    {"reverse", reverse_filter},
+    {"round", round_filter},
+    {"safe", [](const Value& v, const Arguments&) { return v; }},
+    {"select", select_filter<true, false>},
+    {"selectattr", select_filter<true, true>},
+    {"sort", [](const Value& v, const Arguments& a) { return sorted(v.elements(), a); }},
+    {"string", [](const Value& v, const Arguments&) { return Value(v.text()); }},
+    {"sum", sum_filter},
+    {"title", [](const Value& v, const Arguments&) { return Value(titled(v.text())); }},
+    {"tojson", tojson_filter},
+    {"trim", trim_filter},
+    {"unique", unique_filter},
+    {"upper", [](const Value& v, const Arguments&) { return Value(uppered(v.text())); }},
+});
+
+bool is_equal(const Value& v, const Arguments& a) {
+  return equal(v, a.need(0, "other"));
+}
+bool is_iterable(const Value& v, const Arguments&) {
+  return v.is_list() || v.is_string() || v.is_dict() || v.is_undefined();
+}
+
+constexpr auto kTests = std::to_array<NamedTest>({
+    {"boolean", [](const Value& v, const Arguments&) { return v.is_bool(); }},
+    {"callable", [](const Value& v, const Arguments&) { return v.is_function(); }},
+    {"defined", [](const Value& v, const Arguments&) { return !v.is_undefined(); }},
+    {"divisibleby", [](const Value& v, const Arguments& a) { return !arithmetic("%", v, a.need(0, "num")).truthy(); }},
+    {"eq", is_equal},
+    {"equalto", is_equal},
+    {"even", [](const Value& v, const Arguments&) { return v.integer() % 2 == 0; }},
+    {"false", [](const Value& v, const Arguments&) { return v.is_bool() && !v.truthy(); }},
+    {"float", [](const Value& v, const Arguments&) { return v.is_float(); }},
+    {"ge", [](const Value& v, const Arguments& a) { return compare(v, a.need(0, "other")) >= 0; }},
+    {"gt", [](const Value& v, const Arguments& a) { return compare(v, a.need(0, "other")) > 0; }},
+    {"in", [](const Value& v, const Arguments& a) { return contains(a.need(0, "seq"), v); }},
+    {"integer", [](const Value& v, const Arguments&) { return v.is_int(); }},
+    {"iterable", is_iterable},
+    {"le", [](const Value& v, const Arguments& a) { return compare(v, a.need(0, "other")) <= 0; }},
+    {"lower", [](const Value& v, const Arguments&) { return v.text() == lowered(v.text()); }},
+    {"lt", [](const Value& v, const Arguments& a) { return compare(v, a.need(0, "other")) < 0; }},
+    {"mapping", [](const Value& v, const Arguments&) { return v.is_dict(); }},
+    {"ne", [](const Value& v, const Arguments& a) { return !is_equal(v, a); }},
+    {"none", [](const Value& v, const Arguments&) { return v.is_none(); }},
+    {"number", [](const Value& v, const Arguments&) { return v.is_number(); }},
+    {"odd", [](const Value& v, const Arguments&) { return v.integer() % 2 != 0; }},
+    {"sameas", [](const Value& v,
+                  const Arguments& a) { return v.type_name() == a.need(0, "other").type_name() && is_equal(v, a); }},
+    {"sequence", is_iterable},
+    {"string", [](const Value& v, const Arguments&) { return v.is_string(); }},
+    {"true", [](const Value& v, const Arguments&) { return v.is_bool() && v.truthy(); }},
+    {"undefined", [](const Value& v, const Arguments&) { return v.is_undefined(); }},
+    {"upper", [](const Value& v, const Arguments&) { return v.text() == uppered(v.text()); }},
+});
+
+/// The entry called `name`; Failure with the nearest name when there is none.
+template <class Table>
+const auto& entry_of(const Table& table, const std::string& name, std::string_view kind) {
+  const auto entry = std::ranges::find_if(table, [&](const auto& e) { return e.name == name; });
+  if (entry != table.end()) return *entry;
+  std::vector<std::string> names;
+  for (const auto& e : table) names.emplace_back(e.name);
+  throw Failure(
+      fmt::format("no {} '{}' here{}; there are {}", kind, name, did_you_mean(name, names), fmt::join(names, " ")));
+}
+
+}  // namespace
+
+Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments) {
+  return entry_of(kFilters, name, "filter").filter(value, arguments);
+}
+
+bool apply_test(const std::string& name, const Value& value, const Arguments& arguments) {
+  return entry_of(kTests, name, "test").test(value, arguments);
+}
+
+}  // namespace roll::jinja

@@ -1,0 +1,174 @@
+#include "jinja/strings.h"
+
+#include <unicode/locid.h>
+#include <unicode/uchar.h>
+#include <unicode/unistr.h>
+
+#include <algorithm>
+
+#include "jinja/lexer.h"
+#include "unicode/unicode.h"
+
+namespace roll::jinja {
+
+namespace {
+
+/// Words between runs of white space; after `limit` words the rest is one.
+std::vector<std::string> split_words(const std::string& s, int64_t limit) {
+  std::vector<std::string> out;
+  size_t pos = 0;
+  const auto skip = [&](bool space) {
+    for (size_t next = pos; pos < s.size() && is_python_space(next_code_point(s, next)) == space;) pos = next;
+  };
+  for (skip(true); pos < s.size(); skip(true)) {
+    const size_t begin = pos;
+    if (limit >= 0 && static_cast<int64_t>(out.size()) == limit) {
+      out.push_back(stripped(s.substr(begin), {}, false, true));
+      break;
+    }
+    skip(false);
+    out.push_back(s.substr(begin, pos - begin));
+  }
+  return out;
+}
+
+std::vector<std::string> split_words_back(const std::string& s, int64_t limit) {
+  std::vector<std::string> words = split_words(s, -1);
+  if (limit < 0 || static_cast<int64_t>(words.size()) <= limit) return words;
+  // The first words stay as they stand, with the white space between them.
+  std::string rest = stripped(s, {}, true, true);
+  for (int64_t i = 0; i < limit; ++i)
+    rest = stripped(rest.substr(0, rest.size() - words[words.size() - 1 - i].size()), {}, false, true);
+  words.erase(words.begin(), words.end() - limit);
+  words.insert(words.begin(), rest);
+  return words;
+}
+
+void check_separator(const std::string& separator) {
+  if (separator.empty()) throw Failure("split: the separator is empty");
+}
+
+bool is_line_end(char32_t c) {
+  return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
+}
+
+std::string from_icu(const icu::UnicodeString& s) {
+  std::string out;
+  return s.toUTF8String(out);
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit) {
+  if (!separator) return split_words(s, limit);
+  check_separator(*separator);
+  std::vector<std::string> out;
+  size_t begin = 0;
+  while (limit < 0 || static_cast<int64_t>(out.size()) < limit) {
+    const size_t at = s.find(*separator, begin);
+    if (at == std::string::npos) break;
+    out.push_back(s.substr(begin, at - begin));
+    begin = at + separator->size();
+  }
+  out.push_back(s.substr(begin));
+  return out;
+}
+
+std::vector<std::string> split_back(const std::string& s, const std::optional<std::string>& separator, int64_t limit) {
+  if (!separator) return split_words_back(s, limit);
+  check_separator(*separator);
+  std::vector<std::string> out;
+  std::string rest = s;
+  while (limit < 0 || static_cast<int64_t>(out.size()) < limit) {
+    const size_t at = rest.rfind(*separator);
+    if (at == std::string::npos) break;
+    out.insert(out.begin(), rest.substr(at + separator->size()));
+    rest.resize(at);
+  }
+  out.insert(out.begin(), rest);
+  return out;
+}
+
+std::vector<std::string> split_lines(const std::string& s) {
+  std::vector<std::string> out;
+  size_t begin = 0;
+  for (size_t pos = 0; pos < s.size();) {
+    const size_t end = pos;
+    const char32_t c = next_code_point(s, pos);
+    if (!is_line_end(c)) continue;
+    if (c == '\r' && pos < s.size() && s[pos] == '\n') ++pos;
+    out.push_back(s.substr(begin, end - begin));
+    begin = pos;
+  }
+  if (begin < s.size()) out.push_back(s.substr(begin));
+  return out;
+}
+
+std::string stripped(const std::string& s, const std::optional<std::string>& characters, bool left, bool right) {
+  const auto goes = [&](char32_t c) {
+    if (!characters) return is_python_space(c);
+    std::string one;
+    append_utf8(one, c);
+    return characters->find(one) != std::string::npos;
+  };
+  size_t begin = 0, end = s.size();
+  for (size_t pos = begin; left && pos < end && goes(next_code_point(s, pos));) begin = pos;
+  for (size_t pos = end; right && pos > begin && goes(previous_code_point(s, pos));) end = pos;
+  return s.substr(begin, end - begin);
+}
+
+std::string replaced(const std::string& s, const std::string& old, const std::string& with, int64_t count) {
+  if (old.empty()) throw Failure("replace: the text to replace is empty");
+  std::string out;
+  size_t begin = 0;
+  for (; count != 0; --count) {
+    const size_t at = s.find(old, begin);
+    if (at == std::string::npos) break;
+    check_length(out.append(s, begin, at - begin).append(with).size());
+    begin = at + old.size();
+  }
+  return out.append(s, begin);
+}
+
+int64_t count_of(const std::string& s, const std::string& part) {
+  if (part.empty()) return Value(s).length() + 1;
+  int64_t count = 0;
+  for (size_t at = s.find(part); at != std::string::npos; at = s.find(part, at + part.size())) ++count;
+  return count;
+}
+
+std::string joined(const List& parts, const std::string& separator) {
+  std::string out;
+  for (size_t i = 0; i < parts.size(); ++i)
+    check_length(out.append(i > 0 ? separator : "").append(parts[i].text()).size());
+  return out;
+}
+
+std::string lowered(const std::string& s) {
+  return from_icu(icu::UnicodeString::fromUTF8(s).toLower(icu::Locale::getRoot()));
+}
+
+std::string uppered(const std::string& s) {
+  return from_icu(icu::UnicodeString::fromUTF8(s).toUpper(icu::Locale::getRoot()));
+}
+
+std::string capitalized(const std::string& s) {
+  if (s.empty()) return s;
+  size_t first = 0;
+  next_code_point(s, first);
+  return uppered(s.substr(0, first)) + lowered(s.substr(first));
+}
+
+std::string titled(const std::string& s) {
+  std::string out;
+  bool in_word = false;
+  for (size_t pos = 0, begin = 0; pos < s.size(); begin = pos) {
+    const char32_t c = next_code_point(s, pos);
+    const std::string one = s.substr(begin, pos - begin);
+    out += in_word ? lowered(one) : uppered(one);
+    in_word = u_isalpha(static_cast<UChar32>(c));
+  }
+  return out;
+}
+
+}  // namespace roll::jinja

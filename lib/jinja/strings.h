@@ -1,0 +1,38 @@
+// Python's string methods on UTF-8.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jinja/value.h"
+
+namespace roll::jinja {
+
+/// str.split(separator, limit): without a separator at runs of white space; limit < 0: no limit.
+std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
+
+/// str.rsplit: the same from the end.
+std::vector<std::string> split_back(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
+
+std::vector<std::string> split_lines(const std::string& s);
+
+/// str.strip(characters) on the chosen sides; without characters, white space.
+std::string stripped(const std::string& s, const std::optional<std::string>& characters, bool left, bool right);
+
+/// str.replace(old, with, count); count < 0: all.
+std::string replaced(const std::string& s, const std::string& old, const std::string& with, int64_t count);
+
+/// str.count.
+int64_t count_of(const std::string& s, const std::string& part);
+
+std::string joined(const List& parts, const std::string& separator);
+
+std::string lowered(const std::string& s);
+std::string uppered(const std::string& s);
+std::string capitalized(const std::string& s);
+std::string titled(const std::string& s);
+
+}  // namespace roll::jinja

@@ -1,0 +1,311 @@
+#include "jinja/value.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "unicode/unicode.h"
+
+namespace roll::jinja {
+
+namespace {
+
+// Deeper values would let a template exhaust the stack.
+constexpr int kMaxDepth = 100;
+
+const Value* find_in(const Dict& dict, std::string_view name) {
+  const auto entry = std::ranges::find(dict, name, [](const auto& e) { return std::string_view(e.first); });
+  return entry == dict.end() ? nullptr : &entry->second;
+}
+
+/// Python's repr of a float: the shortest digits that read back, and always a sign of being a float.
+std::string float_text(double x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  const std::string text = fmt::format("{}", x);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string quoted(const std::string& s) {
+  const char quote = s.find('\'') != std::string::npos && s.find('"') == std::string::npos ? '"' : '\'';
+  std::string out(1, quote);
+  for (const char c : s) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c == '\t')
+      out += "\\t";
+    else if (c == '\r')
+      out += "\\r";
+    else if (c == quote || c == '\\')
+      out += {'\\', c};
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c;
+  }
+  return out + quote;
+}
+
+std::string json_quoted(const std::string& s) {
+  return Json(s).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::optional<Value> Arguments::find(size_t index, std::string_view name) const {
+  if (index < positional.size()) return positional[index];
+  if (const Value* value = find_in(named, name)) return *value;
+  return {};
+}
+
+Value Arguments::need(size_t index, std::string_view name) const {
+  if (auto value = find(index, name)) return *std::move(value);
+  throw Failure(fmt::format("argument '{}' is missing", name));
+}
+
+void Value::nest(const Value& child) {
+  depth_ = std::max(depth_, child.depth_ + 1);
+  if (depth_ > kMaxDepth) throw Failure(fmt::format("a value is nested more than {} deep", kMaxDepth));
+}
+
+void check_length(size_t length) {
+  if (length > kMaxLength) throw Failure("a text or list becomes too long");
+}
+
+Value::Value(std::string s) {
+  check_length(s.size());
+  data_ = std::make_shared<const std::string>(std::move(s));
+}
+
+Value::Value(List list) {
+  check_length(list.size());
+  for (const Value& child : list) nest(child);
+  data_ = std::make_shared<const List>(std::move(list));
+}
+
+Value::Value(Dict dict) {
+  for (const auto& [name, child] : dict) nest(child);
+  data_ = std::make_shared<const Dict>(std::move(dict));
+}
+
+Value::Value(Function function) : data_(std::make_shared<const Function>(std::move(function))) {}
+
+Value Value::make_namespace(Dict members) {
+  Value out;
+  out.data_ = NamespacePointer{std::make_shared<Dict>(std::move(members))};
+  return out;
+}
+
+Value Value::from_json(const Json& json) {
+  return from_json(json, 0);
+}
+
+Value Value::from_json(const Json& json, int depth) {
+  if (depth > kMaxDepth) throw Failure(fmt::format("a value is nested more than {} deep", kMaxDepth));
+  if (json.is_null()) return None{};
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_unsigned() && json.get<uint64_t>() > INT64_MAX) return json.get<double>();
+  if (json.is_number_integer()) return json.get<int64_t>();
+  if (json.is_number()) return json.get<double>();
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_array()) {
+    List list;
+    for (const Json& child : json) list.push_back(from_json(child, depth + 1));
+    return list;
+  }
+  Dict dict;
+  for (const auto& [key, child] : json.items()) dict.emplace_back(key, from_json(child, depth + 1));
+  return dict;
+}
+
+std::string Value::type_name() const {
+  static constexpr const char* kNames[] = {"none",   "undefined", "boolean",    "integer",   "float",
+                                           "string", "list",      "dictionary", "namespace", "function"};
+  return kNames[data_.index()];
+}
+
+void Value::wrong_type(std::string_view needed) const {
+  if (const auto* undefined = std::get_if<Undefined>(&data_))
+    throw Failure(fmt::format("{} is undefined", undefined->what));
+  throw Failure(fmt::format("a {} is needed, this is a {}", needed, type_name()));
+}
+
+template <class T>
+const T& Value::get(std::string_view needed) const {
+  if (const T* data = std::get_if<T>(&data_)) return *data;
+  wrong_type(needed);
+}
+
+const std::string& Value::string() const {
+  return *get<StringPointer>("string");
+}
+const List& Value::list() const {
+  return *get<ListPointer>("list");
+}
+const Function& Value::function() const {
+  return *get<FunctionPointer>("function");
+}
+const Dict& Value::dict() const {
+  return is_namespace() ? *std::get<NamespacePointer>(data_).members : *get<DictPointer>("dictionary");
+}
+int64_t Value::integer() const {
+  return is_bool() ? std::get<bool>(data_) : get<int64_t>("integer");
+}
+double Value::number() const {
+  if (is_bool() || is_int()) return static_cast<double>(integer());
+  return get<double>("number");
+}
+
+void Value::set_member(const std::string& name, Value value) const {
+  if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
+  // Else a namespace could be made to hold itself, and would never be freed.
+  if (value.is_namespace()) throw Failure("a namespace cannot be a member of a namespace");
+  Dict& members = *std::get<NamespacePointer>(data_).members;
+  if (const Value* old = find_in(members, name))
+    const_cast<Value&>(*old) = std::move(value);
+  else
+    members.emplace_back(name, std::move(value));
+}
+
+const Value* Value::member(std::string_view name) const {
+  return is_dict() || is_namespace() ? find_in(dict(), name) : nullptr;
+}
+
+bool Value::truthy() const {
+  if (is_undefined() || is_none()) return false;
+  if (is_number()) return number() != 0;
+  if (is_string()) return !string().empty();
+  if (is_list()) return !list().empty();
+  if (is_dict()) return !dict().empty();
+  return true;
+}
+
+std::string Value::text() const {
+  return is_string() ? string() : is_undefined() ? std::string() : representation();
+}
+
+std::string Value::representation() const {
+  if (is_undefined()) return "Undefined";
+  if (is_none()) return "None";
+  if (is_bool()) return truthy() ? "True" : "False";
+  if (is_int()) return std::to_string(integer());
+  if (is_float()) return float_text(number());
+  if (is_string()) return quoted(string());
+  if (is_list()) {
+    std::vector<std::string> parts;
+    for (const Value& child : list()) parts.push_back(child.representation());
+    return fmt::format("[{}]", fmt::join(parts, ", "));
+  }
+  if (!is_dict()) return fmt::format("<{}>", type_name());
+  std::vector<std::string> parts;
+  for (const auto& [key, child] : dict()) parts.push_back(quoted(key) + ": " + child.representation());
+  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+}
+
+List Value::elements() const {
+  if (is_list()) return list();
+  if (is_undefined()) return {};
+  List out;
+  if (is_dict()) {
+    for (const auto& [key, child] : dict()) out.emplace_back(key);
+  } else {
+    if (!is_string()) wrong_type("list");
+    for (size_t pos = 0, begin = 0; pos < string().size(); begin = pos) {
+      next_code_point(string(), pos);
+      out.emplace_back(string().substr(begin, pos - begin));
+    }
+  }
+  return out;
+}
+
+int64_t Value::length() const {
+  if (is_list()) return static_cast<int64_t>(list().size());
+  if (is_dict()) return static_cast<int64_t>(dict().size());
+  if (is_undefined()) return 0;
+  return std::ranges::count_if(string(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+bool equal(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number())
+    return a.is_float() || b.is_float() ? a.number() == b.number() : a.integer() == b.integer();
+  if (a.is_string() && b.is_string()) return a.string() == b.string();
+  if (a.is_list() && b.is_list()) return std::ranges::equal(a.list(), b.list(), equal);
+  if (a.is_dict() && b.is_dict())
+    return a.dict().size() == b.dict().size() && std::ranges::all_of(a.dict(), [&](const auto& entry) {
+             const Value* other = b.member(entry.first);
+             return other && equal(entry.second, *other);
+           });
+  return (a.is_none() && b.is_none()) || (a.is_undefined() && b.is_undefined());
+}
+
+int compare(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return a.number() < b.number() ? -1 : a.number() > b.number();
+  if (a.is_list() && b.is_list()) {
+    const auto [x, y] = std::ranges::mismatch(a.list(), b.list(), equal);
+    if (x != a.list().end() && y != b.list().end()) return compare(*x, *y);
+    return static_cast<int>(x != a.list().end()) - static_cast<int>(y != b.list().end());
+  }
+  return a.string().compare(b.string());
+}
+
+bool contains(const Value& container, const Value& item) {
+  if (container.is_string()) return container.string().find(item.string()) != std::string::npos;
+  if (container.is_dict()) return item.is_string() && container.member(item.string());
+  return std::ranges::any_of(container.elements(), [&](const Value& element) { return equal(element, item); });
+}
+
+namespace {
+
+void dump(const Value& value, int indent, int level, std::string& out);
+
+template <class Range, class One>
+void dump_items(const Range& range, int indent, int level, std::string& out, const One& one) {
+  const auto new_line = [&](int at) {
+    if (indent >= 0) out.append("\n").append(static_cast<size_t>(indent) * static_cast<size_t>(at), ' ');
+  };
+  bool first = true;
+  for (const auto& item : range) {
+    if (!first) out += indent >= 0 ? "," : ", ";
+    first = false;
+    new_line(level + 1);
+    one(item);
+  }
+  if (!first) new_line(level);
+}
+
+void dump(const Value& value, int indent, int level, std::string& out) {
+  if (value.is_none()) {
+    out += "null";
+  } else if (value.is_bool()) {
+    out += value.truthy() ? "true" : "false";
+  } else if (value.is_number()) {
+    out += value.representation();
+  } else if (value.is_string()) {
+    out += json_quoted(value.string());
+  } else if (value.is_list()) {
+    out += "[";
+    dump_items(value.list(), indent, level, out, [&](const Value& item) { dump(item, indent, level + 1, out); });
+    out += "]";
+  } else if (value.is_dict()) {
+    out += "{";
+    dump_items(value.dict(), indent, level, out, [&](const auto& entry) {
+      out += json_quoted(entry.first) + ": ";
+      dump(entry.second, indent, level + 1, out);
+    });
+    out += "}";
+  } else {
+    throw Failure(fmt::format("tojson: a {} has no JSON form", value.type_name()));
+  }
+}
+
+}  // namespace
+
+std::string dump_json(const Value& value, int indent) {
+  std::string out;
+  dump(value, indent, 0, out);
+  return out;
+}
+
+}  // namespace roll::jinja

@@ -1,0 +1,85 @@
+#include "job/hosts.h"
+
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kMaxSlots = 65536;
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream stream(line.substr(0, line.find('#')));
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+int64_t count_of(const std::string& text, const std::string& key, const std::string& place) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kMaxSlots)
+    throw user_error("{}: {} = {}: must be a whole number from 1 to {}", place, key, text, kMaxSlots);
+  return value;
+}
+
+/// "name key=value...", without blanks around "=".
+Host parse_host(const std::vector<std::string>& words, const std::string& place) {
+  Host host{.name = words[0], .slots = 0};
+  if (host.name.find('=') != std::string::npos)
+    throw user_error("{}: {}: a line begins with the name of a host; write e.g. \"node1 slots=8\"", place, words[0]);
+  int64_t max_slots = kMaxSlots;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    const std::string key = words[i].substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
+    if (key == "slots")
+      host.slots = count_of(value, key, place);
+    else if (key == "max_slots" || key == "max-slots")
+      max_slots = count_of(value, key, place);
+    else
+      throw user_error("{}: {}: unknown word{}; a line is a host's name, slots=N and perhaps max_slots=N", place, key,
+                       did_you_mean(key, {"slots", "max_slots"}));
+  }
+  if (host.slots == 0)
+    throw user_error("{}: {}: slots=N is missing: how many ranks this host takes, one for each GPU", place, host.name);
+  if (host.slots > max_slots)
+    throw user_error("{}: slots = {}: must be at most max_slots = {}", place, host.slots, max_slots);
+  return host;
+}
+
+}  // namespace
+
+std::vector<Host> read_hostfile(const std::filesystem::path& file) {
+  std::istringstream text(read_file(file));
+  std::vector<Host> hosts;
+  std::map<std::string, int> line_of;
+  int number = 0;
+  for (std::string line; std::getline(text, line);) {
+    const std::string place = fmt::format("{}:{}", file.string(), ++number);
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty()) continue;
+    const Host host = parse_host(words, place);
+    if (const auto [first, is_new] = line_of.emplace(host.name, number); !is_new)
+      throw user_error("{}: {}: line {} names this host already; add up its slots there", place, host.name,
+                       first->second);
+    hosts.push_back(host);
+  }
+  if (hosts.empty())
+    throw user_error("{}: names no host; write a line for each, e.g. \"node1 slots=8\"", file.string());
+  return hosts;
+}
+
+int64_t num_slots(const std::vector<Host>& hosts) {
+  int64_t total = 0;
+  for (const Host& host : hosts) total += host.slots;
+  return total;
+}
+
+}  // namespace roll

@@ -1,0 +1,103 @@
+#include "job/mpirun_output.h"
+
+#include <array>
+#include <cstdio>
+#include <regex>
+#include <utility>
+
+#include "base/env.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kStarted = "roll: all ranks are there";
+
+bool is_dashes(const std::string& line) {
+  return line.size() >= 60 && line.find_first_not_of('-') == std::string::npos;
+}
+
+/// Notices that repeat: the rank that failed has said why, and a killed one is named by us.
+bool repeats(const std::string& line) {
+  static constexpr std::array kBegins = {
+      "Primary job  terminated normally", "MPI_ABORT was invoked",
+      "mpirun noticed that process rank", "prterun noticed that process rank",
+      "mpirun detected that one or more", "An MPI communication peer process has unexpectedly disconnected"};
+  for (const std::string_view begin : kBegins)
+    if (line.starts_with(begin)) return true;
+  return false;
+}
+
+/// "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the line that follows it, and the
+/// error that Open MPI 4 makes when it counts them; that it passes on the signal we sent; and our own mark.
+bool is_noise(const std::string& line) {
+  if (line == kStarted || line.starts_with("mpirun: Forwarding signal ")) return true;
+  static const std::regex pattern(
+      R"(\[[^\]]+\] (\d+ more process(es)? ha(s|ve) sent help|Set MCA parameter "orte_base_help|.*/show_help\.c at).*)");
+  return line.starts_with('[') && std::regex_match(line, pattern);
+}
+
+int number(const std::ssub_match& match) {
+  return std::stoi(match.str());
+}
+
+}  // namespace
+
+void tell_start() {
+  if (env("ROLL_STANDING_BY")) std::fprintf(stderr, "%s\n", kStarted);
+}
+
+std::string MpirunOutput::take(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    line_ += c;
+    if (c != '\n') continue;
+    line_.pop_back();
+    text += shown(line_);
+    line_.clear();
+  }
+  return text;
+}
+
+std::string MpirunOutput::rest() {
+  std::string text = line_.empty() ? "" : shown(line_);
+  line_.clear();
+  return text;
+}
+
+std::string MpirunOutput::shown(const std::string& line) {
+  understand(line);
+  if (is_dashes(line)) {
+    const Notice before = std::exchange(notice_, notice_ == Notice::kNone ? Notice::kBegun : Notice::kNone);
+    if (before == Notice::kNone) dashes_ = line + "\n";
+    text_.clear();
+    return before == Notice::kShown ? line + "\n" : "";
+  }
+  if (notice_ != Notice::kNone) return shown_in_notice(line);
+  return is_noise(line) ? "" : line + "\n";
+}
+
+/// A rank's line may come between those of a notice; what we say ourselves is always shown.
+std::string MpirunOutput::shown_in_notice(const std::string& line) {
+  if (notice_ == Notice::kLeftOut) return line.starts_with("roll: ") ? line + "\n" : "";
+  if (notice_ == Notice::kShown) return line + "\n";
+  notice_ = repeats(line) ? Notice::kLeftOut : Notice::kShown;
+  return notice_ == Notice::kLeftOut ? "" : dashes_ + line + "\n";
+}
+
+void MpirunOutput::understand(const std::string& line) {
+  static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
+  static const std::regex kCode(R"(with errorcode (\d+)\.?)");
+  static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
+  std::smatch match;
+  started_ |= line == kStarted;
+  failed_ |= line.starts_with("roll: ") && line != kStarted;
+  if (notice_ == Notice::kNone) return;
+  text_ += line + "\n";  // Open MPI 5 breaks its sentences
+  if (!killed_ && !abort_code_ && std::regex_search(text_, match, kKilled))
+    killed_ = KilledRank{.rank = number(match[1]), .host = match[2], .signal = number(match[3])};
+  if (std::regex_match(line, match, kCode)) abort_code_ = number(match[1]);
+  if (std::regex_match(line, match, kLost)) lost_host_ = match[1];
+}
+
+}  // namespace roll

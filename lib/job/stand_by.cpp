@@ -1,0 +1,156 @@
+#include "job/stand_by.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <fstream>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end: all others are told, and leave
+constexpr int kLook_ms = 500;
+
+sigset_t signals_to_watch() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
+  return set;
+}
+
+/// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
+/// Returns only on failure, with errno. Only async-signal-safe calls.
+void become(char* const* command, const sigset_t& old_mask, int errors) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
+  ::dup2(errors, STDERR_FILENO);
+  if (::isatty(STDIN_FILENO)) {
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    ::dup2(nothing, STDIN_FILENO);
+  }
+  ::execvp(command[0], command);
+}
+
+pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, int errors) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) throw system_error("fork{}", errno_text());
+  if (child > 0) return child;
+  become(words.data(), old_mask, errors);
+  ::_exit(127);
+}
+
+class StandBy {
+ public:
+  StandBy(const std::vector<std::string>& command, double start_limit_s) : start_limit_s_(start_limit_s) {
+    const sigset_t watched = signals_to_watch();
+    if (::pipe2(errors_.data(), O_CLOEXEC) != 0) throw system_error("pipe for mpirun{}", errno_text());
+    ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
+    signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    child_ = spawn(command, old_mask_, errors_[1]);
+    ::close(errors_[1]);
+    ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
+  }
+  ~StandBy() {
+    ::close(errors_[0]);
+    ::close(signals_);
+    ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
+  }
+  StandBy(const StandBy&) = delete;
+  StandBy& operator=(const StandBy&) = delete;
+
+  JobEnd run() {
+    while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
+      std::array<pollfd, 2> looks = {pollfd{signals_, POLLIN, 0}, pollfd{listening_ ? errors_[0] : -1, POLLIN, 0}};
+      ::poll(looks.data(), looks.size(), kLook_ms);
+      pass_signals_on();
+      show_errors();
+      look_at_start();
+      enforce_end();
+    }
+    // What mpirun leaves behind (ssh) may hold the pipe open, so its end is not waited for.
+    show_errors();
+    show(end_.output.rest());
+    return std::move(end_);
+  }
+
+ private:
+  void pass_signals_on() {
+    signalfd_siginfo info{};
+    while (::read(signals_, &info, sizeof info) == sizeof info) {
+      const auto number = static_cast<int>(info.ssi_signo);
+      if (number == SIGCHLD) continue;
+      ::kill(child_, end_.first_signal ? SIGTERM : number == SIGINT ? SIGUSR1 : SIGUSR2);
+      if (end_.first_signal) begin_end();
+      if (!end_.first_signal) end_.first_signal = number == SIGINT ? SIGINT : SIGTERM;
+    }
+  }
+
+  void show_errors() {
+    std::array<char, 4096> bytes{};
+    for (ssize_t size = 1; listening_ && size > 0;) {
+      size = ::read(errors_[0], bytes.data(), bytes.size());
+      listening_ = size != 0;
+      if (size > 0) show(end_.output.take({bytes.data(), static_cast<size_t>(size)}));
+    }
+    if (end_.output.failed()) begin_end();
+  }
+
+  static void show(const std::string& text) {
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t size = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
+      if (size <= 0) return;  // nobody reads us; the job goes on
+      at += static_cast<size_t>(size);
+    }
+  }
+
+  void look_at_start() {
+    end_.late |= !end_.output.started() && !end_.output.failed() && monotonic_s() - began_s_ > start_limit_s_;
+    if (end_.late) begin_end();
+  }
+
+  void begin_end() {
+    if (end_began_s_ < 0) end_began_s_ = monotonic_s();
+  }
+
+  /// mpirun goes, and with it what it started on this host: ranks, if any are left, and its connections to others
+  /// (ssh). Elsewhere ranks and their daemons end by themselves.
+  void enforce_end() {
+    if (end_began_s_ < 0 || monotonic_s() - end_began_s_ < kGrace_s) return;
+    end_.forced = true;
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", child_));
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+    ::kill(-child_, SIGKILL);
+  }
+
+  std::array<int, 2> errors_ = {-1, -1};
+  int signals_ = -1;
+  bool listening_ = true;
+  sigset_t old_mask_{};
+  pid_t child_ = -1;
+  double start_limit_s_;
+  double began_s_ = monotonic_s();
+  double end_began_s_ = -1;
+  JobEnd end_;
+};
+
+}  // namespace
+
+JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s) {
+  return StandBy(command, start_limit_s).run();
+}
+
+}  // namespace roll

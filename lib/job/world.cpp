@@ -1,0 +1,112 @@
+#include "job/world.h"
+
+#include <ATen/Parallel.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "base/env.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+int count_or(const std::string& name, int fallback) {
+  return static_cast<int>(env_count(name).value_or(fallback));
+}
+
+World checked(World world, const char* rank_name, const char* size_name) {
+  if (world.size < 1 || world.rank >= world.size)
+    throw user_error(
+        "environment: {} = {} with {} = {}: a rank must be below the number of ranks; correct or unset both", rank_name,
+        world.rank, size_name, world.size);
+  world.local_size = std::clamp(world.local_size, 1, world.size);
+  return world;
+}
+
+World from_mpirun() {
+  World world{.launcher = Launcher::kMpi,
+              .rank = count_or("OMPI_COMM_WORLD_RANK", 0),
+              .size = count_or("OMPI_COMM_WORLD_SIZE", 1),
+              .local_rank = count_or("OMPI_COMM_WORLD_LOCAL_RANK", 0),
+              .local_size = count_or("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
+  return checked(world, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE");
+}
+
+World from_pmi() {
+  World world{.launcher = Launcher::kMpi, .rank = count_or("PMI_RANK", 0), .size = count_or("PMI_SIZE", 1)};
+  world.local_rank = count_or("MPI_LOCALRANKID", count_or("SLURM_LOCALID", world.rank));
+  world.local_size = count_or("MPI_LOCALNRANKS", world.size);
+  return checked(world, "PMI_RANK", "PMI_SIZE");
+}
+
+/// Needs all four; who sets one of them by hand is told which are missing.
+World from_variables(int rank, int size) {
+  World world{.launcher = Launcher::kVariables, .rank = rank, .size = size};
+  world.local_rank = count_or("LOCAL_RANK", count_or("SLURM_LOCALID", rank));
+  world.local_size = count_or("LOCAL_WORLD_SIZE", size);
+  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"})
+    if (env(name).value_or("").empty())
+      throw user_error("environment: RANK and WORLD_SIZE are set but {} is not; set it, or unset all four", name);
+  world.master_address = *env("MASTER_ADDR");
+  world.master_port = static_cast<int>(*env_count("MASTER_PORT"));
+  if (world.master_port < 1 || world.master_port > 65535)
+    throw user_error("environment variable MASTER_PORT = {}: must be 1 to 65535", world.master_port);
+  return checked(world, "RANK", "WORLD_SIZE");
+}
+
+/// A task of an srun step. Without PMI or a master's address MPI would start size 1 in every task, and each would
+/// train alone.
+World from_srun() {
+  const int rank = count_or("SLURM_PROCID", 0);
+  const int size = count_or("SLURM_STEP_NUM_TASKS", 1);
+  if (env("PMIX_RANK")) {
+    const int nodes = std::max(1, count_or("SLURM_STEP_NUM_NODES", 1));
+    World world{.launcher = Launcher::kMpi, .rank = rank, .size = size};
+    world.local_rank = count_or("SLURM_LOCALID", 0);
+    world.local_size = (size + nodes - 1) / nodes;
+    return checked(world, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
+  }
+  if (!env("MASTER_ADDR"))
+    throw user_error(
+        "srun started {} tasks that cannot find each other: use srun --mpi=pmix, or set MASTER_ADDR and MASTER_PORT",
+        size);
+  return from_variables(rank, size);
+}
+
+/// Cores that the control group's quota pays for; a large number without a quota.
+int quota_cores() {
+  double quota = 0, period = 0;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period && period > 0)
+    return static_cast<int>(quota / period);
+  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  if (v1_quota >> quota && v1_period >> period && quota > 0 && period > 0) return static_cast<int>(quota / period);
+  return 1 << 20;
+}
+
+}  // namespace
+
+World detect_world() {
+  if (env("OMPI_COMM_WORLD_SIZE")) return from_mpirun();
+  if (env("PMI_SIZE") && env("PMI_RANK")) return from_pmi();
+  if (env("RANK") && count_or("WORLD_SIZE", 1) > 1)
+    return from_variables(count_or("RANK", 0), count_or("WORLD_SIZE", 1));
+  if (env("SLURM_STEP_ID") && count_or("SLURM_STEP_NUM_TASKS", 1) > 1) return from_srun();
+  return {};
+}
+
+int num_usable_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  const int allowed = ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
+  return std::max(1, std::min(allowed, quota_cores()));
+}
+
+int set_threads_per_rank(const World& world) {
+  if (!env_count("OMP_NUM_THREADS")) at::set_num_threads(std::max(1, num_usable_cores() / world.local_size));
+  return at::get_num_threads();
+}
+
+}  // namespace roll

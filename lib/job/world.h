@@ -1,0 +1,34 @@
+// How many processes a run has and how this one was started.
+#pragma once
+
+#include <string>
+
+namespace roll {
+
+enum class Launcher {
+  kNone,
+  kMpi,        // mpirun, or srun with PMI
+  kVariables,  // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun), or srun with the last two
+};
+
+/// This process among the others, as its environment tells.
+struct World {
+  Launcher launcher = Launcher::kNone;
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;  // among the processes of this host: which GPU is ours
+  int local_size = 1;
+  std::string master_address = {};  // kVariables
+  int master_port = 0;
+};
+
+/// Reads mpirun's, srun's or torchrun-style variables. UserError: incomplete or contradictory ones.
+World detect_world();
+
+/// CPU cores this process may use: its affinity mask, cut by the quota of its control group; at least 1.
+int num_usable_cores();
+
+/// Splits the host's cores over its ranks for torch, unless OMP_NUM_THREADS says otherwise. Returns threads per rank.
+int set_threads_per_rank(const World& world);
+
+}  // namespace roll

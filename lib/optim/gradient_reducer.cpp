@@ -1,0 +1,87 @@
+#include "optim/gradient_reducer.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+struct GradientReducer::Hook : torch::autograd::PostAccumulateGradHook {
+  Hook(GradientReducer& o, int64_t p) : owner(o), parameter(p) {}
+  void operator()(const at::Tensor&) override { owner.on_gradient(parameter); }
+  GradientReducer& owner;
+  int64_t parameter;
+};
+
+GradientReducer::GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks,
+                                 bool scatters)
+    : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters) {
+  for (size_t i = 0; i < parameters_.size(); ++i)
+    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].second,
+                                                   std::make_unique<Hook>(*this, static_cast<int64_t>(i)));
+}
+
+GradientReducer::~GradientReducer() {
+  for (const auto& [name, tensor] : parameters_) torch::autograd::impl::set_post_acc_grad_hooks(tensor, nullptr);
+}
+
+void GradientReducer::expect_last() {
+  is_last_ = true;
+  next_ = 0;
+  missing_.clear();
+  sent_.clear();
+  trace_.clear();
+  for (const Bucket& bucket : optimizer_.layout().buckets) missing_.push_back(std::ssize(bucket.members));
+}
+
+void GradientReducer::on_gradient(int64_t parameter) {
+  if (!is_last_) return;
+  --missing_[static_cast<size_t>(optimizer_.layout().bucket_of[static_cast<size_t>(parameter)])];
+  send_ready();
+}
+
+void GradientReducer::send_ready() {
+  const FlatLayout& layout = optimizer_.layout();
+  for (; next_ < layout.reduce_order.size(); ++next_) {
+    const int64_t bucket = layout.reduce_order[next_];
+    // Copies are added up first, over other ranks, which must not happen in the middle of their backward.
+    if (missing_[static_cast<size_t>(bucket)] > 0 || layout.buckets[static_cast<size_t>(bucket)].copies > 1) return;
+    send(bucket);
+  }
+}
+
+void GradientReducer::send(int64_t bucket) {
+  const double ready_s = monotonic_s();
+  optimizer_.accumulate(bucket);
+  if (ranks_.size() == 1) return;
+  const at::Tensor all = optimizer_.gradient(bucket);
+  const std::string name = fmt::format("gradient bucket {}", bucket);
+  sent_.push_back(scatters_ ? ranks_.start_reduce_scatter(all, optimizer_.gradient_slice(bucket), name)
+                            : ranks_.start_all_reduce(all, name));
+  trace_.push_back({.bucket = bucket, .bytes = static_cast<int64_t>(all.nbytes()), .ready_s = ready_s});
+}
+
+void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& sum_copies) {
+  ROLL_CHECK(is_last_, "expect_last() comes before the last backward");
+  is_last_ = false;
+  const FlatLayout& layout = optimizer_.layout();
+  for (; next_ < layout.reduce_order.size(); ++next_) {
+    const int64_t bucket = layout.reduce_order[next_];
+    const Bucket& b = layout.buckets[static_cast<size_t>(bucket)];
+    if (b.copies > 1) {
+      optimizer_.accumulate(bucket);
+      sum_copies(b, bucket);
+    }
+    send(bucket);
+  }
+  for (size_t i = 0; i < sent_.size(); ++i) {
+    sent_[i]->wait();
+    trace_[i].begin_s = sent_[i]->begin_s(), trace_[i].end_s = sent_[i]->end_s();
+  }
+  sent_.clear();
+}
+
+}  // namespace roll

@@ -1,0 +1,132 @@
+#include "optim/learner.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+bool starts_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
+  for (const auto& prefix : prefixes)
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen) {
+  NamedTensors kept;
+  for (const auto& [name, tensor] : parameters) {
+    const bool is_frozen = starts_with_any(name, frozen);
+    tensor.set_requires_grad(!is_frozen);
+    if (!is_frozen) kept.emplace_back(name, tensor);
+  }
+  if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
+  if (!frozen.empty() && kept.size() == parameters.size())
+    throw user_error("{}: freeze_module_prefix = {}: no parameter's name starts so; names look like {}", who,
+                     frozen.front(), parameters.front().first);
+  return kept;
+}
+
+SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks) {
+  SliceOptions slices;
+  if (options.shares_optimizer) slices.num_slices = ranks.shards.size(), slices.own = ranks.shards.rank();
+  if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->part(name).copies; };
+  return slices;
+}
+
+}  // namespace
+
+Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks)
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      ranks_(ranks),
+      parameters_(trainable(name_, parameters, options_.frozen_prefixes)),
+      optimizer_(parameters_, options_.adamw, slices_of(options_, ranks_)),
+      reducer_(optimizer_, parameters_, ranks_.shards, options_.shares_optimizer) {}
+
+double Learner::accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
+  double local_loss = 0;
+  optimizer_.zero_grad();
+  for (int64_t k = 0; k < num_micro_batches; ++k) {
+    const at::Tensor loss = micro_loss(k);
+    if (k + 1 == num_micro_batches) expect_last();
+    if (!loss.defined() || !loss.requires_grad()) continue;
+    loss.backward();
+    if (k + 1 < num_micro_batches) optimizer_.accumulate();
+    local_loss += loss.item<double>();
+  }
+  if (num_micro_batches == 0) expect_last();
+  trace_.last_end_s = monotonic_s();  // every micro-batch ended with an item(), which waits for the device
+  return local_loss;
+}
+
+UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss) {
+  trace_.begin_s = monotonic_s();
+  const double local_loss = accumulate(num_micro_batches, micro_loss);
+  UpdateResult result{.lr = lr(), .compute_s = trace_.last_end_s - trace_.begin_s};
+  reducer_.finish([&](const Bucket& bucket, int64_t index) { sum_copies(bucket, index); });
+  trace_.buckets = reducer_.buckets();
+  trace_.reduced_s = monotonic_s();
+  result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
+  result.grad_norm = gradient_norm();
+  if (!std::isfinite(result.grad_norm))
+    throw system_error("{}: update {}: the gradient norm is {} (loss {}); lower the learning rate or check the rewards",
+                       name_, num_updates_ + 1, result.grad_norm, result.loss);
+  if (keeps_gradient_) keep_gradient();
+  optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
+  gather_parameters();
+  trace_.end_s = monotonic_s();
+  ++num_updates_;
+  return result;
+}
+
+void Learner::expect_last() {
+  trace_.last_begin_s = monotonic_s();
+  reducer_.expect_last();
+}
+
+void Learner::sum_copies(const Bucket& bucket, int64_t index) {
+  const auto is_whole = [&](int64_t i) { return ranks_.parts->part(optimizer_.names()[i]).dim < 0; };
+  if (std::all_of(bucket.members.begin(), bucket.members.end(), is_whole)) {
+    at::Tensor all = optimizer_.gradient(index);
+    return ranks_.parts->tp()->all_reduce_sum(all, name_ + " gradient of shared parameters");
+  }
+  for (const int64_t i : bucket.members) {
+    at::Tensor gradient = optimizer_.named_gradient(i);
+    ranks_.parts->sum_copies(optimizer_.names()[i], gradient);
+  }
+}
+
+double Learner::gradient_norm() {
+  double squares = optimizer_.squared_gradient();
+  if (options_.shares_optimizer && ranks_.shards.size() > 1)
+    squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
+  if (ranks_.parts && !ranks_.parts->is_whole())
+    squares = ranks_.parts->tp()->all_reduce_sum(squares, name_ + " gradient norm");
+  return std::sqrt(squares);
+}
+
+void Learner::keep_gradient() {
+  if (options_.shares_optimizer)
+    for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
+      ranks_.shards.start_all_gather(optimizer_.gradient_slice(b), optimizer_.gradient(b), name_ + " gradient")->wait();
+  kept_gradient_.clear();
+  for (const auto& [name, gradient] : optimizer_.named_gradients())
+    kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
+}
+
+void Learner::gather_parameters() {
+  if (!options_.shares_optimizer || ranks_.shards.size() == 1) return;
+  std::vector<std::unique_ptr<Pending>> sent;
+  for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
+    sent.push_back(
+        ranks_.shards.start_all_gather(optimizer_.parameter_slice(b), optimizer_.parameters(b), name_ + " parameters"));
+  for (const auto& pending : sent) pending->wait();
+}
+
+}  // namespace roll

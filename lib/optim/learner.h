@@ -1,0 +1,96 @@
+// One model being trained: its optimizer, its learning rate, and one update out of micro-batch losses.
+// The losses carry the whole mini-batch's normalisation (loss/aggregate.h), so gradients are summed over micro-batches
+// and ranks, and neither count appears anywhere here.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "dist/mesh.h"
+#include "model/parameter_parts.h"
+#include "optim/gradient_reducer.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace roll {
+
+struct LearnerOptions {
+  AdamWConfig adamw;
+  LrSchedule schedule;
+  double max_grad_norm = 1.0;                // <= 0: no clipping
+  std::vector<std::string> frozen_prefixes;  // parameters whose names start so are not trained
+  bool shares_optimizer = true;              // each data rank holds a slice of the optimizer's state; else all of it
+};
+
+/// The ranks that train a model together.
+struct LearnerRanks {
+  /// Data ranks only: each holds the whole model.
+  LearnerRanks(Communicator& ranks) : dp(ranks), shards(ranks) {}  // NOLINT: any communicator is such ranks
+  LearnerRanks(Mesh& mesh, const ParameterParts& p) : dp(mesh.dp()), shards(mesh.shards()), parts(&p) {}
+
+  Communicator& dp;      // have different micro-batches
+  Communicator& shards;  // hold the same parameters: dp x cp
+  const ParameterParts* parts = nullptr;
+};
+
+struct UpdateResult {
+  double loss = 0;       // of the whole mini-batch
+  double grad_norm = 0;  // before clipping, over all ranks
+  double lr = 0;
+  double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
+};
+
+class Learner {
+ public:
+  /// `name` opens error texts ("actor_train"). UserError when frozen_prefixes leave nothing to train, or match nothing.
+  Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks);
+
+  /// Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; the number may differ between
+  /// ranks), sums the gradients over the ranks, clips, and updates. An undefined loss counts as 0 (a micro-batch
+  /// without a valid token). **Collective**. SystemError when the gradient is not finite: weights stay as they were.
+  UpdateResult update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
+
+  /// Moves the learning-rate schedule on by one update that had nothing to learn from; weights and moments stay.
+  void skip_update() { ++num_updates_; }
+
+  /// The whole summed gradient of the last update, before clipping, on every rank: only when keep_gradients was set.
+  void keep_gradients(bool keep) { keeps_gradient_ = keep; }
+  const NamedTensors& kept_gradient() const { return kept_gradient_; }
+
+  /// FlatAdamW's.
+  void put_away(bool keeps_parameters) { optimizer_.put_away(keeps_parameters); }
+  void bring_back() { optimizer_.bring_back(); }
+
+  double lr() const { return options_.schedule.at(num_updates_); }
+  /// Of this rank.
+  int64_t num_parameters() const { return optimizer_.num_parameters(); }
+  int64_t optimizer_bytes() const { return optimizer_.state_bytes(); }
+  /// Of the last update.
+  const UpdateTrace& trace() const { return trace_; }
+
+ private:
+  /// Micro-batches forward and backward; the loss of this rank's.
+  double accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
+  void expect_last();
+  void sum_copies(const Bucket& bucket, int64_t index);
+  double gradient_norm();
+  void keep_gradient();
+  void gather_parameters();
+
+  std::string name_;
+  LearnerOptions options_;
+  LearnerRanks ranks_;
+  NamedTensors parameters_;  // those that are trained
+  FlatAdamW optimizer_;
+  GradientReducer reducer_;
+  int64_t num_updates_ = 0;
+  bool keeps_gradient_ = false;
+  NamedTensors kept_gradient_;
+  UpdateTrace trace_;
+};
+
+}  // namespace roll

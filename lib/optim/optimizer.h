@@ -1,0 +1,104 @@
+// AdamW over flat buffers: all parameters of a model live in one contiguous tensor and their gradients in another, so
+// that reductions take a few large collectives and the update one fused call.
+// Optimizer state exists for this rank's slice of each bucket only (flat_layout.h): 1 / num_slices of the model.
+// Where the parameters are not float32, float32 master copies of the slices and a float32 gradient stand beside them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "optim/flat_layout.h"
+
+namespace roll {
+
+struct AdamWConfig {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;  // of matrices only: vectors (norms, biases) never decay
+};
+
+/// How a model's optimizer is shared.
+struct SliceOptions {
+  int64_t num_slices = 1;
+  int64_t own = 0;                                              // this rank's
+  std::function<int64_t(const std::string& name)> copies = {};  // see FlatParameter; empty: 1
+};
+
+class FlatAdamW {
+ public:
+  /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into a flat buffer; the tensors stay the
+  /// same objects. They must not be resized or replaced afterwards.
+  FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices = {});
+
+  /// Sets all gradients to zero. Call before the first backward of an update.
+  void zero_grad();
+
+  /// Adds the gradients of the last backward to the float32 accumulators, of all buckets or of one; nothing to do for
+  /// float32 parameters.
+  void accumulate();
+  void accumulate(int64_t bucket);
+
+  const FlatLayout& layout() const { return layout_; }
+  const std::vector<std::string>& names() const { return names_; }
+
+  /// [size] float32: the gradient of a bucket, and this rank's slice of it.
+  at::Tensor gradient(int64_t bucket) const { return bucket_of(gradient_, bucket); }
+  at::Tensor gradient_slice(int64_t bucket) const { return own_slice(gradient(bucket)); }
+  /// [size] model dtype: the parameters of a bucket, and this rank's slice of them.
+  at::Tensor parameters(int64_t bucket) const { return bucket_of(parameters_, bucket); }
+  at::Tensor parameter_slice(int64_t bucket) const { return own_slice(parameters(bucket)); }
+
+  /// Sum of squares over this rank's slices, as double; what has n copies counts 1/n.
+  double squared_gradient() const;
+
+  /// One AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the others' parameters are
+  /// the caller's to gather. The gradient is first scaled by min(1, max_norm / (norm + 1e-6)), as
+  /// torch.nn.utils.clip_grad_norm_ does. max_norm <= 0 does not clip.
+  void step(double lr, double norm, double max_norm);
+
+  /// The gradient of each parameter: a view of gradient().
+  at::Tensor named_gradient(int64_t parameter) const { return view_in(gradient_, parameter); }
+  NamedTensors named_gradients() const;
+
+  int64_t num_parameters() const;
+  /// Memory of moments and masters, as the allocator gave it.
+  int64_t state_bytes() const;
+
+  /// Frees device memory until bring_back(): moments and master copy move to the host, gradients are dropped, and
+  /// without `keeps_parameters` the parameters move as well. Nothing else may be called in between.
+  void put_away(bool keeps_parameters);
+  void bring_back();
+
+ private:
+  at::Tensor view_in(const at::Tensor& flat, int64_t parameter) const;
+  at::Tensor bucket_of(const at::Tensor& flat, int64_t bucket) const;
+  at::Tensor own_slice(const at::Tensor& bucket) const;
+  /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
+  at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
+  bool has_masters() const { return masters_.defined(); }
+  void bind_parameters();
+  void bind_gradients();
+  void move_states(at::Device device);
+
+  AdamWConfig config_;
+  SliceOptions slices_;
+  std::vector<std::string> names_;
+  std::vector<at::Tensor> tensors_;
+  FlatLayout layout_;
+  at::Tensor parameters_;      // [N] model dtype
+  at::Tensor model_gradient_;  // [N] model dtype; what autograd accumulates into
+  at::Tensor gradient_;        // [N] float32; the same tensor as model_gradient_ in float32
+  at::Tensor masters_;         // [N / num_slices] float32; undefined for float32 parameters
+  at::Tensor first_moment_;    // [N / num_slices] float32
+  at::Tensor second_moment_;   // [N / num_slices] float32
+  int64_t num_steps_ = 0;
+  at::Device home_ = at::kCPU;  // where put_away() found it
+};
+
+}  // namespace roll

@@ -1,0 +1,118 @@
+#include "preview/budget_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "packing/alignment.h"
+#include "train/batches.h"
+#include "train/ppo.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kNearBest = 0.02;
+constexpr size_t kMostRows = 10;
+constexpr int64_t kMostSequences = 20000;  // that are planned for each budget; more say nothing new
+
+void set_budget(WorkerConfig& worker, int64_t budget) {
+  worker.packing.use_sequence_packing = true;
+  worker.packing.sequence_packing_args.max_packed_sequence_length_train = budget;
+}
+
+/// The mini-batches of the step as lengths, as many as are needed for a good mean.
+std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step, int64_t num_ranks) {
+  std::vector<std::vector<int64_t>> batches;
+  int64_t planned = 0;
+  for (const auto& indices :
+       step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step, num_ranks)) {
+    if (planned >= kMostSequences) break;
+    auto& lengths = batches.emplace_back();
+    for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
+    planned += std::ssize(indices);
+  }
+  return batches;
+}
+
+BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vector<std::vector<int64_t>>& batches,
+                     int64_t data_ranks) {
+  BatchRule rule = configured;
+  rule.is_packed = true;
+  rule.packing.algorithm = PackAlgorithm::kLoadBalance;
+  rule.packing.budget = budget;
+  StageReport stage{.trains = true,
+                    .roles = {},
+                    .budget = budget,
+                    .alignment = rule.packing.alignment,
+                    .padded_size = 1,
+                    .algorithms = {"load_balance"},
+                    .batches = {},
+                    .metrics = {}};
+  for (const auto& lengths : batches)
+    stage.batches.push_back({.plans = {batch_stats(plan_ranks(lengths, rule, data_ranks), lengths, rule.packing)}});
+  const PlanSummary summary = summarise(stage, 0);
+  return {.budget = budget,
+          .micro_batches = summary.micro_batches,
+          .fill = summary.fill,
+          .rank_imbalance = summary.rank_imbalance,
+          .is_configured = configured.is_packed && configured.packing.budget == budget};
+}
+
+void add_memory(BudgetRow& row, Config config, const PlannedModels& models, int64_t num_ranks) {
+  set_budget(config.actor_train, row.budget);
+  set_budget(config.critic, row.budget);
+  const MemoryEstimate memory =
+      estimate_memory(config, models, num_ranks, config.actor_train.device_mapping.has_value());
+  row.activation_bytes = memory.activations;
+  row.total_bytes = memory.total();
+}
+
+/// Index of the row to suggest, and why it is the one.
+std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, std::optional<double> memory_bytes) {
+  double best = 0;
+  for (const auto& row : rows) best = std::max(best, row.fill);
+  if (!memory_bytes) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.fill >= best - kNearBest; });
+    return {static_cast<size_t>(row - rows.begin()),
+            fmt::format("{} tokens, the smallest budget whose fill is within 2 points of the best ({}); "
+                        "--memory-gb gives the largest one that fits instead",
+                        grouped(row->budget), percent(best))};
+  }
+  const double gb = *memory_bytes / 1e9;
+  for (size_t i = rows.size(); i-- > 0;)
+    if (rows[i].total_bytes <= *memory_bytes)
+      return {i, fmt::format("{} tokens, the largest budget that fits {} GB", grouped(rows[i].budget), gb)};
+  return {rows.size(), fmt::format("none: even {} tokens need {:.1f} GB of the {} GB", grouped(rows.front().budget),
+                                   rows.front().total_bytes / 1e9, gb)};
+}
+
+}  // namespace
+
+void add_budgets(PackReport& report, const Config& config, const PlannedModels& models, const StepLengths& step,
+                 const BudgetWish& wish) {
+  const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain, models.policy);
+  const auto batches = mini_batches_of(config, step, wish.num_ranks);
+  const int64_t longest =
+      std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));
+  std::set<int64_t> budgets;
+  if (configured.is_packed) budgets.insert(configured.packing.budget);
+  const auto row_of = [&](int64_t budget) {
+    return budget_row(budget, configured, batches, config.actor_train.data_ranks(wish.num_ranks));
+  };
+  for (int64_t budget = aligned_length(longest, configured.packing.alignment); budgets.size() < kMostRows;
+       budget *= 2) {
+    budgets.insert(budget);
+    if (row_of(budget).micro_batches <= 1) break;
+  }
+  for (const int64_t budget : budgets) {
+    report.budgets.push_back(row_of(budget));
+    add_memory(report.budgets.back(), config, models, wish.num_ranks);
+  }
+  const auto [row, rule] = suggestion(report.budgets, wish.memory_bytes);
+  if (row < report.budgets.size()) report.budgets[row].is_suggested = true;
+  report.budget_rule = rule;
+}
+
+}  // namespace roll

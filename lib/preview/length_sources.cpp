@@ -1,0 +1,169 @@
+#include "preview/length_sources.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <istream>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "data/prompt_stream.h"
+#include "text/tokenizer.h"
+#include "train/prompts.h"
+#include "train/rollout_record.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// 12 of "step_000012.jsonl"; 0 of any other name.
+int64_t step_of(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const std::string_view prefix = "step_", suffix = ".jsonl";
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return 0;
+  const char* const end = name.data() + name.size() - suffix.size();
+  int64_t step = 0;
+  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, step);
+  return error == std::errc() && stop == end && numbered("", "step_", step, ".jsonl") == name ? step : 0;
+}
+
+std::vector<int64_t> steps_in(const fs::path& folder) {
+  std::vector<int64_t> steps;
+  if (!fs::is_directory(folder)) return steps;
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (const int64_t step = step_of(entry.path()); step > 0) steps.push_back(step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+/// The folder that holds step files, and which steps.
+std::pair<fs::path, std::vector<int64_t>> find_steps(const fs::path& path) {
+  if (!fs::exists(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
+  if (!fs::is_directory(path)) {
+    const int64_t step = step_of(path);
+    if (step == 0)
+      throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",
+                       path.string());
+    return {path.parent_path(), {step}};
+  }
+  for (const fs::path& folder : {path, path / "rollouts"})
+    if (auto steps = steps_in(folder); !steps.empty()) return {folder, std::move(steps)};
+  throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
+}
+
+int64_t listed_object(const Json& json, const std::string& place) {
+  const auto size = [&](const char* key) -> int64_t {
+    if (!json.contains(key)) return -1;
+    if (!json[key].is_array()) throw user_error("{}: {}: must be a list of token ids", place, key);
+    return static_cast<int64_t>(json[key].size());
+  };
+  if (json.contains("length")) {
+    if (!json["length"].is_number_integer())
+      throw user_error("{}: length = {}: must be a number of tokens", place, to_line(json["length"]));
+    return json["length"].get<int64_t>();
+  }
+  if (const int64_t ids = size("ids"); ids >= 0) return ids;
+  const int64_t prompt = size("prompt_ids"), response = size("response_ids");
+  if (prompt < 0 || response < 0)
+    throw user_error("{}: needs \"length\", or \"ids\", or \"prompt_ids\" and \"response_ids\"", place);
+  return prompt + response;
+}
+
+/// 0: a blank line.
+int64_t listed_length(std::string_view line, const std::string& origin, int64_t number) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!line.empty() && blank(line.back())) line.remove_suffix(1);
+  while (!line.empty() && blank(line.front())) line.remove_prefix(1);
+  if (line.empty()) return 0;
+  int64_t length = 0;
+  const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), length);
+  if (error != std::errc() || stop != line.data() + line.size()) {
+    const std::string place = fmt::format("{}:{}", origin, number);
+    if (line.front() != '{')
+      throw user_error("{}: {}: must be a number of tokens, or a JSON object", place, line.substr(0, 40));
+    length = listed_object(parse_json(line, place), place);
+  }
+  if (length < 1 || length > (int64_t{1} << 31))
+    throw user_error("{}:{}: a length of {}: must be 1 token or more, and below 2^31", origin, number, length);
+  return length;
+}
+
+/// Lognormal with this mean and standard deviation (of the numbers, not of their logarithms).
+int64_t modelled_length(const ResponseModel& model, int64_t longest, RandomName name) {
+  const double ratio = model.std / model.mean;
+  const double sigma = std::sqrt(std::log1p(ratio * ratio));
+  const double mu = std::log(model.mean) - sigma * sigma / 2;
+  const double length = std::exp(mu + sigma * random_normal(name));
+  return static_cast<int64_t>(std::clamp(std::round(length), 1.0, static_cast<double>(longest)));
+}
+
+}  // namespace
+
+LengthSource recorded_lengths(const fs::path& path, int64_t group_size, int64_t max_steps) {
+  auto [folder, steps] = find_steps(path);
+  if (max_steps > 0 && std::ssize(steps) > max_steps) steps.resize(static_cast<size_t>(max_steps));
+  LengthSource source{.text = fmt::format("recorded rollouts {}", path.string()), .notes = {}, .steps = {}};
+  for (const int64_t step : steps) {
+    StepLengths& lengths = source.steps.emplace_back();
+    lengths.step = step;
+    for (const auto& record : read_replay(folder, step, group_size))
+      lengths.lengths.push_back(std::ssize(record.prompt_ids) + std::ssize(record.response_ids));
+  }
+  return source;
+}
+
+LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t per_step, int64_t max_steps) {
+  LengthSource source{.text = origin, .notes = {}, .steps = {}};
+  std::vector<int64_t> lengths;
+  std::string line;
+  for (int64_t number = 1; std::getline(in, line); ++number)
+    if (const int64_t length = listed_length(line, origin, number); length > 0) lengths.push_back(length);
+  int64_t num_steps = std::ssize(lengths) / per_step;
+  if (num_steps == 0)
+    throw user_error(
+        "{}: {} lengths are fewer than one step of {} (rollout_batch_size x num_return_sequences_in_group)", origin,
+        lengths.size(), per_step);
+  if (max_steps > 0) num_steps = std::min(num_steps, max_steps);
+  for (int64_t step = 0; step < num_steps; ++step)
+    source.steps.push_back({step + 1, {lengths.begin() + step * per_step, lengths.begin() + (step + 1) * per_step}});
+  if (const int64_t rest = std::ssize(lengths) - num_steps * per_step; rest > 0)
+    source.notes.push_back(fmt::format("the last {} lengths are left out: a step has {}", rest, per_step));
+  return source;
+}
+
+LengthSource modelled_lengths(const Config& config, const fs::path& model_folder, ResponseModel responses,
+                              int64_t num_steps, Log& log) {
+  const auto tokenizer = Tokenizer::load(model_folder);
+  const PromptSource prompts{.model_folder = model_folder,
+                             .data = config.actor_train.data_args,
+                             .global_template = config.global_template,
+                             .tag_to_template = config.tag_to_template,
+                             .domains = domain_tags(config.rewards),
+                             .prompt_length = config.prompt_length};
+  const auto seed = static_cast<uint64_t>(config.seed);
+  PromptStream stream(load_prompts(prompts, tokenizer, "training prompts", log),
+                      config.actor_train.data_args.domain_interleave_probs, seed);
+  const int64_t longest = config.response_length.value();
+  LengthSource source{.text = "the prompts of the configured data", .notes = {}, .steps = {}};
+  source.notes.push_back(fmt::format(
+      "responses are assumed: lognormal, mean {} and standard deviation {} tokens, cut to {} (--mean, --std)",
+      responses.mean, responses.std, longest));
+  for (int64_t step = 1; step <= num_steps; ++step) {
+    StepLengths& lengths = source.steps.emplace_back();
+    lengths.step = step;
+    for (const Row* row : stream.next(config.rollout_batch_size))
+      for (int64_t k = 0; k < config.num_return_sequences_in_group; ++k) {
+        const RandomName name{.seed = seed,
+                              .purpose = Purpose::kSample,
+                              .step = static_cast<uint32_t>(step),
+                              .sequence = lengths.lengths.size()};
+        lengths.lengths.push_back(std::ssize(row->prompt_ids) + modelled_length(responses, longest, name));
+      }
+  }
+  return source;
+}
+
+}  // namespace roll

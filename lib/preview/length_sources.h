@@ -1,0 +1,46 @@
+// Where `roll pack-stats` takes sequence lengths from: recorded rollouts, a list, or the configured data.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "settings/config.h"
+
+namespace roll {
+
+/// Lengths (prompt + response, tokens) of one step's sequences, in data order.
+struct StepLengths {
+  int64_t step = 1;
+  std::vector<int64_t> lengths;
+};
+
+struct LengthSource {
+  std::string text;                // in words
+  std::vector<std::string> notes;  // what was assumed or left out
+  std::vector<StepLengths> steps;
+};
+
+/// Of the first `max_steps` recorded steps (0: all): a run folder, a folder of step_NNNNNN.jsonl, or one such file.
+/// Read as rollout_replay reads them. UserError: no such files; read_replay's.
+LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
+
+/// A line is a number of tokens, or a JSON object with "length", with "ids", or with "prompt_ids" and "response_ids".
+/// Consecutive `per_step` lengths are a step; the rest is left out and noted. UserError "origin:line: ..."; fewer than
+/// one step.
+LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t per_step, int64_t max_steps);
+
+/// Responses of a lognormal distribution, cut to 1..response_length.
+struct ResponseModel {
+  double mean = 0, std = 0;  // tokens, before the cut
+};
+
+/// The prompts that training would draw in its first `num_steps` steps, each with as many responses as a group has.
+/// UserError: rows or tokenizer as in a training.
+LengthSource modelled_lengths(const Config& config, const std::filesystem::path& model_folder, ResponseModel responses,
+                              int64_t num_steps, Log& log);
+
+}  // namespace roll

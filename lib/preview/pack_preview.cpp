@@ -1,0 +1,166 @@
+#include "preview/pack_preview.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "preview/budget_table.h"
+#include "train/advantage_stage.h"
+#include "train/packing_metrics.h"
+#include "train/ppo.h"
+
+namespace roll {
+
+namespace {
+
+ModelSpec spec_of(const WorkerConfig& worker) {
+  const auto folder = model_folder(worker.model_args.model_name_or_path.value());
+  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+}
+
+/// One kind of pass over a step's sequences, as training runs it.
+struct Pass {
+  Stage stage;
+  std::string role;  // the worker's key
+  std::string who;   // as packing_prefix() has it
+  const WorkerConfig& worker;
+  const ModelSpec& spec;
+};
+
+std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_t num_ranks) {
+  std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, specs.actor}};
+  if (specs.critic) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, *specs.critic});
+  const bool single_update = updates_per_step(config, num_ranks) == 1;
+  const ForwardNeeds needs = forward_needs(config, single_update);
+  if (needs.ref_log_probs)
+    passes.push_back({Stage::kForward, "reference", "reference", config.reference, *specs.reference});
+  if (needs.old_log_probs)
+    passes.push_back({Stage::kForward, "actor_train", "old_log_probs", config.actor_train, specs.actor});
+  if (needs.values) passes.push_back({Stage::kForward, "critic", "values", config.critic, *specs.critic});
+  return passes;
+}
+
+/// The configured rule, and for comparison the other algorithm.
+std::vector<BatchRule> rules_of(const BatchRule& configured) {
+  if (!configured.is_packed) return {configured};
+  BatchRule other = configured;
+  const bool balances = configured.packing.algorithm == PackAlgorithm::kLoadBalance;
+  other.packing.algorithm = balances ? PackAlgorithm::kNone : PackAlgorithm::kLoadBalance;
+  return {configured, other};
+}
+
+std::string algorithm_name(const BatchRule& rule) {
+  if (!rule.is_packed) return fmt::format("{} sequences", rule.num_sequences);
+  return rule.packing.algorithm == PackAlgorithm::kLoadBalance ? "load_balance" : "none";
+}
+
+/// Equal for passes whose plans are equal.
+std::string plan_key(const Pass& pass, const BatchRule& rule) {
+  const PackOptions& p = rule.packing;
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
+                     pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule), p.budget,
+                     p.alignment, p.min_num_micro_batches, p.workload.linear, p.workload.attention,
+                     pass.stage == Stage::kTrain ? pass.worker.training_args.mini_batch_per_rank() : 0);
+}
+
+Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step, int64_t num_ranks) {
+  if (pass.stage == Stage::kTrain)
+    return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step, num_ranks);
+  std::vector<int64_t> all(step.lengths.size());
+  std::iota(all.begin(), all.end(), 0);
+  return {all};
+}
+
+BatchReport batch_report(const std::vector<int64_t>& lengths, const std::vector<BatchRule>& rules, int64_t num_ranks) {
+  BatchReport batch;
+  batch.padded_work = padded_work(lengths, rules.front().num_sequences, rules.front().workload);
+  for (const auto& rule : rules)
+    batch.plans.push_back(batch_stats(plan_ranks(lengths, rule, num_ranks), lengths, rule.packing));
+  return batch;
+}
+
+void add_step(StageReport& report, const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
+              const StepLengths& step, int64_t num_ranks) {
+  int64_t number = 0;
+  for (const auto& indices : batches_of(config, pass, step, num_ranks)) {
+    std::vector<int64_t> lengths;
+    for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
+    report.batches.push_back(batch_report(lengths, rules, pass.worker.data_ranks(num_ranks)));
+    report.batches.back().step = step.step;
+    report.batches.back().number = ++number;
+  }
+}
+
+StageReport stage_report(const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
+                         const LengthSource& source, int64_t num_ranks) {
+  const BatchRule& rule = rules.front();
+  StageReport report{.trains = pass.stage == Stage::kTrain,
+                     .roles = {},
+                     .budget = rule.packing.budget,
+                     .alignment = rule.packing.alignment,
+                     .padded_size = rule.num_sequences,
+                     .algorithms = {},
+                     .batches = {},
+                     .metrics = {}};
+  for (const auto& each : rules) report.algorithms.push_back(algorithm_name(each));
+  for (const auto& step : source.steps) try {
+      add_step(report, config, pass, rules, step, num_ranks);
+    } catch (const UserError& e) {
+      throw user_error("{} of {}, step {}: {}", report.trains ? "training" : "forward", pass.role, step.step, e.what());
+    }
+  return report;
+}
+
+/// What training reports of this pass, step by step.
+void add_metrics(StageReport& report, const std::string& who) {
+  std::map<int64_t, Metrics> steps;
+  for (const auto& batch : report.batches) add_packing_metrics(who, batch.plans.front(), steps[batch.step]);
+  const bool is_new = report.metrics.empty();
+  for (auto& [step, metrics] : steps) {
+    if (is_new) report.metrics.push_back({step, {}});
+    auto& values = std::find_if(report.metrics.begin(), report.metrics.end(), [&](const auto& m) {
+                     return m.step == step;
+                   })->values;
+    for (auto& value : metrics.values()) values.push_back(std::move(value));
+  }
+}
+
+}  // namespace
+
+RoleSpecs role_specs(const Config& config) {
+  RoleSpecs specs{.actor = spec_of(config.actor_train), .reference = {}, .critic = {}};
+  if (config.uses_reference()) specs.reference = spec_of(config.reference);
+  if (config.uses_critic()) specs.critic = spec_of(config.critic);
+  return specs;
+}
+
+PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
+                        const PreviewOptions& options) {
+  PackReport report;
+  report.source = source.text;
+  report.notes = source.notes;
+  report.num_ranks = config.actor_train.data_ranks(options.num_ranks);
+  report.num_steps = std::ssize(source.steps);
+  for (const auto& step : source.steps)
+    report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
+  std::vector<std::string> keys;
+  for (const Pass& pass : passes_of(config, specs, options.num_ranks)) {
+    const auto rules = rules_of(batch_rule(pass.worker, pass.stage, pass.spec));
+    const std::string key = plan_key(pass, rules.front());
+    auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
+    if (found == keys.size()) {
+      keys.push_back(key);
+      report.stages.push_back(stage_report(config, pass, rules, source, options.num_ranks));
+    }
+    report.stages[found].roles.push_back(pass.role);
+    add_metrics(report.stages[found], pass.who);
+  }
+  const BudgetWish wish{.num_ranks = options.num_ranks, .memory_bytes = options.memory_bytes};
+  add_budgets(report, config, {specs.actor, specs.critic}, source.steps.front(), wish);
+  return report;
+}
+
+}  // namespace roll

@@ -1,0 +1,74 @@
+#include "settings/batch_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace roll {
+
+namespace {
+
+/// "1 update", "2 updates", "3 micro-batches".
+std::string count(int64_t n, std::string_view what) {
+  const bool hisses = what.ends_with("s") || what.ends_with("ch");
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
+}
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
+std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
+  const PackingArgs& packing = worker.packing;
+  const TrainingArgs& args = worker.training_args;
+  const auto budget = packing.use_sequence_packing ? packing.sequence_packing_args.max_packed_sequence_length_train
+                      : packing.use_dynamic_batching_in_train ? packing.max_tokens_per_microbatch_in_train
+                                                              : std::nullopt;
+  if (!budget)
+    return fmt::format("{} of {} each per rank", count(args.gradient_accumulation_steps, "micro-batch"),
+                       count(args.per_device_train_batch_size, "sequence"));
+  // Sequences are whole, so a micro-batch of full-length ones may leave the rest of its budget unused.
+  const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
+  return fmt::format("at most {} of {} tokens each per rank",
+                     count(ceil_div(args.mini_batch_per_rank(), full), "micro-batch"), *budget);
+}
+
+/// "2 data-parallel ranks x 2 context x 4 tensor".
+std::string layout(const WorkerConfig& worker, int64_t num_ranks) {
+  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
+  std::string text = count(worker.data_ranks(num_ranks), "data-parallel rank");
+  if (strategy.context_parallel() > 1) text += fmt::format(" x {} context", strategy.context_parallel());
+  if (strategy.tensor_parallel() > 1) text += fmt::format(" x {} tensor", strategy.tensor_parallel());
+  return text;
+}
+
+std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
+  const int64_t mini_batch = worker.mini_batch(num_ranks);
+  const int64_t updates = config.ppo_epochs * (config.sequences_per_step() / mini_batch);
+  return fmt::format("{}: {} of {} a step, {}", role, count(updates, "update"), count(mini_batch, "sequence"),
+                     micro_batches(config.sequence_length.value(), worker));
+}
+
+}  // namespace
+
+std::string batch_plan(const Config& config, int64_t num_ranks) {
+  std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.rollout_batch_size, "prompt"),
+                                 count(config.num_return_sequences_in_group, "response"),
+                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train, num_ranks),
+                                 count(config.max_steps, "step"));
+  text += role_plan("actor_train", config, config.actor_train, num_ranks);
+  if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic, num_ranks));
+  return text;
+}
+
+std::string sft_plan(const SftConfig& config, int64_t num_ranks) {
+  const int64_t mini_batch = config.sft_train.mini_batch(num_ranks);
+  const std::string length = config.max_steps ? count(*config.max_steps, "update")
+                                              : fmt::format("{} over the data", count(config.num_train_epochs, "pass"));
+  return fmt::format("sft_train: {}; {} an update; {}; {}", length, count(mini_batch, "sequence"),
+                     layout(config.sft_train, num_ranks), micro_batches(config.sequence_length, config.sft_train));
+}
+
+}  // namespace roll

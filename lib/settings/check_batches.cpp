@@ -1,0 +1,96 @@
+#include <numeric>
+
+#include "packing/alignment.h"
+#include "settings/checks.h"
+
+namespace roll {
+
+namespace {
+
+/// "; try 64 or 128": the multiples of `unit` around `value`.
+std::string nearest_multiples(int64_t value, int64_t unit) {
+  const int64_t below = value / unit * unit;
+  return below > 0 ? fmt::format("; try {} or {}", below, below + unit) : fmt::format("; try {}", unit);
+}
+
+void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
+  const TrainingArgs& args = worker.training_args;
+  const int64_t mini_batch = worker.mini_batch(num_ranks);
+  const int64_t group = config.num_return_sequences_in_group;
+  const int64_t unit = mini_batch / std::gcd(mini_batch, group);
+  check.require(
+      config.sequences_per_step() % mini_batch == 0, config.rollout_batch_size,
+      "{} prompts x {} responses = {} sequences must be a multiple of the mini-batch of {} ({} = {} x {} = {} "
+      "x {} data-parallel ranks){}",
+      config.rollout_batch_size, group, config.sequences_per_step(), mini_batch,
+      check.key(args.per_device_train_batch_size), args.per_device_train_batch_size,
+      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, worker.data_ranks(num_ranks),
+      nearest_multiples(config.rollout_batch_size, unit));
+}
+
+void check_whole_groups(const Config& config, int64_t num_ranks, Checker& check) {
+  const LossConfig& loss = config.loss;
+  if (effective_mode(loss) != "prompt-mean") return;
+  const int64_t mini_batch = config.actor_train.mini_batch(num_ranks);
+  const int64_t group = config.num_return_sequences_in_group;
+  const std::string rule = fmt::format(
+      "prompt-mean keeps the {} responses of a prompt in one update, so the mini-batch of {} sequences must be a "
+      "multiple of {}{}",
+      group, mini_batch, check.name(config.num_return_sequences_in_group), nearest_multiples(mini_batch, group));
+  if (loss.loss_aggregation)
+    check.require(mini_batch % group == 0, loss.loss_aggregation, "{}", rule);
+  else
+    check.require(mini_batch % group == 0, loss.loss_agg_mode, "{}", rule);
+}
+
+void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs,
+                  const StrategyConfig& strategy, const std::string& wish, Checker& check) {
+  if (!check.require(!packs || budget, budget, "{} needs this many tokens per micro-batch; set it", wish)) return;
+  if (!packs) return;
+  const int64_t alignment = sequence_alignment(strategy.context_parallel(), strategy.tensor_parallel());
+  const int64_t needed = aligned_length(longest.tokens, alignment);
+  check.require(*budget >= needed, budget, "cannot hold one sequence of {} tokens ({}); set it to {} or more", needed,
+                longest.name, needed);
+}
+
+}  // namespace
+
+void check_packing(const WorkerConfig& worker, const LongestSequence& longest, bool trains, bool forwards,
+                   Checker& check) {
+  const PackingArgs& packing = worker.packing;
+  const SequencePackingArgs& args = packing.sequence_packing_args;
+  const StrategyArgs& strategy = worker.strategy_args;
+  for (const bool* dynamic : {&packing.use_dynamic_batching_in_train, &packing.use_dynamic_batching_in_infer})
+    check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
+                  "{} is the other spelling of a token budget; keep one of the two",
+                  check.name(packing.use_sequence_packing));
+  check.require(!packing.use_sequence_packing || strategy.strategy_name.starts_with("megatron"),
+                packing.use_sequence_packing,
+                "needs a strategy that packs, but {}; set it to megatron_train or megatron_infer",
+                check.name(strategy.strategy_name));
+  const std::string wish = check.name(packing.use_sequence_packing);
+  const auto& layout = strategy.strategy_config;
+  if (trains) {
+    check_budget(args.max_packed_sequence_length_train, longest, packing.use_sequence_packing, layout, wish, check);
+    check_budget(packing.max_tokens_per_microbatch_in_train, longest, packing.use_dynamic_batching_in_train, layout,
+                 check.name(packing.use_dynamic_batching_in_train), check);
+  }
+  if (forwards) {
+    check_budget(args.max_packed_sequence_length_forward, longest, packing.use_sequence_packing, layout, wish, check);
+    check_budget(packing.max_tokens_per_microbatch_in_infer, longest, packing.use_dynamic_batching_in_infer, layout,
+                 check.name(packing.use_dynamic_batching_in_infer), check);
+  }
+}
+
+void check_batches(const Config& config, int64_t num_ranks, Checker& check) {
+  check_mini_batch(config, config.actor_train, num_ranks, check);
+  if (config.uses_critic()) check_mini_batch(config, config.critic, num_ranks, check);
+  check_whole_groups(config, num_ranks, check);
+  if (!config.sequence_length) return;
+  const LongestSequence longest{*config.sequence_length, check.name(config.sequence_length)};
+  check_packing(config.actor_train, longest, true, true, check);
+  if (config.uses_critic()) check_packing(config.critic, longest, true, true, check);
+  if (config.uses_reference()) check_packing(config.reference, longest, false, true, check);
+}
+
+}  // namespace roll

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/nearest.h"
+#include "data/domains.h"
+#include "data/rows.h"
+#include "reward/reward.h"
+#include "settings/checks.h"
+#include "text/chat_template.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kBytesRead = 1 << 20;  // of each file: enough to meet the usual mistakes, and quick
+
+/// The whole lines at the beginning of a file.
+std::string head_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw user_error("{}: cannot be read", file.string());
+  std::string text(kBytesRead, '\0');
+  in.read(text.data(), kBytesRead);
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (in.gcount() == kBytesRead) text.resize(std::max<size_t>(text.rfind('\n') + 1, 0));
+  return text;
+}
+
+std::vector<Row> first_rows(const fs::path& file, const PromptColumns& columns) {
+  std::istringstream lines(head_of(file));
+  std::vector<Row> rows;
+  for_each_json_line(lines, file.string(), [&](int64_t line, const Json& value) {
+    rows.push_back(parse_row(value, fmt::format("{}:{}", file.string(), line), columns));
+  });
+  if (rows.empty()) throw user_error("{}: has no rows", file.string());
+  return rows;
+}
+
+void check_template(const std::string& name, const auto& member, Checker& check) {
+  const auto& names = ChatTemplate::names();
+  check.require(std::find(names.begin(), names.end(), name) != names.end(), member,
+                "there is no template {}; there are {}{}", name, fmt::join(names, ", "), did_you_mean(name, names));
+}
+
+void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
+  if (data.template_name) check_template(*data.template_name, data.template_name, check);
+  if (data.template_name && global && *data.template_name != *global)
+    check.note(fmt::format("{} wins over {}", check.name(global), check.name(data.template_name)));
+}
+
+/// Reads the beginning of every file; `domains` may be empty, then rows need no domain.
+void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const DomainTags& domains) {
+  for (const fs::path& file : files) {
+    auto rows = first_rows(file, {data.messages, data.prompt});
+    if (!domains.empty()) assign_domains(rows, domains);
+  }
+}
+
+std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker& check) {
+  if (!offline) return expand_files(data.file_name);
+  std::vector<fs::path> files;
+  for (const std::string& pattern : data.file_name) try {
+      for (const fs::path& file : expand_files({pattern})) files.push_back(file);
+    } catch (const UserError&) {
+      check.note(
+          fmt::format("{}: {} is not here: its rows are not checked (--offline)", check.key(data.file_name), pattern));
+    }
+  return files;
+}
+
+void check_files(const DataArgs& data, const DomainTags& domains, bool offline, Checker& check) {
+  check.collect(data.file_name, [&] { check_rows(existing_files(data, offline, check), data, domains); });
+}
+
+void check_shares(const Config& config, Checker& check) {
+  const auto& shares = config.actor_train.data_args.domain_interleave_probs;
+  if (shares.empty()) return;
+  std::vector<std::string> domains;
+  for (const auto& [name, reward] : config.rewards) domains.push_back(name);
+  double sum = 0;
+  for (const auto& [domain, share] : shares) {
+    sum += share;
+    check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
+    check.require(config.rewards.contains(domain), shares, "the domain {} has no reward; rewards has {}{}", domain,
+                  domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")),
+                  did_you_mean(domain, domains));
+  }
+  check.require(std::abs(sum - 1) < 1e-6, shares, "the shares sum to {}; they must sum to 1", sum);
+}
+
+/// Two domains with one tag would both claim its rows.
+bool check_tags(const Config& config, Checker& check) {
+  bool is_unique = true;
+  std::map<std::string, std::string> owner;
+  for (const auto& [domain, worker] : config.rewards)
+    for (const std::string& tag : worker.reward.tag_included) {
+      const auto [found, is_new] = owner.emplace(tag, domain);
+      is_unique &= check.require(is_new || found->second == domain, worker.reward.tag_included,
+                                 "the tag {} belongs to {} already", tag, found->second);
+    }
+  return is_unique;
+}
+
+void check_rewards(const Config& config, Checker& check) {
+  check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
+  for (const auto& [domain, worker] : config.rewards) {
+    if (!worker.reward.type) continue;  // complained about
+    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    const auto& member = worker.reward.worker_cls ? worker.reward.worker_cls : worker.reward.type;
+    check.collect_named(member, [&] { make_reward(worker.reward, config.response_length.value_or(0), where); });
+  }
+}
+
+DomainTags tags_of(const Config& config) {
+  DomainTags tags;
+  for (const auto& [domain, worker] : config.rewards) tags[domain] = worker.reward.tag_included;
+  return tags;
+}
+
+}  // namespace
+
+void check_data(const Config& config, bool offline, Checker& check) {
+  if (config.global_template) check_template(*config.global_template, config.global_template, check);
+  for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
+  check_templates(config.global_template, config.actor_train.data_args, check);
+  check_templates(config.global_template, config.validation.data_args, check);
+  if (config.rollout_replay)
+    return void(
+        check.require(fs::is_directory(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
+  check_rewards(config, check);
+  check_shares(config, check);
+  const DomainTags tags = check_tags(config, check) ? tags_of(config) : DomainTags();
+  const DataArgs& data = config.actor_train.data_args;
+  if (check.require(!data.file_name.empty(), data.file_name, "names no file of training rows"))
+    check_files(data, tags, offline, check);
+  if (config.validates()) check_files(config.validation.data_args, tags, offline, check);
+}
+
+void check_data(const SftConfig& config, bool offline, Checker& check) {
+  if (config.global_template) check_template(*config.global_template, config.global_template, check);
+  for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
+    check_templates(config.global_template, *data, check);
+    check.require(!data->prompt || data->response, data->response, "{} needs it: the column of what is learnt",
+                  check.name(data->prompt));
+    if (!data->file_name.empty()) check_files(*data, {}, offline, check);
+  }
+  const auto& files = config.sft_train.data_args.file_name;
+  check.require(!files.empty(), files, "names no file of training rows");
+}
+
+}  // namespace roll

@@ -1,0 +1,53 @@
+// Rules of the configuration that need no model, tensor or device; each collects its complaints in the Checker.
+#pragma once
+
+#include <cstdint>
+
+#include "config/checker.h"
+#include "model/spec.h"
+#include "settings/config.h"
+#include "settings/sft_config.h"
+
+namespace roll {
+
+/// Ranges of single values.
+void check_values(const Config& config, Checker& check);
+void check_values(const SftConfig& config, Checker& check);
+
+/// The rules of the aggregation keys; `masks` are those that the pipeline's batches have.
+void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check);
+/// The masks that a pipeline's batches have.
+std::vector<std::string> masks_of(const Config& config);
+std::vector<std::string> masks_of(const SftConfig& config);
+/// loss_agg_mode that the three spellings together mean.
+std::string effective_mode(const LossConfig& loss);
+
+/// The loss plug-ins of a worker: complete, loadable, and where they mean something.
+void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check);
+
+/// Rewards, normalisation and estimator against group size and critic.
+void check_experience(const Config& config, Checker& check);
+
+/// Devices of the roles against each other and `num_ranks`; parallel sizes against `num_ranks`.
+void check_layout(const Config& config, int64_t num_ranks, Checker& check);
+void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check);
+/// The worker's tensor-parallel size against the heads of its model.
+void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check);
+
+/// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
+void check_batches(const Config& config, int64_t num_ranks, Checker& check);
+/// The longest sequence that a role sees, and the key that says so.
+struct LongestSequence {
+  int64_t tokens = 0;
+  std::string name;
+};
+/// The packing keys of a worker.
+void check_packing(const WorkerConfig& worker, const LongestSequence& longest, bool trains, bool forwards,
+                   Checker& check);
+
+/// Files exist and their first rows can be read, templates are known, every row has a domain, shares sum to 1. When
+/// `offline`, a missing file is only noted.
+void check_data(const Config& config, bool offline, Checker& check);
+void check_data(const SftConfig& config, bool offline, Checker& check);
+
+}  // namespace roll

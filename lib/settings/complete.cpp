@@ -1,0 +1,204 @@
+#include "settings/complete.h"
+
+#include <algorithm>
+
+#include "reward/reward.h"
+#include "settings/checks.h"
+
+namespace roll {
+
+namespace {
+
+void complete_lengths(Config& config, Checker& check) {
+  auto& response = config.response_length;
+  auto& sequence = config.sequence_length;
+  if (!check.require(response || sequence, response, "set it, or {}", check.key(sequence))) return;
+  if (!sequence) sequence = config.prompt_length + *response;
+  if (!response) response = *sequence - config.prompt_length;
+  check.require(*response >= 1, check.is_set(response) ? response : sequence, "leaves no room for a response after {}",
+                check.name(config.prompt_length));
+  check.require(config.prompt_length + *response == *sequence, sequence, "is not {} + {}; keep one of {} and {}",
+                check.name(config.prompt_length), check.name(response), check.key(response), check.key(sequence));
+}
+
+void complete_validation_lengths(Config& config, Checker& check) {
+  auto& prompt = config.val_prompt_length;
+  auto& sequence = config.val_sequence_length;
+  check.require(!sequence || prompt, sequence, "needs {} as well", check.key(prompt));
+  check.require(!prompt || sequence, prompt, "needs {} as well", check.key(sequence));
+  if (!prompt) prompt = config.prompt_length;
+  if (!sequence) sequence = config.sequence_length;
+  if (sequence)
+    check.require(*sequence > *prompt, sequence, "leaves no room for a response after {}", check.name(prompt));
+}
+
+void complete_sampling(std::optional<int64_t>& max_new_tokens, int64_t room, const std::string& room_name,
+                       Checker& check) {
+  if (!max_new_tokens) max_new_tokens = room;
+  check.require(*max_new_tokens <= room, max_new_tokens, "is more than {} leaves; lower one or raise the other",
+                room_name);
+}
+
+void complete_generating(Config& config, Checker& check) {
+  if (!config.response_length || !config.val_sequence_length) return;
+  GeneratingArgs& infer = config.actor_infer.generating_args;
+  complete_sampling(infer.max_new_tokens, *config.response_length, check.name(config.response_length), check);
+  GeneratingArgs& validation = config.validation.generating_args;
+  complete_sampling(validation.max_new_tokens, *config.val_sequence_length - *config.val_prompt_length,
+                    check.name(config.val_sequence_length), check);
+  check.require(infer.temperature > 0, infer.temperature,
+                "a greedy policy has no log-probabilities to train; only the validation may be greedy");
+  auto& responses = infer.num_return_sequences;
+  if (!responses) responses = config.num_return_sequences_in_group;
+  check.require(*responses == config.num_return_sequences_in_group, responses, "must equal {}",
+                check.name(config.num_return_sequences_in_group));
+  if (!validation.num_return_sequences) validation.num_return_sequences = 1;
+}
+
+/// The wish of a recipe's engine cannot be smaller than what the lengths say.
+void note_model_length(const Config& config, Checker& check) {
+  const auto& length = config.actor_infer.strategy_args.strategy_config.max_model_len;
+  if (length && config.sequence_length && *length < *config.sequence_length)
+    check.note(
+        fmt::format("{}: sequences may be longer, up to {}", check.name(length), check.name(config.sequence_length)));
+}
+
+/// global_template wins, as in ROLL.
+void complete_template(DataArgs& data, const std::optional<std::string>& global) {
+  if (global) data.template_name = global;
+  if (!data.template_name) data.template_name = "native";
+  if (!data.messages && !data.prompt) data.messages = "messages";
+}
+
+void complete_data(Config& config) {
+  DataArgs& training = config.actor_train.data_args;
+  DataArgs& validation = config.validation.data_args;
+  if (!validation.messages && !validation.prompt) {
+    validation.messages = training.messages;
+    validation.prompt = training.prompt;
+  }
+  if (!validation.template_name) validation.template_name = training.template_name;
+  complete_template(training, config.global_template);
+  complete_template(validation, config.global_template);
+}
+
+void complete_sft_data(SftConfig& config) {
+  DataArgs& training = config.sft_train.data_args;
+  DataArgs& validation = config.validation.data_args;
+  if (!validation.messages && !validation.prompt) {
+    validation.messages = training.messages;
+    validation.prompt = training.prompt;
+    validation.response = training.response;
+  }
+  if (!validation.template_name) validation.template_name = training.template_name;
+  complete_template(training, config.global_template);
+  complete_template(validation, config.global_template);
+}
+
+void complete_models(Config& config, Checker& check) {
+  auto& policy = config.actor_train.model_args.model_name_or_path;
+  if (!policy) policy = config.pretrain;
+  check.require(policy.has_value(), config.pretrain, "set it to the model's folder or Hub name");
+  auto& sampler = config.actor_infer.model_args.model_name_or_path;
+  if (!sampler) sampler = policy;
+  check.require(sampler == policy, sampler, "sampler and trainer are one policy, and {}", check.name(policy));
+  auto& reference = config.reference.model_args.model_name_or_path;
+  if (!reference) reference = policy;
+  auto& critic = config.critic.model_args.model_name_or_path;
+  if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
+}
+
+void complete_rewards(Config& config, Checker& check) {
+  for (auto& [domain, worker] : config.rewards) {
+    RewardArgs& reward = worker.reward;
+    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
+    if (!reward.type) check.collect_named(reward.worker_cls, [&] { reward.type = reward_type_of(reward, where); });
+  }
+}
+
+/// rollout_mock is another spelling of rollout_dump_dir and rollout_replay.
+void complete_mock(Config& config, Checker& check) {
+  if (!config.rollout_mock.enable) return;
+  auto& target = config.rollout_mock.mode == "mock" ? config.rollout_replay : config.rollout_dump_dir;
+  check.require(!target || *target == config.rollout_mock.dump_dir, config.rollout_mock.dump_dir,
+                "differs from {}; keep one of the two", check.name(target));
+  target = config.rollout_mock.dump_dir;
+}
+
+void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker& check) {
+  std::vector<std::string> names;
+  for (const StrategyArgs* strategy : strategies)
+    if (check.is_set(strategy->strategy_name) &&
+        std::find(names.begin(), names.end(), strategy->strategy_name) == names.end())
+      names.push_back(strategy->strategy_name);
+  if (!names.empty())
+    check.note(fmt::format("{}: {}: all strategies mean the built-in back-end", check.key(strategies[0]->strategy_name),
+                           fmt::join(names, ", ")));
+}
+
+void complete_trackers(TrackConfig& track, Checker& check) {
+  const auto is_service = [](const std::string& name) {
+    return name == "wandb" || name == "swanlab" || name == "mlflow";
+  };
+  if (std::none_of(track.track_with.begin(), track.track_with.end(), is_service)) return;
+  check.note(fmt::format("{}: web services are not written to; stdout, jsonl and tensorboard hold the same metrics",
+                         check.name(track.track_with)));
+  track.track_with = {"stdout", "jsonl", "tensorboard"};
+}
+
+template <class T>
+void refuse_resume(const T& config, Checker& check) {
+  check.require(config.resume_from_checkpoint == "false" || config.resume_from_checkpoint.empty(),
+                config.resume_from_checkpoint, "needs resuming, which this version does not have; set it to false");
+}
+
+void split_commas(std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const std::string& name : names)
+    for (size_t from = 0; from <= name.size();) {
+      const size_t comma = std::min(name.find(',', from), name.size());
+      const size_t first = std::min(name.find_first_not_of(' ', from), comma);
+      if (comma > first) all.push_back(name.substr(first, comma - first));
+      from = comma + 1;
+    }
+  names = all;
+}
+
+}  // namespace
+
+void complete(Config& config, Checker& check) {
+  complete_lengths(config, check);
+  complete_validation_lengths(config, check);
+  complete_generating(config, check);
+  note_model_length(config, check);
+  complete_data(config);
+  complete_models(config, check);
+  complete_rewards(config, check);
+  complete_mock(config, check);
+  complete_trackers(config.track, check);
+  refuse_resume(config, check);
+  check.require(config.max_restarts == 0, config.max_restarts,
+                "needs resuming, which this version does not have; set it to 0");
+  note_strategies({&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
+                   &config.reference.strategy_args, &config.critic.strategy_args},
+                  check);
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic})
+    split_commas(worker->model_args.freeze_module_prefix);
+}
+
+void complete(SftConfig& config, Checker& check) {
+  auto& model = config.sft_train.model_args.model_name_or_path;
+  if (!model) model = config.pretrain;
+  check.require(model.has_value(), config.pretrain, "set it to the model's folder or Hub name");
+  auto& epochs = config.sft_train.training_args.num_train_epochs;
+  check.require(!epochs || !check.is_set(config.num_train_epochs) || *epochs == config.num_train_epochs, epochs,
+                "differs from {}; keep one of the two", check.name(config.num_train_epochs));
+  if (epochs) config.num_train_epochs = *epochs;
+  complete_sft_data(config);
+  complete_trackers(config.track, check);
+  refuse_resume(config, check);
+  note_strategies({&config.sft_train.strategy_args}, check);
+  split_commas(config.sft_train.model_args.freeze_module_prefix);
+}
+
+}  // namespace roll

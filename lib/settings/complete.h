@@ -1,0 +1,13 @@
+// Fills what follows from other keys. Completing a complete configuration changes nothing.
+#pragma once
+
+#include "config/checker.h"
+#include "settings/config.h"
+#include "settings/sft_config.h"
+
+namespace roll {
+
+void complete(Config& config, Checker& check);
+void complete(SftConfig& config, Checker& check);
+
+}  // namespace roll

@@ -1,0 +1,60 @@
+#include "settings/describe_loss.h"
+
+#include <fmt/format.h>
+
+#include "loss/aggregate.h"
+
+namespace roll {
+
+namespace {
+
+std::string reduction(AggMode mode, const std::string& mask, const std::string& update, double divisor) {
+  const std::string of_sequence = fmt::format("each sequence by its {} tokens", mask);
+  const std::string sequences = fmt::format("by the sequences with one in {}", update);
+  switch (mode) {
+    case AggMode::kTokenMean:
+      return fmt::format("by all {} tokens of {}", mask, update);
+    case AggMode::kSeqMeanTokenSum:
+      return fmt::format("sums over {} tokens, {}", mask, sequences);
+    case AggMode::kSeqMeanTokenMean:
+      return fmt::format("{}, then {}", of_sequence, sequences);
+    case AggMode::kPromptMean:
+      return fmt::format("each prompt by the {} tokens of all its responses, then by the prompts with one in {}", mask,
+                         update);
+    case AggMode::kConstant:
+      return fmt::format("sums over {} tokens by {}, then {}", mask, divisor, sequences);
+  }
+  return "";
+}
+
+std::string role_loss(const std::string& role, AggMode mode, const std::string& mask, const WorkerConfig& worker,
+                      const LossModes& modes, int64_t num_ranks) {
+  const auto update = fmt::format("a {}-sequence update", worker.mini_batch(num_ranks));
+  if (worker.loss_func)
+    return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` proves its normalisation", role,
+                       worker.loss_func.name, worker.loss_func.library, update);
+  if (worker.pg_loss_reducer)
+    return fmt::format("{} loss: policy term reduced by {} of {}, over {}; `roll check-loss` proves it", role,
+                       worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
+  const std::string scale =
+      worker.apply_loss_scale ? "" : "; apply_loss_scale false: and by the number of micro-batches";
+  return fmt::format("{} loss: {}: {}{}", role, agg_mode_name(mode), reduction(mode, mask, update, modes.divisor),
+                     scale);
+}
+
+}  // namespace
+
+std::string describe_loss(const Config& config, int64_t num_ranks) {
+  const LossModes modes = loss_modes(config.loss);
+  std::string text = role_loss("actor", modes.policy, "final_response_mask", config.actor_train, modes, num_ranks);
+  if (config.uses_critic())
+    text += fmt::format("\n{}", role_loss("critic", modes.value, "response_mask", config.critic, modes, num_ranks));
+  return text;
+}
+
+std::string describe_loss(const SftConfig& config, int64_t num_ranks) {
+  const LossModes modes = loss_modes(config.loss);
+  return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes, num_ranks);
+}
+
+}  // namespace roll

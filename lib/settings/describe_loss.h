@@ -1,0 +1,15 @@
+// What the configured loss divides by, in words: the sentence that decides whether two runs can be compared.
+#pragma once
+
+#include <string>
+
+#include "settings/config.h"
+#include "settings/sft_config.h"
+
+namespace roll {
+
+/// "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and the critic's.
+std::string describe_loss(const Config& config, int64_t num_ranks);
+std::string describe_loss(const SftConfig& config, int64_t num_ranks);
+
+}  // namespace roll

@@ -1,0 +1,167 @@
+#include "settings/load_config.h"
+
+#include "base/file.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "config/key_table.h"
+#include "config/load.h"
+#include "config/writer.h"
+#include "job/hosts.h"
+#include "settings/batch_plan.h"
+#include "settings/checks.h"
+#include "settings/complete.h"
+#include "settings/describe_loss.h"
+#include "settings/memory_estimate.h"
+
+namespace roll {
+
+namespace {
+
+/// The hosts of the flag or the key; none when there is no hostfile, or it plays no part.
+template <class T>
+std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
+  std::vector<Host> hosts;
+  if (result.hostfile.empty() || (options.offline && !std::filesystem::exists(result.hostfile))) return hosts;
+  if (options.hostfile) return read_hostfile(result.hostfile);
+  check.collect(result.config.hostfile, [&] { hosts = read_hostfile(result.hostfile); });
+  return hosts;
+}
+
+/// The number of ranks, which must fit the hosts.
+template <class T>
+void place_ranks(CheckedConfig<T>& result, const WorkerConfig& worker, const LoadOptions& options, Checker& check) {
+  const auto& mapping = worker.device_mapping;
+  if (!options.is_started) result.hostfile = options.hostfile.value_or(result.config.hostfile.value_or(""));
+  const std::vector<Host> hosts = hosts_of(result, options, check);
+  const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
+  result.num_ranks = options.num_ranks.value_or(mapping ? static_cast<int64_t>(mapping->devices.size()) : slots);
+  if (hosts.empty() || result.num_ranks <= slots) return;
+  throw user_error("{}: {} = {}: the hosts have {} slots; ask for fewer ranks, or add hosts", result.hostfile,
+                   options.num_ranks ? "-n" : "device_mapping", result.num_ranks, slots);
+}
+
+/// config.json of a role's model; nullopt when the folder is absent and that is accepted.
+template <class M>
+std::optional<ModelSpec> spec_of(const M& name, bool offline, Checker& check) {
+  std::optional<ModelSpec> spec;
+  if (!name || (offline && !find_model_folder(*name))) return spec;
+  check.collect(name, [&] {
+    const auto folder = model_folder(*name);
+    spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+  });
+  return spec;
+}
+
+template <class M>
+void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, Checker& check) {
+  if (spec && length > spec->max_positions)
+    check.note(fmt::format("{}: more than the model's max_position_embeddings of {}", check.name(member),
+                           spec->max_positions));
+}
+
+std::string memory_of(const Config& config, const PlannedModels& models, int64_t num_ranks) {
+  const bool on_gpu = config.actor_train.device_mapping.has_value();
+  return fmt::format("memory of a rank ({}), about: {}", on_gpu ? "GPU" : "CPU",
+                     memory_text(estimate_memory(config, models, num_ranks, on_gpu)));
+}
+
+constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here";
+
+std::string check_models(const Config& config, int64_t num_ranks, bool offline, Checker& check) {
+  const auto policy = spec_of(config.actor_train.model_args.model_name_or_path, offline, check);
+  const auto critic =
+      config.uses_critic() ? spec_of(config.critic.model_args.model_name_or_path, offline, check) : std::nullopt;
+  std::optional<ModelSpec> reference = policy;
+  if (config.uses_reference() &&
+      config.reference.model_args.model_name_or_path != config.actor_train.model_args.model_name_or_path)
+    reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
+  if (policy) check_model_layout(config.actor_train, *policy, check);
+  if (policy) check_model_layout(config.actor_infer, *policy, check);
+  if (critic) check_model_layout(config.critic, *critic, check);
+  if (config.uses_reference() && reference) check_model_layout(config.reference, *reference, check);
+  if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
+  if (!policy || !check.is_clean()) return kUnknownMemory;
+  return memory_of(config, {*policy, critic}, num_ranks);
+}
+
+/// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
+template <class T, class F>
+CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vector<std::string>& overrides, F&& body) {
+  auto loaded = load_yaml<T>(read_file(file), file.string(), overrides);
+  CheckedConfig<T> result;
+  result.config = std::move(loaded.config);
+  result.notes = std::move(loaded.notes);
+  const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
+  Checker check(keys, result.notes);
+  check_values(result.config, check);
+  check.throw_if_any();
+  complete(result.config, check);
+  check_loss(result.config.loss, masks_of(result.config), check);
+  body(result, check);
+  check.throw_if_any();
+  result.config.loss.loss_agg_mode = effective_mode(result.config.loss);
+  return result;
+}
+
+}  // namespace
+
+CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                  const LoadOptions& options) {
+  const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
+    const Config& config = result.config;
+    place_ranks(result, config.actor_train, options, check);
+    check_experience(config, check);
+    check_layout(config, result.num_ranks, check);
+    check_batches(config, result.num_ranks, check);
+    check_data(config, options.offline, check);
+    check_plugins(config.actor_train, /*is_policy=*/true, options.offline, check);
+    if (config.uses_critic()) check_plugins(config.critic, /*is_policy=*/false, options.offline, check);
+    result.memory = check_models(config, result.num_ranks, options.offline, check);
+    if (!check.is_clean()) return;
+    result.plan = batch_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
+  };
+  return load_checked<Config>(file, overrides, body);
+}
+
+CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options) {
+  const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
+    const SftConfig& config = result.config;
+    place_ranks(result, config.sft_train, options, check);
+    check_layout(config.sft_train, result.num_ranks, check);
+    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
+    check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
+    check_data(config, options.offline, check);
+    check_plugins(config.sft_train, /*is_policy=*/false, options.offline, check);
+    const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
+    if (spec) check_model_layout(config.sft_train, *spec, check);
+    result.plan = sft_plan(config, result.num_ranks);
+    result.loss = describe_loss(config, result.num_ranks);
+  };
+  return load_checked<SftConfig>(file, overrides, body);
+}
+
+bool is_sft_config(const std::filesystem::path& file) {
+  std::vector<std::string> notes;
+  const Node tree = read_tree(read_file(file), file.string(), {}, notes);
+  SftConfig config;
+  KeyIndex keys(config, {}, "");
+  return tree.find(keys.path(config.sft_train)) != nullptr;
+}
+
+std::string resolved_yaml(const Config& config) {
+  return to_yaml(config);
+}
+std::string resolved_yaml(const SftConfig& config) {
+  return to_yaml(config);
+}
+
+std::string key_reference() {
+  return key_table<Config>();
+}
+std::string sft_key_reference() {
+  return key_table<SftConfig>();
+}
+
+}  // namespace roll

@@ -1,0 +1,51 @@
+// From a YAML file to a checked configuration: everything that can be known before a model is opened is checked here.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "settings/config.h"
+#include "settings/sft_config.h"
+
+namespace roll {
+
+struct LoadOptions {
+  std::optional<int64_t> num_ranks;     // -n; unset: the devices of device_mapping, the hostfile's slots, or 1
+  bool offline = false;                 // model folders, data files and the hostfile may be absent
+  std::optional<std::string> hostfile;  // --hostfile; it wins over the key
+  bool is_started = false;              // by mpirun, srun or torchrun: hosts are chosen, the hostfile is not read
+};
+
+template <class T>
+struct CheckedConfig {
+  T config;                        // complete: see load_config
+  std::vector<std::string> notes;  // accepted, but worth knowing; to be shown once
+  int64_t num_ranks = 1;
+  std::string hostfile;  // of --hostfile or the key; "": one host
+  std::string plan;      // the batch arithmetic in words
+  std::string loss;      // what the loss divides by, in words
+  std::string memory;    // the estimate per rank in words
+};
+
+/// Reads `file`, applies `overrides`, checks. The result has response_length and sequence_length (also those of the
+/// validation), the effective loss_agg_mode, data_args.template and messages, model_name_or_path of every role, the
+/// type of every reward filled in. UserError names up to ten errors at once, each with file, line and column.
+CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                  const LoadOptions& options);
+CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options);
+
+/// Whether the file is one of `roll sft`: it describes sft_train.
+bool is_sft_config(const std::filesystem::path& file);
+
+/// YAML of every key with its value; reading it gives the same configuration.
+std::string resolved_yaml(const Config& config);
+std::string resolved_yaml(const SftConfig& config);
+
+/// All keys with default and meaning.
+std::string key_reference();
+std::string sft_key_reference();
+
+}  // namespace roll

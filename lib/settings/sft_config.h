@@ -1,0 +1,69 @@
+// The root configuration of `roll sft`: supervised fine-tuning with the same trainer.
+#pragma once
+
+#include "settings/config.h"
+
+namespace roll {
+
+struct SftConfig {
+  std::string exp_name = "sft";
+  int64_t seed = 42;
+  std::string output_dir = "./output";
+  std::optional<std::string> logging_dir;
+  TrackConfig track;
+  std::optional<int64_t> max_steps;  // null: num_train_epochs passes
+  int64_t num_train_epochs = 1;
+  int64_t save_steps = 0;
+  int64_t eval_steps = 0;
+  int64_t logging_steps = 1;
+  int64_t max_ckpt_to_keep = 0;
+  std::string resume_from_checkpoint = "false";
+  int64_t num_gpus_per_node = 8;
+  std::optional<std::string> hostfile;
+  std::map<std::string, std::string> system_envs;
+  std::optional<std::string> pretrain;
+  int64_t sequence_length = 1024;
+  double max_grad_norm = 1;
+  std::optional<std::string> global_template;
+  LossConfig loss = sft_loss();  // only its aggregation keys
+  WorkerConfig sft_train;
+  WorkerConfig validation;
+
+  template <class V>
+  void fields(V& v) {
+    v("exp_name", exp_name, "name of the run");
+    v("seed", seed, "names all random numbers");
+    v("output_dir", output_dir, "run folder: metrics, checkpoints");
+    v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
+    track.fields(v);
+    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data");
+    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null");
+    v("save_steps", save_steps, "a checkpoint every so many updates; 0: only at the end");
+    v("eval_steps", eval_steps, "a validation every so many updates; 0: only at the end");
+    v("logging_steps", logging_steps, "metrics every so many updates");
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all");
+    v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
+    v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
+    v("system_envs", system_envs, "environment variables set for the run");
+    v("pretrain", pretrain, "the first weights: HF folder or Hub name");
+    v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted");
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm");
+    v("global_template", global_template, "chat template of all data; null: the model's own");
+    loss.aggregation_fields(v);
+    v("sft_train", sft_train, "the model in training");
+    v("validation", validation, "data of the validation");
+    v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
+    v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");
+  }
+
+ private:
+  static LossConfig sft_loss() {
+    LossConfig loss;
+    loss.loss_agg_mode = "token-mean";
+    loss.loss_mask_keys = {"labels_mask"};
+    return loss;
+  }
+};
+
+}  // namespace roll

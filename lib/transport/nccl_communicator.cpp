@@ -1,0 +1,203 @@
+// c10d's ProcessGroupNCCL, with its watchdog; compiled only with CUDA (nccl_absent.cpp is the twin).
+#include "transport/nccl_communicator.h"
+
+#include <ATen/ATen.h>
+#include <cuda_runtime_api.h>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "transport/socket.h"
+
+namespace roll {
+
+namespace {
+
+using Group = c10::intrusive_ptr<c10d::ProcessGroupNCCL>;
+
+c10d::ReduceOp op_of(Reduce op) {
+  return op == Reduce::kSum ? c10d::ReduceOp::SUM : op == Reduce::kMax ? c10d::ReduceOp::MAX : c10d::ReduceOp::MIN;
+}
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+/// Where the other ranks reach rank 0: the loopback when all share a host, for then no name needs to resolve.
+std::string address_of_first(Communicator& host) {
+  const std::vector<std::string> hosts = host.all_gather_bytes(host_name(), "host names");
+  const std::vector<std::string> addresses = host.all_gather_bytes(own_address(), "host addresses");
+  const bool one_host = std::all_of(hosts.begin(), hosts.end(), [&](const auto& name) { return name == hosts[0]; });
+  return one_host ? "127.0.0.1" : addresses[0];
+}
+
+/// Rank 0 opens the store on a free port; its address travels over the host communicator.
+c10::intrusive_ptr<c10d::Store> open_store(Communicator& host, double timeout_s) {
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = host.is_first();
+  options.waitWorkers = false;
+  options.timeout = milliseconds(timeout_s);
+  c10::intrusive_ptr<c10d::TCPStore> store;
+  if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("0.0.0.0", options);
+  const std::string port = host.broadcast_bytes(store ? std::to_string(store->getPort()) : "", 0, "NCCL store's port");
+  const std::string address = address_of_first(host);
+  if (store) return store;
+  options.port = static_cast<uint16_t>(std::stoi(port));
+  return c10::make_intrusive<c10d::TCPStore>(address, options);
+}
+
+using Work = c10::intrusive_ptr<c10d::Work>;
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(std::unique_ptr<Communicator> host, at::Device device, double timeout_s, Membership own)
+      : Communicator(std::move(own)), host_(std::move(host)), device_(device), timeout_s_(timeout_s) {
+    const auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout = milliseconds(timeout_s);
+    group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_store(*host_, timeout_s), rank(), size(), options);
+    group_->setBoundDeviceId(device_);
+  }
+  ~NcclCommunicator() override {
+    // Only a healthy group is taken down politely; after an error the peers may be gone.
+    if (std::uncaught_exceptions() == 0 && !broken_) group_->shutdown();
+  }
+
+  std::string_view kind() const override { return "nccl"; }
+  std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
+    return host_->all_gather_bytes(mine, name);
+  }
+  std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
+    auto host = host_->split(members, group);
+    if (members.size() == 1) return host;
+    return std::make_unique<NcclCommunicator>(std::move(host), device_, timeout_s_, membership_in(members, group));
+  }
+
+ protected:
+  void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
+    if (!tensor.is_cuda()) return host_->all_reduce(tensor, op, name);
+    std::vector<at::Tensor> tensors = {tensor};
+    c10d::AllreduceOptions options;
+    options.reduceOp = op_of(op);
+    count("all_reduce", 2 * tensor.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
+    run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
+  }
+  void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
+    if (!tensor.is_cuda()) return host_->broadcast(tensor, root, name);
+    std::vector<at::Tensor> tensors = {tensor};
+    c10d::BroadcastOptions options;
+    options.rootRank = root;
+    count("broadcast", rank() == root ? tensor.nbytes() : 0);
+    run("broadcast", name, [&] { return group_->broadcast(tensors, options); });
+  }
+  void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) override {
+    if (!tensor.is_cuda()) {
+      all.view({-1}).copy_(host_->all_gather_rows(tensor.view({-1}), name));
+      return;
+    }
+    at::Tensor mine = tensor;
+    at::Tensor flat = all.view({-1});
+    at::Tensor flat_mine = mine.view({-1});
+    count("all_gather", tensor.nbytes() * static_cast<size_t>(size() - 1));
+    run("all-gather", name, [&] { return group_->_allgather_base(flat, flat_mine); });
+  }
+
+  void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) override {
+    if (!all.is_cuda()) {
+      mine.copy_(host_->reduce_scatter_rows(all, name).view(mine.sizes()));
+      return;
+    }
+    at::Tensor flat = mine.view({-1}), flat_all = all.view({-1});
+    count("reduce_scatter", all.nbytes() - mine.nbytes());
+    run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
+  }
+
+  /// NCCL runs beside the kernels of the current stream by itself, as long as nobody waits.
+  std::unique_ptr<Pending> start(std::function<void()> collective) override {
+    auto pending = std::make_unique<Started>(*this);
+    started_ = pending.get();
+    collective();
+    started_ = nullptr;
+    return pending;
+  }
+
+ private:
+  struct Started : Pending {
+    explicit Started(NcclCommunicator& o) : owner(o) { begin_s_ = monotonic_s(); }
+    void wait() override {
+      if (work) owner.finish(work, what);
+      end_s_ = monotonic_s();
+    }
+    NcclCommunicator& owner;
+    Work work;
+    std::string what;
+  };
+
+  /// Bytes that a ring sends.
+  void count(std::string_view operation, size_t bytes) {
+    traffic().add_call(group(), operation);
+    traffic().add_bytes(group(), operation, static_cast<int64_t>(bytes));
+  }
+
+  /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
+  template <class F>
+  void run(std::string_view call, std::string_view name, F&& begin) {
+    const std::string what = fmt::format("{} '{}' of its {} group", call, name, group());
+    Work work;
+    guard(what, [&] { work = begin(); });
+    if (!started_) return finish(work, what);
+    started_->work = work;
+    started_->what = what;
+  }
+
+  void finish(const Work& work, const std::string& what) {
+    guard(what, [&] { work->wait(); });
+  }
+
+  template <class F>
+  void guard(const std::string& what, F&& f) {
+    try {
+      f();
+    } catch (const c10::Error& error) {
+      broken_ = true;
+      throw system_error("{}: {} over NCCL failed: {}", to_string(place()), what, error.what_without_backtrace());
+    }
+  }
+
+  std::unique_ptr<Communicator> host_;
+  at::Device device_;
+  double timeout_s_;
+  Group group_;
+  Started* started_ = nullptr;  // receives the work of the collective that is being started
+  bool broken_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
+                                                     double timeout_s) {
+  if (!device.has_index()) device = at::Device(device.type(), 0);
+  try {
+    const Whereabouts world{host->rank(), host->size(), -1};
+    Membership own{.rank = world.rank, .size = world.size, .world = world};
+    return std::make_unique<NcclCommunicator>(std::move(host), device, timeout_s, std::move(own));
+  } catch (const c10::Error& error) {
+    throw system_error("device {}: NCCL cannot start: {}", device.str(), error.what_without_backtrace());
+  }
+}
+
+std::string nccl_version() {
+  return c10d::getNcclVersion();
+}
+
+std::string cuda_version() {
+  int code = 0;
+  if (cudaRuntimeGetVersion(&code) != cudaSuccess) return "unknown";
+  return fmt::format("{}.{}", code / 1000, code % 1000 / 10);
+}
+
+}  // namespace roll

@@ -1,0 +1,44 @@
+#include <fmt/ranges.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "transport/wire.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kSpin_s = 200e-6;
+constexpr double kYield_s = 20e-3;
+constexpr useconds_t kSleep_us = 100;
+
+}  // namespace
+
+Wait::Wait(const Whereabouts& place, std::string_view collective, double timeout_s)
+    : place_(place), collective_(collective), timeout_s_(timeout_s), start_s_(monotonic_s()) {}
+
+std::string Wait::where() const {
+  return fmt::format("{}: {}", to_string(place_), collective_);
+}
+
+void Wait::pause(const std::function<std::vector<int>()>& late) {
+  const double now = monotonic_s();
+  const double waited_s = now - start_s_;
+  if (waited_s > kYield_s) {
+    ::usleep(kSleep_us);
+  } else if (waited_s > kSpin_s) {
+    ::sched_yield();
+  }
+  if (stop_signal() && stop_seen_s_ < 0) stop_seen_s_ = now;
+  if (stop_seen_s_ >= 0 && now - stop_seen_s_ > kStopGrace_s) throw Stopped(stop_signal());
+  if (waited_s > timeout_s_)
+    throw system_error(
+        "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "
+        "backend_timeout)",
+        where(), duration_text(timeout_s_), fmt::join(late(), ", "));
+}
+
+}  // namespace roll

@@ -1,0 +1,132 @@
+#include "optim/optimizer.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+#include "optim/schedule.h"
+
+namespace roll {
+
+namespace {
+
+Json golden(const char* name) {
+  return read_json(std::string(ROLL_SOURCE_DIR "/tests/golden/train/") + name);
+}
+
+at::Tensor tensor_of(const Json& values, const Json& shape, at::ScalarType dtype = at::kFloat) {
+  const auto numbers = values.get<std::vector<double>>();
+  return at::tensor(numbers, at::kDouble).to(dtype).view(shape.get<std::vector<int64_t>>()).clone();
+}
+
+NamedTensors start_parameters(const Json& g, at::ScalarType dtype = at::kFloat) {
+  NamedTensors parameters;
+  for (const auto& [name, shape] : g["shapes"].items())
+    parameters.emplace_back(name, tensor_of(g["start"][name], shape, dtype).requires_grad_());
+  return parameters;
+}
+
+FlatAdamW make_optimizer(const Json& g, const NamedTensors& parameters) {
+  return FlatAdamW(
+      parameters,
+      {.beta1 = g["beta1"], .beta2 = g["beta2"], .epsilon = g["epsilon"], .weight_decay = g["weight_decay"]});
+}
+
+}  // namespace
+
+TEST_CASE("learning-rate schedules equal those of transformers", "[train]") {
+  const Json g = golden("schedules.json");
+  for (const Json& c : g["cases"]) {
+    const LrSchedule schedule{c["type"], c["peak_lr"], c["warmup_steps"], c["total_steps"]};
+    for (size_t step = 0; step < c["rates"].size(); ++step) {
+      INFO(c["type"] << " warmup " << c["warmup_steps"] << " step " << step);
+      CHECK(schedule.at(static_cast<int64_t>(step)) ==
+            Approx(c["rates"][step].get<double>()).epsilon(1e-12).margin(1e-18));
+    }
+  }
+}
+
+TEST_CASE("FlatAdamW with clipping and per-shape decay equals torch.optim.AdamW", "[train]") {
+  const Json g = golden("adamw.json");
+  const NamedTensors parameters = start_parameters(g);
+  FlatAdamW optimizer = make_optimizer(g, parameters);
+  for (const Json& step : g["steps"]) {
+    optimizer.zero_grad();
+    // Through autograd, and in two backwards, so that the in-place accumulation is what is tested.
+    for (int half = 0; half < 2; ++half) {
+      at::Tensor loss = at::zeros({});
+      for (const auto& [name, p] : parameters)
+        loss = loss + (p * tensor_of(step["gradients"][name], g["shapes"][name])).sum() * (half == 0 ? 0.25 : 0.75);
+      loss.backward();
+      optimizer.accumulate();
+    }
+    const double norm = std::sqrt(optimizer.squared_gradient());
+    CHECK(norm == Approx(step["norm"].get<double>()).epsilon(1e-6));
+    optimizer.step(step["lr"], norm, g["max_norm"]);
+    for (const auto& [name, p] : parameters) {
+      INFO(name);
+      CHECK(at::allclose(p, tensor_of(step["weights"][name], g["shapes"][name]), 1e-5, 1e-7));
+    }
+  }
+}
+
+TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
+  const Json g = golden("adamw.json");
+  const NamedTensors parameters = start_parameters(g, at::kBFloat16);
+  FlatAdamW optimizer = make_optimizer(g, parameters);
+  for (int i = 0; i < 2; ++i) {
+    parameters[1].second.sum().backward();
+    optimizer.accumulate();  // what is added once is gone from the model's own gradient
+  }
+  CHECK(std::sqrt(optimizer.squared_gradient()) ==
+        Approx(2 * std::sqrt(static_cast<double>(parameters[1].second.numel()))));
+  // 1000 updates that are each below a bfloat16 ulp must add up.
+  const at::Tensor before = parameters[1].second.to(at::kFloat).clone();
+  for (int i = 0; i < 1000; ++i) {
+    optimizer.zero_grad();
+    parameters[1].second.sum().backward();
+    optimizer.accumulate();
+    optimizer.step(1e-4, std::sqrt(optimizer.squared_gradient()), 0);
+  }
+  const at::Tensor moved = before - parameters[1].second.to(at::kFloat);
+  CHECK(moved.min().item<double>() > 0.07);
+}
+
+TEST_CASE("an optimizer that was put away goes on as if it had not been", "[train]") {
+  const Json g = golden("adamw.json");
+  const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
+  const NamedTensors stayed = start_parameters(g, dtype), moved = start_parameters(g, dtype);
+  FlatAdamW a = make_optimizer(g, stayed), b = make_optimizer(g, moved);
+  for (int step = 0; step < 3; ++step) {
+    for (auto [optimizer, parameters] : {std::pair{&a, &stayed}, std::pair{&b, &moved}}) {
+      optimizer->zero_grad();
+      for (const auto& [name, p] : *parameters) (p * p).sum().backward();
+      optimizer->accumulate();
+      optimizer->step(1e-2, std::sqrt(optimizer->squared_gradient()), 1.0);
+    }
+    b.put_away(/*keeps_parameters=*/step == 0);
+    CHECK_FALSE(moved[0].second.grad().defined());
+    b.bring_back();
+  }
+  for (size_t i = 0; i < stayed.size(); ++i) CHECK(at::equal(stayed[i].second, moved[i].second));
+}
+
+TEST_CASE("the flat gradient is the concatenation of the named ones", "[train]") {
+  const Json g = golden("adamw.json");
+  const NamedTensors parameters = start_parameters(g);
+  FlatAdamW optimizer = make_optimizer(g, parameters);
+  optimizer.zero_grad();
+  for (const auto& [name, p] : parameters) (p * p).sum().backward();
+  double squares = 0;
+  for (const auto& [name, gradient] : optimizer.named_gradients()) {
+    for (const auto& [other, p] : parameters)
+      if (other == name) CHECK(at::allclose(gradient, 2 * p.detach()));
+    squares += gradient.square().sum().item<double>();
+  }
+  CHECK(std::sqrt(optimizer.squared_gradient()) == Approx(std::sqrt(squares)));
+  CHECK(optimizer.num_parameters() == 5 + 12 + 4 + 6);
+}
+
+}  // namespace roll

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/model/*.json: what Hugging Face transformers computes for tiny models in float32/float64.
+
+By hand, with torch and transformers installed:  tests/oracles/make_golden_model.py
+Weights come from a formula (weight(k, i) below) that tests/model/golden.cpp repeats, so no weights are stored.
+"""
+import json
+import pathlib
+
+import torch
+from transformers import (AutoModelForCausalLM, AutoModelForTokenClassification, LlamaConfig, Qwen2Config, Qwen3Config)
+
+OUT = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/model"
+SIZES = dict(vocab_size=61, hidden_size=24, intermediate_size=40, num_hidden_layers=2, max_position_embeddings=256)
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 32, "rope_theta": 10000.0}
+MODELS = {
+    "qwen2_gqa_tied": (Qwen2Config(**SIZES, num_attention_heads=6, num_key_value_heads=2, tie_word_embeddings=True), "float32"),
+    "qwen2_untied_bf16": (Qwen2Config(**SIZES, num_attention_heads=3, num_key_value_heads=3), "bfloat16"),
+    "qwen3_gqa": (Qwen3Config(**SIZES, num_attention_heads=4, num_key_value_heads=2, head_dim=10,
+                              rope_parameters={"rope_type": "default", "rope_theta": 1e6}), "float32"),
+    "qwen3_tied_bias": (Qwen3Config(**SIZES, num_attention_heads=2, num_key_value_heads=1, head_dim=16, attention_bias=True,
+                                    tie_word_embeddings=True), "float32"),
+    "llama3_scaled": (LlamaConfig(**SIZES, num_attention_heads=6, num_key_value_heads=3, rope_parameters=LLAMA3), "float32"),
+    "llama_bias_fp16": (LlamaConfig(**SIZES, num_attention_heads=2, num_key_value_heads=2, attention_bias=True,
+                                    mlp_bias=True), "float16"),
+}
+LENGTHS = [1, 2, 5, 17, 70]
+
+
+def weight(k, numel):
+    """Element i of the k-th parameter by name: a multiplicative hash of both, uniform in [-1, 1)."""
+    i = torch.arange(numel, dtype=torch.int64)
+    x = (i * 2654435761 + k * 97654321 + 12345) % 2**32
+    x = (x * 1597334677 + 6789) % 2**32
+    return x.double() / 2**31 - 1
+
+
+def fill(model, dtype):
+    """In every model the parameters are numbered by sorted name; values are rounded to the stored dtype."""
+    for k, (name, parameter) in enumerate(sorted(dict(model.named_parameters()).items())):
+        w = weight(k, parameter.numel()).reshape(parameter.shape)
+        scale = 0.3 if parameter.dim() == 1 else (3.0 / parameter.shape[1]) ** 0.5
+        stored = (1.0 + w * scale if "norm" in name else w * scale).float().to(getattr(torch, dtype))
+        parameter.data.copy_(stored)
+    return model.eval()
+
+
+def rows():
+    generator = torch.Generator().manual_seed(5)
+    return [torch.randint(0, SIZES["vocab_size"], (n,), generator=generator).tolist() for n in LENGTHS]
+
+
+def probe(model):
+    """Two numbers per gradient: its L2 norm and its product with formula numbers."""
+    found = {}
+    for k, (name, p) in enumerate(sorted(dict(model.named_parameters()).items())):
+        found[name] = [p.grad.norm().item(), (p.grad.flatten() * weight(k + 1000, p.numel())).sum().item()]
+    return found
+
+
+def causal(config, dtype, all_ids):
+    model = fill(AutoModelForCausalLM.from_config(config, dtype=torch.float64), dtype)
+    result = {"log_probs": [], "entropy": [], "log_probs_hot": []}
+    loss = 0
+    for ids in all_ids:
+        logits = model(torch.tensor([ids])).logits[0, :-1]
+        labels = torch.tensor(ids[1:], dtype=torch.long)[:, None]
+        log_p = torch.log_softmax(logits, -1)
+        chosen, entropy = log_p.gather(1, labels)[:, 0], -(log_p.exp() * log_p).sum(-1)
+        result["log_probs"].append(chosen.tolist())
+        result["entropy"].append(entropy.tolist())
+        result["log_probs_hot"].append(torch.log_softmax(logits / 1.7, -1).gather(1, labels)[:, 0].tolist())
+        t = torch.arange(len(ids) - 1, dtype=torch.float64)
+        loss = loss + (chosen * torch.cos(t)).sum() + 0.5 * (entropy * torch.sin(t)).sum()
+    loss.backward()
+    result["loss"] = loss.item()
+    result["gradients"] = probe(model)
+    return result
+
+
+def critic(config, dtype, all_ids):
+    config.num_labels = 1
+    model = fill(AutoModelForTokenClassification.from_config(config, dtype=torch.float64), dtype)
+    values = [model(torch.tensor([ids])).logits[0, :, 0] for ids in all_ids]
+    sum((v * torch.cos(torch.arange(len(v), dtype=torch.float64))).sum() for v in values).backward()
+    return {"values": [v.tolist() for v in values], "gradients": probe(model)}
+
+
+def rounded(x):
+    if isinstance(x, float):
+        return float(f"{x:.10g}")
+    if isinstance(x, dict):
+        return {k: rounded(v) for k, v in x.items()}
+    return [rounded(v) for v in x] if isinstance(x, list) else x
+
+
+def main():
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name, (config, dtype) in MODELS.items():
+        config_json = json.loads(config.to_json_string(use_diff=True))
+        golden = {"made_by": "tests/oracles/make_golden_model.py", "config": config_json, "dtype": dtype, "ids": rows()}
+        golden["causal"] = causal(config, dtype, golden["ids"])
+        golden["critic"] = critic(config, dtype, golden["ids"])
+        (OUT / f"{name}.json").write_text(json.dumps(rounded(golden)) + "\n")
+        print(name, "loss", golden["causal"]["loss"])
+
+
+main()

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/train/*.json: learning-rate schedules (transformers) and AdamW with clipping (PyTorch, float64).
+
+Needs torch and transformers; run by hand when the formulae under test change.
+"""
+import json
+import pathlib
+
+import torch
+import transformers
+
+out = pathlib.Path(__file__).resolve().parents[2] / "tests/golden/train"
+out.mkdir(parents=True, exist_ok=True)
+made_by = "tests/oracles/make_golden_train.py"
+
+
+def schedule(kind, peak, warmup, total):
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD([parameter], lr=peak)
+    name = "constant_with_warmup" if kind == "constant" and warmup else kind
+    kwargs = dict(num_warmup_steps=warmup, num_training_steps=total)
+    scheduler = transformers.get_scheduler(name, optimizer, **kwargs)
+    if kind == "polynomial":
+        scheduler = transformers.get_polynomial_decay_schedule_with_warmup(optimizer, warmup, total, lr_end=0.0)
+    rates = []
+    for _ in range(total + 1):
+        rates.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        scheduler.step()
+    return dict(type=kind, peak_lr=peak, warmup_steps=warmup, total_steps=total, rates=rates)
+
+
+schedules = [schedule(k, 1e-3, w, 12) for k in ("linear", "cosine", "constant", "constant_with_warmup", "inverse_sqrt", "polynomial")
+             for w in (0, 4) if not (k == "constant_with_warmup" and w == 0)]
+(out / "schedules.json").write_text(json.dumps(dict(made_by=made_by, cases=schedules)))
+
+torch.manual_seed(3)
+shapes = {"norm": [5], "weight": [3, 4], "bias": [4], "head": [2, 3]}
+parameters = {n: torch.randn(s, dtype=torch.float64).float().double().requires_grad_() for n, s in shapes.items()}
+start = {n: p.detach().clone() for n, p in parameters.items()}
+groups = [dict(params=[p for p in parameters.values() if p.dim() >= 2], weight_decay=0.1),
+          dict(params=[p for p in parameters.values() if p.dim() < 2], weight_decay=0.0)]
+optimizer = torch.optim.AdamW(groups, lr=1e-2, betas=(0.8, 0.95), eps=1e-8)
+steps = []
+for step in range(3):
+    gradients = {n: (torch.randn(s, dtype=torch.float64) * (0.05 if step == 1 else 1)).float().double() for n, s in shapes.items()}
+    for n, p in parameters.items():
+        p.grad = gradients[n].clone()
+    norm = torch.nn.utils.clip_grad_norm_(list(parameters.values()), 1.0)
+    optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 1e-2 / (step + 1)
+    optimizer.step()
+    steps.append(dict(lr=1e-2 / (step + 1), norm=norm.item(), gradients={n: g.flatten().tolist() for n, g in gradients.items()},
+                      weights={n: p.detach().flatten().tolist() for n, p in parameters.items()}))
+(out / "adamw.json").write_text(json.dumps(dict(
+    made_by=made_by, beta1=0.8, beta2=0.95, epsilon=1e-8, weight_decay=0.1, max_norm=1.0, shapes=shapes,
+    start={n: p.flatten().tolist() for n, p in start.items()}, steps=steps)))
