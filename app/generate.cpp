@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/field_flags.h"
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -21,12 +22,13 @@ namespace {
 
 struct Flags {
   std::string model, input = "-", output = "-", template_name = "native", device = "cpu", dtype = "auto";
-  int64_t num_responses = 1, max_new_tokens = 256, kv_cache_mib = 0;
+  int64_t num_responses = 1, kv_cache_mib = 0;
   bool keeps_special = false;
   SamplingParams sampling;
 
   Flags() {
     sampling.seed = 42;
+    sampling.generating.max_new_tokens = 256;
     sampling.generating.temperature = 1;
     sampling.generating.top_p = 1;
     sampling.generating.top_k = 0;
@@ -80,7 +82,6 @@ void check(const Flags& flags) {
 }
 
 void run(Flags flags) {
-  flags.sampling.generating.max_new_tokens = flags.max_new_tokens;
   flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
   flags.sampling.kv_cache_bytes = flags.kv_cache_mib << 20;
   check(flags);
@@ -113,19 +114,9 @@ void run(Flags flags) {
 
 void add_sampling_flags(CLI::App& sub, Flags& flags) {
   GeneratingArgs& args = flags.sampling.generating;
-  sub.add_option("--max-new-tokens", flags.max_new_tokens, "longest response in tokens")->capture_default_str();
-  sub.add_option("--temperature", args.temperature, "logits are divided by it; 0 is greedy")->capture_default_str();
-  sub.add_option("--top-p", args.top_p, "smallest set of tokens with this probability; 1 is off")
-      ->capture_default_str();
-  sub.add_option("--top-k", args.top_k, "only the k most likely tokens; 0 is off")->capture_default_str();
-  sub.add_option("--min-p", args.min_p, "only tokens with this share of the largest probability; 0 is off")
-      ->capture_default_str();
-  sub.add_option("--repetition-penalty", args.repetition_penalty, "on tokens of prompt and response; 1 is off")
-      ->capture_default_str();
-  sub.add_option("--presence-penalty", args.presence_penalty, "off the logits of response tokens, once")
-      ->capture_default_str();
-  sub.add_option("--frequency-penalty", args.frequency_penalty, "off the logits of response tokens, per occurrence")
-      ->capture_default_str();
+  add_field_flags(
+      sub, args,
+      {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "num_beams"});
   sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
       ->capture_default_str();
   sub.add_option("-n", flags.num_responses, "responses per prompt")->capture_default_str();

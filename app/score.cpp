@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/field_flags.h"
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -15,7 +16,7 @@ namespace roll {
 namespace {
 
 struct Flags {
-  std::string type, config, domain, input = "-", output = "-", format_pattern, pattern, reward_type = "soft";
+  std::string type, config, domain, input = "-", output = "-", format_pattern, pattern;
   RewardArgs reward;
   int64_t response_length = 0;
 };
@@ -33,7 +34,6 @@ Wanted from_flags(const Flags& flags) {
         "--type: missing; name the reward, as --type math_rule, or a file, as --config rlvr.yaml --domain math");
   Wanted wanted{flags.reward, flags.response_length, "--"};
   wanted.args.type = flags.type;
-  wanted.args.reward_type = flags.reward_type;
   if (!flags.format_pattern.empty()) wanted.args.format_pattern = flags.format_pattern;
   if (!flags.pattern.empty()) wanted.args.pattern = flags.pattern;
   return wanted;
@@ -68,10 +68,9 @@ void add_reward_flags(CLI::App& sub, Flags& flags) {
   RewardArgs& reward = flags.reward;
   sub.add_option("--format-pattern,--format_pattern", flags.format_pattern,
                  "PCRE2 expression that a response must match, else its reward is 0");
-  sub.add_option("--reward-type,--reward_type", flags.reward_type,
-                 "soft: the rule's number; hard: 1 from 0.5 on, else 0")
-      ->check(CLI::IsMember({"soft", "hard"}))
-      ->capture_default_str();
+  add_field_flags(sub, reward,
+                  {"worker_cls", "type", "tag_included", "format_pattern", "response_length_penalty_coef",
+                   "query_filter_config", "pattern", "marker", "ignore_case", "command", "timeout_s", "world_size"});
   sub.add_option("--response-length-penalty-coef,--response_length_penalty_coef", reward.response_length_penalty_coef,
                  "taken off: this x num_response_tokens / --response-length")
       ->capture_default_str();
@@ -80,7 +79,6 @@ void add_reward_flags(CLI::App& sub, Flags& flags) {
       ->capture_default_str();
   sub.add_option("--world-size,--world_size", reward.world_size, "responses scored at the same time")
       ->capture_default_str();
-  sub.add_option("--compare", reward.compare, "exact_match: whole, last_line or after_marker")->capture_default_str();
   sub.add_option("--marker", reward.marker, "exact_match: what stands before the answer")->capture_default_str();
   sub.add_flag("--ignore-case,--ignore_case", reward.ignore_case,
                "exact_match, regex: ASCII letters equal in either case");

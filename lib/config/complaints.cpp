@@ -14,8 +14,10 @@ void Complaints::throw_if_any() const {
   });
   constexpr size_t kShown = 10;
   std::string text;
-  for (size_t i = 0; i < sorted.size() && i < kShown; ++i)
-    text += fmt::format("{}{}: {}", i ? "\n" : "", sorted[i].place.text(), sorted[i].text);
+  for (size_t i = 0; i < sorted.size() && i < kShown; ++i) {
+    const std::string place = sorted[i].place.text();
+    text += fmt::format("{}{}{}{}", i ? "\n" : "", place, place.empty() ? "" : ": ", sorted[i].text);
+  }
   if (sorted.size() > kShown) text += fmt::format("\n... and {} more", sorted.size() - kShown);
   throw UserError(text);
 }

@@ -3,7 +3,9 @@
 namespace roll {
 
 std::string key_row(const KeyInfo& info, const std::string& value) {
-  const std::string allowed = info.allowed.empty() ? "" : fmt::format(" [{}]", fmt::join(info.allowed, " | "));
+  const std::string words =
+      info.allowed.empty() ? info.range.brief() : fmt::format("{}", fmt::join(info.allowed, " | "));
+  const std::string allowed = words.empty() ? "" : fmt::format(" [{}]", words);
   return fmt::format("{:<60} {}{}\n", info.path + value, info.doc, allowed);
 }
 

@@ -32,15 +32,6 @@ void StructReader::bool_or_text(const char* key, std::string& member, const char
   if (const auto boolean = scalar_as<bool>(*value)) member = *boolean ? "true" : "false";
 }
 
-void StructReader::check_choice(const Node& value, const char* key, const std::vector<std::string>& allowed) {
-  for (const Node& item : value.kind == Node::Kind::kList ? value.list : std::vector<Node>{value}) {
-    if (item.kind != Node::Kind::kScalar) continue;  // the type was complained about, or null is fine
-    if (std::find(allowed.begin(), allowed.end(), item.text) != allowed.end()) continue;
-    context_.complain(item, prefix_ + key,
-                      fmt::format("must be one of {}{}", fmt::join(allowed, ", "), did_you_mean(item.text, allowed)));
-  }
-}
-
 void StructReader::noted(KeyList keys, const char* reason) {
   for (const char* pattern : keys) {
     known_.push_back(pattern);

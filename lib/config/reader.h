@@ -59,6 +59,13 @@ template <class T>
 void read_value(ReadContext& context, const Node& node, const std::string& path, T& out) {
   if constexpr (HasFields<T>) {
     read_struct(context, node, path, out);
+  } else if constexpr (IsWord<T>) {
+    if (node.kind != Node::Kind::kScalar)
+      return context.complain(node, path, fmt::format("one word is needed, this is {}", describe(node)));
+    if (Words<T>::read(node.text, out)) return;
+    const std::vector<std::string> words = Words<T>::all();
+    context.complain(node, path,
+                     fmt::format("must be one of {}{}", fmt::join(words, ", "), did_you_mean(node.text, words)));
   } else if constexpr (HasConfigText<T>) {
     if (node.kind == Node::Kind::kNull || node.kind == Node::Kind::kMap)
       return context.complain(node, path, fmt::format("text or a list is needed, this is {}", describe(node)));
@@ -126,16 +133,15 @@ class StructReader {
       : context_(context), node_(node), prefix_(std::move(prefix)), used_(node.map.size()) {}
 
   template <class M>
-  void operator()(const char* key, M& member, const char*) {
-    if (const Node* value = use(key)) read_value(context_, *value, prefix_ + key, member);
-  }
-
-  template <class M>
-  void choice(const char* key, M& member, KeyList allowed, const char*) {
+  void operator()(const char* key, M& member, const char*, const Range& range = finite()) {
     const Node* value = use(key);
     if (!value) return;
     read_value(context_, *value, prefix_ + key, member);
-    check_choice(*value, key, {allowed.begin(), allowed.end()});
+    constexpr bool may_be_null = requires {
+      member.has_value();
+    };
+    if (outside(range, member))
+      context_.complain(*value, prefix_ + key, range.rule() + (may_be_null ? ", or null" : ""));
   }
 
   void bool_or_text(const char* key, std::string& member, const char*);
@@ -149,7 +155,6 @@ class StructReader {
  private:
   /// The key's value, marked as used; nullptr when it is not set or its interpolation failed.
   const Node* use(const char* key);
-  void check_choice(const Node& value, const char* key, const std::vector<std::string>& allowed);
   void refuse(KeyList keys, const char* reason, bool or_one);
 
   ReadContext& context_;

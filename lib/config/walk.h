@@ -3,9 +3,10 @@
 //   template <class V> void fields(V& v) { v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip"); ... }
 //
 // the one place where a key's name, default, allowed values and meaning stand. A visitor `v` offers
-//   v(key, member, doc)                     member: bool, int64_t, double, std::string, a vector, a map with text keys,
-//                                           an optional of those, another such struct, or a type with from_config_text
-//   v.choice(key, member, {allowed}, doc)   text members
+//   v(key, member, doc)                     member: bool, int64_t, double, std::string, an enum with names or a chosen
+//                                           row (base/names.h), a vector, a map with text keys, an optional of those,
+//                                           another such struct, or a type with from_config_text
+//   v(key, member, doc, range)              its numbers (range.h); without one: any finite number
 //   v.bool_or_text(key, text, doc)          true and false become "true" and "false"
 //   v.noted({keys}, reason)                 accepted, with a note that it means nothing here; `image_*` is a pattern
 //   v.refused({keys}, reason)               an error, unless null, false, 0 or empty
@@ -24,6 +25,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/names.h"
+#include "config/range.h"
+
 namespace roll {
 
 using KeyList = std::initializer_list<const char*>;
@@ -31,9 +35,7 @@ using KeyList = std::initializer_list<const char*>;
 /// Asks only whether a type has fields().
 struct FieldsProbe {
   template <class M>
-  void operator()(const char*, M&, const char*) {}
-  template <class M>
-  void choice(const char*, M&, KeyList, const char*) {}
+  void operator()(const char*, M&, const char*, const Range& = {}) {}
   void bool_or_text(const char*, std::string&, const char*) {}
   void noted(KeyList, const char*) {}
   void refused(KeyList, const char*) {}
@@ -47,11 +49,24 @@ concept HasFields = requires(T& t, FieldsProbe& v) {
 
 /// What stands in a fields() line.
 struct KeyInfo {
-  std::string path;  // "actor_train.training_args.learning_rate"
-  std::string key;   // its last part
-  std::vector<std::string> allowed;
-  std::string doc;  // or the reason of a noted or refused key
+  std::string path;                  // "actor_train.training_args.learning_rate"
+  std::string key;                   // its last part
+  std::vector<std::string> allowed;  // words; empty: no list
+  Range range;                       // of numbers
+  std::string doc;                   // or the reason of a noted or refused key
 };
+
+/// The words that a member takes, alone, in a list, or null beside them; empty where it is no word.
+template <class M>
+struct WordsOf {
+  static std::vector<std::string> all() { return {}; }
+};
+template <IsWord M>
+struct WordsOf<M> : Words<M> {};
+template <class M>
+struct WordsOf<std::optional<M>> : WordsOf<M> {};
+template <class M>
+struct WordsOf<std::vector<M>> : WordsOf<M> {};
 
 /// Stand-ins for a member where a key has none.
 struct Noted {};
@@ -67,25 +82,22 @@ class Walk {
       : f_(f), with_examples_(with_examples), prefix_(std::move(prefix)) {}
 
   template <class M>
-  void operator()(const char* key, M& member, const char* doc) {
-    if constexpr (std::is_void_v<decltype(f_(KeyInfo{}, member))>)
-      f_(KeyInfo{prefix_ + key, key, {}, doc}, member);
-    else if (!f_(KeyInfo{prefix_ + key, key, {}, doc}, member))
+  void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
+    const KeyInfo info{prefix_ + key, key, WordsOf<M>::all(), range, doc};
+    if constexpr (std::is_void_v<decltype(f_(info, member))>)
+      f_(info, member);
+    else if (!f_(info, member))
       return;
     descend(prefix_ + key, member);
-  }
-  template <class M>
-  void choice(const char* key, M& member, KeyList allowed, const char* doc) {
-    f_(KeyInfo{prefix_ + key, key, {allowed.begin(), allowed.end()}, doc}, member);
   }
   void bool_or_text(const char* key, std::string& member, const char* doc) { (*this)(key, member, doc); }
   void noted(KeyList keys, const char* reason) {
     Noted noted;
-    for (const char* key : keys) f_(KeyInfo{prefix_ + key, key, {}, reason}, noted);
+    for (const char* key : keys) f_(KeyInfo{prefix_ + key, key, {}, {}, reason}, noted);
   }
   void refused(KeyList keys, const char* reason) {
     Refused refused;
-    for (const char* key : keys) f_(KeyInfo{prefix_ + key, key, {}, reason}, refused);
+    for (const char* key : keys) f_(KeyInfo{prefix_ + key, key, {}, {}, reason}, refused);
   }
   void refused_above_one(KeyList keys, const char* reason) { refused(keys, reason); }
 

@@ -27,6 +27,13 @@ inline std::string yaml_scalar(double value) {
 inline std::string yaml_scalar(const std::string& value) {
   return yaml_text(value);
 }
+template <class T>
+requires requires(const T& value) {
+  name_of(value);
+}
+std::string yaml_scalar(const T& value) {
+  return std::string(name_of(value));
+}
 
 template <class T>
 requires requires(const T& value) {
@@ -51,11 +58,7 @@ class YamlWriter {
   explicit YamlWriter(int indent = 0) : indent_(indent) {}
 
   template <class M>
-  void operator()(const char* key, M& member, const char*) {
-    write(key, member);
-  }
-  template <class M>
-  void choice(const char* key, M& member, KeyList, const char*) {
+  void operator()(const char* key, M& member, const char*, const Range& = {}) {
     write(key, member);
   }
   void bool_or_text(const char* key, std::string& member, const char*) {

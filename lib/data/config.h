@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "config/range.h"
+
 namespace roll {
 
 struct DataArgs {
@@ -22,11 +24,12 @@ struct DataArgs {
   void fields(V& v) {
     v("file_name", file_name, "JSON-lines files: a path, a list of paths, globs");
     v("template", template_name, "chat template of these rows; global_template, where set, wins; null: native");
-    v("domain_interleave_probs", domain_interleave_probs, "share of each domain in a batch; they sum to 1");
+    v("domain_interleave_probs", domain_interleave_probs, "share of each domain in a batch; they sum to 1",
+      within(0, 1));
     v("messages", messages, "column of chat messages, which go through the template");
     v("prompt", prompt, "column of raw prompt text, which the template does not touch");
     v("response", response, "column of the response text (supervised fine-tuning)");
-    v("preprocessing_num_workers", preprocessing_num_workers, "threads that tokenise rows");
+    v("preprocessing_num_workers", preprocessing_num_workers, "threads that tokenise rows", within(1, 1024));
     v.noted({"dataset_dir", "interleave_probs"}, "file_name holds whole paths, domain_interleave_probs the shares");
     v.noted({"dataset_type", "overwrite_cache", "keep_in_memory", "use_mock_dataset"},
             "rows are read once, as JSON lines");

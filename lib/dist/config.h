@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+#include "config/range.h"
+
 namespace roll {
 
 /// Devices of a worker, from ROLL's string: `list(range(0,8))`, `[0,1,2]`, or a sum of those. Parsed, never evaluated.
@@ -22,13 +25,19 @@ void from_config_text(const std::string& text, DeviceMapping& mapping);
 /// `list(range(0,8))` where the devices are consecutive, `[0,2,5]` otherwise; parse_device_mapping reads it back.
 std::string to_config_text(const DeviceMapping& mapping);
 
+/// ROLL's full and selective recomputation both mean ours, layer by layer.
+enum class Recompute { kFull, kSelective };
+constexpr auto names_of(Recompute) {
+  return std::to_array<Named<Recompute>>({{Recompute::kFull, "full"}, {Recompute::kSelective, "selective"}});
+}
+
 struct StrategyConfig {
   std::optional<int64_t> tensor_model_parallel_size;
   std::optional<int64_t> tensor_parallel_size;
   std::optional<int64_t> context_parallel_size;
   std::optional<int64_t> ulysses_size;
   bool use_distributed_optimizer = true;
-  std::optional<std::string> recompute_granularity;
+  std::optional<Recompute> recompute_granularity;
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
   int64_t block_size = 16;
@@ -45,18 +54,21 @@ struct StrategyConfig {
 
   template <class V>
   void fields(V& v) {
-    v("tensor_model_parallel_size", tensor_model_parallel_size, "ranks that share each weight matrix");
-    v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size");
-    v("context_parallel_size", context_parallel_size, "ranks that share each sequence");
-    v("ulysses_size", ulysses_size, "taken as context_parallel_size");
+    v("tensor_model_parallel_size", tensor_model_parallel_size, "ranks that share each weight matrix", at_least(1));
+    v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size", at_least(1));
+    v("context_parallel_size", context_parallel_size, "ranks that share each sequence", at_least(1));
+    v("ulysses_size", ulysses_size, "taken as context_parallel_size", at_least(1));
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
-    v.choice("recompute_granularity", recompute_granularity, {"full", "selective"}, "activations recomputed backwards");
-    v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8");
-    v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization");
-    v("block_size", block_size, "tokens of a KV-cache block");
+    v("recompute_granularity", recompute_granularity, "activations recomputed backwards");
+    v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
+      within(0.01, 1));
+    v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
+    v("block_size", block_size, "tokens of a KV-cache block", at_least(1));
     v("enable_prefix_caching", enable_prefix_caching, "the responses of a prompt share its prefill");
-    v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone");
-    v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler");
+    v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone",
+      at_least(1));
+    v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler",
+      at_least(1));
     engine_fields(v);
   }
 
@@ -138,16 +150,47 @@ struct StrategyConfig {
   }
 };
 
+/// ROLL's back-ends; each means the built-in one.
+enum class Strategy {
+  kMegatronTrain,
+  kMegatronInfer,
+  kDeepspeedTrain,
+  kDeepspeedInfer,
+  kFsdp2Train,
+  kFsdp2Infer,
+  kHfInfer,
+  kVllm,
+  kSglang
+};
+constexpr auto names_of(Strategy) {
+  return std::to_array<Named<Strategy>>({{Strategy::kMegatronTrain, "megatron_train"},
+                                         {Strategy::kMegatronInfer, "megatron_infer"},
+                                         {Strategy::kDeepspeedTrain, "deepspeed_train"},
+                                         {Strategy::kDeepspeedInfer, "deepspeed_infer"},
+                                         {Strategy::kFsdp2Train, "fsdp2_train"},
+                                         {Strategy::kFsdp2Infer, "fsdp2_infer"},
+                                         {Strategy::kHfInfer, "hf_infer"},
+                                         {Strategy::kVllm, "vllm"},
+                                         {Strategy::kSglang, "sglang"}});
+}
+
+/// Of a role that is trained.
+constexpr bool trains(Strategy strategy) {
+  return strategy == Strategy::kMegatronTrain || strategy == Strategy::kDeepspeedTrain ||
+         strategy == Strategy::kFsdp2Train;
+}
+/// ROLL packs sequences under these alone, and recomputes by recompute_granularity.
+constexpr bool is_megatron(Strategy strategy) {
+  return strategy == Strategy::kMegatronTrain || strategy == Strategy::kMegatronInfer;
+}
+
 struct StrategyArgs {
-  std::string strategy_name = "megatron_train";
+  Strategy strategy_name = Strategy::kMegatronTrain;
   StrategyConfig strategy_config;
 
   template <class V>
   void fields(V& v) {
-    v.choice("strategy_name", strategy_name,
-             {"megatron_train", "megatron_infer", "deepspeed_train", "deepspeed_infer", "fsdp2_train", "fsdp2_infer",
-              "hf_infer", "vllm", "sglang"},
-             "ROLL's back-end; each means the built-in one");
+    v("strategy_name", strategy_name, "ROLL's back-end; each means the built-in one");
     v("strategy_config", strategy_config, "layout and settings of the back-end");
   }
 };

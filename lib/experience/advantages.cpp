@@ -8,11 +8,11 @@ namespace roll {
 namespace {
 
 /// Where a response stands on the token axis: [begin, end), and end is the sequence's last index.
-struct Range {
+struct TokenSpan {
   int64_t begin, end;
 };
 
-Range response_range(const Experience& experience, int64_t sequence) {
+TokenSpan response_range(const Experience& experience, int64_t sequence) {
   const int64_t end = experience.tokens.cu_seqlens[sequence + 1] - 1;
   return {end - experience.response_lengths[sequence], end};
 }
@@ -32,7 +32,7 @@ AdvantagesAndReturns gae(const Experience& experience, double gamma, double lamb
   float* advantages = result.advantages.mutable_data_ptr<float>();
   float* returns = result.returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
-    const Range response = response_range(experience, b);
+    const TokenSpan response = response_range(experience, b);
     double next_value = bootstrap_truncated && experience.truncated[b] ? value[response.end] : 0;
     double advantage = 0;
     for (int64_t t = response.end - 1; t >= response.begin; --t) {
@@ -51,7 +51,7 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, double gam
   at::Tensor returns = at::zeros_like(experience.token_rewards);
   float* out = returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
-    const Range response = response_range(experience, b);
+    const TokenSpan response = response_range(experience, b);
     double sum = 0;
     for (int64_t t = response.end - 1; t >= response.begin; --t) {
       sum = reward[t] + gamma * sum;

@@ -192,7 +192,7 @@ bool needs_ref_log_probs(const ExperienceConfig& config) {
 }
 
 bool needs_values(const ExperienceConfig& config) {
-  return config.adv_estimator == "gae";
+  return config.adv_estimator == AdvEstimator::kGae;
 }
 
 Metrics complete_experience(Experience& experience, const ExperienceConfig& config, int64_t num_groups,

@@ -6,19 +6,45 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+#include "config/range.h"
+#include "loss/config.h"
+
 namespace roll {
+
+enum class AdvEstimator { kGae, kReinforce, kGrpo };
+constexpr auto names_of(AdvEstimator) {
+  return std::to_array<Named<AdvEstimator>>(
+      {{AdvEstimator::kGae, "gae"}, {AdvEstimator::kReinforce, "reinforce"}, {AdvEstimator::kGrpo, "grpo"}});
+}
+
+/// Over which responses a reward's mean or deviation is taken.
+enum class NormType { kBatch, kGroup, kRunning };
+constexpr auto names_of(NormType) {
+  return std::to_array<Named<NormType>>(
+      {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
+}
+
+/// What is judged or weighed as one when sampler and trainer disagree; correction.h.
+enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
+constexpr auto names_of(CorrectionLevel) {
+  return std::to_array<Named<CorrectionLevel>>({{CorrectionLevel::kToken, "token"},
+                                                {CorrectionLevel::kSegment, "segment"},
+                                                {CorrectionLevel::kGeometric, "geometric"},
+                                                {CorrectionLevel::kSequence, "sequence"}});
+}
 
 /// Importance weights on the policy loss; correction.h says of what.
 struct ImportanceWeights {
   bool enabled = false;
-  std::string weight_type = "token";
+  CorrectionLevel weight_type = CorrectionLevel::kToken;
   std::optional<double> upper_bound = 1.2;
 
   template <class V>
   void fields(V& v) {
     v("enabled", enabled, "weigh the policy loss by trainer's over sampler's probabilities");
-    v.choice("weight_type", weight_type, {"token", "segment", "geometric", "sequence"}, "whose ratio the weight is");
-    v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is");
+    v("weight_type", weight_type, "whose ratio the weight is");
+    v("upper_bound", upper_bound, "larger weights are cut to this (TIS); null: none is", above(0));
     v.noted({"detach"}, "the weights are constants here: no gradient could flow through them");
   }
 };
@@ -26,7 +52,7 @@ struct ImportanceWeights {
 /// A filter on the policy loss.
 struct CorrectionFilter {
   bool enabled = false;
-  std::string agg_type = "token";
+  CorrectionLevel agg_type = CorrectionLevel::kToken;
   bool ratio_enabled = true;
   double ratio_low = 0.8;
   double ratio_high = 1.2;
@@ -37,10 +63,10 @@ struct CorrectionFilter {
   template <class V>
   void fields(V& v) {
     v("enabled", enabled, "apply this filter");
-    v.choice("agg_type", agg_type, {"token", "segment", "geometric", "sequence"}, "what is judged and dropped");
+    v("agg_type", agg_type, "what is judged and dropped");
     v("ratio_enabled", ratio_enabled, "keep where ratio_low <= trainer's / sampler's probability <= ratio_high");
-    v("ratio_low", ratio_low, "smallest ratio that is kept");
-    v("ratio_high", ratio_high, "largest ratio that is kept");
+    v("ratio_low", ratio_low, "smallest ratio that is kept", at_least(0));
+    v("ratio_high", ratio_high, "largest ratio that is kept", at_least(0));
     v("diff_enabled", diff_enabled, "keep where diff_low <= trainer's - sampler's probability <= diff_high");
     v("diff_low", diff_low, "smallest difference that is kept");
     v("diff_high", diff_high, "largest difference that is kept");
@@ -65,17 +91,17 @@ struct TrainInferCorrection {
 };
 
 struct ExperienceConfig {
-  std::string adv_estimator = "gae";
+  AdvEstimator adv_estimator = AdvEstimator::kGae;
   double gamma = 1;
   double lambd = 0.95;
   std::optional<double> reward_clip{};
   std::optional<double> advantage_clip{};
-  std::optional<std::string> norm_mean_type{};
-  std::optional<std::string> norm_std_type{};
+  std::optional<NormType> norm_mean_type{};
+  std::optional<NormType> norm_std_type{};
   bool whiten_rewards = false;
   bool whiten_advantages = false;
   bool add_token_level_kl = false;
-  std::string kl_penalty = "kl";
+  KlPenalty kl_penalty = KlPenalty::kKl;
   double init_kl_coef = 0.2;
   std::optional<double> target_kl{};
   int64_t kl_horizon = 10000;
@@ -90,26 +116,26 @@ struct ExperienceConfig {
 
   template <class V>
   void fields(V& v) {
-    v.choice("adv_estimator", adv_estimator, {"gae", "reinforce", "grpo"}, "how advantages come from token rewards");
-    v("gamma", gamma, "discount of later rewards, in 0..1");
-    v("lambd", lambd, "lambda of GAE, in 0..1");
-    v("reward_clip", reward_clip, "rewards are kept within -+ reward_clip; null: unclipped");
-    v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped");
-    v.choice("norm_mean_type", norm_mean_type, {"batch", "group", "running"}, "mean that is taken off the rewards");
-    v.choice("norm_std_type", norm_std_type, {"batch", "group", "running"}, "deviation that rewards are divided by");
+    v("adv_estimator", adv_estimator, "how advantages come from token rewards");
+    v("gamma", gamma, "discount of later rewards", within(0, 1));
+    v("lambd", lambd, "lambda of GAE", within(0, 1));
+    v("reward_clip", reward_clip, "rewards are kept within -+ reward_clip; null: unclipped", above(0));
+    v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped", above(0));
+    v("norm_mean_type", norm_mean_type, "mean that is taken off the rewards");
+    v("norm_std_type", norm_std_type, "deviation that rewards are divided by");
     v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1 over the batch");
     v("whiten_advantages", whiten_advantages, "advantages get mean 0 and variance 1 over the batch");
     v("add_token_level_kl", add_token_level_kl, "take kl_coef x KL(old, reference) off each token's reward");
-    v.choice("kl_penalty", kl_penalty, {"kl", "abs", "mse", "k3"}, "estimate of the KL in the token reward");
-    v("init_kl_coef", init_kl_coef, "kl_coef at the first step");
-    v("target_kl", target_kl, "adapt kl_coef towards this KL; null: kl_coef is constant");
-    v("kl_horizon", kl_horizon, "sequences over which the adaptive kl_coef reacts");
+    v("kl_penalty", kl_penalty, "estimate of the KL in the token reward");
+    v("init_kl_coef", init_kl_coef, "kl_coef at the first step", at_least(0));
+    v("target_kl", target_kl, "adapt kl_coef towards this KL; null: kl_coef is constant", above(0));
+    v("kl_horizon", kl_horizon, "sequences over which the adaptive kl_coef reacts", at_least(1));
     v("max_len_mask", max_len_mask, "responses cut at the length limit carry no loss");
     v("difficulty_mask", difficulty_mask, "only groups with a mean score between the two thresholds carry loss");
     v("difficulty_low_threshold", difficulty_low_threshold, "groups at or below this mean score carry no loss");
     v("difficulty_high_threshold", difficulty_high_threshold, "groups at or above this mean score carry no loss");
     v("error_max_len_clip", error_max_len_clip, "wrong responses above error_max_len_threshold carry no loss");
-    v("error_max_len_threshold", error_max_len_threshold, "tokens; see error_max_len_clip");
+    v("error_max_len_threshold", error_max_len_threshold, "tokens; see error_max_len_clip", at_least(1));
     v("bootstrap_truncated", bootstrap_truncated, "GAE of a truncated response ends in the critic's value, not in 0");
     v("train_infer_correction", train_infer_correction, "where sampler and trainer disagree on probabilities");
   }

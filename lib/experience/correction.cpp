@@ -9,9 +9,9 @@ namespace roll {
 namespace {
 
 /// Per-token numbers of one response, at a level of aggregation: [response_length].
-at::Tensor at_level(const at::Tensor& tokens, const std::string& level) {
-  if (level == "token") return tokens;
-  return (level == "sequence" ? tokens.sum() : tokens.mean()).expand_as(tokens);
+at::Tensor at_level(const at::Tensor& tokens, CorrectionLevel level) {
+  if (level == CorrectionLevel::kToken) return tokens;
+  return (level == CorrectionLevel::kSequence ? tokens.sum() : tokens.mean()).expand_as(tokens);
 }
 
 /// The responses' tokens on the step's axis, and back.
@@ -31,10 +31,10 @@ class Responses {
     }
     return result;
   }
-  at::Tensor ratio(const std::string& level) const {
+  at::Tensor ratio(CorrectionLevel level) const {
     return map([&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old - sampler, level).exp(); });
   }
-  at::Tensor difference(const std::string& level) const {
+  at::Tensor difference(CorrectionLevel level) const {
     return map(
         [&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old.exp() - sampler.exp(), level); });
   }
@@ -73,7 +73,7 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
   for (const auto& filter : config.filters) {
     if (!filter.enabled) continue;
     const auto apply = [&](const char* what, const at::Tensor& values, double low, double high) {
-      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, filter.agg_type), values, mask);
+      add_mean(metrics, fmt::format("actor/train_infer_{}_{}/mean", what, name_of(filter.agg_type)), values, mask);
       kept = kept * inside(values, low, high);
     };
     if (filter.ratio_enabled) apply("ratio", responses.ratio(filter.agg_type), filter.ratio_low, filter.ratio_high);

@@ -12,11 +12,11 @@ namespace {
 constexpr double kDeviationEps = 1e-6;
 
 struct NormTypes {
-  std::optional<std::string> mean, deviation;
+  std::optional<NormType> mean, deviation;
 };
 
 NormTypes norm_types(const ExperienceConfig& config) {
-  if (config.adv_estimator == "grpo") return {"group", "group"};
+  if (config.adv_estimator == AdvEstimator::kGrpo) return {NormType::kGroup, NormType::kGroup};
   return {config.norm_mean_type, config.norm_std_type};
 }
 
@@ -26,27 +26,33 @@ class NormStatistics {
   NormStatistics(const std::vector<double>& rewards, const Experience& experience, int64_t num_groups,
                  RunningMoments& running, const NormTypes& types, const AllReduce& all_reduce)
       : group_index_(experience.group_index) {
-    const auto used = [&](const char* type) { return types.mean == type || types.deviation == type; };
-    if (used("group")) groups_ = group_moments(rewards, group_index_, num_groups, all_reduce);
-    if (!used("batch") && !used("running")) return;
+    const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
+    if (used(NormType::kGroup)) groups_ = group_moments(rewards, group_index_, num_groups, all_reduce);
+    if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
     const at::Tensor values = at::tensor(rewards, at::kDouble);
     batch_ = global_moments(values, at::ones_like(values), all_reduce);
-    if (used("running")) running.add(batch_);
+    if (used(NormType::kRunning)) running.add(batch_);
     running_ = running.moments();
   }
 
-  const Moments& of(size_t sequence, const std::string& type) const {
-    if (type == "group") return groups_[group_index_[sequence]];
-    if (type == "batch") return batch_;
-    if (type == "running") return running_;
-    throw user_error("norm type = {}: unknown; batch, group or running", type);
+  const Moments& of(size_t sequence, NormType type) const {
+    switch (type) {
+      case NormType::kGroup:
+        return groups_[group_index_[sequence]];
+      case NormType::kBatch:
+        return batch_;
+      case NormType::kRunning:
+        return running_;
+    }
+    throw Bug("a normalisation without its statistics");
   }
 
-  double deviation(size_t sequence, const std::string& type) const {
+  double deviation(size_t sequence, NormType type) const {
     const Moments& moments = of(sequence, type);
     if (moments.count < 2)
-      throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}", type,
-                       type == "group" ? "set num_return_sequences_in_group > 1" : "raise rollout_batch_size");
+      throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}",
+                       name_of(type),
+                       type == NormType::kGroup ? "set num_return_sequences_in_group > 1" : "raise rollout_batch_size");
     return moments.deviation();
   }
 

@@ -3,58 +3,11 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "base/error.h"
 
 namespace roll {
 namespace {
-
-struct ModeName {
-  AggMode mode;
-  std::string_view name;
-  std::string_view other_spelling;
-};
-constexpr std::array<ModeName, 5> kModes{{{AggMode::kTokenMean, "token-mean", "token_mean"},
-                                          {AggMode::kSeqMeanTokenSum, "seq-mean-token-sum", ""},
-                                          {AggMode::kSeqMeanTokenMean, "seq-mean-token-mean", "sample_mean"},
-                                          {AggMode::kPromptMean, "prompt-mean", "prompt_mean"},
-                                          {AggMode::kConstant, "constant", "constant"}}};
-
-void check_divisor(AggMode mode, const std::optional<double>& divisor) {
-  if (mode != AggMode::kConstant) {
-    if (divisor)
-      throw user_error("loss_aggregation_divisor = {}: belongs to loss_agg_mode = constant, not {}; remove one of them",
-                       *divisor, agg_mode_name(mode));
-    return;
-  }
-  if (!divisor)
-    throw user_error(
-        "loss_agg_mode = constant: needs loss_aggregation_divisor; set it, for example to response_length");
-  if (!(*divisor > 0) || !std::isfinite(*divisor))
-    throw user_error("loss_aggregation_divisor = {}: loss_agg_mode = constant needs a finite number > 0", *divisor);
-}
-
-AggMode with_other_spelling(AggMode mode, const LossConfig& config) {
-  if (!config.loss_aggregation) return mode;
-  const AggMode other = agg_mode(*config.loss_aggregation);
-  // The default of loss_agg_mode counts as not set: nobody means both by naming only the other key.
-  if (config.loss_agg_mode != LossConfig{}.loss_agg_mode && other != mode)
-    throw user_error("loss_aggregation = {}: contradicts loss_agg_mode = {}; set one of the two",
-                     *config.loss_aggregation, config.loss_agg_mode);
-  return other;
-}
-
-AggMode with_per_token_loss(AggMode mode, const LossConfig& config) {
-  if (!config.calculate_per_token_loss) return mode;
-  const bool mode_was_set = config.loss_aggregation || config.loss_agg_mode != LossConfig{}.loss_agg_mode;
-  if (mode_was_set && mode != AggMode::kTokenMean)
-    throw user_error("calculate_per_token_loss = true: contradicts {} = {}; set one of the two",
-                     config.loss_aggregation ? "loss_aggregation" : "loss_agg_mode",
-                     config.loss_aggregation ? *config.loss_aggregation : config.loss_agg_mode);
-  return AggMode::kTokenMean;
-}
 
 void check_axis(const at::Tensor& mask, const TokenAxis& axis) {
   ROLL_CHECK(!axis.cu_seqlens.empty(), "a token axis has at least the boundary 0");
@@ -119,22 +72,32 @@ at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>&
 }
 
 AggMode agg_mode(std::string_view name) {
-  std::string known;
-  for (const ModeName& mode : kModes) {
-    if (name == mode.name || (name == mode.other_spelling && !name.empty())) return mode.mode;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", mode.name);
-  }
-  throw user_error("loss_agg_mode = {}: unknown; one of {}", name, known);
+  AggMode mode{};
+  if (Words<AggMode>::read(name, mode)) return mode;
+  Aggregation aggregation{};
+  if (Words<Aggregation>::read(name, aggregation)) return agg_mode(aggregation);
+  throw user_error("loss_agg_mode = {}: unknown; one of {}", name, fmt::join(Words<AggMode>::all(), ", "));
 }
 
-std::string_view agg_mode_name(AggMode mode) {
-  return kModes[static_cast<size_t>(mode)].name;
+AggMode agg_mode(Aggregation aggregation) {
+  switch (aggregation) {
+    case Aggregation::kTokenMean:
+      return AggMode::kTokenMean;
+    case Aggregation::kSampleMean:
+      return AggMode::kSeqMeanTokenMean;
+    case Aggregation::kPromptMean:
+      return AggMode::kPromptMean;
+    case Aggregation::kConstant:
+      return AggMode::kConstant;
+  }
+  throw Bug("an aggregation without its mode");
 }
 
 LossModes loss_modes(const LossConfig& config) {
   LossModes modes;
-  modes.policy = with_per_token_loss(with_other_spelling(agg_mode(config.loss_agg_mode), config), config);
-  check_divisor(modes.policy, config.loss_aggregation_divisor);
+  modes.policy = config.loss_aggregation           ? agg_mode(*config.loss_aggregation)
+                 : config.calculate_per_token_loss ? AggMode::kTokenMean
+                                                   : config.loss_agg_mode;
   modes.divisor = config.loss_aggregation_divisor.value_or(1);
   if (modes.policy == AggMode::kTokenMean) modes.diagnostics = AggMode::kTokenMean;
   const bool mode_is_of_the_policy_alone = config.loss_aggregation.has_value();

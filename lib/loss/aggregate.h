@@ -27,12 +27,10 @@
 
 namespace roll {
 
-enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kPromptMean, kConstant };
-
 /// The mode of either spelling ("seq-mean-token-mean" or "sample_mean"). UserError lists the modes.
 AggMode agg_mode(std::string_view name);
-/// The first spelling.
-std::string_view agg_mode_name(AggMode mode);
+/// What the ScaleRL spelling means.
+AggMode agg_mode(Aggregation aggregation);
 
 /// The modes of one configuration: `policy` is the configured one. In the ROLL family (`loss_agg_mode`) it also
 /// applies to the KL term and the value loss; in the ScaleRL family (`loss_aggregation`) those are aggregated like the
@@ -45,8 +43,8 @@ struct LossModes {
   double divisor = 1;  // of kConstant
 };
 
-/// Resolves and checks the aggregation keys. UserError names both keys of a contradiction: the two spellings with
-/// different meanings, calculate_per_token_loss with prompt-mean or constant, a missing, useless or impossible divisor.
+/// What the three spellings together mean: loss_aggregation, else calculate_per_token_loss, else loss_agg_mode. That
+/// they do not contradict each other is checked when a configuration is loaded.
 LossModes loss_modes(const LossConfig& config);
 
 /// Whether mini-batches must keep the sequences of a prompt together.

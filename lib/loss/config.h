@@ -6,11 +6,58 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+#include "config/range.h"
+
 namespace roll {
+
+enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kPromptMean, kConstant };
+constexpr auto names_of(AggMode) {
+  return std::to_array<Named<AggMode>>({{AggMode::kTokenMean, "token-mean"},
+                                        {AggMode::kSeqMeanTokenSum, "seq-mean-token-sum"},
+                                        {AggMode::kSeqMeanTokenMean, "seq-mean-token-mean"},
+                                        {AggMode::kPromptMean, "prompt-mean"},
+                                        {AggMode::kConstant, "constant"}});
+}
+
+/// loss_aggregation, the ScaleRL spelling.
+enum class Aggregation { kTokenMean, kSampleMean, kPromptMean, kConstant };
+constexpr auto names_of(Aggregation) {
+  return std::to_array<Named<Aggregation>>({{Aggregation::kTokenMean, "token_mean"},
+                                            {Aggregation::kSampleMean, "sample_mean"},
+                                            {Aggregation::kPromptMean, "prompt_mean"},
+                                            {Aggregation::kConstant, "constant"}});
+}
+
+/// Whose ratio the policy loss has.
+enum class ImportanceSampling { kToken, kSequence, kManualOnPolicy };
+constexpr auto names_of(ImportanceSampling) {
+  return std::to_array<Named<ImportanceSampling>>({{ImportanceSampling::kToken, "token"},
+                                                   {ImportanceSampling::kSequence, "seq"},
+                                                   {ImportanceSampling::kManualOnPolicy, "manual_on_policy"}});
+}
+
+/// Estimates of a KL from one sample; formulae: terms.h.
+enum class KlPenalty { kKl, kAbs, kMse, kK3 };
+constexpr auto names_of(KlPenalty) {
+  return std::to_array<Named<KlPenalty>>(
+      {{KlPenalty::kKl, "kl"}, {KlPenalty::kAbs, "abs"}, {KlPenalty::kMse, "mse"}, {KlPenalty::kK3, "k3"}});
+}
+
+/// Formulae: policy.h.
+enum class PgVariant { kPpo, kVanilla, kTis, kTopr, kCispo, kKimi15 };
+constexpr auto names_of(PgVariant) {
+  return std::to_array<Named<PgVariant>>({{PgVariant::kPpo, "ppo"},
+                                          {PgVariant::kVanilla, "vanilla"},
+                                          {PgVariant::kTis, "tis"},
+                                          {PgVariant::kTopr, "topr"},
+                                          {PgVariant::kCispo, "cispo"},
+                                          {PgVariant::kKimi15, "kimi15"}});
+}
 
 /// Which policy loss, and its own settings: keys of actor_train, as ROLL has them (formulae: policy.h).
 struct PolicyArgs {
-  std::string pg_variant = "ppo";
+  PgVariant pg_variant = PgVariant::kPpo;
   double tis_lower_bound = 0;
   double tis_upper_bound = 1;
   double topr_positive_weight = 1;
@@ -22,15 +69,15 @@ struct PolicyArgs {
 
   template <class V>
   void fields(V& v) {
-    v.choice("pg_variant", pg_variant, {"ppo", "vanilla", "tis", "topr", "cispo", "kimi15"}, "which policy loss");
-    v("tis_lower_bound", tis_lower_bound, "tis: the ratio that weighs a token is kept >= this");
-    v("tis_upper_bound", tis_upper_bound, "tis: and <= this");
-    v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0");
-    v("topr_negative_weight", topr_negative_weight, "topr: weight of the others");
-    v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this");
-    v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this");
+    v("pg_variant", pg_variant, "which policy loss");
+    v("tis_lower_bound", tis_lower_bound, "tis: the ratio that weighs a token is kept >= this", at_least(0));
+    v("tis_upper_bound", tis_upper_bound, "tis: and <= this", at_least(0));
+    v("topr_positive_weight", topr_positive_weight, "topr: weight of responses with a score above 0", at_least(0));
+    v("topr_negative_weight", topr_negative_weight, "topr: weight of the others", at_least(0));
+    v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this", within(0, 1));
+    v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this", at_least(0));
     v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none");
-    v("kimi15_tau", kimi15_tau, "kimi15: weight of the squared log-ratio");
+    v("kimi15_tau", kimi15_tau, "kimi15: weight of the squared log-ratio", at_least(0));
   }
 };
 
@@ -58,15 +105,15 @@ struct LossConfig {
   bool dual_clip_loss = false;
   std::optional<double> dual_clip_c{};
   std::optional<double> value_clip{};
-  std::string loss_agg_mode = "seq-mean-token-mean";
-  std::optional<std::string> loss_aggregation{};
+  AggMode loss_agg_mode = AggMode::kSeqMeanTokenMean;
+  std::optional<Aggregation> loss_aggregation{};
   std::optional<double> loss_aggregation_divisor{};
   bool calculate_per_token_loss = false;
   std::vector<std::string> loss_mask_keys = {"response_mask", "final_response_mask"};
   bool use_kl_loss = false;
   double kl_loss_coef = 0;
   double entropy_loss_coef = 0;
-  std::string importance_sampling = "token";
+  ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   double rl_loss_coef = 1;
   bool difficulty_loss_weight = false;
   bool length_loss_weight = false;
@@ -74,32 +121,29 @@ struct LossConfig {
   /// The keys that every trainer of this program has, supervised fine-tuning included.
   template <class V>
   void aggregation_fields(V& v) {
-    v.choice("loss_agg_mode", loss_agg_mode,
-             {"token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean", "constant"},
-             "how token losses become the mini-batch's loss");
-    v.choice("loss_aggregation", loss_aggregation, {"token_mean", "sample_mean", "prompt_mean", "constant"},
-             "the ScaleRL spelling of loss_agg_mode; set one of the two");
-    v("loss_aggregation_divisor", loss_aggregation_divisor, "L of mode constant: sum / (L x sequences)");
+    v("loss_agg_mode", loss_agg_mode, "how token losses become the mini-batch's loss");
+    v("loss_aggregation", loss_aggregation, "the ScaleRL spelling of loss_agg_mode; set one of the two");
+    v("loss_aggregation_divisor", loss_aggregation_divisor, "L of mode constant: sum / (L x sequences)", above(0));
     v("calculate_per_token_loss", calculate_per_token_loss, "the older spelling of mode token-mean");
     v("loss_mask_keys", loss_mask_keys, "masks whose tokens and sequences are counted over the whole mini-batch");
   }
 
   template <class V>
   void fields(V& v) {
-    v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip");
+    v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip", above(0));
     v("use_pg_clip_range", use_pg_clip_range, "use pg_clip_low and pg_clip_high instead of pg_clip");
-    v("pg_clip_low", pg_clip_low, "ratio is kept >= 1 - pg_clip_low");
-    v("pg_clip_high", pg_clip_high, "ratio is kept <= 1 + pg_clip_high");
+    v("pg_clip_low", pg_clip_low, "ratio is kept >= 1 - pg_clip_low", within(0, 1));
+    v("pg_clip_high", pg_clip_high, "ratio is kept <= 1 + pg_clip_high", at_least(0));
     v("dual_clip_loss", dual_clip_loss, "bounds the term of a negative advantage by dual_clip_c x advantage");
-    v("dual_clip_c", dual_clip_c, "factor of the dual clip; null is 1 + 2 x pg_clip");
-    v("value_clip", value_clip, "new values stay within -+ value_clip of the old ones; null: unclipped");
+    v("dual_clip_c", dual_clip_c, "factor of the dual clip; null is 1 + 2 x pg_clip", above(1));
+    v("value_clip", value_clip, "new values stay within -+ value_clip of the old ones; null: unclipped", above(0));
     aggregation_fields(v);
     v("use_kl_loss", use_kl_loss, "add kl_loss_coef x KL(policy, reference) to the loss");
-    v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss");
+    v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss", at_least(0));
     v("entropy_loss_coef", entropy_loss_coef, "weight of the entropy bonus");
-    v.choice("importance_sampling", importance_sampling, {"token", "seq", "manual_on_policy"},
-             "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
-    v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term");
+    v("importance_sampling", importance_sampling,
+      "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
+    v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term", at_least(0));
     v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
     v("length_loss_weight", length_loss_weight, "weigh sequences by the length of their response");
   }

@@ -46,10 +46,15 @@ at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at:
 
 at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossConfig& config) {
   const at::Tensor zero = at::zeros({}, log_ratio.options().requires_grad(false));
-  if (config.importance_sampling == "token") return token_ratio(log_ratio, zero);
-  if (config.importance_sampling == "seq") return sequence_ratio(log_ratio, zero, in.response_mask, in.axis.cu_seqlens);
-  if (config.importance_sampling == "manual_on_policy") return token_ratio(log_ratio, log_ratio.detach());
-  throw user_error("importance_sampling = {}: unknown; token, seq or manual_on_policy", config.importance_sampling);
+  switch (config.importance_sampling) {
+    case ImportanceSampling::kToken:
+      return token_ratio(log_ratio, zero);
+    case ImportanceSampling::kSequence:
+      return sequence_ratio(log_ratio, zero, in.response_mask, in.axis.cu_seqlens);
+    case ImportanceSampling::kManualOnPolicy:
+      return token_ratio(log_ratio, log_ratio.detach());
+  }
+  throw Bug("an importance sampling without its ratio");
 }
 
 struct ActorWeights {
@@ -76,7 +81,7 @@ Policy policy_of(const ActorInputs& in, const LossConfig& config, const PolicyAr
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
   policy.ratio = policy_ratio(policy.log_ratio, in, config);
   PolicyInputs inputs{in.log_probs, policy.log_ratio, policy.ratio, in.advantages, {}};
-  if (args.pg_variant == "topr") {
+  if (args.pg_variant == PgVariant::kTopr) {
     std::vector<float> positive;
     for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
     inputs.is_positive = spread(positive, in.axis.cu_seqlens, in.log_probs.device());
@@ -151,7 +156,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   add_policy(policy, in, weights.policy, config.rl_loss_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
-    const at::Tensor kl = kl_term(d, at::zeros({}, d.options().requires_grad(false)), "k3");
+    const at::Tensor kl = kl_term(d, at::zeros({}, d.options().requires_grad(false)), KlPenalty::kK3);
     total.add("actor/kl_loss", kl, weights.kl, config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
   }
   if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);

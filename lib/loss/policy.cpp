@@ -59,15 +59,21 @@ ClipRange clip_range(const LossConfig& config) {
 }
 
 PolicyLoss policy_loss(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args) {
-  const std::string& variant = args.pg_variant;
-  if (variant == "ppo") return ppo(in, loss);
-  if (variant == "vanilla") return unclipped(in, -in.advantages * in.log_probs);
-  if (variant == "tis") return weighted_likelihood(in, args.tis_lower_bound, args.tis_upper_bound);
-  if (variant == "topr") return topr(in, args);
-  if (variant == "cispo") return cispo(in, args);
-  if (variant == "kimi15")
-    return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
-  throw user_error("pg_variant = {}: unknown; one of ppo, vanilla, tis, topr, cispo, kimi15", variant);
+  switch (args.pg_variant) {
+    case PgVariant::kPpo:
+      return ppo(in, loss);
+    case PgVariant::kVanilla:
+      return unclipped(in, -in.advantages * in.log_probs);
+    case PgVariant::kTis:
+      return weighted_likelihood(in, args.tis_lower_bound, args.tis_upper_bound);
+    case PgVariant::kTopr:
+      return topr(in, args);
+    case PgVariant::kCispo:
+      return cispo(in, args);
+    case PgVariant::kKimi15:
+      return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
+  }
+  throw Bug("a policy loss without its formula");
 }
 
 }  // namespace roll

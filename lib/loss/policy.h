@@ -33,7 +33,6 @@ struct PolicyLoss {
   at::Tensor above, below;  // [T] 1 where the ratio leaves the variant's range; no gradient
 };
 
-/// UserError: an unknown variant.
 PolicyLoss policy_loss(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
 
 /// PPO's range: pg_clip_low and pg_clip_high under use_pg_clip_range, else pg_clip on both sides.

@@ -6,13 +6,19 @@
 
 namespace roll {
 
-at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, std::string_view penalty) {
+at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, KlPenalty penalty) {
   const at::Tensor d = log_probs - base;
-  if (penalty == "kl") return d;
-  if (penalty == "abs") return d.abs();
-  if (penalty == "mse") return d.square() * 0.5;
-  if (penalty == "k3") return at::clamp(at::expm1(-d) + d, -10, 10);
-  throw user_error("kl_penalty = {}: unknown; one of kl, abs, mse, k3", penalty);
+  switch (penalty) {
+    case KlPenalty::kKl:
+      return d;
+    case KlPenalty::kAbs:
+      return d.abs();
+    case KlPenalty::kMse:
+      return d.square() * 0.5;
+    case KlPenalty::kK3:
+      return at::clamp(at::expm1(-d) + d, -10, 10);
+  }
+  throw Bug("a KL penalty without its formula");
 }
 
 at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs) {

@@ -5,8 +5,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
+
+#include "loss/config.h"
 
 namespace roll {
 
@@ -15,9 +16,9 @@ struct ClipRange {
   double high = 0.2;  // and <= 1 + high
 };
 
-/// KL(policy || base) estimated from one sample, with d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2,
-/// "k3" clamp(exp(-d) + d - 1, -10, 10) (Schulman 2020, "Approximating KL divergence"). UserError: another penalty.
-at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, std::string_view penalty);
+/// KL(policy || base) estimated from one sample, with d = log_probs - base: kKl d, kAbs |d|, kMse d^2/2,
+/// kK3 clamp(exp(-d) + d - 1, -10, 10) (Schulman 2020, "Approximating KL divergence").
+at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, KlPenalty penalty);
 
 /// exp(log_probs - old_log_probs).
 at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs);

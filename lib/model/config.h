@@ -5,23 +5,29 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+
 namespace roll {
+
+/// Numbers of a forward pass.
+enum class Dtype { kFp32, kBf16, kFp16 };
+constexpr auto names_of(Dtype) {
+  return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"}, {Dtype::kBf16, "bf16"}, {Dtype::kFp16, "fp16"}});
+}
 
 struct ModelArgs {
   std::optional<std::string> model_name_or_path;
-  std::optional<std::string> dtype;
+  std::optional<Dtype> dtype;
   bool disable_gradient_checkpointing = false;
   std::vector<std::string> freeze_module_prefix;
-  std::optional<std::string> model_type;
 
   template <class V>
   void fields(V& v) {
     v("model_name_or_path", model_name_or_path, "HF folder or Hub name; null: pretrain (critic: reward_pretrain)");
-    v.choice("dtype", dtype, {"fp32", "bf16", "fp16"},
-             "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU");
+    v("dtype", dtype, "numbers of the forward pass; null: bf16 on a GPU, fp32 on the CPU");
     v("disable_gradient_checkpointing", disable_gradient_checkpointing, "keep activations instead of recomputing them");
     v("freeze_module_prefix", freeze_module_prefix, "parameters whose names start so are not trained");
-    v("model_type", model_type, "ROLL's role hint; the worker's own role decides");
+    v.noted({"model_type"}, "the worker's own role decides");
     v.noted({"attn_implementation", "flash_attn"}, "there is one attention, exact over packed sequences");
     v.noted({"num_labels"}, "a value head has one output");
     v.noted({"model_download_type", "use_modelscope"}, "models are never downloaded by this program");

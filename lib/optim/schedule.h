@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
+
+#include "base/names.h"
 
 namespace roll {
 
+enum class LrScheduleType { kLinear, kCosine, kConstant, kInverseSqrt, kPolynomial };
+constexpr auto names_of(LrScheduleType) {
+  return std::to_array<Named<LrScheduleType>>({{LrScheduleType::kLinear, "linear"},
+                                               {LrScheduleType::kCosine, "cosine"},
+                                               {LrScheduleType::kConstant, "constant"},
+                                               {LrScheduleType::kConstant, "constant_with_warmup"},
+                                               {LrScheduleType::kInverseSqrt, "inverse_sqrt"},
+                                               {LrScheduleType::kPolynomial, "polynomial"}});
+}
+
 struct LrSchedule {
-  std::string type = "constant";
+  LrScheduleType type = LrScheduleType::kConstant;
   double peak_lr = 0;
   int64_t warmup_steps = 0;
   int64_t total_steps = 1;  // optimizer updates of the whole run, warm-up included
@@ -21,9 +31,6 @@ struct LrSchedule {
   ///   polynomial                       as linear (power 1, HF's default)
   /// The same values as transformers.get_scheduler gives after `step` scheduler steps.
   double at(int64_t step) const;
-
-  /// The types that at() knows.
-  static const std::vector<std::string>& types();
 };
 
 }  // namespace roll

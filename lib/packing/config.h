@@ -5,10 +5,19 @@
 #include <optional>
 #include <string>
 
+#include "base/names.h"
+#include "config/range.h"
+
 namespace roll {
 
+enum class PackAlgorithm { kNone, kLoadBalance };
+constexpr auto names_of(PackAlgorithm) {
+  return std::to_array<Named<PackAlgorithm>>(
+      {{PackAlgorithm::kNone, "none"}, {PackAlgorithm::kLoadBalance, "load_balance"}});
+}
+
 struct SequencePackingArgs {
-  std::string algorithm = "none";
+  PackAlgorithm algorithm = PackAlgorithm::kNone;
   std::optional<int64_t> max_packed_sequence_length_train;
   std::optional<int64_t> max_packed_sequence_length_forward;
   int64_t min_num_micro_batches_train = 1;
@@ -16,11 +25,15 @@ struct SequencePackingArgs {
 
   template <class V>
   void fields(V& v) {
-    v.choice("algorithm", algorithm, {"none", "load_balance"}, "none: in the given order; load_balance: equal work");
-    v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch");
-    v("max_packed_sequence_length_forward", max_packed_sequence_length_forward, "tokens of a log-prob micro-batch");
-    v("min_num_micro_batches_train", min_num_micro_batches_train, "at least this many training micro-batches");
-    v("min_num_micro_batches_forward", min_num_micro_batches_forward, "at least this many log-prob micro-batches");
+    v("algorithm", algorithm, "none: in the given order; load_balance: equal work");
+    v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch",
+      at_least(1));
+    v("max_packed_sequence_length_forward", max_packed_sequence_length_forward, "tokens of a log-prob micro-batch",
+      at_least(1));
+    v("min_num_micro_batches_train", min_num_micro_batches_train, "at least this many training micro-batches",
+      at_least(1));
+    v("min_num_micro_batches_forward", min_num_micro_batches_forward, "at least this many log-prob micro-batches",
+      at_least(1));
   }
 };
 
@@ -40,11 +53,11 @@ struct PackingArgs {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget");
     v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing");
     v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget");
-    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens");
+    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", at_least(1));
     v("sequence_length_round_in_train", sequence_length_round_in_train,
       "nothing is padded here, so nothing is rounded");
     v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
-    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens");
+    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens", at_least(1));
     v("sequence_length_round_in_infer", sequence_length_round_in_infer,
       "nothing is padded here, so nothing is rounded");
   }

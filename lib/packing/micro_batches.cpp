@@ -122,12 +122,6 @@ Partition plan(const std::vector<int64_t>& lengths, const PackOptions& options, 
 
 }  // namespace
 
-PackAlgorithm pack_algorithm(std::string_view name) {
-  if (name == "none") return PackAlgorithm::kNone;
-  if (name == "load_balance") return PackAlgorithm::kLoadBalance;
-  throw user_error("sequence_packing_args.algorithm = {}: unknown; none or load_balance", name);
-}
-
 Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options) {
   return plan(lengths, options, options.min_num_micro_batches);
 }

@@ -7,12 +7,9 @@
 
 #include "packing/partition.h"
 
+#include "packing/config.h"
+
 namespace roll {
-
-enum class PackAlgorithm { kNone, kLoadBalance };
-
-/// "none" or "load_balance". UserError names both.
-PackAlgorithm pack_algorithm(std::string_view name);
 
 struct PackOptions {
   PackAlgorithm algorithm = PackAlgorithm::kLoadBalance;

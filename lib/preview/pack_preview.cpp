@@ -54,7 +54,7 @@ std::vector<BatchRule> rules_of(const BatchRule& configured) {
 
 std::string algorithm_name(const BatchRule& rule) {
   if (!rule.is_packed) return fmt::format("{} sequences", rule.num_sequences);
-  return rule.packing.algorithm == PackAlgorithm::kLoadBalance ? "load_balance" : "none";
+  return std::string(name_of(rule.packing.algorithm));
 }
 
 /// Equal for passes whose plans are equal.

@@ -28,7 +28,7 @@ class Shaped : public RewardFunction {
   Shaped(std::unique_ptr<RewardFunction> rule, const RewardArgs& args, int64_t response_length,
          const std::string& where)
       : rule_(std::move(rule)),
-        hard_(args.reward_type == "hard"),
+        hard_(args.reward_type == RewardScale::kHard),
         penalty_per_token_(args.response_length_penalty_coef /
                            static_cast<double>(std::max<int64_t>(1, response_length))) {
     if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s);

@@ -30,14 +30,14 @@ class ExactMatch : public RewardFunction {
   RewardResult score(const RewardQuery& query) override {
     const std::string answer = part(query.response);
     const bool equal = folded(answer, args_.ignore_case) == folded(stripped(query.ground_truth), args_.ignore_case);
-    return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", args_.compare}}};
+    return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", name_of(args_.compare)}}};
   }
 
  private:
   std::string part(const std::string& response) const {
     const std::string text = stripped(response);
-    if (args_.compare == "whole") return text;
-    if (args_.compare == "last_line") return stripped(text.substr(text.rfind('\n') + 1));
+    if (args_.compare == AnswerPart::kWhole) return text;
+    if (args_.compare == AnswerPart::kLastLine) return stripped(text.substr(text.rfind('\n') + 1));
     const size_t at = text.rfind(args_.marker);
     return at == std::string::npos ? "" : stripped(text.substr(at + args_.marker.size()));
   }
@@ -71,9 +71,7 @@ class RegexRule : public RewardFunction {
 }  // namespace
 
 std::unique_ptr<RewardFunction> make_exact_match(const RewardArgs& args, const std::string& where) {
-  const bool known = args.compare == "whole" || args.compare == "last_line" || args.compare == "after_marker";
-  if (!known) throw user_error("{}compare = {}: not known; use whole, last_line or after_marker", where, args.compare);
-  if (args.compare == "after_marker" && args.marker.empty())
+  if (args.compare == AnswerPart::kAfterMarker && args.marker.empty())
     throw user_error("{}marker = \"\": compare after_marker needs a marker, as \"####\"", where);
   return std::make_unique<ExactMatch>(args);
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/range.h"
+
 namespace roll {
 
 struct GeneratingArgs {
@@ -25,19 +27,21 @@ struct GeneratingArgs {
 
   template <class V>
   void fields(V& v) {
-    v("max_new_tokens", max_new_tokens, "longest response in tokens; null: response_length");
-    v("temperature", temperature, "logits are divided by it; 0 is greedy");
-    v("top_p", top_p, "smallest set of tokens with this probability, in (0, 1]");
-    v("top_k", top_k, "only the k most likely tokens; 0 or -1: all");
-    v("min_p", min_p, "only tokens with at least min_p x the largest probability");
-    v("repetition_penalty", repetition_penalty, "logits of tokens seen before are divided (multiplied below 0) by it");
+    v("max_new_tokens", max_new_tokens, "longest response in tokens; null: response_length", at_least(1));
+    v("temperature", temperature, "logits are divided by it; 0 is greedy", within(1e-3, 1e3).or_also(0));
+    v("top_p", top_p, "smallest set of tokens with this probability; 1 is off", above_to(0, 1));
+    v("top_k", top_k, "only the k most likely tokens; 0 or -1: all", at_least(-1));
+    v("min_p", min_p, "only tokens with at least min_p x the largest probability; 0 is off", within(0, 1));
+    v("repetition_penalty", repetition_penalty,
+      "logits of tokens seen before are divided (multiplied below 0) by it; 1 is off", above(0));
     v("presence_penalty", presence_penalty, "taken off the logits of generated tokens, once");
     v("frequency_penalty", frequency_penalty, "taken off the logits of generated tokens, per occurrence");
     v("stop_strings", stop_strings, "a response ends where its text holds one of these");
     v("include_stop_str_in_output", include_stop_str_in_output, "the stop string stays in the response's text");
     v("skip_special_tokens", skip_special_tokens, "the response's text leaves special tokens out");
-    v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group");
-    v("num_beams", num_beams, "1: beam search is not a policy's sampling");
+    v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group",
+      at_least(1));
+    v("num_beams", num_beams, "1: beam search is not a policy's sampling", within(1, 1));
   }
 };
 

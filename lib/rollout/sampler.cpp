@@ -1,19 +1,15 @@
 #include "rollout/sampler.h"
 
 #include <algorithm>
-#include <cmath>
 #include <unordered_set>
 
 #include "base/error.h"
+#include "config/flag.h"
 #include "rollout/scheduler.h"
 
 namespace roll {
 
 namespace {
-
-void require(bool holds, const char* key, double value, const char* rule) {
-  if (!holds) throw user_error("{} = {}: {}", key, value, rule);
-}
 
 void check_requests(const std::vector<GenerationRequest>& requests, int64_t vocab_size, int64_t max_length) {
   std::unordered_set<uint64_t> sequence_ids;
@@ -51,21 +47,9 @@ const char* finish_reason_name(FinishReason reason) {
 void check_sampling(const SamplingParams& params) {
   const GeneratingArgs& args = params.generating;
   if (!args.max_new_tokens) throw UserError("max_new_tokens: is not set; give the longest response in tokens");
-  require(*args.max_new_tokens >= 1, "max_new_tokens", static_cast<double>(*args.max_new_tokens), "must be at least 1");
-  require(args.temperature == 0 || (args.temperature >= 1e-3 && args.temperature <= 1e3), "temperature",
-          args.temperature, "must be 0 (greedy) or within 0.001 .. 1000");
-  require(args.top_p > 0 && args.top_p <= 1, "top_p", args.top_p, "must be above 0 and at most 1 (1 is off)");
-  require(args.top_k >= -1, "top_k", static_cast<double>(args.top_k), "must be at least 1, or 0 or -1 for off");
-  require(args.min_p >= 0 && args.min_p <= 1, "min_p", args.min_p, "must be within 0 (off) .. 1");
-  require(args.repetition_penalty > 0 && std::isfinite(args.repetition_penalty), "repetition_penalty",
-          args.repetition_penalty, "must be above 0 (1 is off)");
-  require(std::isfinite(args.presence_penalty), "presence_penalty", args.presence_penalty, "must be a finite number");
-  require(std::isfinite(args.frequency_penalty), "frequency_penalty", args.frequency_penalty,
-          "must be a finite number");
-  require(args.num_beams == 1, "num_beams", static_cast<double>(args.num_beams),
-          "must be 1: beam search does not sample from a policy");
-  require(params.max_running_requests >= 1, "max_running_requests", static_cast<double>(params.max_running_requests),
-          "must be at least 1");
+  check_ranges(args);
+  if (params.max_running_requests < 1)
+    throw user_error("max_running_requests = {}: must be 1 or more", params.max_running_requests);
   if (std::ranges::find(args.stop_strings, "") != args.stop_strings.end())
     throw UserError("stop_strings: holds an empty string, which would end every response at once; remove it");
 }

@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "loss/aggregate.h"
 #include "packing/alignment.h"
 #include "settings/checks.h"
 
@@ -30,7 +31,7 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t 
 
 void check_whole_groups(const Config& config, int64_t num_ranks, Checker& check) {
   const LossConfig& loss = config.loss;
-  if (effective_mode(loss) != "prompt-mean") return;
+  if (!needs_whole_groups(loss_modes(loss))) return;
   const int64_t mini_batch = config.actor_train.mini_batch(num_ranks);
   const int64_t group = config.num_return_sequences_in_group;
   const std::string rule = fmt::format(
@@ -64,8 +65,7 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
     check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
                   "{} is the other spelling of a token budget; keep one of the two",
                   check.name(packing.use_sequence_packing));
-  check.require(!packing.use_sequence_packing || strategy.strategy_name.starts_with("megatron"),
-                packing.use_sequence_packing,
+  check.require(!packing.use_sequence_packing || is_megatron(strategy.strategy_name), packing.use_sequence_packing,
                 "needs a strategy that packs, but {}; set it to megatron_train or megatron_infer",
                 check.name(strategy.strategy_name));
   const std::string wish = check.name(packing.use_sequence_packing);

@@ -8,11 +8,11 @@ void check_groups(const Config& config, Checker& check) {
   if (config.num_return_sequences_in_group > 1) return;
   const ExperienceConfig& experience = config.experience;
   const std::string size = check.name(config.num_return_sequences_in_group);
-  check.require(experience.norm_std_type != "group", experience.norm_std_type,
+  check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
                 "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.norm_mean_type != "group", experience.norm_mean_type,
+  check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
                 "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.adv_estimator != "grpo", experience.adv_estimator,
+  check.require(experience.adv_estimator != AdvEstimator::kGrpo, experience.adv_estimator,
                 "compares the responses of one prompt, and {}; set that to 2 or more", size);
 }
 
@@ -46,6 +46,15 @@ void check_masks(const Config& config, Checker& check) {
                 "takes the critic's value, but {} has no critic", check.name(experience.adv_estimator));
 }
 
+void check_correction(const TrainInferCorrection& correction, Checker& check) {
+  for (const CorrectionFilter& filter : correction.filters) {
+    check.require(filter.ratio_high >= filter.ratio_low, filter.ratio_high, "must be {} or more",
+                  check.name(filter.ratio_low));
+    check.require(filter.diff_high >= filter.diff_low, filter.diff_high, "must be {} or more",
+                  check.name(filter.diff_low));
+  }
+}
+
 }  // namespace
 
 void check_experience(const Config& config, Checker& check) {
@@ -53,6 +62,7 @@ void check_experience(const Config& config, Checker& check) {
   check_critic(config, check);
   check_kl(config, check);
   check_masks(config, check);
+  check_correction(config.experience.train_infer_correction, check);
 }
 
 }  // namespace roll

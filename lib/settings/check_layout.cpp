@@ -24,13 +24,9 @@ void check_sizes(const WorkerConfig& worker, int64_t num_ranks, Checker& check) 
                 s.tensor_parallel(), s.context_parallel(), num_ranks, s.model_ranks());
 }
 
-bool trains_in_name(const std::string& strategy) {
-  return strategy.ends_with("_train");
-}
-
 void check_trainer(const WorkerConfig& worker, Checker& check) {
   const auto& name = worker.strategy_args.strategy_name;
-  check.require(trains_in_name(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
+  check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
 }
 
 /// Every role lives on every rank, so a role's own devices must be those of the trained policy.

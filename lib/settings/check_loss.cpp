@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "base/nearest.h"
+#include "loss/aggregate.h"
 #include "loss/plugin.h"
 #include "settings/checks.h"
 
@@ -10,39 +11,34 @@ namespace roll {
 
 namespace {
 
-/// The mode that a spelling of the ScaleRL family means.
-std::string mode_of(const std::string& aggregation) {
-  if (aggregation == "token_mean") return "token-mean";
-  if (aggregation == "sample_mean") return "seq-mean-token-mean";
-  if (aggregation == "prompt_mean") return "prompt-mean";
-  return aggregation;
-}
-
 void check_spellings(const LossConfig& loss, Checker& check) {
   if (!loss.loss_aggregation) return;
-  const std::string meant = mode_of(*loss.loss_aggregation);
+  const AggMode meant = agg_mode(*loss.loss_aggregation);
   check.require(!check.is_set(loss.loss_agg_mode) || loss.loss_agg_mode == meant, loss.loss_aggregation,
-                "means {}, but {} ({}); keep one of the two", meant, check.name(loss.loss_agg_mode),
+                "means {}, but {} ({}); keep one of the two", name_of(meant), check.name(loss.loss_agg_mode),
                 check.place(loss.loss_agg_mode));
 }
 
-void check_per_token(const LossConfig& loss, const std::string& mode, bool mode_is_set, Checker& check) {
-  if (!loss.calculate_per_token_loss || mode == "token-mean" || !mode_is_set) return;
-  const std::string other = loss.loss_aggregation ? check.name(loss.loss_aggregation) : check.name(loss.loss_agg_mode);
-  check.require(false, loss.calculate_per_token_loss, "means token-mean, but {}; keep one of the two", other);
+/// The key that decides the mode, as "key = value".
+std::string mode_name(const LossConfig& loss, Checker& check) {
+  return loss.loss_aggregation ? check.name(loss.loss_aggregation) : check.name(loss.loss_agg_mode);
 }
 
-void check_divisor(const LossConfig& loss, const std::string& mode, Checker& check) {
+void check_per_token(const LossConfig& loss, Checker& check) {
+  if (!loss.calculate_per_token_loss) return;
+  const AggMode other = loss.loss_aggregation ? agg_mode(*loss.loss_aggregation) : loss.loss_agg_mode;
+  const bool other_is_set = loss.loss_aggregation || check.is_set(loss.loss_agg_mode);
+  check.require(!other_is_set || other == AggMode::kTokenMean, loss.calculate_per_token_loss,
+                "means token-mean, but {}; keep one of the two", mode_name(loss, check));
+}
+
+void check_divisor(const LossConfig& loss, Checker& check) {
   const auto& divisor = loss.loss_aggregation_divisor;
-  const std::string mode_name =
-      loss.loss_aggregation ? check.name(loss.loss_aggregation) : check.name(loss.loss_agg_mode);
-  if (mode != "constant")
-    check.require(!divisor, divisor, "only mode constant has a divisor, but {}; remove it", mode_name);
-  else if (!divisor)
-    check.require(false, divisor, "{} needs it; the Dr.GRPO paper takes the response length", mode_name);
+  if (loss_modes(loss).policy == AggMode::kConstant)
+    check.require(divisor.has_value(), divisor, "{} needs it; the Dr.GRPO paper takes the response length",
+                  mode_name(loss, check));
   else
-    check.require(*divisor > 0 && std::isfinite(*divisor), divisor,
-                  "must be a finite number above 0, as {} divides by it", mode_name);
+    check.require(!divisor, divisor, "only mode constant has a divisor, but {}; remove it", mode_name(loss, check));
 }
 
 /// Opens the library, so that a missing one, a wrong name or version is known before the run.
@@ -61,6 +57,11 @@ void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
 
 }  // namespace
 
+void check_policy(const PolicyArgs& policy, Checker& check) {
+  check.require(policy.tis_upper_bound >= policy.tis_lower_bound, policy.tis_upper_bound, "must be {} or more",
+                check.name(policy.tis_lower_bound));
+}
+
 void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check) {
   check_plugin(worker.loss_func, offline, check);
   check_plugin(worker.pg_loss_reducer, offline, check);
@@ -78,17 +79,10 @@ std::vector<std::string> masks_of(const SftConfig&) {
   return {"labels_mask"};
 }
 
-std::string effective_mode(const LossConfig& loss) {
-  if (loss.loss_aggregation) return mode_of(*loss.loss_aggregation);
-  return loss.calculate_per_token_loss ? "token-mean" : loss.loss_agg_mode;
-}
-
 void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check) {
-  const bool mode_is_set = loss.loss_aggregation || check.is_set(loss.loss_agg_mode);
-  const std::string mode = loss.loss_aggregation ? mode_of(*loss.loss_aggregation) : loss.loss_agg_mode;
   check_spellings(loss, check);
-  check_per_token(loss, mode, mode_is_set, check);
-  check_divisor(loss, effective_mode(loss), check);
+  check_per_token(loss, check);
+  check_divisor(loss, check);
   check.require(!loss.loss_mask_keys.empty(), loss.loss_mask_keys, "names no mask; the loss would be empty");
   for (const std::string& key : loss.loss_mask_keys)
     check.require(std::find(masks.begin(), masks.end(), key) != masks.end(), loss.loss_mask_keys,

@@ -10,17 +10,14 @@
 
 namespace roll {
 
-/// Ranges of single values.
-void check_values(const Config& config, Checker& check);
-void check_values(const SftConfig& config, Checker& check);
-
 /// The rules of the aggregation keys; `masks` are those that the pipeline's batches have.
 void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check);
 /// The masks that a pipeline's batches have.
 std::vector<std::string> masks_of(const Config& config);
 std::vector<std::string> masks_of(const SftConfig& config);
-/// loss_agg_mode that the three spellings together mean.
-std::string effective_mode(const LossConfig& loss);
+
+/// The keys of the policy loss against each other.
+void check_policy(const PolicyArgs& policy, Checker& check);
 
 /// The loss plug-ins of a worker: complete, loadable, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check);

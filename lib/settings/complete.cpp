@@ -39,6 +39,11 @@ void complete_sampling(std::optional<int64_t>& max_new_tokens, int64_t room, con
                 room_name);
 }
 
+void check_stop_strings(const GeneratingArgs& args, Checker& check) {
+  check.require(std::ranges::find(args.stop_strings, "") == args.stop_strings.end(), args.stop_strings,
+                "an empty stop string would end every response; remove it");
+}
+
 void complete_generating(Config& config, Checker& check) {
   if (!config.response_length || !config.val_sequence_length) return;
   GeneratingArgs& infer = config.actor_infer.generating_args;
@@ -53,6 +58,7 @@ void complete_generating(Config& config, Checker& check) {
   check.require(*responses == config.num_return_sequences_in_group, responses, "must equal {}",
                 check.name(config.num_return_sequences_in_group));
   if (!validation.num_return_sequences) validation.num_return_sequences = 1;
+  for (const GeneratingArgs* args : {&infer, &validation}) check_stop_strings(*args, check);
 }
 
 /// The wish of a recipe's engine cannot be smaller than what the lengths say.
@@ -119,31 +125,28 @@ void complete_rewards(Config& config, Checker& check) {
 /// rollout_mock is another spelling of rollout_dump_dir and rollout_replay.
 void complete_mock(Config& config, Checker& check) {
   if (!config.rollout_mock.enable) return;
-  auto& target = config.rollout_mock.mode == "mock" ? config.rollout_replay : config.rollout_dump_dir;
+  auto& target = config.rollout_mock.mode == MockMode::kReplay ? config.rollout_replay : config.rollout_dump_dir;
   check.require(!target || *target == config.rollout_mock.dump_dir, config.rollout_mock.dump_dir,
                 "differs from {}; keep one of the two", check.name(target));
   target = config.rollout_mock.dump_dir;
 }
 
 void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker& check) {
-  std::vector<std::string> names;
+  std::vector<std::string_view> names;
   for (const StrategyArgs* strategy : strategies)
     if (check.is_set(strategy->strategy_name) &&
-        std::find(names.begin(), names.end(), strategy->strategy_name) == names.end())
-      names.push_back(strategy->strategy_name);
+        std::ranges::find(names, name_of(strategy->strategy_name)) == names.end())
+      names.push_back(name_of(strategy->strategy_name));
   if (!names.empty())
     check.note(fmt::format("{}: {}: all strategies mean the built-in back-end", check.key(strategies[0]->strategy_name),
                            fmt::join(names, ", ")));
 }
 
 void complete_trackers(TrackConfig& track, Checker& check) {
-  const auto is_service = [](const std::string& name) {
-    return name == "wandb" || name == "swanlab" || name == "mlflow";
-  };
-  if (std::none_of(track.track_with.begin(), track.track_with.end(), is_service)) return;
+  if (std::ranges::find(track.track_with, TrackerKind::kService) == track.track_with.end()) return;
   check.note(fmt::format("{}: web services are not written to; stdout, jsonl and tensorboard hold the same metrics",
                          check.name(track.track_with)));
-  track.track_with = {"stdout", "jsonl", "tensorboard"};
+  track.track_with = TrackConfig{}.track_with;
 }
 
 template <class T>

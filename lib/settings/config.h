@@ -12,6 +12,7 @@
 #include "experience/config.h"
 #include "loss/config.h"
 #include "model/config.h"
+#include "optim/schedule.h"
 #include "packing/config.h"
 #include "reward/config.h"
 #include "rollout/config.h"
@@ -26,7 +27,7 @@ struct TrainingArgs {
   int64_t gradient_accumulation_steps = 1;
   int64_t warmup_steps = 0;
   double warmup_ratio = 0;
-  std::string lr_scheduler_type = "linear";
+  LrScheduleType lr_scheduler_type = LrScheduleType::kLinear;
   double adam_beta1 = 0.9;
   double adam_beta2 = 0.999;
   double adam_epsilon = 1e-8;
@@ -37,18 +38,18 @@ struct TrainingArgs {
 
   template <class V>
   void fields(V& v) {
-    v("learning_rate", learning_rate, "peak learning rate of AdamW");
-    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)");
-    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch");
-    v("gradient_accumulation_steps", gradient_accumulation_steps, "micro-batches of a mini-batch on each rank");
-    v("warmup_steps", warmup_steps, "updates over which the learning rate rises from 0");
-    v("warmup_ratio", warmup_ratio, "the same as a share of all updates; used when warmup_steps is 0");
-    v.choice("lr_scheduler_type", lr_scheduler_type, {"linear", "cosine", "constant", "constant_with_warmup"},
-             "learning rate after the warm-up");
-    v("adam_beta1", adam_beta1, "decay of the gradient's mean");
-    v("adam_beta2", adam_beta2, "decay of the gradient's square");
-    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square");
-    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps");
+    v("learning_rate", learning_rate, "peak learning rate of AdamW", at_least(0));
+    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", at_least(0));
+    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch", at_least(1));
+    v("gradient_accumulation_steps", gradient_accumulation_steps, "micro-batches of a mini-batch on each rank",
+      at_least(1));
+    v("warmup_steps", warmup_steps, "updates over which the learning rate rises from 0", at_least(0));
+    v("warmup_ratio", warmup_ratio, "the same as a share of all updates; used when warmup_steps is 0", within(0, 1));
+    v("lr_scheduler_type", lr_scheduler_type, "learning rate after the warm-up");
+    v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
+    v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
+    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps", at_least(1));
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed"},
             "the key of this name at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
@@ -80,7 +81,7 @@ struct WorkerConfig {
   /// selective recompute layer by layer), elsewhere unless disable_gradient_checkpointing.
   bool recomputes() const {
     if (strategy_args.strategy_config.recompute_granularity) return true;
-    return !strategy_args.strategy_name.starts_with("megatron") && !model_args.disable_gradient_checkpointing;
+    return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
   }
 
   /// Ranks that work on different sequences, of `num_ranks` in all: the rest share sequences and weights.
@@ -98,10 +99,12 @@ struct WorkerConfig {
     v("generating_args", generating_args, "the role's sampling");
     v("strategy_args", strategy_args, "the role's back-end");
     v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
-    v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size");
-    v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed");
+    v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
+      at_least(1));
+    v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed", at_least(1));
     v("backend_timeout", backend_timeout,
-      "minutes (fractions too) that a rank waits for the others in a collective; the trained policy's counts");
+      "minutes (fractions too) that a rank waits for the others in a collective; the trained policy's counts",
+      above_to(0, 7 * 24 * 60));
     v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
     v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
     packing.fields(v);
@@ -134,15 +137,20 @@ struct RewardWorkerConfig {
   }
 };
 
+enum class MockMode { kDump, kReplay };
+constexpr auto names_of(MockMode) {
+  return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});
+}
+
 struct RolloutMock {
   bool enable = false;
-  std::string mode = "dump";
+  MockMode mode = MockMode::kDump;
   std::string dump_dir = "./rollout_mock_dumps";
 
   template <class V>
   void fields(V& v) {
     v("enable", enable, "write or replay rollouts");
-    v.choice("mode", mode, {"dump", "mock"}, "dump: as rollout_dump_dir; mock: as rollout_replay");
+    v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
     v("dump_dir", dump_dir, "that folder");
   }
 };
@@ -195,7 +203,7 @@ struct Config {
   WorkerConfig validation;
   std::map<std::string, RewardWorkerConfig> rewards;
 
-  bool uses_critic() const { return experience.adv_estimator == "gae"; }
+  bool uses_critic() const { return experience.adv_estimator == AdvEstimator::kGae; }
   /// The reference is only run where a KL to it is wanted.
   bool uses_reference() const {
     return enable_reference.value_or(false) || loss.use_kl_loss ||
@@ -207,33 +215,33 @@ struct Config {
   template <class V>
   void fields(V& v) {
     v("exp_name", exp_name, "name of the run");
-    v("seed", seed, "names all random numbers");
+    v("seed", seed, "names all random numbers", at_least(0));
     v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
-    v("max_steps", max_steps, "steps of the run");
-    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end");
-    v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never");
-    v("logging_steps", logging_steps, "metrics every so many steps");
-    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all");
+    v("max_steps", max_steps, "steps of the run", at_least(1));
+    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1));
+    v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
+    v("logging_steps", logging_steps, "metrics every so many steps", at_least(1));
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     track.fields(v);
-    v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("num_gpus_per_node", num_gpus_per_node, "devices of a host", at_least(1));
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
-    v("rollout_batch_size", rollout_batch_size, "prompts of a step");
-    v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted");
-    v("response_length", response_length, "longest response in tokens");
-    v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required");
-    v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same");
-    v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same");
-    v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt");
-    v("max_running_requests", max_running_requests, "sequences sampled at once");
-    v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead");
+    v("rollout_batch_size", rollout_batch_size, "prompts of a step", at_least(1));
+    v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted", at_least(1));
+    v("response_length", response_length, "longest response in tokens", at_least(1));
+    v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required", at_least(1));
+    v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same", at_least(1));
+    v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same", at_least(1));
+    v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt", at_least(1));
+    v("max_running_requests", max_running_requests, "sequences sampled at once", at_least(1));
+    v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead", at_least(0));
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
     v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
-    v("ppo_epochs", ppo_epochs, "passes over a step's experience");
-    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm");
-    v("critic_warmup", critic_warmup, "first steps that train the critic only");
+    v("ppo_epochs", ppo_epochs, "passes over a step's experience", at_least(1));
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
+    v("critic_warmup", critic_warmup, "first steps that train the critic only", at_least(0));
     v("enable_reference", enable_reference,
       "true: measure the KL to the reference even where no loss or reward needs it");
     v("enable_old_logprobs_recompute", enable_old_logprobs_recompute, "null: where a step has several updates");
@@ -246,7 +254,7 @@ struct Config {
     v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
     v("rollout_mock", rollout_mock, "ROLL's spelling of rollout_dump_dir and rollout_replay");
     v("offload", offload, "while a GPU samples, optimizer states, critic and reference move to host memory");
-    v("max_restarts", max_restarts, "restarts after a rank died");
+    v("max_restarts", max_restarts, "restarts after a rank died", at_least(0));
     v("actor_train", actor_train, "the policy in training");
     v("actor_infer", actor_infer, "the policy in sampling");
     v("reference", reference, "the frozen policy");

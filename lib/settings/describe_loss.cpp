@@ -38,8 +38,7 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
                        worker.pg_loss_reducer.name, worker.pg_loss_reducer.library, update);
   const std::string scale =
       worker.apply_loss_scale ? "" : "; apply_loss_scale false: and by the number of micro-batches";
-  return fmt::format("{} loss: {}: {}{}", role, agg_mode_name(mode), reduction(mode, mask, update, modes.divisor),
-                     scale);
+  return fmt::format("{} loss: {}: {}{}", role, name_of(mode), reduction(mode, mask, update, modes.divisor), scale);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "config/writer.h"
 #include "job/hosts.h"
+#include "loss/aggregate.h"
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
 #include "settings/complete.h"
@@ -93,13 +94,11 @@ CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vect
   result.notes = std::move(loaded.notes);
   const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
   Checker check(keys, result.notes);
-  check_values(result.config, check);
-  check.throw_if_any();
   complete(result.config, check);
   check_loss(result.config.loss, masks_of(result.config), check);
   body(result, check);
   check.throw_if_any();
-  result.config.loss.loss_agg_mode = effective_mode(result.config.loss);
+  result.config.loss.loss_agg_mode = loss_modes(result.config.loss).policy;
   return result;
 }
 
@@ -111,6 +110,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     const Config& config = result.config;
     place_ranks(result, config.actor_train, options, check);
     check_experience(config, check);
+    check_policy(config.actor_train.policy, check);
     check_layout(config, result.num_ranks, check);
     check_batches(config, result.num_ranks, check);
     check_data(config, options.offline, check);

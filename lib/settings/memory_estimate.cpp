@@ -10,7 +10,7 @@ namespace {
 
 double bytes_per_number(const ModelArgs& args, bool on_gpu) {
   if (!on_gpu) return 4;
-  return args.dtype.value_or("bf16") == "fp32" ? 4 : 2;
+  return args.dtype.value_or(Dtype::kBf16) == Dtype::kFp32 ? 4 : 2;
 }
 
 /// Parameters of a rank; norms, which no rank shares, are too few to matter.

@@ -32,23 +32,24 @@ struct SftConfig {
   template <class V>
   void fields(V& v) {
     v("exp_name", exp_name, "name of the run");
-    v("seed", seed, "names all random numbers");
+    v("seed", seed, "names all random numbers", at_least(0));
     v("output_dir", output_dir, "run folder: metrics, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
     track.fields(v);
-    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data");
-    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null");
-    v("save_steps", save_steps, "a checkpoint every so many updates; 0: only at the end");
-    v("eval_steps", eval_steps, "a validation every so many updates; 0: only at the end");
-    v("logging_steps", logging_steps, "metrics every so many updates");
-    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all");
+    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", at_least(1));
+    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", at_least(1));
+    v("save_steps", save_steps, "a checkpoint every so many updates; 0 or -1: only at the end", at_least(-1));
+    v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
+    v("logging_steps", logging_steps, "metrics every so many updates", at_least(1));
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
-    v("num_gpus_per_node", num_gpus_per_node, "devices of a host");
+    v("num_gpus_per_node", num_gpus_per_node, "devices of a host", at_least(1));
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
-    v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted");
-    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm");
+    v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted",
+      at_least(1));
+    v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
     v("global_template", global_template, "chat template of all data; null: the model's own");
     loss.aggregation_fields(v);
     v("sft_train", sft_train, "the model in training");
@@ -60,7 +61,7 @@ struct SftConfig {
  private:
   static LossConfig sft_loss() {
     LossConfig loss;
-    loss.loss_agg_mode = "token-mean";
+    loss.loss_agg_mode = AggMode::kTokenMean;
     loss.loss_mask_keys = {"labels_mask"};
     return loss;
   }

@@ -5,7 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
+
 namespace roll {
+
+/// Where metrics go. Web services are not written to.
+enum class TrackerKind { kStdout, kJsonl, kTensorboard, kService };
+constexpr auto names_of(TrackerKind) {
+  return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},
+                                            {TrackerKind::kJsonl, "jsonl"},
+                                            {TrackerKind::kTensorboard, "tensorboard"},
+                                            {TrackerKind::kService, "wandb"},
+                                            {TrackerKind::kService, "swanlab"},
+                                            {TrackerKind::kService, "mlflow"}});
+}
 
 struct TrackerKwargs {
   std::optional<std::string> log_dir;
@@ -20,13 +33,12 @@ struct TrackerKwargs {
 };
 
 struct TrackConfig {
-  std::vector<std::string> track_with = {"stdout", "jsonl", "tensorboard"};
+  std::vector<TrackerKind> track_with = {TrackerKind::kStdout, TrackerKind::kJsonl, TrackerKind::kTensorboard};
   TrackerKwargs tracker_kwargs;
 
   template <class V>
   void fields(V& v) {
-    v.choice("track_with", track_with, {"stdout", "jsonl", "tensorboard", "wandb", "swanlab", "mlflow"},
-             "where metrics go: one, or a list; a web service means the first three");
+    v("track_with", track_with, "where metrics go: one, or a list; a web service means the first three");
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
   }
 };

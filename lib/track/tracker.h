@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "track/config.h"
 #include "track/metrics.h"
 
 namespace roll {
@@ -27,19 +28,15 @@ std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder);
 
 struct TrackerOptions {
-  std::vector<std::string> track_with;    // stdout, jsonl, tensorboard
+  std::vector<TrackerKind> track_with;    // no web service
   std::filesystem::path output_dir;       // metrics.jsonl goes here
   std::filesystem::path tensorboard_dir;  // "": output_dir/tensorboard
   std::vector<std::string> headline{};    // what people follow on standard output; the files hold everything
 };
 
-/// The sinks that track_with may name.
-const std::vector<std::string>& sink_names();
-
 class Tracker {
  public:
-  /// UserError: an unknown sink in track_with (`origin`, e.g. "rlvr.yaml:7: track_with", opens the text).
-  Tracker(const TrackerOptions& options, Log& log, const std::string& origin = "track_with");
+  Tracker(const TrackerOptions& options, Log& log);
   void write(int64_t step, const MetricValues& values);
 
  private:

@@ -37,7 +37,7 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& s
   rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
   if (args.use_sequence_packing) {
     rule.is_packed = true;
-    rule.packing.algorithm = pack_algorithm(packing.algorithm);
+    rule.packing.algorithm = packing.algorithm;
     rule.packing.budget =
         (trains ? packing.max_packed_sequence_length_train : packing.max_packed_sequence_length_forward).value();
     rule.packing.min_num_micro_batches =

@@ -129,13 +129,13 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
 namespace {
 
 bool is_useful(const RolloutRecord* group, int64_t size, const QueryFilterConfig& filter) {
-  if (filter.type == "no_filter") return true;
+  if (filter.type == QueryFilter::kNone) return true;
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < size; ++i) sum += group[i].reward;
   const double mean = sum / static_cast<double>(size);
   for (int64_t i = 0; i < size; ++i) squares += (group[i].reward - mean) * (group[i].reward - mean);
   const auto& args = filter.filter_args;
-  if (filter.type == "mean_filter") return mean > args.threshold_down && mean < args.threshold_up;
+  if (filter.type == QueryFilter::kMean) return mean > args.threshold_down && mean < args.threshold_up;
   return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, size - 1))) > args.std_threshold;
 }
 

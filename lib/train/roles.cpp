@@ -7,11 +7,16 @@
 namespace roll {
 
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
-  const std::string name = args.dtype.value_or(device.is_cuda() ? "bf16" : "fp32");
-  if (name == "fp32") return at::kFloat;
-  // Recipes for GPUs name bf16; on the CPU the same recipe runs in float32, as config.md has it.
-  if (!device.is_cuda()) return at::kFloat;
-  return name == "bf16" ? at::kBFloat16 : at::kHalf;
+  if (!device.is_cuda()) return at::kFloat;  // recipes for GPUs name bf16; on the CPU the same recipe runs in float32
+  switch (args.dtype.value_or(Dtype::kBf16)) {
+    case Dtype::kFp32:
+      return at::kFloat;
+    case Dtype::kBf16:
+      return at::kBFloat16;
+    case Dtype::kFp16:
+      return at::kHalf;
+  }
+  throw Bug("a dtype without its tensor type");
 }
 
 MeshShape mesh_shape(const WorkerConfig& worker) {

@@ -10,6 +10,11 @@ namespace roll {
 
 namespace {
 
+enum class Shape { kRound, kSquare };
+constexpr auto names_of(Shape) {
+  return std::to_array<Named<Shape>>({{Shape::kRound, "round"}, {Shape::kSquare, "square"}});
+}
+
 struct Inner {
   double rate = 5e-5;
   std::vector<std::string> names = {"a"};
@@ -30,7 +35,7 @@ struct Outer {
   bool flag = false;
   std::string text = "none";
   std::optional<int64_t> maybe;
-  std::optional<std::string> kind;
+  std::optional<Shape> kind;
   std::string resume = "false";
   Inner inner;
   std::map<std::string, Inner> domains;
@@ -43,7 +48,7 @@ struct Outer {
     v("flag", flag, "whether");
     v("text", text, "words");
     v("maybe", maybe, "or not");
-    v.choice("kind", kind, {"round", "square"}, "shape");
+    v("kind", kind, "shape");
     v.bool_or_text("resume", resume, "true, false or a path");
     v("inner", inner, "a group");
     v("domains", domains, "groups by name");
@@ -76,7 +81,7 @@ TEST_CASE("values of every type are read", "[config]") {
   CHECK(c.flag);
   CHECK(c.text == "12");
   CHECK(c.maybe == 5);
-  CHECK(c.kind == "round");
+  CHECK(c.kind == Shape::kRound);
   CHECK(c.resume == "true");
   CHECK(c.inner.rate == 1e-6);
   CHECK(c.inner.names == std::vector<std::string>{"one"});
@@ -158,7 +163,7 @@ TEST_CASE("the written YAML reads back as the same values", "[config]") {
   Outer c;
   c.count = INT64_MIN;
   c.text = "a: ${b} #\n\t\"x\" \\ \xc3\xa9";
-  c.kind = "square";
+  c.kind = Shape::kSquare;
   c.resume = "yes";
   c.inner.rate = 0.1 + 0.2;
   c.inner.names = {"true", "12", "", "null", "a,b", "- x", "${n}", "\\${n}"};

@@ -99,7 +99,7 @@ TEST_CASE("group ratios tell right, wrong and mixed groups apart", "[experience]
   const auto sample = [](int64_t group, double score) { return Sample{{1}, {2, 3}, 0, group, score, false}; };
   Experience experience = make_experience({sample(0, 1), sample(0, 1), sample(1, 0), sample(1, -1), sample(2, 1),
                                            sample(2, 0), sample(3, 0.5), sample(3, 0.5)});
-  ExperienceConfig config{.adv_estimator = "reinforce"};
+  ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce};
   ExperienceState state(config);
   const auto metrics = as_map(complete_experience(experience, config, 4, state, {}));
   CHECK(metrics.at("group/all_correct_ratio") == 0.25);
@@ -114,7 +114,7 @@ TEST_CASE("group ratios tell right, wrong and mixed groups apart", "[experience]
 }
 
 TEST_CASE("a batch of one token is not whitened, an all-masked one gives zeros", "[experience]") {
-  ExperienceConfig config{.adv_estimator = "reinforce", .whiten_rewards = true, .whiten_advantages = true};
+  ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce, .whiten_rewards = true, .whiten_advantages = true};
   ExperienceState state(config);
   Experience one = make_experience({{{1, 1}, {2}, 0, 0, 3, false}});
   complete_experience(one, config, 1, state, {});
@@ -133,27 +133,27 @@ TEST_CASE("what a configuration needs and does not get is said", "[experience]")
   ExperienceState state(config);
   CHECK(needs_values(config));
   CHECK_THROWS_AS(complete_experience(experience, config, 1, state, {}), Bug);
-  config = {.adv_estimator = "reinforce", .add_token_level_kl = true};
+  config = {.adv_estimator = AdvEstimator::kReinforce, .add_token_level_kl = true};
   CHECK(needs_ref_log_probs(config));
   CHECK_THROWS_AS(complete_experience(experience, config, 1, state, {}), Bug);
   config.init_kl_coef = 0;  // no penalty, no reference
   CHECK_FALSE(needs_ref_log_probs(config));
   CHECK_NOTHROW(complete_experience(experience, config, 1, state, {}));
-  config = {.adv_estimator = "grpo"};
+  config = {.adv_estimator = AdvEstimator::kGrpo};
   CHECK_THROWS_WITH(complete_experience(experience, config, 1, state, {}),
                     Catch::Contains("norm_std_type = group") && Catch::Contains("num_return_sequences_in_group > 1"));
-  config = {.adv_estimator = "reinforce", .norm_std_type = "batch"};
+  config = {.adv_estimator = AdvEstimator::kReinforce, .norm_std_type = NormType::kBatch};
   CHECK_THROWS_AS(complete_experience(experience, config, 1, state, {}), UserError);
-  config = {.adv_estimator = "reinforce", .error_max_len_clip = true};
+  config = {.adv_estimator = AdvEstimator::kReinforce, .error_max_len_clip = true};
   CHECK_THROWS_AS(complete_experience(experience, config, 1, state, {}), UserError);
-  config = {.adv_estimator = "reinforce"};
+  config = {.adv_estimator = AdvEstimator::kReinforce};
   CHECK_THROWS_AS(complete_experience(experience, config, 0, state, {}), Bug);  // its group has no number
 }
 
 TEST_CASE("the state of a step survives a restart", "[experience]") {
-  ExperienceConfig config{.adv_estimator = "reinforce",
-                          .norm_mean_type = "running",
-                          .norm_std_type = "running",
+  ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce,
+                          .norm_mean_type = NormType::kRunning,
+                          .norm_std_type = NormType::kRunning,
                           .target_kl = 0.1,
                           .kl_horizon = 10};
   const Json golden = testing::golden_maths("experience");

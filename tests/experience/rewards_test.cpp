@@ -45,13 +45,14 @@ TEST_CASE("max_len_mask takes out truncated responses, and only when asked to", 
 }
 
 TEST_CASE("rewards are clipped first and normalised after it", "[experience]") {
-  const ExperienceConfig config{.reward_clip = 2, .norm_mean_type = "batch"};
+  const ExperienceConfig config{.reward_clip = 2, .norm_mean_type = NormType::kBatch};
   CHECK(rewards_of({sample(0, 5), sample(0, -3), sample(1, 0)}, config, 2) == std::vector<double>{2, -2, 0});
 }
 
 TEST_CASE("a group that agrees gets rewards of zero", "[experience]") {
-  const std::vector<double> rewards = rewards_of(
-      {sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)}, {.adv_estimator = "grpo"}, 2);
+  const std::vector<double> rewards =
+      rewards_of({sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)},
+                 {.adv_estimator = AdvEstimator::kGrpo}, 2);
   for (int b = 0; b < 3; ++b) CHECK(std::abs(rewards[b]) < 1e-9);
   CHECK(rewards[4] == Approx(0.5 / (std::sqrt(0.5) + 1e-6)));
 }

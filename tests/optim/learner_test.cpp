@@ -17,7 +17,7 @@ NamedTensors two_parameters() {
 }
 
 LearnerOptions options(double lr) {
-  return {.schedule = {.type = "constant", .peak_lr = lr}, .max_grad_norm = 0};
+  return {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = lr}, .max_grad_norm = 0};
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ TEST_CASE("every update starts from a zero gradient and takes the schedule's nex
   const auto ranks = make_communicator({.kind = "single"});
   const auto parameters = two_parameters();
   LearnerOptions two = options(0.1);
-  two.schedule = {.type = "linear", .peak_lr = 0.1, .warmup_steps = 0, .total_steps = 2};
+  two.schedule = {.type = LrScheduleType::kLinear, .peak_lr = 0.1, .warmup_steps = 0, .total_steps = 2};
   Learner learner("test", parameters, two, *ranks);
   learner.keep_gradients(true);
   const auto update = [&](double factor) {

@@ -39,7 +39,8 @@ FlatAdamW make_optimizer(const Json& g, const NamedTensors& parameters) {
 TEST_CASE("learning-rate schedules equal those of transformers", "[train]") {
   const Json g = golden("schedules.json");
   for (const Json& c : g["cases"]) {
-    const LrSchedule schedule{c["type"], c["peak_lr"], c["warmup_steps"], c["total_steps"]};
+    const LrSchedule schedule{named<LrScheduleType>(c["type"].get<std::string>()), c["peak_lr"], c["warmup_steps"],
+                              c["total_steps"]};
     for (size_t step = 0; step < c["rates"].size(); ++step) {
       INFO(c["type"] << " warmup " << c["warmup_steps"] << " step " << step);
       CHECK(schedule.at(static_cast<int64_t>(step)) ==

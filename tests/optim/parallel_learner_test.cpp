@@ -42,7 +42,7 @@ struct Variant {
 
 LearnerOptions options_of(const Variant& variant) {
   return {.adamw = {.weight_decay = 0.1},
-          .schedule = {.type = "constant", .peak_lr = 1e-2},
+          .schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-2},
           .max_grad_norm = 0,
           .frozen_prefixes = variant.frozen,
           .shares_optimizer = variant.shares};

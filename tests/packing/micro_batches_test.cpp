@@ -272,10 +272,4 @@ TEST_CASE("without a budget micro-batches are pieces of a fixed number of sequen
   CHECK(fixed_micro_batches(0, 2).empty());
 }
 
-TEST_CASE("the names of the packing algorithms are checked", "[packing]") {
-  CHECK(pack_algorithm("none") == PackAlgorithm::kNone);
-  CHECK(pack_algorithm("load_balance") == PackAlgorithm::kLoadBalance);
-  CHECK_THROWS_AS(pack_algorithm("balance"), UserError);
-}
-
 }  // namespace roll

@@ -15,15 +15,15 @@ Config config_with(const std::string& mode, const std::string& variant, int64_t 
   Config config;
   config.seed = seed;
   config.num_return_sequences_in_group = 1 + seed % 4;
-  config.loss.loss_agg_mode = mode;
+  config.loss.loss_agg_mode = named<AggMode>(mode);
   if (mode == "constant") config.loss.loss_aggregation_divisor = 17;
   config.loss.use_kl_loss = true;
   config.loss.kl_loss_coef = 0.1;
   config.loss.entropy_loss_coef = 0.01;
   config.loss.value_clip = 0.3;
   config.loss.length_loss_weight = seed % 2 == 1;
-  config.loss.importance_sampling = variant == "seq" ? "seq" : "token";
-  config.actor_train.policy.pg_variant = variant == "seq" ? "ppo" : variant;
+  config.loss.importance_sampling = variant == "seq" ? ImportanceSampling::kSequence : ImportanceSampling::kToken;
+  config.actor_train.policy.pg_variant = variant == "seq" ? PgVariant::kPpo : named<PgVariant>(variant);
   config.experience.max_len_mask = true;
   config.experience.train_infer_correction.is_weight.enabled = seed % 3 == 0;
   return config;

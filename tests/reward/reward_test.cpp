@@ -41,10 +41,10 @@ TEST_CASE("exact_match compares the whole text, the last line, or what follows t
   RewardArgs args = args_of("exact_match");
   CHECK(score(args, "  42\n", "42 ") == 1);
   CHECK(score(args, "is 42", "42") == 0);
-  args.compare = "last_line";
+  args.compare = AnswerPart::kLastLine;
   CHECK(score(args, "thinking\n 42 \n", "42") == 1);
   CHECK(score(args, "42\nno", "42") == 0);
-  args.compare = "after_marker";
+  args.compare = AnswerPart::kAfterMarker;
   CHECK(score(args, "#### 1\n#### 42", "42") == 1);
   CHECK(score(args, "42", "42") == 0);
   CHECK(score(args, "#### Yes", "yes") == 0);
@@ -116,7 +116,7 @@ TEST_CASE("format_pattern, hard rewards and the length penalty apply to every ty
   RewardArgs soft = args_of("command");
   soft.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"};
   CHECK(score(soft, "", "") == 0.75);
-  soft.reward_type = "hard";
+  soft.reward_type = RewardScale::kHard;
   CHECK(score(soft, "", "") == 1);
 }
 
@@ -135,8 +135,6 @@ TEST_CASE("bad reward options name the key, the value and what to do", "[reward]
   args.pattern = "(unclosed";
   CHECK_THAT(complaint(args), Catch::Contains("pattern = (unclosed") && Catch::Contains("character 9"));
   args = args_of("exact_match");
-  args.compare = "middle";
-  CHECK_THAT(complaint(args), Catch::Contains("compare = middle"));
   args = args_of("math_rule");
   args.timeout_s = 0;
   CHECK_THAT(complaint(args), Catch::Contains("timeout_s = 0"));

@@ -81,8 +81,8 @@ TEST_CASE("what follows from other keys is filled in", "[train]") {
   CHECK(recipe({"response_length=null", "sequence_length=5000", "actor_infer.generating_args.max_new_tokens=null",
                 "validation.generating_args.max_new_tokens=null"})
             .config.response_length == 2952);
-  CHECK(recipe({"calculate_per_token_loss=true", "~loss_agg_mode"}).config.loss.loss_agg_mode == "token-mean");
-  CHECK(recipe({"loss_aggregation=prompt_mean", "~loss_agg_mode"}).config.loss.loss_agg_mode == "prompt-mean");
+  CHECK(recipe({"calculate_per_token_loss=true", "~loss_agg_mode"}).config.loss.loss_agg_mode == AggMode::kTokenMean);
+  CHECK(recipe({"loss_aggregation=prompt_mean", "~loss_agg_mode"}).config.loss.loss_agg_mode == AggMode::kPromptMean);
   const Config mock = recipe({"rollout_mock={enable: true, mode: dump, dump_dir: there}"}).config;
   CHECK(mock.rollout_dump_dir == "there");
 }
@@ -174,7 +174,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"actor_train.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
       {{"critic.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
       {{"loss_aggregation=token_mean", "loss_agg_mode=prompt-mean"}, "keep one of the two"},
-      {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "finite number above 0"},
+      {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "must be above 0"},
       {{"loss_agg_mode=constant"}, "needs it"},
       {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "only mode constant has a divisor"},
       {{"loss_agg_mode=prompt-mean", "calculate_per_token_loss=true"}, "means token-mean, but"},
@@ -280,7 +280,7 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
   const auto checked = load_sft_config(file, {}, {.num_ranks = 2, .offline = false});
   CHECK(checked.config.num_train_epochs == 3);
   CHECK(checked.config.loss.loss_mask_keys == std::vector<std::string>{"labels_mask"});
-  CHECK(checked.config.loss.loss_agg_mode == "token-mean");
+  CHECK(checked.config.loss.loss_agg_mode == AggMode::kTokenMean);
   CHECK(mentions(checked.plan, "10 updates; 16 sequences an update; 2 data-parallel ranks; 2 micro-batches of 4"));
   const auto again = folder.write("again.yaml", resolved_yaml(checked.config));
   CHECK(resolved_yaml(load_sft_config(again, {}, {.num_ranks = 2, .offline = false}).config) ==

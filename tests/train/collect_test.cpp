@@ -18,7 +18,7 @@ std::vector<double> kept(const std::vector<std::pair<double, double>>& groups, c
     }
   std::map<std::string, RewardWorkerConfig> rewards;
   QueryFilterConfig& filter = rewards["d"].reward.query_filter_config;
-  filter.type = type;
+  filter.type = named<QueryFilter>(type);
   filter.filter_args.threshold_down = 0.25;
   filter.filter_args.threshold_up = 0.75;
   filter.filter_args.std_threshold = 0.5;

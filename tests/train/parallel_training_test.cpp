@@ -38,7 +38,7 @@ PackedTokens micro_batch(int64_t k) {
 NamedTensors gradient_of(Mesh& mesh, const std::filesystem::path& folder, bool recompute, int64_t first,
                          int64_t count) {
   const Transformer model = Transformer::load(folder, at::kCPU, at::kFloat, model_parallel(mesh));
-  Learner learner("test", model.parameters(), {.schedule = {.type = "constant", .peak_lr = 1e-3}},
+  Learner learner("test", model.parameters(), {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 1e-3}},
                   {mesh, model.parts()});
   learner.keep_gradients(true);
   learner.update(count, [&](int64_t k) {

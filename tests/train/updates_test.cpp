@@ -25,7 +25,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   Mesh mesh(ranks, {});
   const Experience step = five_sequences();
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
-  Learner learner("test", parameters, {.schedule = {.type = "constant", .peak_lr = 0}}, ranks);
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
   UpdatePlan plan{.prefix = "test", .mini_batches = {{0, 1, 2, 3, 4}}, .num_groups = 1};
   plan.rule.num_sequences = 1;
   plan.apply_loss_scale = apply_loss_scale;

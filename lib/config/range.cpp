@@ -1,0 +1,36 @@
+#include "config/range.h"
+
+#include <fmt/format.h>
+
+namespace roll {
+
+bool Range::holds(double value) const {
+  if (is_any || (also && value == *also)) return true;
+  if (!std::isfinite(value)) return false;
+  return (includes_low ? value >= low : value > low) && (includes_high ? value <= high : value < high);
+}
+
+std::string Range::rule() const {
+  if (is_any) return "";
+  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
+  const std::string other = also ? fmt::format("{} or ", *also) : "";
+  if (!has_low && !has_high) return "must be a finite number";
+  if (has_low && has_high && includes_low && includes_high) return fmt::format("must be {}in {}..{}", other, low, high);
+  if (has_low && includes_low && !has_high) return fmt::format("must be {}{} or more", other, low);
+  const std::string from = has_low ? fmt::format("{}{}", includes_low ? "at least " : "above ", low) : "";
+  const std::string to = has_high ? fmt::format("{}{}", includes_high ? "at most " : "below ", high) : "";
+  return fmt::format("must be {}{}{}{}", other, from, has_low && has_high ? " and " : "", to);
+}
+
+std::string Range::brief() const {
+  if (is_any) return "";
+  const std::string other = also ? fmt::format("{} or ", *also) : "";
+  const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
+  if (!has_low && !has_high) return "";
+  if (has_low && !has_high) return fmt::format("{}{} {}", other, includes_low ? ">=" : ">", low);
+  if (!has_low) return fmt::format("{}{} {}", other, includes_high ? "<=" : "<", high);
+  if (includes_low && includes_high) return fmt::format("{}{}..{}", other, low, high);
+  return fmt::format("{}{}{}, {}{}", other, includes_low ? "[" : "(", low, high, includes_high ? "]" : ")");
+}
+
+}  // namespace roll

@@ -1,0 +1,88 @@
+// Which numbers a key takes. Stands in the key's line of fields(), and so in loading, --help, --keys and every tool's
+// flag alike. NaN is in no range.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace roll {
+
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool includes_low = true, includes_high = true;
+  std::optional<double> also{};  // one more value: 0 that means "off"
+  bool is_any = false;           // no rule, NaN and inf included
+
+  bool holds(double value) const;
+  /// "must be above 0 and at most 1"; "" where any number does.
+  std::string rule() const;
+  /// The same for tables: "(0, 1]", "0 or 0.001..1000", ">= 1".
+  std::string brief() const;
+
+  /// This range and one value outside of it.
+  constexpr Range or_also(double value) const {
+    Range range = *this;
+    range.also = value;
+    return range;
+  }
+};
+
+constexpr Range any_number() {
+  return {.is_any = true};
+}
+constexpr Range finite() {
+  return {};
+}
+constexpr Range at_least(double low) {
+  return {.low = low};
+}
+constexpr Range above(double low) {
+  return {.low = low, .includes_low = false};
+}
+constexpr Range within(double low, double high) {
+  return {.low = low, .high = high};
+}
+/// low < x <= high
+constexpr Range above_to(double low, double high) {
+  return {.low = low, .high = high, .includes_low = false};
+}
+/// low <= x < high
+constexpr Range from_below(double low, double high) {
+  return {.low = low, .high = high, .includes_high = false};
+}
+
+/// The first number in `member` that is outside of the range; nullopt when there is none. Members without a number
+/// (text, null, groups) are always inside.
+template <class M>
+std::optional<double> outside(const Range& range, const M& member) {
+  if constexpr (std::is_same_v<M, int64_t> || std::is_same_v<M, double>) {
+    const auto value = static_cast<double>(member);
+    return range.holds(value) ? std::nullopt : std::optional(value);
+  } else {
+    return std::nullopt;
+  }
+}
+template <class T>
+std::optional<double> outside(const Range& range, const std::optional<T>& member) {
+  return member ? outside(range, *member) : std::nullopt;
+}
+template <class T>
+std::optional<double> outside(const Range& range, const std::vector<T>& members) {
+  for (const T& member : members)
+    if (const auto wrong = outside(range, member)) return wrong;
+  return std::nullopt;
+}
+template <class T>
+std::optional<double> outside(const Range& range, const std::map<std::string, T>& members) {
+  for (const auto& [name, member] : members)
+    if (const auto wrong = outside(range, member)) return wrong;
+  return std::nullopt;
+}
+
+}  // namespace roll
