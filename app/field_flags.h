@@ -23,7 +23,7 @@ class FieldFlags {
     const std::string flag = flag_of(key);
     if constexpr (std::is_same_v<M, bool>) {
       sub_.add_flag(flag, member, doc);
-    } else {
+    } else if constexpr (requires { yaml_scalar(member); }) {  // a group has no flag
       const auto read = [flag, &member, range](const std::string& text) { read_flag(flag, text, member, range); };
       const std::string words = fmt::format("{}", fmt::join(WordsOf<M>::all(), " | "));
       const std::string allowed = words.empty() ? range.brief() : words;
