@@ -20,31 +20,29 @@ namespace roll::testing {
 struct FromJson {
   const Json& json;
   template <class T>
-  void operator()(const char* key, T& member, const char*) {
-    if (json.contains(key)) member = json.at(key).get<T>();
-  }
-  template <class T>
-  void operator()(const char* key, std::optional<T>& member, const char*) {
-    if (json.contains(key)) member = json.at(key).get<T>();
-  }
-  template <HasFields T>
-  void operator()(const char* key, T& member, const char*) {
-    if (!json.contains(key)) return;
-    FromJson inner{json.at(key)};
-    member.fields(inner);
-  }
-  template <HasFields T>
-  void operator()(const char* key, std::vector<T>& members, const char*) {
-    if (!json.contains(key)) return;
-    for (const Json& item : json.at(key)) {
-      FromJson inner{item};
-      members.emplace_back().fields(inner);
-    }
+  void operator()(const char* key, T& member, const char*, const Range& = {}) {
+    if (json.contains(key)) read(json.at(key), member);
   }
   void noted(std::initializer_list<const char*>, const char*) {}
+
   template <class T>
-  void choice(const char* key, T& member, std::initializer_list<const char*>, const char* doc) {
-    (*this)(key, member, doc);
+  static void read(const Json& value, T& member) {
+    if constexpr (HasFields<T>) {
+      FromJson inner{value};
+      member.fields(inner);
+    } else if constexpr (IsWord<T>) {
+      member = named<T>(value.get<std::string>(), member);
+    } else {
+      member = value.get<T>();
+    }
+  }
+  template <class T>
+  static void read(const Json& value, std::optional<T>& member) {
+    read(value, member.emplace());
+  }
+  template <class T>
+  static void read(const Json& value, std::vector<T>& members) {
+    for (const Json& item : value) read(item, members.emplace_back());
   }
 };
 

@@ -90,7 +90,7 @@ TEST_CASE("with dyadic losses every cut of a mini-batch over ranks and micro-bat
         }
         summed += static_cast<float>(aggregated(at::cat(part_loss), at::cat(part_mask), part, mode, counts, 4));
       }
-      INFO(agg_mode_name(mode) << " seed " << seed);
+      INFO(name_of(mode) << " seed " << seed);
       CHECK(summed == static_cast<float>(whole));
     }
   }
