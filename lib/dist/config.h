@@ -40,7 +40,6 @@ struct StrategyConfig {
   std::optional<Recompute> recompute_granularity;
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
-  int64_t block_size = 16;
   std::optional<int64_t> max_model_len;
   bool enable_prefix_caching = true;
   std::optional<int64_t> max_num_batched_tokens;
@@ -63,7 +62,7 @@ struct StrategyConfig {
     v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
       within(0.01, 1));
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
-    v("block_size", block_size, "tokens of a KV-cache block", at_least(1));
+    v.noted({"block_size"}, "the KV cache has no blocks");
     v("enable_prefix_caching", enable_prefix_caching, "the responses of a prompt share its prefill");
     v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone",
       at_least(1));

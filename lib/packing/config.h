@@ -43,10 +43,8 @@ struct PackingArgs {
   SequencePackingArgs sequence_packing_args;
   bool use_dynamic_batching_in_train = false;
   std::optional<int64_t> max_tokens_per_microbatch_in_train;
-  std::optional<int64_t> sequence_length_round_in_train;
   bool use_dynamic_batching_in_infer = false;
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
-  std::optional<int64_t> sequence_length_round_in_infer;
 
   template <class V>
   void fields(V& v) {
@@ -54,12 +52,9 @@ struct PackingArgs {
     v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing");
     v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget");
     v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", at_least(1));
-    v("sequence_length_round_in_train", sequence_length_round_in_train,
-      "nothing is padded here, so nothing is rounded");
     v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
     v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens", at_least(1));
-    v("sequence_length_round_in_infer", sequence_length_round_in_infer,
-      "nothing is padded here, so nothing is rounded");
+    v.noted({"sequence_length_round_in_*"}, "nothing is padded, so nothing is rounded");
   }
 };
 

@@ -23,6 +23,7 @@ struct GeneratingArgs {
   bool include_stop_str_in_output = true;
   bool skip_special_tokens = true;
   std::optional<int64_t> num_return_sequences;
+  std::optional<bool> do_sample;
   int64_t num_beams = 1;
 
   template <class V>
@@ -41,6 +42,7 @@ struct GeneratingArgs {
     v("skip_special_tokens", skip_special_tokens, "the response's text leaves special tokens out");
     v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group",
       at_least(1));
+    v("do_sample", do_sample, "false: greedy, whatever the temperature");
     v("num_beams", num_beams, "1: beam search is not a policy's sampling", within(1, 1));
   }
 };

@@ -62,11 +62,10 @@ void check_policy(const PolicyArgs& policy, Checker& check) {
                 check.name(policy.tis_lower_bound));
 }
 
-void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check) {
+void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
   check_plugin(worker.loss_func, offline, check);
+  if (!worker.duties.is_policy) return;
   check_plugin(worker.pg_loss_reducer, offline, check);
-  check.require(is_policy || !worker.pg_loss_reducer, worker.pg_loss_reducer.library,
-                "reduces the policy term, which only actor_train has; remove it");
   check.require(!worker.loss_func || !worker.pg_loss_reducer, worker.pg_loss_reducer.library,
                 "reduces the built-in policy term, which {} replaces; keep one of the two",
                 check.name(worker.loss_func.library));

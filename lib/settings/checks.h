@@ -16,11 +16,14 @@ void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, C
 std::vector<std::string> masks_of(const Config& config);
 std::vector<std::string> masks_of(const SftConfig& config);
 
+/// Notes the keys that were set and have no effect beside the others, such as pg_clip_low without use_pg_clip_range.
+void note_idle_keys(const Config& config, Checker& check);
+
 /// The keys of the policy loss against each other.
 void check_policy(const PolicyArgs& policy, Checker& check);
 
 /// The loss plug-ins of a worker: complete, loadable, and where they mean something.
-void check_plugins(const WorkerConfig& worker, bool is_policy, bool offline, Checker& check);
+void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
 /// Rewards, normalisation and estimator against group size and critic.
 void check_experience(const Config& config, Checker& check);

@@ -51,8 +51,13 @@ void complete_generating(Config& config, Checker& check) {
   GeneratingArgs& validation = config.validation.generating_args;
   complete_sampling(validation.max_new_tokens, *config.val_sequence_length - *config.val_prompt_length,
                     check.name(config.val_sequence_length), check);
-  check.require(infer.temperature > 0, infer.temperature,
-                "a greedy policy has no log-probabilities to train; only the validation may be greedy");
+  for (GeneratingArgs* args : {&infer, &validation})
+    if (!args->do_sample.value_or(true)) args->temperature = 0;
+  constexpr const char* kGreedy =
+      "a greedy policy has no other responses to learn from; only the validation may be greedy";
+  check.require(infer.do_sample.value_or(true), infer.do_sample, "{}", kGreedy);
+  check.require(infer.temperature > 0 || !infer.do_sample.value_or(true), infer.temperature, "{}", kGreedy);
+  check.require(infer.top_k != 1, infer.top_k, "{}", kGreedy);
   auto& responses = infer.num_return_sequences;
   if (!responses) responses = config.num_return_sequences_in_group;
   check.require(*responses == config.num_return_sequences_in_group, responses, "must equal {}",
@@ -76,29 +81,16 @@ void complete_template(DataArgs& data, const std::optional<std::string>& global)
   if (!data.messages && !data.prompt) data.messages = "messages";
 }
 
-void complete_data(Config& config) {
-  DataArgs& training = config.actor_train.data_args;
-  DataArgs& validation = config.validation.data_args;
-  if (!validation.messages && !validation.prompt) {
-    validation.messages = training.messages;
-    validation.prompt = training.prompt;
-  }
-  if (!validation.template_name) validation.template_name = training.template_name;
-  complete_template(training, config.global_template);
-  complete_template(validation, config.global_template);
-}
-
-void complete_sft_data(SftConfig& config) {
-  DataArgs& training = config.sft_train.data_args;
-  DataArgs& validation = config.validation.data_args;
+/// Validation rows look like training rows unless they are described otherwise.
+void complete_data(DataArgs& training, DataArgs& validation, const std::optional<std::string>& global_template) {
   if (!validation.messages && !validation.prompt) {
     validation.messages = training.messages;
     validation.prompt = training.prompt;
     validation.response = training.response;
   }
   if (!validation.template_name) validation.template_name = training.template_name;
-  complete_template(training, config.global_template);
-  complete_template(validation, config.global_template);
+  complete_template(training, global_template);
+  complete_template(validation, global_template);
 }
 
 void complete_models(Config& config, Checker& check) {
@@ -149,8 +141,10 @@ void complete_trackers(TrackConfig& track, Checker& check) {
   track.track_with = TrackConfig{}.track_with;
 }
 
+/// What both root configurations have.
 template <class T>
-void refuse_resume(const T& config, Checker& check) {
+void complete_run(T& config, Checker& check) {
+  complete_trackers(config.track, check);
   check.require(config.resume_from_checkpoint == "false" || config.resume_from_checkpoint.empty(),
                 config.resume_from_checkpoint, "needs resuming, which this version does not have; set it to false");
 }
@@ -174,12 +168,11 @@ void complete(Config& config, Checker& check) {
   complete_validation_lengths(config, check);
   complete_generating(config, check);
   note_model_length(config, check);
-  complete_data(config);
+  complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
   complete_rewards(config, check);
   complete_mock(config, check);
-  complete_trackers(config.track, check);
-  refuse_resume(config, check);
+  complete_run(config, check);
   check.require(config.max_restarts == 0, config.max_restarts,
                 "needs resuming, which this version does not have; set it to 0");
   note_strategies({&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
@@ -197,9 +190,8 @@ void complete(SftConfig& config, Checker& check) {
   check.require(!epochs || !check.is_set(config.num_train_epochs) || *epochs == config.num_train_epochs, epochs,
                 "differs from {}; keep one of the two", check.name(config.num_train_epochs));
   if (epochs) config.num_train_epochs = *epochs;
-  complete_sft_data(config);
-  complete_trackers(config.track, check);
-  refuse_resume(config, check);
+  complete_data(config.sft_train.data_args, config.validation.data_args, config.global_template);
+  complete_run(config, check);
   note_strategies({&config.sft_train.strategy_args}, check);
   split_commas(config.sft_train.model_args.freeze_module_prefix);
 }

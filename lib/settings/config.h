@@ -60,8 +60,20 @@ struct TrainingArgs {
   }
 };
 
+/// What a role does, and so which of a worker's keys it reads; the others mean nothing there and are noted.
+struct Duties {
+  bool has_model = true;
+  bool trains = true;
+  bool is_policy = true;  // the policy loss
+  bool forwards = true;   // log-probs or values of whole sequences
+  bool samples = true;
+  bool has_data = true;
+  bool leads = true;  // settles for all roles what must be the same everywhere
+};
+
 /// One role: which model, how it is trained or sampled from, and where.
 struct WorkerConfig {
+  Duties duties;
   ModelArgs model_args;
   TrainingArgs training_args;
   DataArgs data_args;
@@ -93,30 +105,71 @@ struct WorkerConfig {
 
   template <class V>
   void fields(V& v) {
-    v("model_args", model_args, "the role's model");
-    v("training_args", training_args, "the role's optimizer");
-    v("data_args", data_args, "the role's data");
-    v("generating_args", generating_args, "the role's sampling");
-    v("strategy_args", strategy_args, "the role's back-end");
-    v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
-    v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
-      at_least(1));
-    v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed", at_least(1));
-    v("backend_timeout", backend_timeout,
-      "minutes (fractions too) that a rank waits for the others in a collective; the trained policy's counts",
-      above_to(0, 7 * 24 * 60));
-    v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
-    v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
-    packing.fields(v);
+    model_fields(v);
+    training_fields(v);
+    if (duties.has_data)
+      v("data_args", data_args, "the role's data");
+    else
+      v.noted({"data_args"}, "only actor_train and validation have data");
+    if (duties.samples)
+      v("generating_args", generating_args, "the role's sampling");
+    else
+      v.noted({"generating_args"}, "only actor_infer and validation sample");
     v.noted({"eval_steps"}, "eval_steps at the top level decides");
     v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
     v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
     v.noted({"model_update_frequency", "max_concurrency", "offload_nccl", "use_remove_padding"},
             "there are no separate engines to keep in step, and no padding");
-    v.noted({"system_envs"}, "set the environment of the program instead");
-    policy.fields(v);
-    v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
-    v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
+    v.noted({"system_envs"}, "every role lives in the same processes; set system_envs at the top level");
+    v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
+  }
+
+ private:
+  template <class V>
+  void model_fields(V& v) {
+    if (!duties.has_model)
+      return v.noted({"model_args", "strategy_args", "device_mapping", "num_gpus_per_worker"},
+                     "it has no model of its own");
+    v("model_args", model_args, "the role's model");
+    v("strategy_args", strategy_args, "the role's back-end");
+    v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
+    if (duties.samples)
+      v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
+        at_least(1));
+    else
+      v.noted({"num_gpus_per_worker"}, "a process has one device");
+    if (duties.leads)
+      v("backend_timeout", backend_timeout, "minutes (fractions too) that a rank waits for the others in a collective",
+        above_to(0, 7 * 24 * 60));
+    else
+      v.noted({"backend_timeout"}, "that of the trained policy counts for all roles");
+  }
+
+  template <class V>
+  void training_fields(V& v) {
+    if (duties.trains) {
+      v("training_args", training_args, "the role's optimizer");
+      v("apply_loss_scale", apply_loss_scale, "gradient of the whole mini-batch; false leaves 1/micro-batches in it");
+      v("loss_func", loss_func, "a loss of one's own in place of the built-in one");
+    } else {
+      v.noted({"training_args", "apply_loss_scale"}, "it is not trained");
+      v.refused({"loss_func"}, "only a role that is trained has a loss; remove it");
+    }
+    if (duties.is_policy) {
+      policy.fields(v);
+      v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
+    } else {
+      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau"}, "only actor_train has a policy loss");
+      v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
+    }
+    if (duties.forwards) {
+      v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed", at_least(1));
+      packing.fields(v);
+    } else {
+      v.noted({"infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_*",
+               "max_tokens_per_microbatch_in_*", "sequence_length_round_in_*"},
+              "it runs no forward over whole sequences");
+    }
   }
 };
 
@@ -167,7 +220,6 @@ struct Config {
   int64_t max_ckpt_to_keep = 0;
   std::string resume_from_checkpoint = "false";
   TrackConfig track;
-  int64_t num_gpus_per_node = 8;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   int64_t rollout_batch_size = 128;
@@ -196,11 +248,14 @@ struct Config {
   RolloutMock rollout_mock;
   bool offload = false;
   int64_t max_restarts = 0;
-  WorkerConfig actor_train;
-  WorkerConfig actor_infer;
-  WorkerConfig reference;
-  WorkerConfig critic;
-  WorkerConfig validation;
+  WorkerConfig actor_train{.duties = {.samples = false}};
+  WorkerConfig actor_infer{
+      .duties = {.trains = false, .is_policy = false, .forwards = false, .has_data = false, .leads = false}};
+  WorkerConfig reference{
+      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  WorkerConfig critic{.duties = {.is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  WorkerConfig validation{
+      .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
 
   bool uses_critic() const { return experience.adv_estimator == AdvEstimator::kGae; }
@@ -225,7 +280,6 @@ struct Config {
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     track.fields(v);
-    v("num_gpus_per_node", num_gpus_per_node, "devices of a host", at_least(1));
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("rollout_batch_size", rollout_batch_size, "prompts of a step", at_least(1));
@@ -281,14 +335,17 @@ struct Config {
         {"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
          "is_use_additional_prompts", "max_additional_running_prompts", "user_defined_rollout_loop_cls", "router_args",
          "model_update_buffer_size_mb", "is_offload_states", "is_offload_optimizer_states_in_train_step", "num_nodes",
-         "local_rank", "val_batch_size", "is_num_return_sequences_expand", "force_disable_old_logprobs_recompute"},
+         "local_rank", "val_batch_size", "is_num_return_sequences_expand"},
         "one program runs all roles; there are no engines, routers or remote calls to tune");
     v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
+    v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
     v.noted({"model_download_type"}, "models are never downloaded by this program");
     v.noted({"vlm_filter"}, "it belongs to vision models");
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
     v.refused({"reward_model", "reward"}, "needs a reward model, which this version does not have; use a rule reward");
-    v.refused({"student_*", "teacher", "is_opd", "opd_*"}, "needs distillation, which this version does not have");
+    v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
+    v.refused({"student_*", "teacher", "is_opd", "use_opd", "opd_*"},
+              "needs distillation, which this version does not have");
     v.refused({"pg_loss_reducer"}, "belongs to the actor; write actor_train.pg_loss_reducer");
   }
 };

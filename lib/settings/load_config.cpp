@@ -109,13 +109,14 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
     place_ranks(result, config.actor_train, options, check);
+    note_idle_keys(config, check);
     check_experience(config, check);
     check_policy(config.actor_train.policy, check);
     check_layout(config, result.num_ranks, check);
     check_batches(config, result.num_ranks, check);
     check_data(config, options.offline, check);
-    check_plugins(config.actor_train, /*is_policy=*/true, options.offline, check);
-    if (config.uses_critic()) check_plugins(config.critic, /*is_policy=*/false, options.offline, check);
+    check_plugins(config.actor_train, options.offline, check);
+    if (config.uses_critic()) check_plugins(config.critic, options.offline, check);
     result.memory = check_models(config, result.num_ranks, options.offline, check);
     if (!check.is_clean()) return;
     result.plan = batch_plan(config, result.num_ranks);
@@ -133,7 +134,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
-    check_plugins(config.sft_train, /*is_policy=*/false, options.offline, check);
+    check_plugins(config.sft_train, options.offline, check);
     const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
     if (spec) check_model_layout(config.sft_train, *spec, check);
     result.plan = sft_plan(config, result.num_ranks);

@@ -18,7 +18,6 @@ struct SftConfig {
   int64_t logging_steps = 1;
   int64_t max_ckpt_to_keep = 0;
   std::string resume_from_checkpoint = "false";
-  int64_t num_gpus_per_node = 8;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   std::optional<std::string> pretrain;
@@ -26,8 +25,13 @@ struct SftConfig {
   double max_grad_norm = 1;
   std::optional<std::string> global_template;
   LossConfig loss = sft_loss();  // only its aggregation keys
-  WorkerConfig sft_train;
-  WorkerConfig validation;
+  WorkerConfig sft_train{.duties = {.is_policy = false, .samples = false}};
+  WorkerConfig validation{.duties = {.has_model = false,
+                                     .trains = false,
+                                     .is_policy = false,
+                                     .forwards = false,
+                                     .samples = false,
+                                     .leads = false}};
 
   template <class V>
   void fields(V& v) {
@@ -43,7 +47,6 @@ struct SftConfig {
     v("logging_steps", logging_steps, "metrics every so many updates", at_least(1));
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
-    v("num_gpus_per_node", num_gpus_per_node, "devices of a host", at_least(1));
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
@@ -55,6 +58,7 @@ struct SftConfig {
     v("sft_train", sft_train, "the model in training");
     v("validation", validation, "data of the validation");
     v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
+    v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
     v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");
   }
 

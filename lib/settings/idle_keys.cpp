@@ -1,0 +1,95 @@
+// Keys that were set and that another key makes idle. Worth a word each: who sets one believes that it acts.
+#include "settings/checks.h"
+
+namespace roll {
+
+namespace {
+
+/// Compares with the defaults, so that a resolved configuration, which sets everything, is not full of notes.
+class IdleKeys {
+ public:
+  IdleKeys(const Config& config, Checker& check) : config_(config), check_(check) {}
+
+  void note_loss() {
+    const LossConfig &loss = config_.loss, &plain = plain_.loss;
+    unless(loss.use_pg_clip_range, loss.use_pg_clip_range, loss.pg_clip_low, plain.pg_clip_low);
+    unless(loss.use_pg_clip_range, loss.use_pg_clip_range, loss.pg_clip_high, plain.pg_clip_high);
+    unless(loss.dual_clip_loss, loss.dual_clip_loss, loss.dual_clip_c, plain.dual_clip_c);
+    unless(loss.use_kl_loss, loss.use_kl_loss, loss.kl_loss_coef, plain.kl_loss_coef);
+    unless(config_.uses_critic(), config_.experience.adv_estimator, loss.value_clip, plain.value_clip);
+  }
+
+  void note_experience() {
+    const ExperienceConfig &e = config_.experience, &plain = plain_.experience;
+    unless(config_.uses_critic(), e.adv_estimator, e.lambd, plain.lambd);
+    unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
+    unless(e.add_token_level_kl, e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
+    unless(e.target_kl.has_value(), e.target_kl, e.kl_horizon, plain.kl_horizon);
+    unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_low_threshold, plain.difficulty_low_threshold);
+    unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_high_threshold, plain.difficulty_high_threshold);
+    unless(e.error_max_len_clip, e.error_max_len_clip, e.error_max_len_threshold, plain.error_max_len_threshold);
+  }
+
+  void note_worker(const WorkerConfig& worker) {
+    const WorkerConfig plain;
+    const PackingArgs& packing = worker.packing;
+    const SequencePackingArgs &args = packing.sequence_packing_args, &plain_args = plain.packing.sequence_packing_args;
+    const auto& packs = packing.use_sequence_packing;
+    unless(packs, packs, args.algorithm, plain_args.algorithm);
+    unless(packs, packs, args.max_packed_sequence_length_forward, plain_args.max_packed_sequence_length_forward);
+    unless(packs, packs, args.min_num_micro_batches_forward, plain_args.min_num_micro_batches_forward);
+    unless(packing.use_dynamic_batching_in_infer, packing.use_dynamic_batching_in_infer,
+           packing.max_tokens_per_microbatch_in_infer, plain.packing.max_tokens_per_microbatch_in_infer);
+    if (worker.duties.trains) note_training(worker, plain);
+  }
+
+  void note_run() {
+    const RolloutMock& mock = config_.rollout_mock;
+    unless(mock.enable, mock.enable, mock.dump_dir, plain_.rollout_mock.dump_dir);
+    unless(!config_.rollout_replay, config_.rollout_replay, config_.rollout_dump_dir, plain_.rollout_dump_dir);
+    unless(config_.validates(), config_.validation.data_args.file_name, config_.eval_steps, plain_.eval_steps);
+    if (config_.uses_critic()) return;
+    if (check_.is_set(config_.critic))
+      note(check_.key(config_.critic), check_.name(config_.experience.adv_estimator));
+    else
+      unless(false, config_.experience.adv_estimator, config_.reward_pretrain, plain_.reward_pretrain);
+  }
+
+ private:
+  void note_training(const WorkerConfig& worker, const WorkerConfig& plain) {
+    const PackingArgs& packing = worker.packing;
+    const SequencePackingArgs &args = packing.sequence_packing_args, &plain_args = plain.packing.sequence_packing_args;
+    const auto& packs = packing.use_sequence_packing;
+    unless(packs, packs, args.max_packed_sequence_length_train, plain_args.max_packed_sequence_length_train);
+    unless(packs, packs, args.min_num_micro_batches_train, plain_args.min_num_micro_batches_train);
+    unless(packing.use_dynamic_batching_in_train, packing.use_dynamic_batching_in_train,
+           packing.max_tokens_per_microbatch_in_train, plain.packing.max_tokens_per_microbatch_in_train);
+    const TrainingArgs& training = worker.training_args;
+    unless(training.warmup_steps == 0, training.warmup_steps, training.warmup_ratio, plain.training_args.warmup_ratio);
+  }
+
+  /// Notes `member` when it was set to something else than its default and `acts` does not hold because of `other`.
+  template <class O, class M>
+  void unless(bool acts, const O& other, const M& member, const M& usual) {
+    if (!acts && check_.is_set(member) && member != usual) note(check_.name(member), check_.name(other));
+  }
+  void note(const std::string& key, const std::string& other) {
+    check_.note(fmt::format("{} has no effect, because of {}", key, other));
+  }
+
+  const Config& config_;
+  Checker& check_;
+  const Config plain_;
+};
+
+}  // namespace
+
+void note_idle_keys(const Config& config, Checker& check) {
+  IdleKeys keys(config, check);
+  keys.note_loss();
+  keys.note_experience();
+  for (const WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic}) keys.note_worker(*worker);
+  keys.note_run();
+}
+
+}  // namespace roll
