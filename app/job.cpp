@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/stop.h"
@@ -100,6 +101,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   if (ranks->is_first()) tell_start();
   Log log(std::cout, std::cerr,
           {.rank = ranks->rank(), .num_ranks = ranks->size(), .terminal = terminal_of(STDOUT_FILENO)});
+  log.info("run: {}", plan.name);
   for (const auto& note : plan.notes) log.note("note: {}", note);
   try {
     work({*ranks, log, device});
@@ -122,6 +124,8 @@ LoadOptions load_options(const JobFlags& flags) {
 }
 
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
+  // Before anything reads them; mpirun's ranks inherit them, and those of other hosts come past here too.
+  for (const auto& [name, value] : plan.environment) set_env(name, value);
   const Launch launch = launch_of(flags, plan);
   if (flags.dry_run) {
     std::printf("%s\n", shell_line(launch_command(launch)).c_str());

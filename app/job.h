@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,14 +45,17 @@ struct Job {
 
 /// What a checked configuration says about its job.
 struct JobPlan {
+  std::string name;  // exp_name
   int64_t num_ranks = 1;
   std::string hostfile;
   double timeout_s = 1800;  // longest wait in one collective
   std::vector<std::string> notes;
+  std::map<std::string, std::string> environment;  // system_envs
 };
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
-  return {checked.num_ranks, checked.hostfile, worker.backend_timeout * 60, checked.notes};
+  return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,
+          worker.backend_timeout * 60, checked.notes,     checked.config.system_envs};
 }
 
 /// Starts the ranks when this process is alone and waits for their end; else joins them and runs `work`. With --dry-run

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Every key that a fields() declares is read by code that runs, or is noted or refused there: none is accepted without effect.
+
+A key counts as read where its member is named outside of its own declaration, of fields(), and of the checks and
+completions of a configuration (which only look whether values fit each other). keys_test.py BINARY [SOURCE]
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else __file__).resolve()
+if SOURCE.is_file():
+    SOURCE = SOURCE.parents[2]
+
+# Read by completing the configuration alone: it writes what they say into other keys, or refuses them.
+COMPLETED = {
+    "pretrain": "model_name_or_path of every role", "reward_pretrain": "the critic's model_name_or_path",
+    "val_sequence_length": "max_new_tokens of the validation", "global_template": "template of all data",
+    "do_sample": "temperature", "rollout_mock": "the next three",
+    "enable": "rollout_mock: rollout_replay or rollout_dump_dir", "mode": "the same",
+    "dump_dir": "the same", "resume_from_checkpoint": "refused but false", "max_restarts": "refused but 0",
+    "async_generation_ratio": "refused but 0", "worker_cls": "type of a reward", "num_beams": "refused but 1",
+    "num_gpus_per_worker": "must equal the parallel size", "max_model_len": "a note where it is too short",
+}
+
+
+def declarations():
+    """(file, key, member) of every key."""
+    for file in sorted((SOURCE / "lib").rglob("*.h")):
+        text = file.read_text()
+        if "void fields(V& v)" not in text and "_fields(V& v)" not in text:
+            continue
+        for key, member in re.findall(r'\bv(?:\.bool_or_text)?\(\s*"(\w+)",\s*(\w+),', text):
+            yield file, key, member
+
+
+def code():
+    """Source text without the declarations and fields() lines of keys, checks, and comments."""
+    lines = []
+    for file in sorted([*(SOURCE / "lib").rglob("*.h"), *(SOURCE / "lib").rglob("*.cpp"), *(SOURCE / "app").glob("*.cpp")]):
+        name = file.relative_to(SOURCE).as_posix()
+        if name.startswith("lib/settings/") and re.search(r"/(check_|complete|idle_keys|checks\.h)", name):
+            continue
+        text = re.sub(r'\bv(?:\.bool_or_text)?\(\s*"\w+",\s*\w+,', "", file.read_text())
+        for line in text.split("\n"):
+            line = line.split("//")[0]
+            if name.endswith(".h") and re.match(r"\s+[\w:<>, ]+ \w+( = [^;]+|\{[^;]*\})?;$", line) and "return" not in line:
+                continue  # a member's declaration
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def main():
+    text = code()
+    wrong, seen = [], 0
+    for file, key, member in declarations():
+        seen += 1
+        if not re.search(rf"\b{member}\b", text) and key not in COMPLETED:
+            wrong.append(f"{file.relative_to(SOURCE)}: {key}: nothing reads {member}; make it act, or note or refuse it")
+    listed = subprocess.run([sys.argv[1], "validate-config", "--keys"], capture_output=True, text=True, check=True).stdout
+    for _, key, _ in declarations():
+        if not re.search(rf"(^|[.\]]){key}(:| )", listed, re.M):
+            wrong.append(f"{key}: declared, but `validate-config --keys` does not list it")
+    unknown = set(COMPLETED) - {key for _, key, _ in declarations()}
+    wrong += [f"{key}: excused here, but no key" for key in sorted(unknown)]
+    if seen < 150:
+        wrong.append(f"only {seen} keys were found: this test no longer understands the sources")
+    print("\n".join(wrong) or f"{seen} keys: each is read, noted or refused")
+    sys.exit(bool(wrong))
+
+
+main()
