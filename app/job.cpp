@@ -35,7 +35,7 @@ void add_job_flags(CLI::App& sub, JobFlags& flags) {
   sub.add_option(
          "--communicator", flags.communicator,
          "how ranks talk: nccl between GPUs, mpi or tcp through host memory; auto: NCCL where each rank has a GPU")
-      ->check(CLI::IsMember({"auto", "mpi", "tcp", "nccl"}))
+      ->check(CLI::IsMember(Words<Transport>::all()))
       ->capture_default_str();
   sub.add_option("overrides", flags.overrides, "key=value pairs that replace values of the file");
 }
@@ -96,7 +96,8 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   const at::Device device = device_of(flags.device, world);
   std::optional<Deadline> limit;
   limit.emplace(plan.timeout_s + kOwnErrorsFirst_s, deadline_line(world, plan, "start"), 1);
-  auto ranks = make_communicator({.kind = flags.communicator, .device = device, .timeout_s = plan.timeout_s});
+  auto ranks =
+      make_communicator({.kind = named<Transport>(flags.communicator), .device = device, .timeout_s = plan.timeout_s});
   limit.reset();
   if (ranks->is_first()) tell_start();
   Log log(std::cout, std::cerr,

@@ -26,7 +26,7 @@ struct JobFlags {
   std::string mpirun_args;
   bool dry_run = false;
   std::string device = "auto";
-  std::string communicator = "auto";
+  std::string communicator = "auto";  // a Transport
   std::vector<std::string> overrides;
 };
 

@@ -1,11 +1,9 @@
 #include "job/join.h"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "dist/single.h"
 #include "job/world.h"
 #include "transport/host_communicator.h"
@@ -17,9 +15,9 @@ namespace roll {
 
 namespace {
 
-std::unique_ptr<Communicator> make_host(const std::string& kind, const World& world, double timeout_s) {
-  if (kind == "single") return make_single_communicator();
-  if (kind == "mpi") return make_host_communicator(make_mpi_wire(), timeout_s);
+std::unique_ptr<Communicator> make_host(Transport kind, const World& world, double timeout_s) {
+  if (kind == Transport::kSingle) return make_single_communicator();
+  if (kind == Transport::kMpi) return make_host_communicator(make_mpi_wire(), timeout_s);
   return make_host_communicator(
       make_tcp_wire(world.rank, world.size, world.master_address, world.master_port, timeout_s), timeout_s);
 }
@@ -31,26 +29,24 @@ bool shares_devices(Communicator& host, at::Device device) {
   return std::set<std::string>(all.begin(), all.end()).size() < all.size();
 }
 
-const char* kind_of(Launcher launcher) {
-  return launcher == Launcher::kNone ? "single" : launcher == Launcher::kMpi ? "mpi" : "tcp";
+Transport transport_of(Launcher launcher) {
+  return launcher == Launcher::kNone  ? Transport::kSingle
+         : launcher == Launcher::kMpi ? Transport::kMpi
+                                      : Transport::kTcp;
 }
 
 }  // namespace
 
 std::unique_ptr<Communicator> make_communicator(const CommunicatorOptions& options) {
-  static const std::vector<std::string> kKinds = {"auto", "single", "mpi", "tcp", "nccl"};
-  if (std::find(kKinds.begin(), kKinds.end(), options.kind) == kKinds.end())
-    throw user_error("communicator = {}: must be one of auto, single, mpi, tcp, nccl{}", options.kind,
-                     did_you_mean(options.kind, kKinds));
   const World world = detect_world();
-  const std::string host_kind = kind_of(world.launcher);
-  const bool named_host = options.kind != "auto" && options.kind != "nccl";
+  const Transport host_kind = transport_of(world.launcher);
+  const bool named_host = options.kind != Transport::kAuto && options.kind != Transport::kNccl;
   if (named_host && options.kind != host_kind)
-    throw user_error("communicator = {}: this process was started for '{}' (world.h); use auto", options.kind,
-                     host_kind);
+    throw user_error("communicator = {}: this process was started for '{}' (world.h); use auto", name_of(options.kind),
+                     name_of(host_kind));
   std::unique_ptr<Communicator> host = make_host(host_kind, world, options.timeout_s);
-  if (options.kind != "nccl") {
-    const bool wants_nccl = options.kind == "auto" && options.device.is_cuda() && host->size() > 1;
+  if (options.kind != Transport::kNccl) {
+    const bool wants_nccl = options.kind == Transport::kAuto && options.device.is_cuda() && host->size() > 1;
     if (!wants_nccl || shares_devices(*host, options.device)) return host;
   }
   return make_nccl_communicator(std::move(host), options.device, options.timeout_s);

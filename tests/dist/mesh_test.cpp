@@ -55,7 +55,7 @@ TEST_CASE("roles of one shape share a mesh", "[dist]") {
 }
 
 TEST_CASE("ranks that no grid can be made of are a bug", "[dist]") {
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   CHECK_THROWS_AS(Mesh(*alone, {.tp = 2}), Bug);
 }
 

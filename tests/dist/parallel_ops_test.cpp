@@ -94,7 +94,7 @@ TEST_CASE("backward's collectives carry the name of forward's", "[dist]") {
 }
 
 TEST_CASE("a group of one gives back what it gets", "[dist]") {
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   const at::Tensor x = at::ones({2, 2});
   CHECK(gather_rows(x, *alone, "x").is_same(x));
   CHECK(sum_scatter_rows(x, *alone, "x").is_same(x));

@@ -111,8 +111,8 @@ int run(int num_ranks, const std::string& mode, const std::vector<std::string>& 
   if (const auto code = roll::run_ranks(launch)) return *code;
   roll::catch_stop_signals();
   roll::set_threads_per_rank(roll::detect_world());
-  const auto ranks =
-      roll::make_communicator({.kind = "auto", .device = at::kCPU, .timeout_s = mode == "late" ? 1.0 : 30.0});
+  const auto ranks = roll::make_communicator(
+      {.kind = roll::Transport::kAuto, .device = at::kCPU, .timeout_s = mode == "late" ? 1.0 : 30.0});
   if (ranks->is_first()) roll::tell_start();
   kModes.at(mode)(*ranks);
   return 0;

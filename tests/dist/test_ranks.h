@@ -10,7 +10,7 @@ namespace roll::test {
 
 inline Communicator& mpi_ranks() {
   static const std::unique_ptr<Communicator> ranks =
-      make_communicator({.kind = "mpi", .device = at::kCPU, .timeout_s = 60});
+      make_communicator({.kind = Transport::kMpi, .device = at::kCPU, .timeout_s = 60});
   return *ranks;
 }
 

@@ -23,7 +23,7 @@ LearnerOptions options(double lr) {
 }  // namespace
 
 TEST_CASE("gradients are summed over micro-batches, so the cut does not matter", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto run = [&](int64_t num_micro_batches) {
     const auto parameters = two_parameters();
     Learner learner("test", parameters, options(0.1), *ranks);
@@ -37,7 +37,7 @@ TEST_CASE("gradients are summed over micro-batches, so the cut does not matter",
 }
 
 TEST_CASE("an update without a valid micro-batch leaves the weights alone", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto parameters = two_parameters();
   Learner learner("test", parameters, options(0.1), *ranks);
   const auto result = learner.update(2, [](int64_t) { return at::Tensor(); });
@@ -47,7 +47,7 @@ TEST_CASE("an update without a valid micro-batch leaves the weights alone", "[tr
 }
 
 TEST_CASE("a gradient that is not finite stops the run before the weights are touched", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto parameters = two_parameters();
   Learner learner("actor_train", parameters, options(0.1), *ranks);
   CHECK_THROWS_WITH(learner.update(1, [&](int64_t) { return (parameters[0].second - 1).sqrt().sum(); }),
@@ -56,7 +56,7 @@ TEST_CASE("a gradient that is not finite stops the run before the weights are to
 }
 
 TEST_CASE("frozen parameters stay as they are", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto parameters = two_parameters();
   auto frozen = options(0.1);
   frozen.frozen_prefixes = {"layers."};
@@ -72,7 +72,7 @@ TEST_CASE("frozen parameters stay as they are", "[train]") {
 }
 
 TEST_CASE("every update starts from a zero gradient and takes the schedule's next rate", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto parameters = two_parameters();
   LearnerOptions two = options(0.1);
   two.schedule = {.type = LrScheduleType::kLinear, .peak_lr = 0.1, .warmup_steps = 0, .total_steps = 2};
@@ -92,7 +92,7 @@ TEST_CASE("every update starts from a zero gradient and takes the schedule's nex
 }
 
 TEST_CASE("micro-batches of bfloat16 parameters add up", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const NamedTensors parameters = {{"w", at::ones({2, 2}, at::kBFloat16).requires_grad_()}};
   Learner learner("test", parameters, options(0.1), *ranks);
   // 1 + 1 + ... stays at 256 in bfloat16: each micro-batch is added in float32.
@@ -100,7 +100,7 @@ TEST_CASE("micro-batches of bfloat16 parameters add up", "[train]") {
 }
 
 TEST_CASE("clipping is by the norm over all parameters", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   const auto moved = [&](double max_grad_norm) {
     const auto parameters = two_parameters();
     LearnerOptions clipped = options(0.1);
@@ -116,7 +116,7 @@ TEST_CASE("clipping is by the norm over all parameters", "[train]") {
 }
 
 TEST_CASE("a loss that no parameter has a part in counts as nothing", "[train]") {
-  const auto ranks = make_communicator({.kind = "single"});
+  const auto ranks = make_communicator({.kind = Transport::kSingle});
   Learner learner("test", two_parameters(), options(0.1), *ranks);
   CHECK(learner.update(1, [](int64_t) { return at::ones({}); }).grad_norm == 0);
 }

@@ -113,7 +113,7 @@ std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarT
                                     });
                                   })
                           .grad_norm;
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   Learner reference("whole", whole, options, *alone);
   const double expected =
       reference
@@ -164,7 +164,7 @@ TEST_CASE("the summed gradient is that of one process with all micro-batches", "
     });
     return learner.kept_gradient();
   };
-  const NamedTensors expected = gradient_of(*make_communicator({.kind = "single"}), 0, 4);
+  const NamedTensors expected = gradient_of(*make_communicator({.kind = Transport::kSingle}), 0, 4);
   for (const auto& wrong : run_local_ranks(2, [&](Communicator& ranks) {
          const NamedTensors found = ranks.is_first() ? gradient_of(ranks, 0, 3) : gradient_of(ranks, 3, 1);
          std::string differ;
@@ -230,7 +230,7 @@ TEST_CASE("only the last micro-batch's gradients leave, in every update anew", "
 }
 
 TEST_CASE("a reducer must know the last backward, and leaves no hook behind", "[train]") {
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   const NamedTensors parameters = {{"w", at::ones({2, 2}).requires_grad_()}};
   FlatAdamW optimizer(parameters, {});
   {

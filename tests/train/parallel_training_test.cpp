@@ -55,7 +55,7 @@ TEST_CASE("an update's gradient does not depend on how ranks share micro-batches
   const MeshShape shape = GENERATE(MeshShape{}, MeshShape{.tp = 2}, MeshShape{.cp = 2}, MeshShape{.cp = 2, .tp = 2});
   const test::TemporaryFolder folder;
   save_tiny(folder / "m");
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   Mesh one(*alone, {});
   const NamedTensors expected = gradient_of(one, folder / "m", false, 0, 4);
   INFO("cp " << shape.cp << " tp " << shape.tp << " recompute " << recompute);

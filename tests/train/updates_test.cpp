@@ -50,8 +50,8 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
 TEST_CASE("an update sums over micro-batches and ranks; fillers are not computed and do not count", "[train]") {
   const auto all = [](Communicator& ranks) { return update(ranks, true); };
   const auto mean = [](Communicator& ranks) { return update(ranks, false); };
-  CHECK(all(*make_communicator({.kind = "single"})) == "5 calls, test/grad_norm 15.000, test/tokens 15.000");
-  CHECK(mean(*make_communicator({.kind = "single"})) == "5 calls, test/grad_norm 3.000, test/tokens 15.000");
+  CHECK(all(*make_communicator({.kind = Transport::kSingle})) == "5 calls, test/grad_norm 15.000, test/tokens 15.000");
+  CHECK(mean(*make_communicator({.kind = Transport::kSingle})) == "5 calls, test/grad_norm 3.000, test/tokens 15.000");
   auto said = test::run_local_ranks(2, all);
   std::sort(said.begin(), said.end());
   CHECK(said[0] == "2 calls, test/grad_norm 15.000, test/tokens 15.000");
