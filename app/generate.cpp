@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "job/threads.h"
 #include "model/device.h"
 #include "model/transformer.h"
 #include "rollout/prompt_lines.h"
@@ -100,6 +101,7 @@ void run(Flags flags) {
   Output output(flags.output);
   OrderedLines lines(output.stream(), requests.size());
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  log.info("{}", threads_text());
   Progress progress(log, "generate", std::ssize(requests), "responses");
   const auto on_done = [&](int64_t index, const Generation& generation) {
     if (generation.finish_reason == FinishReason::kAbort) return;

@@ -17,6 +17,7 @@
 #include "job/join.h"
 #include "job/launch.h"
 #include "job/mpirun_output.h"
+#include "job/threads.h"
 #include "job/world.h"
 
 namespace roll {
@@ -102,7 +103,8 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   if (ranks->is_first()) tell_start();
   Log log(std::cout, std::cerr,
           {.rank = ranks->rank(), .num_ranks = ranks->size(), .terminal = terminal_of(STDOUT_FILENO)});
-  log.info("run: {}", plan.name);
+  const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
+  log.info("run: {}; {}{}", plan.name, each, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
   try {
     work({*ranks, log, device});

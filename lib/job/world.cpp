@@ -1,6 +1,5 @@
 #include "job/world.h"
 
-#include <ATen/Parallel.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -102,11 +101,6 @@ int num_usable_cores() {
   CPU_ZERO(&mask);
   const int allowed = ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
   return std::max(1, std::min(allowed, quota_cores()));
-}
-
-int set_threads_per_rank(const World& world) {
-  if (!env_count("OMP_NUM_THREADS")) at::set_num_threads(std::max(1, num_usable_cores() / world.local_size));
-  return at::get_num_threads();
 }
 
 }  // namespace roll

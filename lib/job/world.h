@@ -28,7 +28,4 @@ World detect_world();
 /// CPU cores this process may use: its affinity mask, cut by the quota of its control group; at least 1.
 int num_usable_cores();
 
-/// Splits the host's cores over its ranks for torch, unless OMP_NUM_THREADS says otherwise. Returns threads per rank.
-int set_threads_per_rank(const World& world);
-
 }  // namespace roll

@@ -18,6 +18,7 @@
 #include "job/join.h"
 #include "job/launch.h"
 #include "job/mpirun_output.h"
+#include "job/threads.h"
 #include "job/world.h"
 
 namespace {

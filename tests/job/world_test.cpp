@@ -132,6 +132,8 @@ TEST_CASE("several hosts are filled in order, get the variables that ranks need,
   const Environment environment({});
   set_env("NCCL_SOCKET_IFNAME", "eth0");
   set_env("ROLL_STANDING_BY", "1");
+  set_env("GOMP_SPINCOUNT", GENERATE("1000", "77"));
+  const bool is_default = env("GOMP_SPINCOUNT") == "1000";
   const Launch launch{.num_ranks = 16,
                       .hostfile = "my hosts",
                       .mpirun_args = {"--mca", "a", "b"},
@@ -140,6 +142,8 @@ TEST_CASE("several hosts are filled in order, get the variables that ranks need,
   const std::string line = fmt::format("{}", fmt::join(launch_command(launch), " "));
   ::unsetenv("NCCL_SOCKET_IFNAME");
   ::unsetenv("ROLL_STANDING_BY");
+  ::unsetenv("GOMP_SPINCOUNT");
+  CHECK((line.find(" -x GOMP_SPINCOUNT ") == std::string::npos) == is_default);  // only the user's own
   CHECK_THAT(line, Catch::StartsWith("mpirun -n 16 ") && Catch::EndsWith(" --mca a b /bin/roll sft"));
   CHECK_THAT(line,
              Catch::Contains(" --hostfile my hosts --map-by slot ") && Catch::Contains(" -x NCCL_SOCKET_IFNAME "));
