@@ -16,7 +16,7 @@ void read_flag(const std::string& flag, const std::string& text, M& member, cons
   node.place.origin = std::make_shared<const std::string>();
   ReadContext context;
   read_value(context, node, flag, member);
-  if (outside(range, member)) context.complain(node, flag, range.rule());
+  if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
   context.complaints.throw_if_any();
 }
 
@@ -25,7 +25,7 @@ template <HasFields T>
 void check_ranges(T config) {
   walk(config, [](const KeyInfo& info, const auto& member) {
     if (const auto wrong = outside(info.range, member))
-      throw user_error("{} = {}: {}", info.path, *wrong, info.range.rule());
+      throw user_error("{} = {}: {}", info.path, *wrong, info.range.rule(*wrong));
   });
 }
 

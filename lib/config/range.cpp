@@ -10,16 +10,16 @@ bool Range::holds(double value) const {
   return (includes_low ? value >= low : value > low) && (includes_high ? value <= high : value < high);
 }
 
-std::string Range::rule() const {
-  if (is_any) return "";
+std::string Range::rule(double wrong) const {
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
-  const std::string other = also ? fmt::format("{} or ", *also) : "";
-  if (!has_low && !has_high) return "must be a finite number";
-  if (has_low && has_high && includes_low && includes_high) return fmt::format("must be {}in {}..{}", other, low, high);
-  if (has_low && includes_low && !has_high) return fmt::format("must be {}{} or more", other, low);
-  const std::string from = has_low ? fmt::format("{}{}", includes_low ? "at least " : "above ", low) : "";
-  const std::string to = has_high ? fmt::format("{}{}", includes_high ? "at most " : "below ", high) : "";
-  return fmt::format("must be {}{}{}{}", other, from, has_low && has_high ? " and " : "", to);
+  const std::string be = std::isfinite(wrong) ? "must be" : "must be a finite number";
+  const std::string other = also ? fmt::format(" {} or", *also) : "";
+  if (!has_low && !has_high) return be;
+  if (has_low && has_high && includes_low && includes_high) return fmt::format("{}{} in {}..{}", be, other, low, high);
+  if (has_low && includes_low && !has_high) return fmt::format("{}{} {} or more", be, other, low);
+  const std::string from = has_low ? fmt::format(" {}{}", includes_low ? "at least " : "above ", low) : "";
+  const std::string to = has_high ? fmt::format(" {}{}", includes_high ? "at most " : "below ", high) : "";
+  return fmt::format("{}{}{}{}{}", be, other, from, has_low && has_high ? " and" : "", to);
 }
 
 std::string Range::brief() const {

@@ -20,8 +20,8 @@ struct Range {
   bool is_any = false;           // no rule, NaN and inf included
 
   bool holds(double value) const;
-  /// "must be above 0 and at most 1"; "" where any number does.
-  std::string rule() const;
+  /// What `wrong` breaks: "must be above 0 and at most 1".
+  std::string rule(double wrong) const;
   /// The same for tables: "(0, 1]", "0 or 0.001..1000", ">= 1".
   std::string brief() const;
 

@@ -140,8 +140,8 @@ class StructReader {
     constexpr bool may_be_null = requires {
       member.has_value();
     };
-    if (outside(range, member))
-      context_.complain(*value, prefix_ + key, range.rule() + (may_be_null ? ", or null" : ""));
+    if (const auto wrong = outside(range, member))
+      context_.complain(*value, prefix_ + key, range.rule(*wrong) + (may_be_null ? ", or null" : ""));
   }
 
   void bool_or_text(const char* key, std::string& member, const char*);

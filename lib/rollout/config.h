@@ -24,7 +24,6 @@ struct GeneratingArgs {
   bool skip_special_tokens = true;
   std::optional<int64_t> num_return_sequences;
   std::optional<bool> do_sample;
-  int64_t num_beams = 1;
 
   template <class V>
   void fields(V& v) {
@@ -43,7 +42,7 @@ struct GeneratingArgs {
     v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group",
       at_least(1));
     v("do_sample", do_sample, "false: greedy, whatever the temperature");
-    v("num_beams", num_beams, "1: beam search is not a policy's sampling", within(1, 1));
+    v.refused_above_one({"num_beams"}, "beam search is no sampling from a policy; set it to 1");
   }
 };
 

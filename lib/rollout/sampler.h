@@ -56,7 +56,7 @@ struct SamplingParams {
 
 /// UserError "key = value: rule" when a parameter is out of range: max_new_tokens unset or < 1, temperature < 0, top_p
 /// outside (0, 1], top_k < -1, min_p outside [0, 1], repetition_penalty <= 0, presence or frequency penalty not finite,
-/// num_beams != 1, an empty stop string, max_running_requests < 1.
+/// an empty stop string, max_running_requests < 1.
 void check_sampling(const SamplingParams& params);
 
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;

@@ -277,7 +277,6 @@ TEST_CASE("impossible sampling parameters are refused by name", "[rollout]") {
   CHECK_THAT(args([](auto& a) { a.repetition_penalty = 0; }), Catch::Contains("repetition_penalty = 0"));
   CHECK_THAT(args([](auto& a) { a.presence_penalty = INFINITY; }), Catch::Contains("presence_penalty"));
   CHECK_THAT(args([](auto& a) { a.frequency_penalty = NAN; }), Catch::Contains("frequency_penalty"));
-  CHECK_THAT(args([](auto& a) { a.num_beams = 4; }), Catch::Contains("num_beams = 4"));
   CHECK_THAT(args([](auto& a) { a.stop_strings = {"a", ""}; }), Catch::Contains("empty string"));
   const auto none_running = [](Requests&, SamplingParams& p, GeneratingArgs&) { p.max_running_requests = 0; };
   CHECK_THAT(refusal(none_running), Catch::Contains("max_running_requests = 0"));
