@@ -12,7 +12,11 @@ namespace roll {
 /// A row: key, what `value` says (": default" of a key, "" of a group), allowed values, meaning.
 std::string key_row(const KeyInfo& info, const std::string& value);
 
-/// Collects the rows; groups of a type that was shown before are not shown again.
+/// A group whose keys depend on where it stands says so by `using VariesByPlace = void`.
+template <class M>
+concept VariesByPlace = requires { typename M::VariesByPlace; };
+
+/// Collects the rows; groups of a type that was shown before are not shown again, unless they vary.
 class KeyTable {
  public:
   template <class M>
@@ -25,7 +29,7 @@ class KeyTable {
       rows_ += key_row(info, ": " + yaml_scalar(member));
     } else {
       rows_ += key_row(info, "");
-      return shown_.insert(typeid(M)).second;
+      return VariesByPlace<M> || shown_.insert(typeid(M)).second;
     }
     return true;
   }

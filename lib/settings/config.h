@@ -73,6 +73,7 @@ struct Duties {
 
 /// One role: which model, how it is trained or sampled from, and where.
 struct WorkerConfig {
+  using VariesByPlace = void;
   Duties duties;
   ModelArgs model_args;
   TrainingArgs training_args;

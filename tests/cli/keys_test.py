@@ -38,7 +38,7 @@ def declarations():
 def code():
     """Source text without the declarations and fields() lines of keys, checks, and comments."""
     lines = []
-    for file in sorted([*(SOURCE / "lib").rglob("*.h"), *(SOURCE / "lib").rglob("*.cpp"), *(SOURCE / "app").glob("*.cpp")]):
+    for file in sorted([*(SOURCE / "lib").rglob("*.h"), *(SOURCE / "lib").rglob("*.cpp"), *(SOURCE / "app").glob("*.*")]):
         name = file.relative_to(SOURCE).as_posix()
         if name.startswith("lib/settings/") and re.search(r"/(check_|complete|idle_keys|checks\.h)", name):
             continue
