@@ -1,5 +1,4 @@
-// Starts the program again with a short spin of idle threads (job/threads.h), unless the environment says how they
-// wait.
+// Starts the program again with a short spin of idle threads (job/threads.h), unless the environment settles that.
 #include <linux/limits.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -10,8 +9,7 @@
 
 namespace {
 
-/// Once is enough: the new environment settles it. Where that is impossible, the program goes on with libgomp's
-/// default.
+/// Happens once: the new environment settles it. Where it cannot happen, libgomp's default stays.
 void start_with_short_spin(int, char** arguments, char** environment) {
   std::vector<char*> variables;
   for (; *environment; ++environment) {

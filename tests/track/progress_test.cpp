@@ -1,5 +1,6 @@
 #include "track/progress.h"
 
+#include <mutex>
 #include <sstream>
 #include <thread>
 
@@ -7,20 +8,51 @@
 
 using namespace roll;
 
+namespace {
+
+/// What two threads write, and one of them waits for.
+class Screen : public std::stringbuf {
+ public:
+  std::string text() {
+    const std::lock_guard lock(mutex_);
+    return str();
+  }
+  bool shows(const std::string& wanted) {
+    for (int i = 0; i < 6000 && text().find(wanted) == std::string::npos; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return text().find(wanted) != std::string::npos;
+  }
+
+ private:
+  std::streamsize xsputn(const char* begin, std::streamsize count) override {
+    const std::lock_guard lock(mutex_);
+    return std::stringbuf::xsputn(begin, count);
+  }
+  int_type overflow(int_type c) override {
+    const std::lock_guard lock(mutex_);
+    return std::stringbuf::overflow(c);
+  }
+  std::mutex mutex_;
+};
+
+}  // namespace
+
 TEST_CASE("on a terminal progress is redrawn and leaves nothing behind", "[track]") {
-  std::ostringstream out, err;
+  Screen screen;
+  std::ostream out(&screen);
+  std::ostringstream err;
   {
     Log log(out, err, {.rank = 0, .num_ranks = 1, .terminal = {true, 100}});
     Progress progress(log, "generate", 8, "responses");
     progress.detail("score 0.5");
     std::thread([&] { progress.advance(6); }).join();
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    CHECK(screen.shows("generate 6/8 responses (75%)"));
     CHECK(progress.done() == 6);
     log.info("a line between");
   }
-  const std::string text = out.str();
-  CHECK_THAT(text, Catch::Contains("generate 0/8 responses (0%)") && Catch::Contains("generate 6/8 responses (75%)"));
-  CHECK_THAT(text, Catch::Contains(" left, score 0.5") && Catch::Contains("\r\033[2Ka line between\n"));
+  const std::string text = screen.text();
+  CHECK_THAT(text, Catch::Contains("generate 0/8 responses (0%)") && Catch::Contains(" left, score 0.5"));
+  CHECK_THAT(text, Catch::Contains("\r\033[2Ka line between\n"));
   CHECK(text.substr(text.rfind('\r')) == "\r\033[2K");
 }
 
