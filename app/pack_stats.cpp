@@ -17,7 +17,7 @@ namespace roll {
 namespace {
 
 struct PackStatsFlags {
-  std::string config, rollouts, lengths, html;
+  std::string config, rollouts, lengths, arch, html;
   std::vector<std::string> overrides;
   std::optional<int64_t> num_ranks;
   std::optional<double> mean, std, memory_gb;
@@ -53,7 +53,7 @@ void show(const PackStatsFlags& flags) {
       load_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks, .offline = !reads_data});
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   const Config& config = checked.config;
-  const RoleSpecs specs = role_specs(config);
+  const RoleSpecs specs = role_specs(config, flags.arch);
   PreviewOptions options{.num_ranks = checked.num_ranks, .memory_bytes = {}};
   if (flags.memory_gb) options.memory_bytes = *flags.memory_gb * 1e9;
   PackReport report = pack_preview(config, specs, lengths_of(flags, config), options);
@@ -73,6 +73,10 @@ void add_pack_stats(CLI::App& app) {
   sub->add_option("--lengths", flags->lengths,
                   "tokens of each sequence: numbers or JSON objects, one per line; - is standard input")
       ->excludes(rollouts);
+  sub->add_option("--arch", flags->arch,
+                  "shape of the models, for their FLOPs and memory: a config.json, or a name such as Qwen2.5-7B; "
+                  "default: the configured models")
+      ->type_name("NAME|FILE");
   sub->add_option("--mean", flags->mean, "mean of assumed responses, tokens; default: response_length / 4")
       ->check(CLI::Range(1.0, 1e9));
   sub->add_option("--std", flags->std, "their standard deviation; default: the mean")->check(CLI::Range(0.0, 1e9));

@@ -38,6 +38,23 @@ TensorPart kv_part(const ModelSpec& spec, int64_t rank, int64_t size) {
   return {.dim = 0, .begin = head * spec.head_dim, .end = (head + 1) * spec.head_dim, .copies = copies};
 }
 
+at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
+  return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
+}
+
+at::Tensor as_bits(const at::Tensor& tensor) {
+  const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
+                              : tensor.element_size() == 4 ? at::kInt
+                                                           : at::kLong;
+  return tensor.detach().contiguous().view(bits);
+}
+
+}  // namespace
+
+TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
+  return even_part(0, spec.vocab_size, 1, rank, size);
+}
+
 TensorPart part_of(const ModelSpec& spec, const std::string& name, int64_t rank, int64_t size) {
   switch (cut_of(name)) {
     case Cut::kVocabularyRows:
@@ -56,23 +73,6 @@ TensorPart part_of(const ModelSpec& spec, const std::string& name, int64_t rank,
       break;
   }
   return {.copies = size};
-}
-
-at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
-  return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
-}
-
-at::Tensor as_bits(const at::Tensor& tensor) {
-  const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
-                              : tensor.element_size() == 4 ? at::kInt
-                                                           : at::kLong;
-  return tensor.detach().contiguous().view(bits);
-}
-
-}  // namespace
-
-TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
-  return even_part(0, spec.vocab_size, 1, rank, size);
 }
 
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {

@@ -38,6 +38,7 @@ void GradientReducer::expect_last() {
 }
 
 void GradientReducer::on_gradient(int64_t parameter) {
+  optimizer_.accumulate(parameter);
   if (!is_last_) return;
   --missing_[static_cast<size_t>(optimizer_.layout().bucket_of[static_cast<size_t>(parameter)])];
   send_ready();
@@ -55,7 +56,6 @@ void GradientReducer::send_ready() {
 
 void GradientReducer::send(int64_t bucket) {
   const double ready_s = monotonic_s();
-  optimizer_.accumulate(bucket);
   if (ranks_.size() == 1) return;
   const at::Tensor all = optimizer_.gradient(bucket);
   const std::string name = fmt::format("gradient bucket {}", bucket);
@@ -71,10 +71,7 @@ void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& 
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
     const Bucket& b = layout.buckets[static_cast<size_t>(bucket)];
-    if (b.copies > 1) {
-      optimizer_.accumulate(bucket);
-      sum_copies(b, bucket);
-    }
+    if (b.copies > 1) sum_copies(b, bucket);
     send(bucket);
   }
   for (size_t i = 0; i < sent_.size(); ++i) {

@@ -1,5 +1,6 @@
-// Sums the gradients of an update over the ranks, bucket by bucket, while backward still runs: a bucket leaves as soon
-// as the last of its gradients is there. Every rank sends the buckets in the same order.
+// Sums the gradients of an update over its micro-batches and the ranks: each is added as soon as backward is through
+// with its parameter, and a bucket leaves, while backward still runs, when the last of its gradients is there. Every
+// rank sends the buckets in the same order.
 #pragma once
 
 #include <map>

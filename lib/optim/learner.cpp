@@ -12,18 +12,12 @@ namespace roll {
 
 namespace {
 
-bool starts_with_any(const std::string& name, const std::vector<std::string>& prefixes) {
-  for (const auto& prefix : prefixes)
-    if (name.starts_with(prefix)) return true;
-  return false;
-}
-
 NamedTensors trainable(const std::string& who, const NamedTensors& parameters, const std::vector<std::string>& frozen) {
   NamedTensors kept;
   for (const auto& [name, tensor] : parameters) {
-    const bool is_frozen = starts_with_any(name, frozen);
-    tensor.set_requires_grad(!is_frozen);
-    if (!is_frozen) kept.emplace_back(name, tensor);
+    const bool trains = !is_frozen(name, frozen);
+    tensor.set_requires_grad(trains);
+    if (trains) kept.emplace_back(name, tensor);
   }
   if (kept.empty()) throw user_error("{}: freeze_module_prefix: leaves no parameter to train; name fewer", who);
   if (!frozen.empty() && kept.size() == parameters.size())
@@ -41,6 +35,11 @@ SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks)
 
 }  // namespace
 
+bool is_frozen(const std::string& parameter, const std::vector<std::string>& frozen_prefixes) {
+  return std::any_of(frozen_prefixes.begin(), frozen_prefixes.end(),
+                     [&](const std::string& prefix) { return parameter.starts_with(prefix); });
+}
+
 Learner::Learner(std::string name, const NamedTensors& parameters, LearnerOptions options, const LearnerRanks& ranks)
     : name_(std::move(name)),
       options_(std::move(options)),
@@ -57,7 +56,6 @@ double Learner::accumulate(int64_t num_micro_batches, const std::function<at::Te
     if (k + 1 == num_micro_batches) expect_last();
     if (!loss.defined() || !loss.requires_grad()) continue;
     loss.backward();
-    if (k + 1 < num_micro_batches) optimizer_.accumulate();
     local_loss += loss.item<double>();
   }
   if (num_micro_batches == 0) expect_last();

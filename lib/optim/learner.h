@@ -26,6 +26,8 @@ struct LearnerOptions {
   bool shares_optimizer = true;              // each data rank holds a slice of the optimizer's state; else all of it
 };
 
+bool is_frozen(const std::string& parameter, const std::vector<std::string>& frozen_prefixes);
+
 /// The ranks that train a model together.
 struct LearnerRanks {
   /// Data ranks only: each holds the whole model.

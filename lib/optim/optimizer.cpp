@@ -66,30 +66,29 @@ void FlatAdamW::bind_parameters() {
   for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, static_cast<int64_t>(i)));
 }
 
-// Autograd adds in place into a gradient that is already there, so it writes straight into the flat buffer.
+// Autograd adds in place into a gradient that is already there, so float32 ones are written straight into the flat
+// buffer.
 void FlatAdamW::bind_gradients() {
-  model_gradient_ = at::zeros_like(parameters_);
-  gradient_ = has_masters() ? at::zeros_like(parameters_, at::kFloat) : model_gradient_;
-  for (size_t i = 0; i < tensors_.size(); ++i)
-    tensors_[i].mutable_grad() = view_in(model_gradient_, static_cast<int64_t>(i));
+  gradient_ = at::zeros_like(parameters_, at::kFloat);
+  if (has_masters()) return;
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, static_cast<int64_t>(i));
 }
 
 void FlatAdamW::zero_grad() {
-  model_gradient_.zero_();
-  if (has_masters()) gradient_.zero_();
+  gradient_.zero_();
+}
+
+void FlatAdamW::accumulate(int64_t parameter) {
+  at::Tensor& fresh = tensors_[static_cast<size_t>(parameter)].mutable_grad();
+  at::Tensor gradient = named_gradient(parameter);
+  if (!has_masters()) ROLL_CHECK(fresh.is_alias_of(gradient), "autograd accumulates into the flat buffer");
+  if (!has_masters() || !fresh.defined()) return;
+  gradient.add_(fresh);
+  fresh.reset();
 }
 
 void FlatAdamW::accumulate() {
-  ROLL_CHECK(tensors_.front().grad().data_ptr() == view_in(model_gradient_, 0).data_ptr(),
-             "autograd accumulates into the flat buffer");
-  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) accumulate(b);
-}
-
-void FlatAdamW::accumulate(int64_t bucket) {
-  if (!has_masters()) return;
-  at::Tensor fresh = bucket_of(model_gradient_, bucket);
-  gradient(bucket).add_(fresh);
-  fresh.zero_();
+  for (int64_t i = 0; i < std::ssize(tensors_); ++i) accumulate(i);
 }
 
 double FlatAdamW::squared_gradient() const {
@@ -164,7 +163,6 @@ void FlatAdamW::put_away(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
   home_ = parameters_.device();
   for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
-  model_gradient_.reset();
   gradient_.reset();
   move_states(at::kCPU);
   if (keeps_parameters) return;

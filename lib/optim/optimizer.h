@@ -1,7 +1,8 @@
 // AdamW over flat buffers: all parameters of a model live in one contiguous tensor and their gradients in another, so
 // that reductions take a few large collectives and the update one fused call.
 // Optimizer state exists for this rank's slice of each bucket only (flat_layout.h): 1 / num_slices of the model.
-// Where the parameters are not float32, float32 master copies of the slices and a float32 gradient stand beside them.
+// Where the parameters are not float32, float32 master copies of the slices stand beside them; the gradient is float32
+// all the same, and autograd's own, of one parameter each, are gone as soon as they are added to it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -39,10 +40,9 @@ class FlatAdamW {
   /// Sets all gradients to zero. Call before the first backward of an update.
   void zero_grad();
 
-  /// Adds the gradients of the last backward to the float32 accumulators, of all buckets or of one; nothing to do for
-  /// float32 parameters.
+  /// Adds what autograd left in a parameter, or in each, to the gradient; of float32 parameters it is there already.
+  void accumulate(int64_t parameter);
   void accumulate();
-  void accumulate(int64_t bucket);
 
   const FlatLayout& layout() const { return layout_; }
   const std::vector<std::string>& names() const { return names_; }
@@ -91,12 +91,11 @@ class FlatAdamW {
   std::vector<std::string> names_;
   std::vector<at::Tensor> tensors_;
   FlatLayout layout_;
-  at::Tensor parameters_;      // [N] model dtype
-  at::Tensor model_gradient_;  // [N] model dtype; what autograd accumulates into
-  at::Tensor gradient_;        // [N] float32; the same tensor as model_gradient_ in float32
-  at::Tensor masters_;         // [N / num_slices] float32; undefined for float32 parameters
-  at::Tensor first_moment_;    // [N / num_slices] float32
-  at::Tensor second_moment_;   // [N / num_slices] float32
+  at::Tensor parameters_;     // [N] model dtype
+  at::Tensor gradient_;       // [N] float32
+  at::Tensor masters_;        // [N / num_slices] float32; undefined for float32 parameters
+  at::Tensor first_moment_;   // [N / num_slices] float32
+  at::Tensor second_moment_;  // [N / num_slices] float32
   int64_t num_steps_ = 0;
   at::Device home_ = at::kCPU;  // where put_away() found it
 };

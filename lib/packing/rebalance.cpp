@@ -9,7 +9,7 @@
 namespace roll {
 namespace {
 
-constexpr double kEvenEnough = 0.01;
+constexpr double kEvenEnough = 1e-4;  // no update would be seen to end earlier by more
 constexpr size_t kPartners = 8;  // parts that are tried as partners of the one that gives; keeps large batches fast
 
 int64_t part_tokens(const std::vector<int64_t>& part, const std::vector<int64_t>& tokens) {

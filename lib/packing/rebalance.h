@@ -16,7 +16,7 @@ bool repair_budget(Partition& parts, const std::vector<int64_t>& tokens, int64_t
 Partition best_fit_decreasing(const std::vector<int64_t>& tokens, int64_t budget);
 
 /// Moves or swaps items out of the heaviest part while that lowers the largest weight and keeps the budget, until the
-/// imbalance is under 1 % or nothing helps.
+/// imbalance is under 0.01 % or nothing helps.
 void even_out(Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens, int64_t budget);
 
 /// The same by swaps alone, without a budget: the counts of the parts stay.

@@ -42,6 +42,10 @@ std::string stage_title(const StageReport& stage) {
   return fmt::format("{}: {}", stage.trains ? "train" : "forward", fmt::join(stage.roles, ", "));
 }
 
+std::string work_name(const PackReport& report) {
+  return report.counts_flops ? "FLOPs" : "tokens";
+}
+
 std::string grouped(int64_t number) {
   const std::string digits = std::to_string(number);
   std::string text;

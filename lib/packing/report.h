@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ namespace roll {
 struct BatchReport {
   int64_t step = 1;
   int64_t number = 1;             // mini-batch of the step, from 1
-  double padded_work = 0;         // of padded batching, in the FLOPs of a forward
+  double padded_work = 0;         // of padded batching, in the work of a forward
   std::vector<BatchStats> plans;  // as StageReport::algorithms
 };
 
@@ -36,7 +37,13 @@ struct StageReport {
   int64_t padded_size = 0;              // sequences of a micro-batch of padded batching, for comparison
   std::vector<std::string> algorithms;  // the configured one first
   std::vector<BatchReport> batches;     // at least one
-  std::vector<StepMetrics> metrics;     // of the configured one
+  std::vector<StepMetrics> metrics;     // of the configured one; none where work is counted in tokens
+};
+
+/// Of a rank, estimated.
+struct BudgetMemory {
+  double activation_bytes = 0;
+  double total_bytes = 0;  // with weights, gradients, optimizer and cache
 };
 
 /// What another training budget would give; with load_balance.
@@ -45,8 +52,7 @@ struct BudgetRow {
   double micro_batches = 0;  // per update and rank
   double fill = 0;
   double rank_imbalance = 0;
-  double activation_bytes = 0;  // of a rank, estimated
-  double total_bytes = 0;       // with weights, gradients, optimizer and cache
+  std::optional<BudgetMemory> memory;  // where the models' shapes are known
   bool is_configured = false;
   bool is_suggested = false;
 };
@@ -54,6 +60,7 @@ struct BudgetRow {
 struct PackReport {
   std::string config;              // file
   std::string source;              // where the lengths come from, in words
+  bool counts_flops = true;        // as work; else tokens, because the models' shapes are not known
   std::vector<std::string> notes;  // what else a reader must know
   int64_t num_ranks = 1;
   std::vector<int64_t> lengths;  // of all sequences
@@ -71,7 +78,7 @@ struct PlanSummary {
   double rank_imbalance = 0;
   double rank_imbalance_tokens = 0;
   double micro_batch_imbalance = 0;
-  double saved = 0;  // share of padded batching's FLOPs
+  double saved = 0;  // share of padded batching's work
   int64_t fillers = 0;
   int64_t over_budget = 0;
 };
@@ -79,6 +86,10 @@ PlanSummary summarise(const StageReport& stage, size_t algorithm);
 
 /// "train: actor_train, critic".
 std::string stage_title(const StageReport& stage);
+/// "FLOPs" or "tokens".
+std::string work_name(const PackReport& report);
+/// Why a report gives no memory.
+inline constexpr const char* kNoMemory = "no memory, because the shape of the model is not known";
 /// "16,384".
 std::string grouped(int64_t number);
 /// "87.5 %".

@@ -104,12 +104,13 @@ std::string lengths_section(const PackReport& report) {
                             grouped(bins.width * std::ssize(bins.counts)));
 }
 
-std::string summary_table(const StageReport& stage) {
-  std::string html =
+std::string summary_table(const StageReport& stage, const PackReport& report) {
+  std::string html = fmt::format(
       "<div class=\"scroll\"><table><tr><th></th><th>micro-batches<br>per rank</th><th>fill</th><th>padding</th>"
       "<th>imbalance of<br>ranks, FLOPs</th><th>imbalance of<br>ranks, tokens</th><th>imbalance "
       "of<br>micro-batches</th>"
-      "<th>FLOPs saved<br>over padding</th><th>fillers</th><th>over<br>budget</th></tr>\n";
+      "<th>{} saved<br>over padding</th><th>fillers</th><th>over<br>budget</th></tr>\n",
+      work_name(report));
   for (size_t a = 0; a < stage.algorithms.size(); ++a) {
     const PlanSummary s = summarise(stage, a);
     html += fmt::format(
@@ -118,8 +119,9 @@ std::string summary_table(const StageReport& stage) {
         "<td>{}</td></tr>\n",
         a == 0 ? " class=\"marked\"" : "", escaped(stage.algorithms[a]),
         a == 0 ? " <span class=\"badge\">configured</span>" : "", s.micro_batches,
-        stage.budget > 0 ? percent(s.fill) : "–", percent(s.padding), percent(s.rank_imbalance),
-        percent(s.rank_imbalance_tokens), percent(s.micro_batch_imbalance), percent(s.saved), s.fillers, s.over_budget);
+        stage.budget > 0 ? percent(s.fill) : "–", percent(s.padding),
+        report.counts_flops ? percent(s.rank_imbalance) : "–", percent(s.rank_imbalance_tokens),
+        percent(s.micro_batch_imbalance), percent(s.saved), s.fillers, s.over_budget);
   }
   return html + "</table></div>\n";
 }
@@ -151,15 +153,16 @@ std::string fill_lane(const std::vector<MicroBatchStats>& rank, size_t number, i
   return html + fmt::format("</div><span>{}</span></div>\n", percent(mean));
 }
 
-std::string time_lane(const std::vector<MicroBatchStats>& rank, size_t number, double longest) {
+std::string time_lane(const std::vector<MicroBatchStats>& rank, size_t number, double longest, bool counts_flops) {
   std::string html = fmt::format("<div class=\"lane\"><span>rank {}</span><div class=\"track\">", number);
   for (size_t k = 0; k < rank.size(); ++k)
-    html += fmt::format("<i style=\"width:{:.3f}%\" title=\"micro-batch {}: {:.4g} GFLOPs forward\"></i>",
-                        100 * rank[k].work / longest, k + 1, rank[k].work / 1e9);
+    html += fmt::format(
+        "<i style=\"width:{:.3f}%\" title=\"micro-batch {}: {}\"></i>", 100 * rank[k].work / longest, k + 1,
+        counts_flops ? fmt::format("{:.4g} GFLOPs forward", rank[k].work / 1e9) : grouped(rank[k].tokens) + " tokens");
   return html + fmt::format("</div><span>{}</span></div>\n", percent(1 - rank_work(rank) / longest));
 }
 
-std::string plan_column(const std::string& algorithm, const BatchStats& stats) {
+std::string plan_column(const std::string& algorithm, const BatchStats& stats, const PackReport& report) {
   const int64_t full = stats.budget > 0 ? stats.budget : largest_load(stats);
   const size_t shown = std::min(stats.ranks.size(), kMostRanks);
   double longest = 1e-30;
@@ -167,8 +170,8 @@ std::string plan_column(const std::string& algorithm, const BatchStats& stats) {
   std::string html = fmt::format("<div><h3>{}: fill of each micro-batch {}</h3>\n", escaped(algorithm),
                                  stats.budget > 0 ? "(of the budget)" : "(of the largest one)");
   for (size_t r = 0; r < shown; ++r) html += fill_lane(stats.ranks[r], r, full);
-  html += fmt::format("<h3>{}: ranks over time (FLOPs; striped: waiting)</h3>\n", escaped(algorithm));
-  for (size_t r = 0; r < shown; ++r) html += time_lane(stats.ranks[r], r, longest);
+  html += fmt::format("<h3>{}: ranks over time ({}; striped: waiting)</h3>\n", escaped(algorithm), work_name(report));
+  for (size_t r = 0; r < shown; ++r) html += time_lane(stats.ranks[r], r, longest, report.counts_flops);
   if (shown < stats.ranks.size()) html += fmt::format("<p>The first {} of {} ranks.</p>", shown, stats.ranks.size());
   if (stats.num_micro_batches() > static_cast<int64_t>(kMostColumns))
     html +=
@@ -195,34 +198,38 @@ std::string batches_table(const StageReport& stage) {
   return html + "</table></div></details>\n";
 }
 
-std::string stage_section(const StageReport& stage) {
+std::string stage_section(const StageReport& stage, const PackReport& report) {
   const BatchReport& first = stage.batches.front();
   std::string html =
       fmt::format("<section><h2>{}</h2>\n<p>{}{}</p>\n", escaped(stage_title(stage)),
                   stage.budget > 0 ? fmt::format("budget {} tokens", grouped(stage.budget)) : "not packed",
                   stage.alignment > 1 ? fmt::format(", alignment {}", stage.alignment) : "");
-  html += summary_table(stage);
+  html += summary_table(stage, report);
   html += fmt::format("<h3>Step {}{}</h3>\n<div class=\"pair\">\n", first.step,
                       stage.trains ? fmt::format(", mini-batch {}", first.number) : "");
-  for (size_t a = 0; a < stage.algorithms.size(); ++a) html += plan_column(stage.algorithms[a], first.plans[a]);
+  for (size_t a = 0; a < stage.algorithms.size(); ++a) html += plan_column(stage.algorithms[a], first.plans[a], report);
   return html + "</div>\n" + batches_table(stage) + "</section>\n";
 }
 
 std::string budgets_section(const PackReport& report) {
   if (report.budgets.empty()) return "";
-  std::string html =
-      "<section><h2>Training budgets</h2>\n<p>The first step packed by load_balance; memory of a rank, estimated.</p>\n"
+  const bool has_memory = report.budgets.front().memory.has_value();
+  std::string html = fmt::format(
+      "<section><h2>Training budgets</h2>\n<p>The first step packed by load_balance; {}.</p>\n"
       "<div class=\"scroll\"><table><tr><th>tokens</th><th>micro-batches<br>per "
-      "rank</th><th>fill</th><th>imbalance</th>"
-      "<th>activations, GB</th><th>all memory, GB</th><th></th></tr>\n";
-  for (const auto& row : report.budgets)
-    html += fmt::format(
-        "<tr{}><td>{}</td><td>{:.1f}</td><td>{}</td><td>{}</td><td>{:.3f}</td><td>{:.2f}</td><td "
-        "class=\"badge\">{}{}</td>"
-        "</tr>\n",
-        row.is_suggested ? " class=\"marked\"" : "", grouped(row.budget), row.micro_batches, percent(row.fill),
-        percent(row.rank_imbalance), row.activation_bytes / 1e9, row.total_bytes / 1e9,
-        row.is_configured ? "configured " : "", row.is_suggested ? "suggested" : "");
+      "rank</th><th>fill</th><th>imbalance</th>{}<th></th></tr>\n",
+      has_memory ? "memory of a rank, estimated" : kNoMemory,
+      has_memory ? "<th>activations, GB</th><th>all memory, GB</th>" : "");
+  for (const auto& row : report.budgets) {
+    html += fmt::format("<tr{}><td>{}</td><td>{:.1f}</td><td>{}</td><td>{}</td>",
+                        row.is_suggested ? " class=\"marked\"" : "", grouped(row.budget), row.micro_batches,
+                        percent(row.fill), percent(row.rank_imbalance));
+    if (row.memory)
+      html += fmt::format("<td>{:.3f}</td><td>{:.2f}</td>", row.memory->activation_bytes / 1e9,
+                          row.memory->total_bytes / 1e9);
+    html += fmt::format("<td class=\"badge\">{}{}</td></tr>\n", row.is_configured ? "configured " : "",
+                        row.is_suggested ? "suggested" : "");
+  }
   return html + fmt::format("</table></div>\n<p>Suggested: {}.</p></section>\n", escaped(report.budget_rule));
 }
 
@@ -230,7 +237,7 @@ constexpr const char* kWords = R"(<section><h2>Words</h2><dl>
 <dt>fill</dt><dd>useful tokens of a micro-batch / budget; fillers are left out</dd>
 <dt>padding</dt><dd>tokens that alignment adds, as a share of all</dd>
 <dt>imbalance</dt><dd>largest / mean - 1; an update takes as long as its slowest rank</dd>
-<dt>FLOPs saved over padding</dt><dd>against micro-batches of a fixed number of sequences, each padded to its longest</dd>
+<dt>saved over padding</dt><dd>against micro-batches of a fixed number of sequences, each padded to its longest</dd>
 <dt>filler</dt><dd>an empty micro-batch, so that all ranks make equally many</dd></dl></section>
 )";
 
@@ -243,7 +250,7 @@ std::string report_html(const PackReport& report) {
       "<style>{}</style></head>\n<body>\n",
       escaped(report.config), kStyle);
   html += header(report) + lengths_section(report);
-  for (const auto& stage : report.stages) html += stage_section(stage);
+  for (const auto& stage : report.stages) html += stage_section(stage, report);
   return html + budgets_section(report) + kWords + "</body>\n</html>\n";
 }
 

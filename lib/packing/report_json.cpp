@@ -23,28 +23,28 @@ Json lengths_json(const std::vector<int64_t>& lengths) {
           {"histogram", {{"bin_width", bins.width}, {"counts", bins.counts}}}};
 }
 
-Json summary_json(const std::string& algorithm, const PlanSummary& s, int64_t budget) {
+Json summary_json(const std::string& algorithm, const PlanSummary& s, int64_t budget, bool counts_flops) {
   Json json = {{"algorithm", algorithm}, {"micro_batches_per_rank", json_float(s.micro_batches)}};
   json["fill"] = budget > 0 ? json_float(s.fill) : Json();
   json["padding"] = json_float(s.padding);
   json["imbalance"] = json_float(s.rank_imbalance);
   json["imbalance_tokens"] = json_float(s.rank_imbalance_tokens);
   json["imbalance_micro_batches"] = json_float(s.micro_batch_imbalance);
-  json["flops_saved"] = json_float(s.saved);
+  json[counts_flops ? "flops_saved" : "tokens_saved"] = json_float(s.saved);
   json["fillers"] = s.fillers;
   json["over_budget"] = s.over_budget;
   return json;
 }
 
-Json batch_json(const BatchReport& batch) {
+Json batch_json(const BatchReport& batch, bool counts_flops) {
   Json ranks = Json::array();
   for (const auto& rank : batch.plans.front().ranks) {
     Json& micro_batches = ranks.emplace_back(Json::array());
-    for (const auto& m : rank)
-      micro_batches.push_back({{"sequences", m.num_sequences},
-                               {"tokens", m.tokens},
-                               {"aligned_tokens", m.aligned_tokens},
-                               {"flops", json_float(m.work)}});
+    for (const auto& m : rank) {
+      micro_batches.push_back(
+          {{"sequences", m.num_sequences}, {"tokens", m.tokens}, {"aligned_tokens", m.aligned_tokens}});
+      if (counts_flops) micro_batches.back()["flops"] = json_float(m.work);
+    }
   }
   return {{"step", batch.step}, {"number", batch.number}, {"ranks", std::move(ranks)}};
 }
@@ -55,7 +55,7 @@ Json metrics_json(const StepMetrics& metrics) {
   return {{"step", metrics.step}, {"values", std::move(values)}};
 }
 
-Json stage_json(const StageReport& stage) {
+Json stage_json(const StageReport& stage, bool counts_flops) {
   Json json = {{"stage", stage.trains ? "train" : "forward"},
                {"roles", stage.roles},
                {"algorithm", stage.algorithms.front()},
@@ -63,8 +63,8 @@ Json stage_json(const StageReport& stage) {
                {"alignment", stage.alignment},
                {"padded_micro_batch", stage.padded_size}};
   for (size_t a = 0; a < stage.algorithms.size(); ++a)
-    json["summary"].push_back(summary_json(stage.algorithms[a], summarise(stage, a), stage.budget));
-  for (const auto& batch : stage.batches) json["batches"].push_back(batch_json(batch));
+    json["summary"].push_back(summary_json(stage.algorithms[a], summarise(stage, a), stage.budget, counts_flops));
+  for (const auto& batch : stage.batches) json["batches"].push_back(batch_json(batch, counts_flops));
   json["metrics"] = Json::array();
   for (const auto& metrics : stage.metrics) json["metrics"].push_back(metrics_json(metrics));
   return json;
@@ -75,8 +75,8 @@ Json budget_json(const BudgetRow& row) {
           {"micro_batches_per_rank", json_float(row.micro_batches)},
           {"fill", json_float(row.fill)},
           {"imbalance", json_float(row.rank_imbalance)},
-          {"activation_bytes", json_float(row.activation_bytes)},
-          {"total_bytes", json_float(row.total_bytes)},
+          {"activation_bytes", row.memory ? json_float(row.memory->activation_bytes) : Json()},
+          {"total_bytes", row.memory ? json_float(row.memory->total_bytes) : Json()},
           {"configured", row.is_configured},
           {"suggested", row.is_suggested}};
 }
@@ -84,10 +84,15 @@ Json budget_json(const BudgetRow& row) {
 }  // namespace
 
 Json report_json(const PackReport& report) {
-  Json json = {{"config", report.config},       {"source", report.source},   {"notes", report.notes},
-               {"num_ranks", report.num_ranks}, {"steps", report.num_steps}, {"lengths", lengths_json(report.lengths)}};
+  Json json = {{"config", report.config},
+               {"source", report.source},
+               {"notes", report.notes},
+               {"work", work_name(report)},
+               {"num_ranks", report.num_ranks},
+               {"steps", report.num_steps},
+               {"lengths", lengths_json(report.lengths)}};
   json["stages"] = Json::array();
-  for (const auto& stage : report.stages) json["stages"].push_back(stage_json(stage));
+  for (const auto& stage : report.stages) json["stages"].push_back(stage_json(stage, report.counts_flops));
   json["budgets"] = Json::array();
   for (const auto& row : report.budgets) json["budgets"].push_back(budget_json(row));
   json["budget_rule"] = report.budget_rule;

@@ -40,11 +40,11 @@ std::string lengths_text(const PackReport& report) {
   return text;
 }
 
-std::string summary_line(const std::string& algorithm, const PlanSummary& s, int64_t budget) {
+std::string summary_line(const std::string& algorithm, const PlanSummary& s, int64_t budget, bool counts_flops) {
   return fmt::format("  {:<16}{:>13.1f}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", algorithm, s.micro_batches,
-                     budget > 0 ? percent(s.fill) : "-", percent(s.padding), percent(s.rank_imbalance),
-                     percent(s.rank_imbalance_tokens), percent(s.micro_batch_imbalance), percent(s.saved), s.fillers,
-                     s.over_budget);
+                     budget > 0 ? percent(s.fill) : "-", percent(s.padding),
+                     counts_flops ? percent(s.rank_imbalance) : "-", percent(s.rank_imbalance_tokens),
+                     percent(s.micro_batch_imbalance), percent(s.saved), s.fillers, s.over_budget);
 }
 
 /// "budget 16,384 tokens, alignment 4".
@@ -54,7 +54,7 @@ std::string rule_text(const StageReport& stage) {
                      stage.alignment > 1 ? fmt::format(", alignment {}", stage.alignment) : "");
 }
 
-std::string stage_table(const StageReport& stage) {
+std::string stage_table(const StageReport& stage, const PackReport& report) {
   const auto& first = stage.batches.front();
   int64_t sequences = 0;
   for (const auto& rank : first.plans.front().ranks)
@@ -66,11 +66,11 @@ std::string stage_table(const StageReport& stage) {
   std::string text =
       fmt::format("\n{}; {}\n{}{} sequences\n", stage_title(stage), rule_text(stage), kind, grouped(sequences));
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>20}{:>15}{:>9}{:>9}{:>9}\n", "", "micro-batches", "", "padding",
-                      "imbalance of ranks", "imbalance of", "FLOPs", "", "over");
+                      "imbalance of ranks", "imbalance of", work_name(report), "", "over");
   text += fmt::format("  {:<16}{:>13}{:>9}{:>9}{:>11}{:>9}{:>15}{:>9}{:>9}{:>9}\n", "", "per rank", "fill", "(align)",
                       "FLOPs", "tokens", "micro-batches", "saved", "fillers", "budget");
   for (size_t a = 0; a < stage.algorithms.size(); ++a)
-    text += summary_line(stage.algorithms[a], summarise(stage, a), stage.budget);
+    text += summary_line(stage.algorithms[a], summarise(stage, a), stage.budget, report.counts_flops);
   return text;
 }
 
@@ -100,16 +100,18 @@ std::string stage_bars(const StageReport& stage, int64_t max_bars) {
 
 std::string budgets_text(const PackReport& report) {
   if (report.budgets.empty()) return "";
-  std::string text = fmt::format(
-      "\nother training budgets, load_balance, first step; memory of a rank in GB, estimated\n  "
-      "{:>10}{:>15}{:>9}{:>12}{:>13}{:>9}"
-      "\n",
-      "tokens", "micro-batches", "fill", "imbalance", "activations", "all");
-  for (const auto& row : report.budgets)
-    text +=
-        fmt::format("  {:>10}{:>15.1f}{:>9}{:>12}{:>13.3f}{:>9.2f}{}{}\n", grouped(row.budget), row.micro_batches,
-                    percent(row.fill), percent(row.rank_imbalance), row.activation_bytes / 1e9, row.total_bytes / 1e9,
-                    row.is_configured ? "  configured" : "", row.is_suggested ? "  suggested" : "");
+  const bool has_memory = report.budgets.front().memory.has_value();
+  std::string text = fmt::format("\nother training budgets, load_balance, first step; {}\n",
+                                 has_memory ? "memory of a rank in GB, estimated" : kNoMemory);
+  text += fmt::format("  {:>10}{:>15}{:>9}{:>12}", "tokens", "micro-batches", "fill", "imbalance");
+  text += has_memory ? fmt::format("{:>13}{:>9}\n", "activations", "all") : "\n";
+  for (const auto& row : report.budgets) {
+    text += fmt::format("  {:>10}{:>15.1f}{:>9}{:>12}", grouped(row.budget), row.micro_batches, percent(row.fill),
+                        percent(row.rank_imbalance));
+    if (row.memory)
+      text += fmt::format("{:>13.3f}{:>9.2f}", row.memory->activation_bytes / 1e9, row.memory->total_bytes / 1e9);
+    text += fmt::format("{}{}\n", row.is_configured ? "  configured" : "", row.is_suggested ? "  suggested" : "");
+  }
   return text + fmt::format("suggested: {}\n", report.budget_rule);
 }
 
@@ -122,7 +124,7 @@ std::string report_text(const PackReport& report, int64_t max_bars) {
                   report.num_ranks == 1 ? "rank" : "ranks");
   for (const auto& note : report.notes) text += note + "\n";
   text += lengths_text(report);
-  for (const auto& stage : report.stages) text += stage_table(stage) + stage_bars(stage, max_bars);
+  for (const auto& stage : report.stages) text += stage_table(stage, report) + stage_bars(stage, max_bars);
   return text + budgets_text(report);
 }
 

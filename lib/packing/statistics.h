@@ -13,7 +13,7 @@ struct MicroBatchStats {
   int64_t num_sequences = 0;   // 0: a filler
   int64_t tokens = 0;          // useful ones
   int64_t aligned_tokens = 0;  // what the budget bounds
-  double work = 0;             // FLOPs of a forward
+  double work = 0;             // of a forward, by PackOptions::workload
 };
 
 /// One batch (the mini-batch of an update, or all sequences of a forward) on all ranks.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error.h"
 #include "packing/alignment.h"
 #include "train/batches.h"
 #include "train/ppo.h"
@@ -47,7 +48,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
                     .budget = budget,
                     .alignment = rule.packing.alignment,
                     .padded_size = 1,
-                    .algorithms = {"load_balance"},
+                    .algorithms = {std::string(name_of(rule.packing.algorithm))},
                     .batches = {},
                     .metrics = {}};
   for (const auto& lengths : batches)
@@ -57,6 +58,7 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
           .micro_batches = summary.micro_batches,
           .fill = summary.fill,
           .rank_imbalance = summary.rank_imbalance,
+          .memory = {},
           .is_configured = configured.is_packed && configured.packing.budget == budget};
 }
 
@@ -65,8 +67,7 @@ void add_memory(BudgetRow& row, Config config, const PlannedModels& models, int6
   set_budget(config.critic, row.budget);
   const MemoryEstimate memory =
       estimate_memory(config, models, num_ranks, config.actor_train.device_mapping.has_value());
-  row.activation_bytes = memory.activations;
-  row.total_bytes = memory.total();
+  row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.total()};
 }
 
 /// Index of the row to suggest, and why it is the one.
@@ -76,23 +77,26 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
   if (!memory_bytes) {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const auto& r) { return r.fill >= best - kNearBest; });
     return {static_cast<size_t>(row - rows.begin()),
-            fmt::format("{} tokens, the smallest budget whose fill is within 2 points of the best ({}); "
-                        "--memory-gb gives the largest one that fits instead",
-                        grouped(row->budget), percent(best))};
+            fmt::format("{} tokens, the smallest budget whose fill is within 2 points of the best ({}){}",
+                        grouped(row->budget), percent(best),
+                        row->memory ? "; --memory-gb gives the largest one that fits instead" : "")};
   }
   const double gb = *memory_bytes / 1e9;
   for (size_t i = rows.size(); i-- > 0;)
-    if (rows[i].total_bytes <= *memory_bytes)
+    if (rows[i].memory->total_bytes <= *memory_bytes)
       return {i, fmt::format("{} tokens, the largest budget that fits {} GB", grouped(rows[i].budget), gb)};
   return {rows.size(), fmt::format("none: even {} tokens need {:.1f} GB of the {} GB", grouped(rows.front().budget),
-                                   rows.front().total_bytes / 1e9, gb)};
+                                   rows.front().memory->total_bytes / 1e9, gb)};
 }
 
 }  // namespace
 
-void add_budgets(PackReport& report, const Config& config, const PlannedModels& models, const StepLengths& step,
-                 const BudgetWish& wish) {
-  const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain, models.policy);
+void add_budgets(PackReport& report, const Config& config, const std::optional<PlannedModels>& models,
+                 const StepLengths& step, const BudgetWish& wish) {
+  if (wish.memory_bytes && !models)
+    throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
+  const Workload workload = models ? workload_of(models->policy) : Workload{};
+  const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain, workload);
   const auto batches = mini_batches_of(config, step, wish.num_ranks);
   const int64_t longest =
       std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));
@@ -108,7 +112,7 @@ void add_budgets(PackReport& report, const Config& config, const PlannedModels& 
   }
   for (const int64_t budget : budgets) {
     report.budgets.push_back(row_of(budget));
-    add_memory(report.budgets.back(), config, models, wish.num_ranks);
+    if (models) add_memory(report.budgets.back(), config, *models, wish.num_ranks);
   }
   const auto [row, rule] = suggestion(report.budgets, wish.memory_bytes);
   if (row < report.budgets.size()) report.budgets[row].is_suggested = true;

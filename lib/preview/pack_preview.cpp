@@ -1,13 +1,16 @@
 #include "preview/pack_preview.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "preview/budget_table.h"
+#include "preview/known_shapes.h"
 #include "train/advantage_stage.h"
 #include "train/packing_metrics.h"
 #include "train/ppo.h"
@@ -16,9 +19,8 @@ namespace roll {
 
 namespace {
 
-ModelSpec spec_of(const WorkerConfig& worker) {
-  const auto folder = model_folder(worker.model_args.model_name_or_path.value());
-  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+Workload workload_of(const std::optional<ModelSpec>& spec) {
+  return spec ? workload_of(*spec) : Workload{};
 }
 
 /// One kind of pass over a step's sequences, as training runs it.
@@ -27,19 +29,20 @@ struct Pass {
   std::string role;  // the worker's key
   std::string who;   // as packing_prefix() has it
   const WorkerConfig& worker;
-  const ModelSpec& spec;
+  Workload workload;
 };
 
 std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_t num_ranks) {
-  std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, specs.actor}};
-  if (specs.critic) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, *specs.critic});
+  const Workload actor = workload_of(specs.actor), critic = workload_of(specs.critic);
+  std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
+  if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
   const bool single_update = updates_per_step(config, num_ranks) == 1;
   const ForwardNeeds needs = forward_needs(config, single_update);
   if (needs.ref_log_probs)
-    passes.push_back({Stage::kForward, "reference", "reference", config.reference, *specs.reference});
+    passes.push_back({Stage::kForward, "reference", "reference", config.reference, workload_of(specs.reference)});
   if (needs.old_log_probs)
-    passes.push_back({Stage::kForward, "actor_train", "old_log_probs", config.actor_train, specs.actor});
-  if (needs.values) passes.push_back({Stage::kForward, "critic", "values", config.critic, *specs.critic});
+    passes.push_back({Stage::kForward, "actor_train", "old_log_probs", config.actor_train, actor});
+  if (needs.values) passes.push_back({Stage::kForward, "critic", "values", config.critic, critic});
   return passes;
 }
 
@@ -130,10 +133,36 @@ void add_metrics(StageReport& report, const std::string& who) {
 
 }  // namespace
 
-RoleSpecs role_specs(const Config& config) {
-  RoleSpecs specs{.actor = spec_of(config.actor_train), .reference = {}, .critic = {}};
-  if (config.uses_reference()) specs.reference = spec_of(config.reference);
-  if (config.uses_critic()) specs.critic = spec_of(config.critic);
+RoleSpecs role_specs(const Config& config, const std::string& arch) {
+  if (!arch.empty()) {
+    const ModelSpec all = shape_of(arch);
+    return {all, all, all, {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
+  }
+  RoleSpecs specs;
+  std::set<std::string> notes, unknown;
+  const auto add = [&](std::optional<ModelSpec>& spec, const WorkerConfig& worker) {
+    const std::string& name = worker.model_args.model_name_or_path.value();
+    if (const auto folder = find_model_folder(name)) {
+      spec = shape_of(folder->string());
+    } else if (const KnownShape* known = find_known_shape(name)) {
+      spec = known->spec;
+      notes.insert(
+          fmt::format("FLOPs and memory are those of {}, a known shape: {} is not on this machine", known->name, name));
+    } else {
+      unknown.insert(name);
+    }
+  };
+  add(specs.actor, config.actor_train);
+  if (config.uses_reference()) add(specs.reference, config.reference);
+  if (config.uses_critic()) add(specs.critic, config.critic);
+  if (!unknown.empty())
+    return {{},
+            {},
+            {},
+            {fmt::format("work is counted in tokens, not in FLOPs, and memory is not estimated: {} {} not "
+                         "on this machine, and no known shape has that name; --arch gives one",
+                         fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are")}};
+  specs.notes.assign(notes.begin(), notes.end());
   return specs;
 }
 
@@ -142,13 +171,15 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
   PackReport report;
   report.source = source.text;
   report.notes = source.notes;
+  report.notes.insert(report.notes.end(), specs.notes.begin(), specs.notes.end());
+  report.counts_flops = specs.are_known();
   report.num_ranks = config.actor_train.data_ranks(options.num_ranks);
   report.num_steps = std::ssize(source.steps);
   for (const auto& step : source.steps)
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
   for (const Pass& pass : passes_of(config, specs, options.num_ranks)) {
-    const auto rules = rules_of(batch_rule(pass.worker, pass.stage, pass.spec));
+    const auto rules = rules_of(batch_rule(pass.worker, pass.stage, pass.workload));
     const std::string key = plan_key(pass, rules.front());
     auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     if (found == keys.size()) {
@@ -156,10 +187,12 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
       report.stages.push_back(stage_report(config, pass, rules, source, options.num_ranks));
     }
     report.stages[found].roles.push_back(pass.role);
-    add_metrics(report.stages[found], pass.who);
+    if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances FLOPs
   }
   const BudgetWish wish{.num_ranks = options.num_ranks, .memory_bytes = options.memory_bytes};
-  add_budgets(report, config, {specs.actor, specs.critic}, source.steps.front(), wish);
+  std::optional<PlannedModels> models;
+  if (specs.are_known()) models = {*specs.actor, specs.critic, specs.reference};
+  add_budgets(report, config, models, source.steps.front(), wish);
   return report;
 }
 

@@ -11,14 +11,18 @@
 
 namespace roll {
 
-/// Sizes of the models whose sequences are planned.
+/// Shapes of the models whose sequences are planned: those that the configuration uses, or none at all. Without them
+/// work is counted in tokens.
 struct RoleSpecs {
-  ModelSpec actor;
-  std::optional<ModelSpec> reference, critic;  // where the configuration uses them
+  std::optional<ModelSpec> actor, reference, critic;
+  std::vector<std::string> notes;  // where they come from, or why there are none
+
+  bool are_known() const { return actor.has_value(); }
 };
 
-/// From the config.json of each role's model. UserError: a folder or file that is missing or unusable.
-RoleSpecs role_specs(const Config& config);
+/// All of `arch` (see shape_of; "" when it is not given); else from the config.json of each role's model, or where it
+/// is not on this machine, of the known shape of its name. UserError: a file that is unusable, an unknown `arch`.
+RoleSpecs role_specs(const Config& config, const std::string& arch);
 
 struct PreviewOptions {
   int64_t num_ranks = 1;
@@ -26,7 +30,7 @@ struct PreviewOptions {
 };
 
 /// `config` as load_config() completes it. UserError: a sequence over the budget (stage, step and sequence are named),
-/// sequences that do not fill whole mini-batches.
+/// sequences that do not fill whole mini-batches, memory_bytes without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
                         const PreviewOptions& options);
 

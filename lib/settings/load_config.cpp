@@ -82,7 +82,7 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
   if (config.uses_reference() && reference) check_model_layout(config.reference, *reference, check);
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
   if (!policy || !check.is_clean()) return kUnknownMemory;
-  return memory_of(config, {*policy, critic}, num_ranks);
+  return memory_of(config, {*policy, critic, reference}, num_ranks);
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "model/parameter_parts.h"
+#include "optim/flat_layout.h"
+#include "optim/learner.h"
+
 namespace roll {
 
 namespace {
@@ -13,24 +17,58 @@ double bytes_per_number(const ModelArgs& args, bool on_gpu) {
   return args.dtype.value_or(Dtype::kBf16) == Dtype::kFp32 ? 4 : 2;
 }
 
-/// Parameters of a rank; norms, which no rank shares, are too few to matter.
-double own_parameters(const WorkerConfig& worker, const ModelSpec& spec) {
-  return static_cast<double>(spec.num_parameters()) /
-         static_cast<double>(worker.strategy_args.strategy_config.tensor_parallel());
+std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  if (!spec.tied_head) list.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
+  return list;
 }
 
-void add_frozen(MemoryEstimate& memory, const WorkerConfig& worker, const ModelSpec& spec, double bytes) {
-  memory.weights += bytes * own_parameters(worker, spec);
+std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  list.push_back({"score.weight", {1, spec.hidden_size}});
+  list.push_back({"score.bias", {1}});
+  return list;
 }
 
-void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const ModelSpec& spec, int64_t num_ranks,
-                 double bytes) {
-  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
-  const double parameters = own_parameters(worker, spec);
-  const int64_t shards = strategy.use_distributed_optimizer ? num_ranks / strategy.tensor_parallel() : 1;
-  memory.weights += bytes * parameters;
-  memory.gradients += 4 * parameters;
-  memory.optimizer += (8 + (bytes < 4 ? 4 : 0)) * parameters / static_cast<double>(std::max<int64_t>(1, shards));
+/// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
+FlatParameter own_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
+  const TensorPart part = part_of(spec, parameter.name, 0, tp);
+  FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
+  for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
+    own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[static_cast<size_t>(dim)];
+  return own;
+}
+
+double policy_numel(const ModelSpec& spec, int64_t tp) {
+  int64_t numel = 0;
+  for (const auto& parameter : policy_parameters(spec)) numel += own_part(spec, parameter, tp).numel;
+  return static_cast<double>(numel);
+}
+
+int64_t tensor_ranks(const WorkerConfig& worker) {
+  return worker.strategy_args.strategy_config.tensor_parallel();
+}
+
+void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const ModelSpec& spec,
+                 const std::vector<ParameterShape>& parameters, int64_t num_ranks, double bytes) {
+  const int64_t tp = tensor_ranks(worker);
+  const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
+  const int64_t shards = shares ? std::max<int64_t>(1, num_ranks / tp) : 1;
+  std::vector<FlatParameter> trained;
+  int64_t frozen = 0, total = 0;
+  for (const auto& parameter : parameters) {
+    const FlatParameter own = own_part(spec, parameter, tp);
+    if (is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
+      frozen += own.numel;
+    } else {
+      trained.push_back(own);
+      total += own.numel;
+    }
+  }
+  const auto numel = static_cast<double>(plan_flat_layout(trained, shards, bucket_elements_for(total)).total);
+  memory.weights += bytes * (numel + static_cast<double>(frozen));
+  memory.gradients += 4 * numel;
+  memory.optimizer += (8 + (bytes < 4 ? 4 : 0)) * numel / static_cast<double>(shards);
 }
 
 int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
@@ -52,7 +90,7 @@ double activation_bytes(const ModelSpec& spec, int64_t tokens, double bytes, boo
 }
 
 double kv_bytes(const Config& config, const ModelSpec& spec, int64_t num_ranks, double bytes) {
-  const int64_t tp = config.actor_infer.strategy_args.strategy_config.tensor_parallel();
+  const int64_t tp = tensor_ranks(config.actor_infer);
   const int64_t groups = std::max<int64_t>(1, num_ranks / tp);
   const int64_t sequences = (config.sequences_per_step() + groups - 1) / groups;
   const auto tokens = static_cast<double>(std::min(sequences, config.max_running_requests)) *
@@ -65,18 +103,24 @@ double kv_bytes(const Config& config, const ModelSpec& spec, int64_t num_ranks, 
 
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, int64_t num_ranks, bool on_gpu) {
   MemoryEstimate memory;
-  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec) {
+  const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
+                            const std::vector<ParameterShape>& parameters) {
     const double bytes = bytes_per_number(worker.model_args, on_gpu);
-    add_trained(memory, worker, spec, num_ranks, bytes);
+    add_trained(memory, worker, spec, parameters, num_ranks, bytes);
     const int64_t tokens = micro_batch_tokens(config, worker) / worker.strategy_args.strategy_config.model_ranks();
     const double activations = activation_bytes(spec, tokens, bytes, worker.recomputes());
     memory.activations = std::max(memory.activations, activations);
   };
-  add_role(config.actor_train, models.policy);
-  if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic);
+  add_role(config.actor_train, models.policy, policy_parameters(models.policy));
+  if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   if (config.uses_reference())
-    add_frozen(memory, config.reference, models.policy, bytes_per_number(config.reference.model_args, on_gpu));
-  memory.kv_cache = kv_bytes(config, models.policy, num_ranks, bytes_per_number(config.actor_infer.model_args, on_gpu));
+    memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
+                      policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+  const double sampled =
+      bytes_per_number(config.actor_train.model_args, on_gpu);  // the sampler has the trainer's dtype
+  if (tensor_ranks(config.actor_infer) != tensor_ranks(config.actor_train))
+    memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+  memory.kv_cache = kv_bytes(config, models.policy, num_ranks, sampled);
   return memory;
 }
 

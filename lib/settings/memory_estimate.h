@@ -10,10 +10,11 @@
 
 namespace roll {
 
-/// Bytes of one rank, all roles together. A reckoning for planning, right to some ten percent; allocator slack and the
-/// framework itself (about 1 GB on a GPU) come on top.
+/// Bytes of one rank, all roles together. Weights, gradients and optimizer are what is allocated; activations and cache
+/// are a reckoning, right to some ten percent. Allocator slack and the framework itself (about 1 GB on a GPU) come on
+/// top.
 struct MemoryEstimate {
-  double weights = 0;      // policy, critic, reference
+  double weights = 0;  // policy, critic, reference, and the sampler's own where its tensor ranks are not the trainer's
   double gradients = 0;    // policy and critic, float32
   double optimizer = 0;    // Adam's two moments, and float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
@@ -25,6 +26,7 @@ struct MemoryEstimate {
 struct PlannedModels {
   ModelSpec policy;
   std::optional<ModelSpec> critic;
+  std::optional<ModelSpec> reference = {};  // where it is not the policy's
 };
 
 /// `on_gpu` decides the numbers of models whose dtype is not set.

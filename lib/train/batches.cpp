@@ -10,13 +10,6 @@ namespace roll {
 
 namespace {
 
-/// linear * s + attention * s^2 through the model's own formula at two lengths.
-Workload workload_of(const ModelSpec& spec) {
-  const double at_1 = spec.forward_flops(1), at_2 = spec.forward_flops(2);
-  const double attention = (at_2 - 2 * at_1) / 2;
-  return {.linear = at_1 - attention, .attention = attention};
-}
-
 std::vector<int64_t> pick(const std::vector<int64_t>& values, const std::vector<int64_t>& indices) {
   std::vector<int64_t> picked;
   for (const int64_t i : indices) picked.push_back(values[i]);
@@ -25,14 +18,21 @@ std::vector<int64_t> pick(const std::vector<int64_t>& values, const std::vector<
 
 }  // namespace
 
-BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& spec) {
+// linear * s + attention * s^2 through the model's own formula at two lengths.
+Workload workload_of(const ModelSpec& spec) {
+  const double at_1 = spec.forward_flops(1), at_2 = spec.forward_flops(2);
+  const double attention = (at_2 - 2 * at_1) / 2;
+  return {.linear = at_1 - attention, .attention = attention};
+}
+
+BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const Workload& workload) {
   const PackingArgs& args = worker.packing;
   const SequencePackingArgs& packing = args.sequence_packing_args;
   const bool trains = stage == Stage::kTrain;
   BatchRule rule;
-  rule.workload = workload_of(spec);
+  rule.workload = workload;
   rule.num_sequences = trains ? worker.training_args.per_device_train_batch_size : worker.infer_batch_size;
-  rule.packing.workload = rule.workload;
+  rule.packing.workload = workload;
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
   rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
   if (args.use_sequence_packing) {

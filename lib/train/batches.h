@@ -21,9 +21,15 @@ struct BatchRule {
   Workload workload;          // FLOPs of a sequence in this worker's model
 };
 
+/// FLOPs of a sequence.
+Workload workload_of(const ModelSpec& spec);
+
 /// From the worker's packing keys (or their dynamic-batching spelling), per_device_train_batch_size (kTrain) and
 /// infer_batch_size (kForward).
-BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& spec);
+BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const Workload& workload);
+inline BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& spec) {
+  return batch_rule(worker, stage, workload_of(spec));
+}
 
 /// [rank][micro-batch][i]: indices into `lengths`. Ranks get equal work (and counts that differ by one at most), and
 /// every rank the same number of micro-batches (some may be empty). UserError: a sequence longer than the budget.

@@ -2,6 +2,7 @@
 """Packing changes neither weights nor log-probs, and `roll pack-stats` foretells what training reports. Argument: the roll
 binary."""
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -108,6 +109,33 @@ def check_assumed(folder, rollouts):
     print("assumed responses join the prompts that training draws")
 
 
+def check_shapes(folder):
+    """A recipe whose model and data are not on the machine: by the shape of its name, by config.json, and without either."""
+    recipe = pathlib.Path(__file__).resolve().parents[2] / "configs" / "qwen2.5-7b_rlvr_8gpu.yaml"
+    empty = folder / "empty"
+    empty.mkdir()
+    (empty / "lengths.txt").write_text("".join(f"{1 + (i * i * 7919) % 9001}\n" for i in range(2048)))
+    (empty / "config.json").write_text(json.dumps({
+        "model_type": "qwen2", "vocab_size": 152064, "hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+        "num_attention_heads": 28, "num_key_value_heads": 4, "max_position_embeddings": 131072}))
+    env = {**{k: v for k, v in os.environ.items() if k not in ("ROLL_MODEL", "ROLL_DATA")}, "HF_HOME": str(empty / "hf")}
+    def report(*flags):
+        return json.loads(output("pack-stats", "--config", recipe, "--lengths", "lengths.txt", "--json", *flags, cwd=empty, env=env))
+    known, by_file, unknown = report(), report("--arch", "config.json"), report("pretrain=nowhere/nothing")
+    assert any("Qwen2.5-7B, a known shape" in note for note in known["notes"]), known["notes"]
+    assert {**known, "notes": []} == {**by_file, "notes": []}
+    assert known["work"] == "FLOPs" and known["stages"][0]["metrics"]
+    largest = known["budgets"][-1]
+    assert 15.2e9 + 30.4e9 < largest["total_bytes"] < 400e9 and report("--memory-gb", 200)["budget_rule"].endswith("fits 200 GB")
+    assert unknown["work"] == "tokens" and all(row["total_bytes"] is None for row in unknown["budgets"])
+    for stage in unknown["stages"]:
+        assert stage["metrics"] == [] and stage["summary"][0]["over_budget"] == 0 and stage["summary"][0]["imbalance"] < 5e-4
+    output("pack-stats", "--config", recipe, "--lengths", "lengths.txt", "--html", "page.html", "pretrain=nowhere/nothing", cwd=empty, env=env)
+    page = (empty / "page.html").read_text()
+    assert "work is counted in tokens" in page and "no memory, because" in page and "tokens saved" in page
+    print("a recipe without its model is planned by the shape of its name, by config.json, or by tokens")
+
+
 def check_many(folder):
     """100,000 lengths, planned twice for each stage and for every budget of the table."""
     lengths = folder / "lengths.txt"
@@ -127,6 +155,7 @@ def main():
         check_no_leak(folder)
         check_layouts(folder, rollouts)
         check_assumed(folder, rollouts)
+        check_shapes(folder)
         check_many(folder)
 
 

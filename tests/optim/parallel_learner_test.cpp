@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "dist/local_ranks.h"
 #include "job/join.h"
+#include "optim/allocated.h"
 #include "optim/learner.h"
 
 namespace roll {
@@ -227,6 +228,22 @@ TEST_CASE("only the last micro-batch's gradients leave, in every update anew", "
   const int64_t bytes = 4 * (6 * 66050 + 1542);
   const std::string each = fmt::format("0 before, 7 buckets of {} bytes; ", bytes);
   for (const auto& text : said) CHECK(text == each + each);
+}
+
+TEST_CASE("a bfloat16 gradient is gone as soon as it is added to the float32 one", "[train]") {
+  const auto alone = make_communicator({.kind = "single"});
+  test::Allocated allocated;
+  const NamedTensors parameters = chain_parameters(at::kBFloat16);
+  Learner learner("test", parameters, options_of({}), *alone);
+  const int64_t before = allocated.live(), matrix = 2 * 257 * 257;
+  CHECK(before == (2 + 4 + 12) * 6 * (257 * 257 + 257));
+  int64_t peak = 0;
+  learner.update(2, [&](int64_t) {
+    peak = allocated.take_peak();  // at the second: of the first
+    return chain(parameters, at::ones({2, 257}, at::kBFloat16)).sum();
+  });
+  CHECK(peak < before + 3 * matrix);
+  CHECK(allocated.live() == before);
 }
 
 TEST_CASE("a reducer must know the last backward, and leaves no hook behind", "[train]") {

@@ -1,11 +1,10 @@
 // ZeRO-1: optimizers that hold a slice each against one that holds all.
 #include <ATen/ATen.h>
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "optim/allocated.h"
 #include "optim/optimizer.h"
 
 namespace roll {
@@ -29,6 +28,12 @@ at::Tensor gradient_of(const at::Tensor& parameter, int64_t step) {
   return (parameter.detach().to(at::kFloat) * (2.7 + static_cast<double>(step))).cos().to(parameter.scalar_type());
 }
 
+/// As autograd does.
+void add_to_gradient(at::Tensor& parameter, const at::Tensor& gradient) {
+  at::Tensor& there = parameter.mutable_grad();
+  there.defined() ? there.add_(gradient) : there = gradient;
+}
+
 struct Sliced {
   NamedTensors parameters;
   FlatAdamW optimizer;
@@ -37,7 +42,7 @@ struct Sliced {
         optimizer(parameters, {.weight_decay = 0.1}, {.num_slices = num_slices, .own = own}) {}
   void add_gradient(int64_t step) {
     optimizer.zero_grad();
-    for (auto& [name, p] : parameters) p.mutable_grad().add_(gradient_of(p, step));
+    for (auto& [name, p] : parameters) add_to_gradient(p, gradient_of(p, step));
     optimizer.accumulate();
   }
 };
@@ -52,14 +57,6 @@ void exchange(std::vector<std::unique_ptr<Sliced>>& ranks) {
         to->optimizer.parameters(b).narrow(0, at, slice.numel()).copy_(slice);
       }
 }
-
-/// Live bytes of the CPU allocator.
-class CountingReporter : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t size, size_t, size_t, c10::Device) override { live += size; }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t live = 0;
-};
 
 }  // namespace
 
@@ -122,21 +119,20 @@ TEST_CASE("the norm of many small gradients is added in float64", "[train]") {
 TEST_CASE("the optimizer's state takes 1 / slices of the memory, as the allocator counts it", "[train]") {
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int64_t num_slices = GENERATE(1, 2, 3);
-  const auto reporter = std::make_shared<CountingReporter>();
-  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, reporter);
+  const test::Allocated allocated;
   const NamedTensors parameters = start_parameters(dtype);
   FlatAdamW optimizer(parameters, {}, {.num_slices = num_slices, .own = num_slices - 1});
   const int64_t total = optimizer.layout().total, element = dtype == at::kFloat ? 4 : 2;
   const int64_t states = dtype == at::kFloat ? 2 : 3;  // moments, and masters of what is not float32
-  const int64_t parameters_and_gradients = 2 * total * element + (dtype == at::kFloat ? 0 : 4 * total);
+  const int64_t parameters_and_gradients = (element + 4) * total;
   const int64_t expected = states * 4 * total / num_slices;
-  CHECK(reporter->live == parameters_and_gradients + expected);
+  CHECK(allocated.live() == parameters_and_gradients + expected);
   CHECK(optimizer.state_bytes() == expected);
   const int64_t padding = total - optimizer.num_parameters();
   CHECK((padding >= 0 && padding < num_slices * std::ssize(optimizer.layout().buckets)));
   optimizer.zero_grad();
   optimizer.step(1e-3, 1, 1);
-  CHECK(reporter->live == parameters_and_gradients + expected);  // nothing comes with the first step
+  CHECK(allocated.live() == parameters_and_gradients + expected);  // nothing comes with the first step
 }
 
 }  // namespace roll

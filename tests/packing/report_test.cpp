@@ -28,7 +28,12 @@ PackReport small_report() {
   report.lengths = lengths;
   report.num_steps = 1;
   report.stages = {stage};
-  report.budgets = {{.budget = 16, .micro_batches = 1, .fill = 0.7, .is_configured = true, .is_suggested = true}};
+  report.budgets = {{.budget = 16,
+                     .micro_batches = 1,
+                     .fill = 0.7,
+                     .memory = BudgetMemory{.activation_bytes = 5e8, .total_bytes = 1.25e9},
+                     .is_configured = true,
+                     .is_suggested = true}};
   report.budget_rule = "16 tokens, a rule";
   return report;
 }
@@ -70,6 +75,26 @@ TEST_CASE("the JSON holds every micro-batch and the metrics of a training", "[pa
   CHECK(json["stages"][0]["metrics"][0]["values"]["packing/fill"] == 0.71875);
   CHECK(json["lengths"]["p50"] == 5);
   CHECK(json["budgets"][0]["suggested"] == true);
+}
+
+TEST_CASE("a report that counts tokens says so, and gives neither FLOPs nor memory", "[packing]") {
+  PackReport report = small_report();
+  CHECK_THAT(report_text(report, 32), Catch::Contains("0.500     1.25  configured"));
+  report.counts_flops = false;
+  report.budgets[0].memory = std::nullopt;
+  for (const std::string& text : {report_text(report, 32), report_html(report)}) {
+    CAPTURE(text);
+    CHECK_THAT(text, Catch::Contains("no memory, because the shape of the model is not known"));
+    CHECK_THAT(text, !Catch::Contains("GFLOPs") && !Catch::Contains("FLOPs saved") && !Catch::Contains("activations"));
+  }
+  const Json json = report_json(report);
+  CHECK(json["work"] == "tokens");
+  CHECK(report_json(small_report())["work"] == "FLOPs");
+  CHECK(json["stages"][0]["summary"][0]["tokens_saved"] ==
+        report_json(small_report())["stages"][0]["summary"][0]["flops_saved"]);
+  CHECK_FALSE(json["stages"][0]["summary"][0].contains("flops_saved"));
+  CHECK_FALSE(json["stages"][0]["batches"][0]["ranks"][0][0].contains("flops"));
+  CHECK(json["budgets"][0]["total_bytes"].is_null());
 }
 
 TEST_CASE("the page needs nothing but itself and shows names as they are", "[packing]") {

@@ -1,0 +1,120 @@
+#include "preview/known_shapes.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "checkpoint/hf_folder.h"
+
+namespace roll {
+
+namespace {
+
+struct Row {
+  const char* name;
+  Architecture architecture;
+  int64_t vocab_size, hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim;
+  bool tied_head;
+};
+
+constexpr Row kRows[] = {
+    {"Qwen2.5-0.5B", Architecture::kQwen2, 151936, 896, 4864, 24, 14, 2, 64, true},
+    {"Qwen2.5-1.5B", Architecture::kQwen2, 151936, 1536, 8960, 28, 12, 2, 128, true},
+    {"Qwen2.5-3B", Architecture::kQwen2, 151936, 2048, 11008, 36, 16, 2, 128, true},
+    {"Qwen2.5-7B", Architecture::kQwen2, 152064, 3584, 18944, 28, 28, 4, 128, false},
+    {"Qwen2.5-14B", Architecture::kQwen2, 152064, 5120, 13824, 48, 40, 8, 128, false},
+    {"Qwen2.5-32B", Architecture::kQwen2, 152064, 5120, 27648, 64, 40, 8, 128, false},
+    {"Qwen2.5-72B", Architecture::kQwen2, 152064, 8192, 29568, 80, 64, 8, 128, false},
+    {"Qwen3-0.6B", Architecture::kQwen3, 151936, 1024, 3072, 28, 16, 8, 128, true},
+    {"Qwen3-1.7B", Architecture::kQwen3, 151936, 2048, 6144, 28, 16, 8, 128, true},
+    {"Qwen3-4B", Architecture::kQwen3, 151936, 2560, 9728, 36, 32, 8, 128, true},
+    {"Qwen3-8B", Architecture::kQwen3, 151936, 4096, 12288, 36, 32, 8, 128, false},
+    {"Qwen3-14B", Architecture::kQwen3, 151936, 5120, 17408, 40, 40, 8, 128, false},
+    {"Qwen3-32B", Architecture::kQwen3, 151936, 5120, 25600, 64, 64, 8, 128, false},
+    {"Llama-3-8B", Architecture::kLlama, 128256, 4096, 14336, 32, 32, 8, 128, false},
+    {"Llama-3-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
+    {"Llama-3.1-8B", Architecture::kLlama, 128256, 4096, 14336, 32, 32, 8, 128, false},
+    {"Llama-3.1-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
+    {"Llama-3.1-405B", Architecture::kLlama, 128256, 16384, 53248, 126, 128, 8, 128, false},
+    {"Llama-3.2-1B", Architecture::kLlama, 128256, 2048, 8192, 16, 32, 8, 64, true},
+    {"Llama-3.2-3B", Architecture::kLlama, 128256, 3072, 8192, 28, 24, 8, 128, true},
+    {"Llama-3.3-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
+};
+
+// Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
+constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
+
+KnownShape shape(const Row& row) {
+  return {row.name,
+          {.architecture = row.architecture,
+           .vocab_size = row.vocab_size,
+           .hidden_size = row.hidden_size,
+           .intermediate_size = row.intermediate_size,
+           .num_layers = row.num_layers,
+           .num_heads = row.num_heads,
+           .num_kv_heads = row.num_kv_heads,
+           .head_dim = row.head_dim,
+           .tied_head = row.tied_head,
+           .qkv_bias = row.architecture == Architecture::kQwen2,
+           .qk_norm = row.architecture == Architecture::kQwen3}};
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// "meta-llama/Meta-Llama-3-8B-Instruct/" -> "llama-3-8b".
+std::string shape_name(std::string name) {
+  while (name.ends_with('/')) name.pop_back();
+  name = lower(name.substr(name.rfind('/') + 1));
+  std::string kept;
+  for (size_t from = 0; from <= name.size();) {
+    const size_t dash = std::min(name.find('-', from), name.size());
+    const std::string word = name.substr(from, dash - from);
+    if (std::find(std::begin(kShapeless), std::end(kShapeless), word) == std::end(kShapeless))
+      kept += (kept.empty() ? "" : "-") + word;
+    from = dash + 1;
+  }
+  return kept;
+}
+
+}  // namespace
+
+const std::vector<KnownShape>& known_shapes() {
+  static const std::vector<KnownShape> shapes = [] {
+    std::vector<KnownShape> all;
+    for (const Row& row : kRows) all.push_back(shape(row));
+    return all;
+  }();
+  return shapes;
+}
+
+const KnownShape* find_known_shape(const std::string& name) {
+  const std::string wanted = shape_name(name);
+  for (const KnownShape& known : known_shapes())
+    if (lower(known.name) == wanted) return &known;
+  return nullptr;
+}
+
+ModelSpec shape_of(const std::string& text) {
+  const std::filesystem::path path = text;
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec))
+    return parse_spec(HfFolder::read_config(path), (path / "config.json").string());
+  if (std::filesystem::is_regular_file(path, ec)) return parse_spec(read_json(path), text);
+  if (const KnownShape* known = find_known_shape(text)) return known->spec;
+  std::vector<std::string> lowered, names;
+  for (const KnownShape& known : known_shapes()) names.push_back(known.name), lowered.push_back(lower(known.name));
+  const std::string near = nearest(shape_name(text), lowered);
+  const auto found = std::find(lowered.begin(), lowered.end(), near);
+  throw user_error("--arch = {}: is neither a config.json nor the name of a known shape{}; known are {}", text,
+                   found == lowered.end()
+                       ? ""
+                       : fmt::format("; did you mean {}?", names[static_cast<size_t>(found - lowered.begin())]),
+                   fmt::join(names, ", "));
+}
+
+}  // namespace roll

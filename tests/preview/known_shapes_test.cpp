@@ -1,0 +1,73 @@
+#include "preview/known_shapes.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace roll {
+
+TEST_CASE("known shapes have the parameters that the Hub counts in their files", "[train]") {
+  // Of Qwen3 0.6B and 1.7B the Hub counts the tied head twice; here it counts once.
+  const std::map<std::string, int64_t> published = {
+      {"Qwen2.5-0.5B", 494032768},  {"Qwen2.5-1.5B", 1543714304},   {"Qwen2.5-3B", 3085938688},
+      {"Qwen2.5-7B", 7615616512},   {"Qwen2.5-14B", 14770033664},   {"Qwen2.5-32B", 32763876352},
+      {"Qwen2.5-72B", 72706203648}, {"Qwen3-0.6B", 596049920},      {"Qwen3-1.7B", 1720574976},
+      {"Qwen3-4B", 4022468096},     {"Qwen3-8B", 8190735360},       {"Qwen3-14B", 14768307200},
+      {"Qwen3-32B", 32762123264},   {"Llama-3-8B", 8030261248},     {"Llama-3-70B", 70553706496},
+      {"Llama-3.1-8B", 8030261248}, {"Llama-3.1-70B", 70553706496}, {"Llama-3.1-405B", 405853388800},
+      {"Llama-3.2-1B", 1235814400}, {"Llama-3.2-3B", 3212749824},   {"Llama-3.3-70B", 70553706496},
+  };
+  CHECK(known_shapes().size() == published.size());
+  for (const KnownShape& known : known_shapes()) {
+    INFO(known.name);
+    REQUIRE(published.contains(known.name));
+    CHECK(known.spec.num_parameters() == published.at(known.name));
+  }
+}
+
+TEST_CASE("a shape is found by the last part of a name, whatever was trained on top", "[train]") {
+  const std::vector<std::pair<std::string, std::string>> names = {
+      {"Qwen/Qwen2.5-7B", "Qwen2.5-7B"},
+      {"qwen2.5-7b", "Qwen2.5-7B"},
+      {"Qwen/Qwen2.5-Math-1.5B-Instruct", "Qwen2.5-1.5B"},
+      {"./models/Qwen2.5-Coder-32B/", "Qwen2.5-32B"},
+      {"Qwen/Qwen3-4B-Thinking-2507", "Qwen3-4B"},
+      {"Qwen/Qwen3-8B-Base", "Qwen3-8B"},
+      {"meta-llama/Meta-Llama-3-8B-Instruct", "Llama-3-8B"},
+      {"meta-llama/Llama-3.3-70B-Instruct", "Llama-3.3-70B"},
+  };
+  for (const auto& [name, known] : names) {
+    INFO(name);
+    REQUIRE(find_known_shape(name) != nullptr);
+    CHECK(find_known_shape(name)->name == known);
+  }
+  for (const char* other : {"", "/", "Qwen/Qwen3-30B-A3B", "Qwen/Qwen2.5-VL-7B-Instruct",
+                            "Qwen/Qwen2.5-7B-Instruct-AWQ", "Qwen", "output/checkpoint-500", "Qwen2.5-7B/model"})
+    CHECK(find_known_shape(other) == nullptr);
+}
+
+TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]") {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_shapes_test_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "config.json").string();
+  const ModelSpec known = shape_of("Qwen3-14B");
+  std::ofstream(file) << hf_config(known).dump();
+  for (const std::string& text : {file, folder.string()}) {
+    CHECK(shape_of(text).num_parameters() == known.num_parameters());
+    CHECK(shape_of(text).forward_flops(1000) == known.forward_flops(1000));
+  }
+  std::ofstream(file) << "{}";
+  CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: is missing"));
+  std::filesystem::remove_all(folder);
+  CHECK_THROWS_WITH(shape_of("Qwen/Qwen2.5-8B-Instruct"), Catch::Contains("did you mean Qwen2.5-7B?"));
+  CHECK_THROWS_WITH(shape_of("gpt2"), Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
+  CHECK_THROWS_AS(shape_of("gpt2"), UserError);
+}
+
+}  // namespace roll

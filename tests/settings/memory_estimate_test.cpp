@@ -1,0 +1,129 @@
+#include "settings/memory_estimate.h"
+
+#include <ATen/ATen.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+
+#include "dist/local_ranks.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+#include "optim/allocated.h"
+#include "optim/learner.h"
+
+namespace roll {
+
+namespace {
+
+/// Sizes that no number of slices divides.
+ModelSpec small_spec(bool tied_head) {
+  return {.vocab_size = 301,
+          .hidden_size = 36,
+          .intermediate_size = 77,
+          .num_layers = 3,
+          .num_heads = 6,
+          .num_kv_heads = 2,
+          .head_dim = 6,
+          .tied_head = tied_head,
+          .qkv_bias = true};
+}
+
+Config config_of(bool is_fp32, bool shares, std::vector<std::string> frozen = {}) {
+  Config config;
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic, &config.reference}) {
+    worker->model_args.dtype = is_fp32 ? Dtype::kFp32 : Dtype::kBf16;
+    worker->model_args.freeze_module_prefix = frozen;
+    worker->strategy_args.strategy_config.use_distributed_optimizer = shares;
+  }
+  return config;
+}
+
+double model_bytes(const MemoryEstimate& memory) {
+  return memory.weights + memory.gradients + memory.optimizer;
+}
+
+/// Of a model and its learner, beside what the model keeps for its positions.
+double allocated_bytes(const test::Allocated& allocated, const ModelSpec& spec) {
+  return static_cast<double>(allocated.live() - 4 * spec.head_dim / 2);
+}
+
+struct Case {
+  bool is_fp32, shares, tied_head;
+  int num_ranks;
+  std::vector<std::string> frozen = {};
+};
+
+}  // namespace
+
+TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]") {
+  const Case c = GENERATE(Case{true, true, true, 1}, Case{false, true, true, 1}, Case{true, false, false, 2},
+                          Case{true, true, false, 2}, Case{false, false, true, 3}, Case{false, true, false, 3},
+                          Case{false, true, false, 2, {"model.embed_tokens", "model.layers.1."}});
+  const ModelSpec spec = small_spec(c.tied_head);
+  const Config config = config_of(c.is_fp32, c.shares, c.frozen);
+  REQUIRE_FALSE(config.uses_reference());
+  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, c.num_ranks, true));
+  const auto bytes = test::run_local_ranks(c.num_ranks, [&](Communicator& ranks) {
+    const test::Allocated allocated;
+    const Transformer model = Transformer::init(spec, 1, at::kCPU, c.is_fp32 ? at::kFloat : at::kBFloat16);
+    const Learner learner("actor", model.parameters(), {.frozen_prefixes = c.frozen, .shares_optimizer = c.shares},
+                          ranks);
+    return fmt::format("{}", allocated_bytes(allocated, spec));
+  });
+  for (const std::string& found : bytes) CHECK(found == fmt::format("{}", expected));
+}
+
+TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/value heads too", "[train]") {
+  const bool is_fp32 = GENERATE(true, false);
+  ModelSpec spec = small_spec(false);
+  spec.num_heads = 8, spec.vocab_size = 302, spec.intermediate_size = 80;
+  Config config = config_of(is_fp32, true);
+  for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
+    worker->strategy_args.strategy_config.tensor_model_parallel_size = 4;
+  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, 4, true));
+  std::vector<ParameterShape> shapes = backbone_parameters(spec);
+  shapes.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
+  const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
+    Mesh mesh(ranks, {.tp = 4});
+    const test::Allocated allocated;
+    const ParameterParts parts(spec, shapes, &mesh.tp());
+    NamedTensors mine;
+    for (const auto& [name, shape] : shapes)
+      mine.emplace_back(name, parts.cut(name, at::zeros(shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
+    const Learner learner("actor", mine, {}, {mesh, parts});
+    return fmt::format("{}", static_cast<double>(allocated.live()));
+  });
+  CHECK(bytes[0] == fmt::format("{}", expected));
+}
+
+TEST_CASE("a critic has a number for a head; reference and a sampler of other parts are weights alone", "[train]") {
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("roll_memory_test_{}", ::getpid());
+  const ModelSpec spec = small_spec(false), tied = small_spec(true);
+  Transformer::init(spec, 1).save(folder);
+  int64_t critic_numel = 0;
+  const ValueModel critic = ValueModel::load(folder);
+  for (const auto& [name, tensor] : critic.parameters()) critic_numel += tensor.numel();
+  std::filesystem::remove_all(folder);
+
+  Config config = config_of(false, true);
+  const auto estimate = [&](const PlannedModels& models, int64_t num_ranks) {
+    return estimate_memory(config, models, num_ranks, true);
+  };
+  const MemoryEstimate alone = estimate({.policy = spec, .critic = {}}, 1);
+  const MemoryEstimate both = estimate({.policy = spec, .critic = spec}, 1);
+  CHECK(both.weights - alone.weights == 2.0 * critic_numel);
+  CHECK(both.gradients - alone.gradients == 4.0 * critic_numel);
+  CHECK(both.optimizer - alone.optimizer == 12.0 * critic_numel);
+
+  config.enable_reference = true;
+  CHECK(estimate({.policy = spec, .critic = {}}, 1).weights - alone.weights == 2.0 * spec.num_parameters());
+  CHECK(estimate({.policy = spec, .critic = {}, .reference = tied}, 1).weights - alone.weights ==
+        2.0 * tied.num_parameters());
+  config.enable_reference = false;
+  const double two_ranks = estimate({.policy = spec, .critic = {}}, 2).weights;
+  config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
+  CHECK(estimate({.policy = spec, .critic = {}}, 2).weights - two_ranks == Approx(spec.num_parameters()).epsilon(0.02));
+}
+
+}  // namespace roll
