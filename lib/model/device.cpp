@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "base/env.h"
 #include "base/error.h"
 #include "base/nearest.h"
 
@@ -23,6 +25,19 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
                      : at::hasCUDA() ? "no CUDA device was found on this machine; use cpu"
                                      : "this program was built without CUDA; use cpu");
   return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
+}
+
+void use_device(at::Device device) {
+  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+}
+
+void use_deterministic_kernels() {
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicCuDNN(true);
+  context.setDeterministicFillUninitializedMemory(false);  // nothing here reads what was never written
+  // Without workspaces of its own each stream's products may take another algorithm; LibTorch insists on this variable.
+  if (!env("CUBLAS_WORKSPACE_CONFIG")) set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
 }
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {

@@ -1,6 +1,6 @@
 // Causal attention over packed sequences and over a KV cache; grouped queries without repeated keys or values.
-// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads, D head
-// size.
+// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads,
+// D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
