@@ -1,3 +1,4 @@
+// Reading maps the file privately: pages are fetched when touched, and copied when written to.
 #include "checkpoint/safetensors.h"
 
 #include <ATen/ATen.h>

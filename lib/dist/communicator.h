@@ -91,7 +91,7 @@ class Communicator {
   int64_t all_reduce_max(int64_t value, std::string_view name);
   int64_t all_reduce_min(int64_t value, std::string_view name);
 
-  /// Every rank's tensor becomes root's. Any dtype.
+  /// Every rank's tensor becomes root's. Any shape and dtype.
   void broadcast(at::Tensor& tensor, int root, std::string_view name);
   /// The tensors of all ranks, in rank order; equal shapes and dtypes.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);

@@ -1,3 +1,5 @@
+// One layer's arithmetic stands once (run_layer); training, prefill and decoding differ in how heads attend and in what
+// tensor ranks exchange around products.
 #include "model/backbone.h"
 
 #include <ATen/ATen.h>

@@ -1,3 +1,4 @@
+// Every rank knows all ranks' parts, so gathering needs no exchange of shapes; parts are padded to the widest.
 #include "model/parameter_parts.h"
 
 #include <ATen/ATen.h>
