@@ -5,7 +5,6 @@
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "base/env.h"
 #include "base/error.h"
 #include "base/nearest.h"
 
@@ -34,10 +33,7 @@ void use_device(at::Device device) {
 void use_deterministic_kernels() {
   at::Context& context = at::globalContext();
   context.setDeterministicAlgorithms(true, /*warn_only=*/false);
-  context.setDeterministicCuDNN(true);
   context.setDeterministicFillUninitializedMemory(false);  // nothing here reads what was never written
-  // Without workspaces of its own each stream's products may take another algorithm; LibTorch insists on this variable.
-  if (!env("CUBLAS_WORKSPACE_CONFIG")) set_env("CUBLAS_WORKSPACE_CONFIG", ":4096:8");
 }
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {
