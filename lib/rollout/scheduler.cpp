@@ -205,7 +205,7 @@ void Scheduler::draw_rows(std::span<Sequence*> sequences, const std::vector<cons
 void Scheduler::draw_on_first(Communicator& ranks, std::span<Sequence*> sequences,
                               const std::vector<const float*>& rows) {
   at::Tensor told = at::full({std::ssize(sequences), 2}, -1.0, at::kDouble);  // token, log-prob; both exact in float64
-  const auto row = told.accessor<double, 2>();
+  auto row = told.accessor<double, 2>();
   std::exception_ptr failure;
   if (ranks.is_first()) try {
       draw_rows(sequences, rows);

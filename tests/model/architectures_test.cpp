@@ -60,7 +60,7 @@ ModelSpec tiny_spec(const char* arch, bool tie = true) {
   sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2, sizes.head_dim = 6;
   sizes.tie = tie;
   ModelSpec spec = make_spec(sizes, {});
-  spec.qkv_bias = true;
+  spec.qkv_bias = spec.o_bias = true;  // attention_bias
   return spec;
 }
 
