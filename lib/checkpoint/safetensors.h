@@ -6,7 +6,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,7 +40,6 @@ class SafetensorsFile {
 
   /// In the order of their bytes in the file.
   const std::vector<TensorEntry>& entries() const { return entries_; }
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// The tensor as stored: its dtype and shape, on the CPU, over copy-on-write file pages.
   /// UserError if not in the file.
@@ -56,12 +54,10 @@ class SafetensorsFile {
   std::shared_ptr<Mapping> mapping_;
   size_t data_start_ = 0;
   std::vector<TensorEntry> entries_;
-  std::map<std::string, std::string> metadata_;
 };
 
 /// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},
 /// which transformers wants to see. SystemError when the disk refuses; Bug on duplicate names.
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

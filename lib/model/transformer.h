@@ -71,9 +71,6 @@ class Transformer {
   /// No gradients.
   at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
 
-  /// The config.json that this model was loaded with, or would be saved with.
-  const Json& config() const { return *config_; }
-
   /// Writes an HF folder that transformers opens. options.companions defaults to the folder it was loaded from.
   void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
   /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
