@@ -273,9 +273,9 @@ TEST_CASE("values are products in float32, also of a model in 16 bits", "[model]
   const at::Tensor bias = at::full({1}, 7.25, hidden.options());
   const at::Tensor values = values_of(hidden, weight, bias);
   CHECK(values.scalar_type() == (dtype == at::kDouble ? at::kDouble : at::kFloat));
-  CHECK(values.sizes() == at::IntArrayRef({40}));
+  CHECK((values.dim() == 1 && values.size(0) == 40));
   const at::Tensor exact = at::mv(hidden.to(at::kDouble), weight.to(at::kDouble)[0]) + 7.25;
-  CHECK((values - exact).abs().max().item<double>() < 1e-5);
+  CHECK((values - exact).abs().max().item<double>() < 1e-4);
   values.sum().backward();
   CHECK(weight.grad().scalar_type() == dtype);
   CHECK(at::allclose(weight.grad()[0], hidden.detach().sum(0), 1e-2, 1e-2));

@@ -25,7 +25,7 @@ struct TwoDevices : c10::impl::DeviceGuardImplInterface {
   c10::Device getDevice() const override { return {type(), current}; }
   void setDevice(c10::Device device) const override { current = device.index(); }
   void uncheckedSetDevice(c10::Device device) const noexcept override { current = device.index(); }
-  c10::Stream getStream(c10::Device device) const override { return {c10::Stream::DEFAULT, device}; }
+  c10::Stream getStream(c10::Device device) const override { return c10::Stream(c10::Stream::DEFAULT, device); }
   c10::Stream exchangeStream(c10::Stream stream) const override { return stream; }
   c10::DeviceIndex deviceCount() const noexcept override { return 2; }
   void* getStreamNativeHandle(const c10::Stream stream) const override { return &handles[stream.device_index()]; }
