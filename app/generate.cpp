@@ -87,6 +87,7 @@ void run(Flags flags) {
   flags.sampling.kv_cache_bytes = flags.kv_cache_mib << 20;
   check(flags);
   const at::Device device = parse_device(flags.device, "--device");
+  use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
   Input input(flags.input);
   const Tokenizer tokenizer = Tokenizer::load(flags.model);

@@ -52,7 +52,7 @@ void init_model(const InitFlags& flags) {
 }
 
 void add_size_flags(CLI::App& sub, InitSizes& sizes) {
-  sub.add_option("--arch", sizes.arch, "qwen2, qwen3 or llama")->capture_default_str();
+  sub.add_option("--arch", sizes.arch, architecture_list("or"))->capture_default_str();
   sub.add_option("--hidden", sizes.hidden, "hidden size")->capture_default_str();
   sub.add_option("--intermediate", sizes.intermediate, "width of the feed-forward; default: 4 x hidden");
   sub.add_option("--layers", sizes.layers, "layers")->capture_default_str();

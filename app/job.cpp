@@ -19,6 +19,7 @@
 #include "job/mpirun_output.h"
 #include "job/threads.h"
 #include "job/world.h"
+#include "model/device.h"
 
 namespace roll {
 
@@ -95,6 +96,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   const World world = detect_world();
   set_threads_per_rank(world);
   const at::Device device = device_of(flags.device, world);
+  use_device(device);
   std::optional<Deadline> limit;
   limit.emplace(plan.timeout_s + kOwnErrorsFirst_s, deadline_line(world, plan, "start"), 1);
   auto ranks =

@@ -23,6 +23,7 @@ void run(const Flags& flags) {
   if (flags.job.max_tokens_per_batch < 1)
     throw user_error("--max-tokens-per-batch = {}: must be at least 1", flags.job.max_tokens_per_batch);
   const at::Device device = parse_device(flags.device, "--device");
+  use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
   Input input(flags.input);
   const Transformer model = Transformer::load(flags.model, device, dtype);

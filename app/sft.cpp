@@ -8,6 +8,7 @@
 #include "app/job.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
+#include "model/device.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -17,6 +18,7 @@ namespace {
 void sft(const JobFlags& flags) {
   const auto checked = load_sft_config(flags.config, flags.overrides, load_options(flags));
   run_job(flags, plan_job(checked, checked.config.sft_train), [&](const Job& job) {
+    if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
     std::unique_ptr<SftPipeline> pipeline;
     agree(job.ranks, [&] {

@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
+#include "model/device.h"
 #include "settings/load_config.h"
 #include "train/rlvr.h"
 
@@ -26,6 +27,7 @@ RoleFolders folders_of(const Config& config) {
 void train(const JobFlags& flags) {
   const auto checked = load_config(flags.config, flags.overrides, load_options(flags));
   run_job(flags, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
+    if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
     std::unique_ptr<RlvrPipeline> pipeline;
     agree(job.ranks, [&] {

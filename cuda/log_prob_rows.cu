@@ -1,3 +1,4 @@
+// A block of threads walks along its row once, each thread with running statistics, which warps merge by shuffles.
 #include <cuda_runtime.h>
 
 #include <stdexcept>

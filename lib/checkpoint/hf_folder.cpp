@@ -173,11 +173,6 @@ void write_hf_files(const fs::path& folder, Json config, const NamedTensors& ten
   write_file_atomic(folder / "config.json", config.dump(2) + "\n");
 }
 
-void save_hf_folder(const fs::path& folder, const Json& config, const NamedTensors& tensors,
-                    const HfSaveOptions& options) {
-  write_folder_atomic(folder, [&](const fs::path& temporary) { write_hf_files(temporary, config, tensors, options); });
-}
-
 void copy_companions(const fs::path& from, const fs::path& to) {
   static const std::vector<std::string> kPrefixes = {"tokenizer",          "vocab",        "merges",
                                                      "special_tokens_map", "added_tokens", "chat_template",

@@ -59,10 +59,6 @@ struct HfSaveOptions {
 void write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
                     const HfSaveOptions& options);
 
-/// The same as a whole folder that appears at once (write_folder_atomic).
-void save_hf_folder(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
-                    const HfSaveOptions& options);
-
 /// Copies tokenizer*, vocab*, merges*, special_tokens_map, added_tokens, chat_template*, generation_config, LICENSE.
 void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
 

@@ -1,5 +1,5 @@
-// Model names to folders: a path as it is, a Hub name (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache. Nothing is
-// ever downloaded.
+// Model names to folders: a path as it is, a Hub name (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache.
+// Nothing is ever downloaded.
 #pragma once
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// Reading maps the file privately: pages are fetched when touched, and copied when written to.
 #include "checkpoint/safetensors.h"
 
 #include <ATen/ATen.h>
@@ -159,10 +160,8 @@ void SafetensorsFile::parse_header(std::string_view text) {
       continue;
     }
     if (!value.is_object()) throw user_error("{}: __metadata__: an object of strings is needed", file_);
-    for (const auto& [key, text_value] : value.items()) {
+    for (const auto& [key, text_value] : value.items())
       if (!text_value.is_string()) throw user_error("{}: __metadata__: {}: a string is needed", file_, key);
-      metadata_[key] = text_value.get<std::string>();
-    }
   }
 }
 
@@ -199,9 +198,8 @@ at::Tensor SafetensorsFile::read(const std::string& name) const {
 
 namespace {
 
-std::string make_header(const NamedTensors& tensors, const std::map<std::string, std::string>& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+std::string make_header(const NamedTensors& tensors) {
+  Json header = {{"__metadata__", {{"format", "pt"}}}};
   size_t begin = 0;
   for (const auto& [name, tensor] : tensors) {
     ROLL_CHECK(!header.contains(name), "tensor names are unique");
@@ -217,9 +215,8 @@ std::string make_header(const NamedTensors& tensors, const std::map<std::string,
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  const std::string header = make_header(tensors, metadata);
+void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors) {
+  const std::string header = make_header(tensors);
   const uint64_t header_bytes = header.size();
   write_file_atomic(file, [&](const AppendBytes& append) {
     append({reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes});

@@ -6,7 +6,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,17 +33,16 @@ std::string dtype_name(at::ScalarType dtype);
 /// A mapped file. Tensors read from it keep the mapping alive.
 class SafetensorsFile {
  public:
-  /// Maps `file` and checks its header. UserError: missing, too short, header longer than the file, malformed JSON,
-  /// unknown dtype, byte range that disagrees with the shape, overlaps, leaves holes or ends outside the file,
-  /// duplicates.
+  /// Maps `file` and checks its header. UserError: missing, too short, header longer than the file, malformed
+  /// JSON, unknown dtype, byte range that disagrees with the shape, overlaps, leaves holes or ends outside
+  /// the file, duplicates.
   explicit SafetensorsFile(const std::filesystem::path& file);
 
   /// In the order of their bytes in the file.
   const std::vector<TensorEntry>& entries() const { return entries_; }
-  const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  /// The tensor as stored: its dtype and shape, on the CPU, over copy-on-write file pages. UserError if not in the
-  /// file.
+  /// The tensor as stored: its dtype and shape, on the CPU, over copy-on-write file pages.
+  /// UserError if not in the file.
   at::Tensor read(const std::string& name) const;
 
  private:
@@ -56,12 +54,10 @@ class SafetensorsFile {
   std::shared_ptr<Mapping> mapping_;
   size_t data_start_ = 0;
   std::vector<TensorEntry> entries_;
-  std::map<std::string, std::string> metadata_;
 };
 
 /// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},
 /// which transformers wants to see. SystemError when the disk refuses; Bug on duplicate names.
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
-                       const std::map<std::string, std::string>& metadata = {{"format", "pt"}});
+void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

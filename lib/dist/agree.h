@@ -18,8 +18,7 @@ struct AnotherRankFailed : std::runtime_error {
 int exit_code_of(const std::exception& error);
 
 /// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
-/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none
-/// waits.
+/// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
 
 /// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.

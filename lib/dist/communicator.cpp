@@ -31,11 +31,15 @@ Membership Communicator::membership_in(const std::vector<int>& members, const st
           .traffic = own_.traffic};
 }
 
+bool is_narrow(at::ScalarType dtype) {
+  return dtype == at::kBFloat16 || dtype == at::kHalf;
+}
+
 namespace {
 
 void check_summable(const at::Tensor& tensor, std::string_view name) {
   const at::ScalarType dtype = tensor.scalar_type();
-  const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || dtype == at::kBFloat16;
+  const bool known = dtype == at::kFloat || dtype == at::kDouble || dtype == at::kLong || is_narrow(dtype);
   ROLL_CHECK(known, fmt::format("'{}' has no rule of reduction for dtype {}", name, c10::toString(dtype)));
 }
 

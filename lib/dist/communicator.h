@@ -21,6 +21,9 @@ namespace roll {
 
 enum class Reduce { kSum, kMax, kMin };
 
+/// bfloat16 and float16, whose sums are made in float32 and rounded once.
+bool is_narrow(at::ScalarType dtype);
+
 /// Where a wait stands, for error texts: "rank 1 of 4, step 12".
 struct Whereabouts {
   int rank = 0;
@@ -61,6 +64,8 @@ class Communicator {
   int rank() const { return own_.rank; }
   int size() const { return own_.size; }
   bool is_first() const { return own_.rank == 0; }
+  /// False for `single`, whose collectives give back what they are given: they may be left out.
+  bool communicates() const { return kind() != "single"; }
   virtual std::string_view kind() const = 0;
   const std::string& group() const { return own_.group; }
   /// Counts of what is sent; holds the step that error texts name.
@@ -69,10 +74,11 @@ class Communicator {
 
   /// A communicator among `members` (ascending ranks of this one, this rank among them) whose messages never mix with
   /// those of this one. Every rank of this communicator calls it, each with the members of its own group, as often and
-  /// in the same order; a group of one is `single`. `group` names it in errors and counts ("tp").
+  /// in the same order; a group of one is `single`, unless this one is a group of one itself. `group` names it in
+  /// errors and counts ("tp").
   virtual std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) = 0;
 
-  /// Element-wise over ranks, in place, any shape. float32, float64, int64, bfloat16 (added in float32, rounded once).
+  /// Element-wise over ranks, in place, any shape. float32, float64, int64, and narrow floats (is_narrow).
   /// `name` says what is reduced, for errors. UserError never; SystemError: a rank is late or gone; Bug: ranks differ.
   void all_reduce_sum(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kSum, name); }
   void all_reduce_max(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMax, name); }
@@ -85,7 +91,7 @@ class Communicator {
   int64_t all_reduce_max(int64_t value, std::string_view name);
   int64_t all_reduce_min(int64_t value, std::string_view name);
 
-  /// Every rank's tensor becomes root's. Any dtype.
+  /// Every rank's tensor becomes root's. Any shape and dtype.
   void broadcast(at::Tensor& tensor, int root, std::string_view name);
   /// The tensors of all ranks, in rank order; equal shapes and dtypes.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);

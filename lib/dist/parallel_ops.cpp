@@ -1,3 +1,4 @@
+// Each collective is the other's gradient: gathering copies rows to all ranks, so backward adds theirs up.
 #include "dist/parallel_ops.h"
 
 #include <ATen/ATen.h>

@@ -1,3 +1,5 @@
+// One layer's arithmetic stands once (run_layer); training, prefill and decoding differ in how heads attend and in what
+// tensor ranks exchange around products.
 #include "model/backbone.h"
 
 #include <ATen/ATen.h>
@@ -72,30 +74,33 @@ class LayerReader {
  public:
   LayerReader(const NamedTensors& parameters, std::string prefix)
       : parameters_(parameters), prefix_(std::move(prefix)) {}
-  at::Tensor tensor(const std::string& name, bool exists = true) const {
-    return exists ? parameter(parameters_, prefix_ + name) : at::Tensor();
-  }
+  at::Tensor norm(const std::string& name, bool exists = true) const { return tensor(name + ".weight", exists); }
   Linear linear(const std::string& name, bool bias) const {
-    return {tensor(name + ".weight"), tensor(name + ".bias", bias)};
+    return {tensor(name + ".weight", true), tensor(name + ".bias", bias)};
   }
 
  private:
+  at::Tensor tensor(const std::string& name, bool exists) const {
+    return exists ? parameter(parameters_, prefix_ + name) : at::Tensor();
+  }
+
   const NamedTensors& parameters_;
   std::string prefix_;
 };
 
 LayerWeights read_layer(const ModelSpec& spec, const LayerReader& reader) {
-  return {.input_norm = reader.tensor("input_layernorm.weight"),
-          .post_norm = reader.tensor("post_attention_layernorm.weight"),
-          .q = reader.linear("self_attn.q_proj", spec.qkv_bias),
-          .k = reader.linear("self_attn.k_proj", spec.qkv_bias),
-          .v = reader.linear("self_attn.v_proj", spec.qkv_bias),
-          .o = reader.linear("self_attn.o_proj", spec.o_bias),
-          .q_norm = reader.tensor("self_attn.q_norm.weight", spec.qk_norm),
-          .k_norm = reader.tensor("self_attn.k_norm.weight", spec.qk_norm),
-          .gate = reader.linear("mlp.gate_proj", spec.mlp_bias),
-          .up = reader.linear("mlp.up_proj", spec.mlp_bias),
-          .down = reader.linear("mlp.down_proj", spec.mlp_bias)};
+  const WeightNames& names = spec.architecture->weights;
+  return {.input_norm = reader.norm(names.input_norm),
+          .post_norm = reader.norm(names.post_norm),
+          .q = reader.linear(names.q, spec.qkv_bias),
+          .k = reader.linear(names.k, spec.qkv_bias),
+          .v = reader.linear(names.v, spec.qkv_bias),
+          .o = reader.linear(names.o, spec.o_bias),
+          .q_norm = reader.norm(names.q_norm, spec.qk_norm),
+          .k_norm = reader.norm(names.k_norm, spec.qk_norm),
+          .gate = reader.linear(names.gate, spec.mlp_bias),
+          .up = reader.linear(names.up, spec.mlp_bias),
+          .down = reader.linear(names.down, spec.mlp_bias)};
 }
 
 /// Row of the cache, seen as [S * L, Hkv, D], for each token that is appended to its slot.
@@ -127,11 +132,11 @@ std::vector<at::Tensor> LayerWeights::all() const {
 Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel)
     : spec_(spec),
       parallel_(parallel),
-      embedding_(parameter(parameters, "model.embed_tokens.weight")),
-      final_norm_(parameter(parameters, "model.norm.weight")),
+      embedding_(parameter(parameters, spec.architecture->weights.embedding + ".weight")),
+      final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())) {
   for (int64_t i = 0; i < spec.num_layers; ++i)
-    layers_.push_back(read_layer(spec, {parameters, fmt::format("model.layers.{}.", i)}));
+    layers_.push_back(read_layer(spec, {parameters, fmt::format("{}{}.", spec.architecture->weights.layer, i)}));
 }
 
 ModelSpec Backbone::cache_spec() const {

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 #include <c10/core/CachingDeviceAllocator.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -23,6 +24,16 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
                      : at::hasCUDA() ? "no CUDA device was found on this machine; use cpu"
                                      : "this program was built without CUDA; use cpu");
   return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
+}
+
+void use_device(at::Device device) {
+  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+}
+
+void use_deterministic_kernels() {
+  at::Context& context = at::globalContext();
+  context.setDeterministicAlgorithms(true, /*warn_only=*/false);
+  context.setDeterministicFillUninitializedMemory(false);  // nothing here reads what was never written
 }
 
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {

@@ -11,6 +11,14 @@ namespace roll {
 /// "cpu", "cuda" or "cuda:1". UserError: another word, or a device that this machine or this build does not have.
 at::Device parse_device(const std::string& name, const std::string& origin);
 
+/// Makes `device` the one on which this thread's kernels run where no tensor says otherwise; where a process starts.
+void use_device(at::Device device);
+
+/// From now on the results of a GPU's kernels have the same bits in every run: the backward pass of FlashAttention and
+/// sums into rows (index_add) no longer depend on timing, at the price of speed; what LibTorch cannot compute so
+/// throws. Nothing changes on the CPU, where they never do. To be called before the first kernel.
+void use_deterministic_kernels();
+
 /// "fp32", "bf16", "fp16" (and torch's long names); "auto" is fp32 on the CPU and bf16 on a GPU. UserError: another
 /// word; half precision on the CPU, where every matrix product would be emulated.
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin);

@@ -39,7 +39,7 @@ void check(const ModelSpec& spec) {
 
 ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab) {
   ModelSpec spec;
-  spec.architecture = parse_architecture(sizes.arch, "--arch");
+  spec.architecture = &find_architecture(sizes.arch, "--arch");
   spec.vocab_size = vocabulary(sizes, needed_vocab);
   spec.hidden_size = sizes.hidden, spec.num_layers = sizes.layers, spec.num_heads = sizes.heads;
   check_flag("--heads", sizes.heads, 1 << 14);
@@ -49,8 +49,10 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab)
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
   spec.rope_theta = sizes.rope_theta, spec.max_positions = sizes.max_positions, spec.tied_head = sizes.tie;
-  spec.qk_norm = spec.architecture == Architecture::kQwen3;
-  spec.qkv_bias = spec.architecture == Architecture::kQwen2;
+  spec.qk_norm = spec.architecture->qk_norm;
+  spec.qkv_bias = spec.architecture->qkv_bias == Bias::kAlways;
+  spec.o_bias = spec.architecture->o_bias == Bias::kAlways;
+  spec.mlp_bias = spec.architecture->mlp_bias == Bias::kAlways;
   check(spec);
   return spec;
 }

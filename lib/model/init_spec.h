@@ -10,7 +10,7 @@
 namespace roll {
 
 struct InitSizes {
-  std::string arch = "qwen2";
+  std::string arch = architectures().front().name;
   int64_t hidden = 128, layers = 4, heads = 4;
   std::optional<int64_t> kv_heads, head_dim, intermediate, vocab;
   double rope_theta = 10000;

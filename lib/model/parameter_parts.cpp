@@ -1,3 +1,4 @@
+// Every rank knows all ranks' parts, so gathering needs no exchange of shapes; parts are padded to the widest.
 #include "model/parameter_parts.h"
 
 #include <ATen/ATen.h>
@@ -9,21 +10,6 @@
 namespace roll {
 
 namespace {
-
-enum class Cut { kWhole, kVocabularyRows, kHeadRows, kKvHeadRows, kInnerRows, kHeadColumns, kInnerColumns };
-
-Cut cut_of(const std::string& name) {
-  const auto is_in = [&](std::initializer_list<const char*> words) {
-    return std::any_of(words.begin(), words.end(), [&](const char* word) { return name.find(word) != name.npos; });
-  };
-  if (is_in({"embed_tokens.", "lm_head."})) return Cut::kVocabularyRows;
-  if (is_in({".q_proj."})) return Cut::kHeadRows;
-  if (is_in({".k_proj.", ".v_proj."})) return Cut::kKvHeadRows;
-  if (is_in({".gate_proj.", ".up_proj."})) return Cut::kInnerRows;
-  if (is_in({".o_proj.weight"})) return Cut::kHeadColumns;
-  if (is_in({".down_proj.weight"})) return Cut::kInnerColumns;
-  return Cut::kWhole;
-}
 
 /// Part `rank` of `count` things cut as evenly as whole numbers allow, each `unit` rows.
 TensorPart even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
@@ -55,8 +41,8 @@ TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
   return even_part(0, spec.vocab_size, 1, rank, size);
 }
 
-TensorPart part_of(const ModelSpec& spec, const std::string& name, int64_t rank, int64_t size) {
-  switch (cut_of(name)) {
+TensorPart part_of(const ModelSpec& spec, Cut cut, int64_t rank, int64_t size) {
+  switch (cut) {
     case Cut::kVocabularyRows:
       return vocabulary_part(spec, rank, size);
     case Cut::kHeadRows:
@@ -86,10 +72,10 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
 ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
     : tp_(tp) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
-  for (const auto& [name, shape] : whole) {
-    Entry& entry = entries_[name];
-    entry.shape = shape;
-    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(spec, name, rank, size()));
+  for (const ParameterShape& parameter : whole) {
+    Entry& entry = entries_[parameter.name];
+    entry.shape = parameter.shape;
+    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(spec, parameter.cut, rank, size()));
   }
 }
 

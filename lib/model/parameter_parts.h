@@ -24,8 +24,8 @@ struct TensorPart {
   int64_t copies = 1;  // ranks that hold this very part
 };
 
-/// What rank `rank` of `size` holds of the parameter `name`.
-TensorPart part_of(const ModelSpec& spec, const std::string& name, int64_t rank, int64_t size);
+/// What rank `rank` of `size` holds of a parameter that is cut so.
+TensorPart part_of(const ModelSpec& spec, Cut cut, int64_t rank, int64_t size);
 
 /// The rows of embedding and lm head that a rank holds.
 TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size);

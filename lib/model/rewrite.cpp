@@ -19,7 +19,8 @@ at::ScalarType stored_dtype(const HfFolder& folder) {
 }
 
 bool is_value_model(const HfFolder& folder) {
-  return folder.find("score.weight") != nullptr;
+  const ModelSpec spec = parse_spec(folder.config(), (folder.path() / "config.json").string());
+  return folder.find(value_head_parameters(spec).front().name) != nullptr;
 }
 
 }  // namespace

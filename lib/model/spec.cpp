@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/nearest.h"
 
 namespace roll {
 
@@ -38,10 +37,10 @@ class ConfigReader {
     return value->get<double>();
   }
 
-  bool flag(const char* key) const {
+  bool flag(const char* key, bool absent = false) const {
     const Json* value = find(key);
     if (value && !value->is_boolean()) fail(key, "true or false is needed");
-    return value && value->get<bool>();
+    return value ? value->get<bool>() : absent;
   }
 
   std::string text(const char* key, const char* absent) const {
@@ -121,52 +120,36 @@ void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   spec.max_positions = config.count("max_position_embeddings");
   if (spec.num_heads % spec.num_kv_heads != 0)
     config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads ({})", spec.num_heads));
-  const bool has_head_dim = spec.architecture == Architecture::kQwen3 || config.find("head_dim");
+  const std::optional<int64_t> usual = spec.architecture->head_dim;
+  const bool has_head_dim = usual || config.find("head_dim");
   if (!has_head_dim && spec.hidden_size % spec.num_heads != 0)
     config.fail("hidden_size", fmt::format("must be divisible by num_attention_heads ({})", spec.num_heads));
-  // transformers' Qwen3 has heads of 128 unless told otherwise, whatever the hidden size.
-  spec.head_dim = has_head_dim ? config.count("head_dim", 128) : spec.hidden_size / spec.num_heads;
+  spec.head_dim = has_head_dim ? config.count("head_dim", usual) : spec.hidden_size / spec.num_heads;
   if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, rotary embeddings turn pairs");
 }
 
-void read_biases(const ConfigReader& config, ModelSpec& spec) {
-  const bool attention_bias = config.flag("attention_bias");
-  spec.qk_norm = spec.architecture == Architecture::kQwen3;
-  spec.qkv_bias = spec.architecture == Architecture::kQwen2 || attention_bias;
-  spec.o_bias = spec.architecture != Architecture::kQwen2 && attention_bias;
-  spec.mlp_bias = spec.architecture == Architecture::kLlama && config.flag("mlp_bias");
+void read_features(const ConfigReader& config, ModelSpec& spec) {
+  const Architecture& row = *spec.architecture;
+  const auto has = [&](Bias bias, const char* key) {
+    return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key));
+  };
+  spec.qk_norm = row.qk_norm;
+  spec.qkv_bias = has(row.qkv_bias, "attention_bias");
+  spec.o_bias = has(row.o_bias, "attention_bias");
+  spec.mlp_bias = has(row.mlp_bias, "mlp_bias");
+  spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
 }
 
 }  // namespace
-
-std::string architecture_name(Architecture architecture) {
-  switch (architecture) {
-    case Architecture::kQwen2:
-      return "qwen2";
-    case Architecture::kQwen3:
-      return "qwen3";
-    case Architecture::kLlama:
-      return "llama";
-  }
-  throw_bug(__FILE__, __LINE__, "an architecture without a name");
-}
-
-Architecture parse_architecture(const std::string& name, const std::string& origin) {
-  for (const auto architecture : {Architecture::kQwen2, Architecture::kQwen3, Architecture::kLlama})
-    if (name == architecture_name(architecture)) return architecture;
-  throw user_error("{} = {}: only qwen2, qwen3 and llama are supported{}", origin, name,
-                   did_you_mean(name, {"qwen2", "qwen3", "llama"}));
-}
 
 ModelSpec parse_spec(const Json& json, const std::string& origin) {
   const ConfigReader config(json, origin);
   if (!config.find("model_type")) throw user_error("{}: model_type: is missing", origin);
   ModelSpec spec;
-  spec.architecture = parse_architecture(config.text("model_type", ""), origin + ": model_type");
+  spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type");
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", 1e-6);
-  spec.tied_head = config.flag("tie_word_embeddings");
-  read_biases(config, spec);
+  read_features(config, spec);
   read_rope(config, spec);
   refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
@@ -174,9 +157,9 @@ ModelSpec parse_spec(const Json& json, const std::string& origin) {
 }
 
 Json hf_config(const ModelSpec& spec) {
-  static constexpr const char* kPrefix[] = {"Qwen2", "Qwen3", "Llama"};
-  Json config = {{"architectures", {fmt::format("{}ForCausalLM", kPrefix[static_cast<int>(spec.architecture)])}},
-                 {"model_type", architecture_name(spec.architecture)},
+  const Architecture& row = *spec.architecture;
+  Json config = {{"architectures", {row.causal_class}},
+                 {"model_type", row.name},
                  {"vocab_size", spec.vocab_size},
                  {"hidden_size", spec.hidden_size},
                  {"intermediate_size", spec.intermediate_size},
@@ -189,8 +172,8 @@ Json hf_config(const ModelSpec& spec) {
                  {"rms_norm_eps", spec.rms_norm_eps},
                  {"rope_theta", spec.rope_theta},
                  {"tie_word_embeddings", spec.tied_head}};
-  if (spec.architecture != Architecture::kQwen2) config["attention_bias"] = spec.qkv_bias;
-  if (spec.architecture == Architecture::kLlama) config["mlp_bias"] = spec.mlp_bias;
+  if (row.qkv_bias == Bias::kByConfig) config["attention_bias"] = spec.qkv_bias;
+  if (row.mlp_bias == Bias::kByConfig) config["mlp_bias"] = spec.mlp_bias;
   if (spec.rope_scaling)
     config["rope_scaling"] = {{"rope_type", "llama3"},
                               {"factor", spec.rope_scaling->factor},
@@ -202,24 +185,32 @@ Json hf_config(const ModelSpec& spec) {
 
 namespace {
 
-void add_linear(std::vector<ParameterShape>& list, const std::string& name, int64_t out, int64_t in, bool bias) {
-  list.push_back({name + ".weight", {out, in}});
-  if (bias) list.push_back({name + ".bias", {out}});
+void add_linear(std::vector<ParameterShape>& list, const std::string& name, int64_t out, int64_t in, bool bias,
+                Cut cut) {
+  list.push_back({name + ".weight", {out, in}, cut});
+  // The bias of a product whose columns are cut is added once, to the sum.
+  const bool cuts_rows = cut != Cut::kHeadColumns && cut != Cut::kInnerColumns;
+  if (bias) list.push_back({name + ".bias", {out}, cuts_rows ? cut : Cut::kWhole});
+}
+
+void add_norm(std::vector<ParameterShape>& list, const std::string& name, int64_t width) {
+  list.push_back({name + ".weight", {width}});
 }
 
 void add_layer(std::vector<ParameterShape>& list, const ModelSpec& spec, const std::string& layer) {
-  const int64_t q = spec.num_heads * spec.head_dim, kv = spec.num_kv_heads * spec.head_dim;
-  add_linear(list, layer + "self_attn.q_proj", q, spec.hidden_size, spec.qkv_bias);
-  add_linear(list, layer + "self_attn.k_proj", kv, spec.hidden_size, spec.qkv_bias);
-  add_linear(list, layer + "self_attn.v_proj", kv, spec.hidden_size, spec.qkv_bias);
-  add_linear(list, layer + "self_attn.o_proj", spec.hidden_size, q, spec.o_bias);
-  if (spec.qk_norm) list.push_back({layer + "self_attn.q_norm.weight", {spec.head_dim}});
-  if (spec.qk_norm) list.push_back({layer + "self_attn.k_norm.weight", {spec.head_dim}});
-  add_linear(list, layer + "mlp.gate_proj", spec.intermediate_size, spec.hidden_size, spec.mlp_bias);
-  add_linear(list, layer + "mlp.up_proj", spec.intermediate_size, spec.hidden_size, spec.mlp_bias);
-  add_linear(list, layer + "mlp.down_proj", spec.hidden_size, spec.intermediate_size, spec.mlp_bias);
-  list.push_back({layer + "input_layernorm.weight", {spec.hidden_size}});
-  list.push_back({layer + "post_attention_layernorm.weight", {spec.hidden_size}});
+  const WeightNames& names = spec.architecture->weights;
+  const int64_t q = spec.num_heads * spec.head_dim, kv = spec.num_kv_heads * spec.head_dim, e = spec.hidden_size;
+  add_linear(list, layer + names.q, q, e, spec.qkv_bias, Cut::kHeadRows);
+  add_linear(list, layer + names.k, kv, e, spec.qkv_bias, Cut::kKvHeadRows);
+  add_linear(list, layer + names.v, kv, e, spec.qkv_bias, Cut::kKvHeadRows);
+  add_linear(list, layer + names.o, e, q, spec.o_bias, Cut::kHeadColumns);
+  if (spec.qk_norm) add_norm(list, layer + names.q_norm, spec.head_dim);
+  if (spec.qk_norm) add_norm(list, layer + names.k_norm, spec.head_dim);
+  add_linear(list, layer + names.gate, spec.intermediate_size, e, spec.mlp_bias, Cut::kInnerRows);
+  add_linear(list, layer + names.up, spec.intermediate_size, e, spec.mlp_bias, Cut::kInnerRows);
+  add_linear(list, layer + names.down, e, spec.intermediate_size, spec.mlp_bias, Cut::kInnerColumns);
+  add_norm(list, layer + names.input_norm, e);
+  add_norm(list, layer + names.post_norm, e);
 }
 
 int64_t count(const std::vector<int64_t>& shape) {
@@ -231,9 +222,21 @@ int64_t count(const std::vector<int64_t>& shape) {
 }  // namespace
 
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
-  std::vector<ParameterShape> list = {{"model.embed_tokens.weight", {spec.vocab_size, spec.hidden_size}}};
-  for (int64_t i = 0; i < spec.num_layers; ++i) add_layer(list, spec, fmt::format("model.layers.{}.", i));
-  list.push_back({"model.norm.weight", {spec.hidden_size}});
+  const WeightNames& names = spec.architecture->weights;
+  std::vector<ParameterShape> list;
+  add_linear(list, names.embedding, spec.vocab_size, spec.hidden_size, false, Cut::kVocabularyRows);
+  for (int64_t i = 0; i < spec.num_layers; ++i) add_layer(list, spec, fmt::format("{}{}.", names.layer, i));
+  add_norm(list, names.final_norm, spec.hidden_size);
+  return list;
+}
+
+ParameterShape lm_head_parameter(const ModelSpec& spec) {
+  return {spec.architecture->weights.lm_head + ".weight", {spec.vocab_size, spec.hidden_size}, Cut::kVocabularyRows};
+}
+
+std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
+  std::vector<ParameterShape> list;
+  add_linear(list, spec.architecture->weights.value_head, 1, spec.hidden_size, true, Cut::kWhole);
   return list;
 }
 
@@ -243,15 +246,15 @@ int64_t ModelSpec::num_parameters() const {
   return total;
 }
 
-double ModelSpec::forward_flops(int64_t length, bool with_lm_head) const {
+double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {
   const double attention_width = static_cast<double>(num_heads * head_dim);
   const double projections = hidden_size * (2 * attention_width + 2.0 * num_kv_heads * head_dim);
   const double mlp = 3.0 * hidden_size * intermediate_size;
-  const double head = with_lm_head ? static_cast<double>(vocab_size) * hidden_size : 0;
-  const double linear = 2 * (num_layers * (projections + mlp) + head);
+  const double linear = 2 * num_layers * (projections + mlp);
   const double attention = 2 * num_layers * attention_width;  // two products of 2 flops, half of each causal
   const auto n = static_cast<double>(length);
-  return linear * n + attention * n * n;
+  const double head = 2.0 * static_cast<double>(head_rows) * vocab_size * hidden_size;
+  return linear * n + attention * n * n + head;
 }
 
 }  // namespace roll

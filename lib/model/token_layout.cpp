@@ -1,3 +1,5 @@
+// A sequence is cut into 2 cp chunks, of which rank r holds r and 2 cp - 1 - r: under a causal mask all ranks then have
+// the same work.
 #include "model/token_layout.h"
 
 #include <ATen/ATen.h>

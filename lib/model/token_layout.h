@@ -35,6 +35,7 @@ struct TokenLayout {
   at::Tensor places;                         // [T] int64: where a token's result lies once gathered over cp
 };
 
+/// tokens [T], the same on all ranks, as this rank's slots.
 TokenLayout lay_out(const PackedTokens& tokens, const ModelParallel& parallel);
 
 /// x [T] at this rank's slots: [S], `padding` where there is no token.

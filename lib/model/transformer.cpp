@@ -12,21 +12,19 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kHead = "lm_head.weight";
-constexpr const char* kEmbedding = "model.embed_tokens.weight";
-
 std::vector<ParameterShape> all_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back({kHead, {spec.vocab_size, spec.hidden_size}});
+  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
   return list;
 }
 
 /// Some tools write the tied head a second time; it must then be the embedding.
 void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
-  if (!spec.tied_head || !folder.find(kHead)) return;
-  if (!at::equal(folder.read(kHead), folder.read(kEmbedding)))
+  const std::string head = lm_head_parameter(spec).name, embedding = backbone_parameters(spec).front().name;
+  if (!spec.tied_head || !folder.find(head)) return;
+  if (!at::equal(folder.read(head), folder.read(embedding)))
     throw user_error("{}: {}: differs from {}, but config.json says tie_word_embeddings = true; set it to false",
-                     folder.file_of(kHead), kHead, kEmbedding);
+                     folder.file_of(head), head, embedding);
 }
 
 }  // namespace
@@ -37,7 +35,7 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterP
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
       backbone_(spec, parameters_, parallel),
-      head_(spec.tied_head ? backbone_.embedding() : parameter(parameters_, kHead)),
+      head_(spec.tied_head ? backbone_.embedding() : parameter(parameters_, lm_head_parameter(spec).name)),
       config_(std::make_shared<const Json>(std::move(config))),
       source_(std::move(source)) {}
 
@@ -47,8 +45,8 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const ModelSpec spec = parse_spec(config, (path / "config.json").string());
   const HfFolder folder = HfFolder::open(path);
   check_tied_copy(folder, spec);
-  const auto may_ignore = [&](const std::string& name) {
-    return is_derived_buffer(name) || (spec.tied_head && name == kHead);
+  const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
+    return is_derived_buffer(name) || (spec.tied_head && name == head);
   };
   const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), parallel.tp);
   auto parameters = load_parameters(folder, all_parameters(spec), *parts, may_ignore, device, dtype);
@@ -58,10 +56,6 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
   const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), nullptr);
   return {spec, parts, {}, init_parameters(all_parameters(spec), seed, device, dtype), hf_config(spec), {}};
-}
-
-Transformer Transformer::clone() const {
-  return {spec(), parts_, parallel(), clone_parameters(parameters_), *config_, source_};
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {

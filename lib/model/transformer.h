@@ -34,7 +34,7 @@ class Transformer {
   at::Device device() const { return backbone_.device(); }
   at::ScalarType dtype() const { return backbone_.dtype(); }
 
-  /// Leaf tensors that require gradients, under HF's names; a tied head appears once (model.embed_tokens.weight).
+  /// Leaf tensors that require gradients, under HF's names; a tied head appears once, as the embedding.
   /// Update them in place: the model holds the same tensors.
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
@@ -67,21 +67,15 @@ class Transformer {
   /// prompt's last token. No gradients.
   at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
 
-  /// Appends one token to each listed slot (distinct, not empty, not full). ids [B] int64 -> hidden [B, E]. No
-  /// gradients.
+  /// Appends one token to each listed slot (distinct, not empty, not full). ids [B] int64 -> hidden [B, E].
+  /// No gradients.
   at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
-
-  /// The config.json that this model was loaded with, or would be saved with.
-  const Json& config() const { return *config_; }
 
   /// Writes an HF folder that transformers opens. options.companions defaults to the folder it was loaded from.
   void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
   /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
   /// parts().gather_all() gave on this rank.
   void write_files(const std::filesystem::path& folder, const NamedTensors& whole, HfSaveOptions options = {}) const;
-
-  /// A copy with its own weights (the frozen reference); it shares nothing with this one.
-  Transformer clone() const;
 
  private:
   Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,

@@ -11,14 +11,9 @@ namespace roll {
 
 namespace {
 
-constexpr const char* kWeight = "score.weight";
-constexpr const char* kBias = "score.bias";
-
 /// HF's class for the same architecture with one number per token.
-Json value_config(Json config) {
-  const std::string model_type = config.at("model_type").get<std::string>();
-  const std::string prefix = model_type == "llama" ? "Llama" : model_type == "qwen3" ? "Qwen3" : "Qwen2";
-  config["architectures"] = {prefix + "ForTokenClassification"};
+Json value_config(Json config, const Architecture& architecture) {
+  config["architectures"] = {architecture.value_class};
   config["num_labels"] = 1;
   config["id2label"] = {{"0", "value"}};
   config["label2id"] = {{"value", 0}};
@@ -34,14 +29,19 @@ void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device
 
 }  // namespace
 
+at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::ScalarType wide = hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  return at::linear(hidden.to(wide), weight.to(wide), bias.to(wide)).squeeze(1);
+}
+
 ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
                        const ModelParallel& parallel, NamedTensors parameters, Json config,
                        std::filesystem::path source)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
       backbone_(spec, parameters_, parallel),
-      head_weight_(parameter(parameters_, kWeight)),
-      head_bias_(parameter(parameters_, kBias)),
+      head_weight_(parameter(parameters_, spec.architecture->weights.value_head + ".weight")),
+      head_bias_(parameter(parameters_, spec.architecture->weights.value_head + ".bias")),
       config_(std::make_shared<const Json>(std::move(config))),
       source_(std::move(source)) {}
 
@@ -50,22 +50,23 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const Json config = HfFolder::read_config(path);
   const ModelSpec spec = parse_spec(config, (path / "config.json").string());
   const HfFolder folder = HfFolder::open(path);
-  const std::vector<ParameterShape> head = {{kWeight, {1, spec.hidden_size}}, {kBias, {1}}};
+  const std::vector<ParameterShape> head = value_head_parameters(spec);
   std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;
   for (const auto& part : head) (folder.find(part.name) ? wanted : absent).push_back(part);
-  const auto may_ignore = [](const std::string& name) { return is_derived_buffer(name) || name == "lm_head.weight"; };
+  const auto may_ignore = [lm_head = lm_head_parameter(spec).name](const std::string& name) {
+    return is_derived_buffer(name) || name == lm_head;
+  };
   std::vector<ParameterShape> all = backbone_parameters(spec);
   all.insert(all.end(), head.begin(), head.end());
   const auto parts = std::make_shared<const ParameterParts>(spec, all, parallel.tp);
   NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
-  return {spec, parts, parallel, std::move(parameters), value_config(config), path};
+  return {spec, parts, parallel, std::move(parameters), value_config(config, *spec.architecture), path};
 }
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
   const TokenLayout layout = lay_out(tokens, parallel());
-  at::Tensor values = at::linear(backbone_.forward(layout, recompute), head_weight_, head_bias_).squeeze(1);
-  if (values.scalar_type() != at::kDouble) values = values.to(at::kFloat);
+  at::Tensor values = values_of(backbone_.forward(layout, recompute), head_weight_, head_bias_);
   if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");
   return to_packed(layout, values, parallel());
 }

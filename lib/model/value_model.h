@@ -1,5 +1,6 @@
 // The critic: the same backbone with a scalar head instead of the lm head.
-// On disk it is HF's <Architecture>ForTokenClassification with one label (score.weight [1, E], score.bias [1]).
+// On disk it is HF's class with one label per token (Qwen2ForTokenClassification), a head of weight [1, E] and bias
+// [1].
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,6 +15,10 @@
 #include "model/token_layout.h"
 
 namespace roll {
+
+/// hidden [N, E], weight [1, E], bias [1] -> [N] float32 (float64 for float64): the product is made in float32 also
+/// where the model computes in 16 bits, which would leave a value 3 digits.
+at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
 class ValueModel {
  public:

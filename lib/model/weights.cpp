@@ -48,14 +48,10 @@ at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const 
       .requires_grad_(true);
 }
 
-bool ends_with_any(const std::string& name, std::initializer_list<const char*> ends) {
-  return std::any_of(ends.begin(), ends.end(), [&](const char* end) { return name.ends_with(end); });
-}
-
 at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number) {
   const auto options = at::TensorOptions().dtype(at::kFloat);
-  if (ends_with_any(wanted.name, {"norm.weight"})) return at::ones(wanted.shape, options);
-  if (ends_with_any(wanted.name, {".bias"})) return at::zeros(wanted.shape, options);
+  if (wanted.name.ends_with(".bias")) return at::zeros(wanted.shape, options);
+  if (wanted.shape.size() == 1) return at::ones(wanted.shape, options);  // a norm
   at::Tensor values = at::empty(wanted.shape, options);
   float* out = values.data_ptr<float>();
   at::parallel_for(0, values.numel(), 4096, [&](int64_t begin, int64_t end) {
@@ -95,12 +91,6 @@ const at::Tensor& parameter(const NamedTensors& parameters, const std::string& n
       std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) { return named.first == name; });
   ROLL_CHECK(found != parameters.end(), fmt::format("parameter {} was made by the spec", name));
   return found->second;
-}
-
-NamedTensors clone_parameters(const NamedTensors& parameters) {
-  NamedTensors copies;
-  for (const auto& [name, tensor] : parameters) copies.emplace_back(name, tensor.detach().clone().requires_grad_(true));
-  return copies;
 }
 
 bool is_derived_buffer(const std::string& name) {

@@ -13,8 +13,8 @@
 namespace roll {
 
 /// Reads this rank's part of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that
-/// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape, not
-/// floating, unexpected.
+/// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape,
+/// not floating, unexpected.
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterParts& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
@@ -27,9 +27,6 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
 
 /// The tensor of that name; Bug when there is none.
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);
-
-/// Copies with storage of their own, leaves that require gradients.
-NamedTensors clone_parameters(const NamedTensors& parameters);
 
 /// Buffers that old checkpoints carry and that follow from config.json.
 bool is_derived_buffer(const std::string& name);

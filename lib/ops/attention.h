@@ -1,6 +1,6 @@
 // Causal attention over packed sequences and over a KV cache; grouped queries without repeated keys or values.
-// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads, D head
-// size.
+// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads,
+// D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,8 +16,8 @@ namespace roll {
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale);
 
-/// One query per slot over the first lengths[b] rows of its slot. q [B, H, D], keys and values [S, L, Hkv, D].
-/// No gradients.
+/// One query per slot over the first lengths[b] rows of its slot; what lies beyond is never read, or made 0 first.
+/// q [B, H, D], keys and values [S, L, Hkv, D] -> [B, H, D]. No gradients.
 at::Tensor cached_attention(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
                             at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
 

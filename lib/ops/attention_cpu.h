@@ -1,6 +1,6 @@
 // Causal attention of packed sequences on the CPU, in blocks of queries whose scores stay in cache.
 // Non-goal: low memory for very long sequences; a block's scores are kQueryBlock x length per thread.
-// Legend: T packed tokens, H query heads, Hkv key/value heads, D head size.
+// Legend: T packed tokens, K keys, H query heads, Hkv key/value heads, D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,10 +20,11 @@ struct AttentionGrads {
   at::Tensor q, k, v;
 };
 
-/// All tensors contiguous, float32 or float64.
+/// q [T, H, D], k and v [K, Hkv, D], contiguous, float32 or float64.
 AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                       const Pieces& pieces, double scale);
 
+/// grad_out [T, H, D]; gives gradients of the shapes of q, k and v.
 AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       double scale);

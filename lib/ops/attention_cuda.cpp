@@ -1,5 +1,4 @@
-// CUDA attention through LibTorch's flash kernels. This file builds without CUDA too: the operators are dispatched by
-// name.
+// This file builds without CUDA too: LibTorch's operators are dispatched by name.
 #include "ops/attention_cuda.h"
 
 #include <ATen/ATen.h>
@@ -79,9 +78,13 @@ at::Tensor cached_attention_masked(const at::Tensor& q, const at::Tensor& keys, 
                                    at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   const at::Tensor rows = at::tensor(slots.vec(), at::kLong).to(q.device());
-  const auto part = [&](const at::Tensor& x) { return x.slice(1, 0, longest).index_select(0, rows).transpose(1, 2); };
   const at::Tensor seen =
       at::arange(longest, rows.options()).unsqueeze(0) < at::tensor(lengths, at::kLong).to(q.device()).unsqueeze(1);
+  // What lies beyond a slot's length was never written, and no mask of scores helps against it: 0 * NaN is NaN.
+  const at::Tensor unwritten = seen.logical_not().unsqueeze(-1).unsqueeze(-1);
+  const auto part = [&](const at::Tensor& x) {
+    return x.slice(1, 0, longest).index_select(0, rows).masked_fill_(unwritten, 0).transpose(1, 2);
+  };
   return at::scaled_dot_product_attention(q.unsqueeze(2), part(keys), part(values), seen.unsqueeze(1).unsqueeze(1), 0.0,
                                           false, scale, q.size(1) != keys.size(2))
       .squeeze(2);

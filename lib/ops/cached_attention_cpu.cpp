@@ -1,3 +1,4 @@
+// Decoding on the CPU: one query a sequence, so a pass over its keys and one over its values is all there is to save.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 

@@ -1,3 +1,5 @@
+// The gradient by the logits is written over them (log_prob_rows.h), so a chunk needs one buffer; the head's gradient
+// is added up over chunks in float32.
 #include "ops/linear_log_prob.h"
 
 #include <ATen/ATen.h>

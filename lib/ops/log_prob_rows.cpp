@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "cuda/log_prob_rows.h"
+#include "ops/launch.h"
 #include "ops/simd.h"
 
 namespace roll {
@@ -76,19 +76,17 @@ cuda::LogProbRows cuda_shape(const at::Tensor& logits, const at::Tensor& labels,
   return {labels.const_data_ptr<int64_t>(), logits.size(0), logits.size(1), static_cast<float>(1 / temperature)};
 }
 
-void* current_stream(at::Device device) {
-  return c10::impl::VirtualGuardImpl(device.type()).getStream(device).native_handle();
-}
-
 }  // namespace
 
 void log_prob_rows(const at::Tensor& logits, const at::Tensor& labels, double temperature, bool with_entropy,
                    const RowResults& results) {
   if (logits.is_cuda())
-    return cuda::log_prob_rows_forward(cuda_shape(logits, labels, temperature), logits.const_data_ptr<float>(),
-                                       results.log_probs.mutable_data_ptr<float>(),
-                                       results.entropy.mutable_data_ptr<float>(),
-                                       results.logsumexp.mutable_data_ptr<float>(), current_stream(logits.device()));
+    return launch_on(logits.device(), [&](void* stream) {
+      cuda::log_prob_rows_forward(cuda_shape(logits, labels, temperature), logits.const_data_ptr<float>(),
+                                  results.log_probs.mutable_data_ptr<float>(),
+                                  results.entropy.mutable_data_ptr<float>(),
+                                  results.logsumexp.mutable_data_ptr<float>(), stream);
+    });
   AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows", [&] {
     using T = scalar_t;
     const T* x = logits.const_data_ptr<T>();
@@ -108,10 +106,11 @@ void log_prob_rows_backward(const at::Tensor& logits, const at::Tensor& labels, 
   const at::Tensor row_entropy =
       d_entropy_in.defined() ? results.entropy : d_entropy;  // unwritten ones must not be read
   if (logits.is_cuda())
-    return cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.mutable_data_ptr<float>(),
-                                        results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
-                                        d_log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(),
-                                        current_stream(logits.device()));
+    return launch_on(logits.device(), [&](void* stream) {
+      cuda::log_prob_rows_backward(cuda_shape(logits, labels, temperature), logits.mutable_data_ptr<float>(),
+                                   results.logsumexp.const_data_ptr<float>(), row_entropy.const_data_ptr<float>(),
+                                   d_log_probs.const_data_ptr<float>(), d_entropy.const_data_ptr<float>(), stream);
+    });
   AT_DISPATCH_FLOATING_TYPES(logits.scalar_type(), "log_prob_rows_backward", [&] {
     using T = scalar_t;
     T* x = logits.mutable_data_ptr<T>();

@@ -1,3 +1,4 @@
+// Backward runs the block again under its own small graph, whose gradients autograd::grad hands over.
 #include "ops/recompute.h"
 
 #include <ATen/ATen.h>

@@ -1,3 +1,4 @@
+// A turn by the negative angle is both its inverse and its gradient, so nothing of the input is kept.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>

@@ -1,3 +1,4 @@
+// Backward computes the sigmoid again instead of keeping it.
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>

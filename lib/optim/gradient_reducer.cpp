@@ -56,7 +56,7 @@ void GradientReducer::send_ready() {
 
 void GradientReducer::send(int64_t bucket) {
   const double ready_s = monotonic_s();
-  if (ranks_.size() == 1) return;
+  if (!ranks_.communicates()) return;
   const at::Tensor all = optimizer_.gradient(bucket);
   const std::string name = fmt::format("gradient bucket {}", bucket);
   sent_.push_back(scatters_ ? ranks_.start_reduce_scatter(all, optimizer_.gradient_slice(bucket), name)

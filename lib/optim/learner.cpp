@@ -102,7 +102,7 @@ void Learner::sum_copies(const Bucket& bucket, int64_t index) {
 
 double Learner::gradient_norm() {
   double squares = optimizer_.squared_gradient();
-  if (options_.shares_optimizer && ranks_.shards.size() > 1)
+  if (options_.shares_optimizer && ranks_.shards.communicates())
     squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
   if (ranks_.parts && !ranks_.parts->is_whole())
     squares = ranks_.parts->tp()->all_reduce_sum(squares, name_ + " gradient norm");
@@ -119,7 +119,7 @@ void Learner::keep_gradient() {
 }
 
 void Learner::gather_parameters() {
-  if (!options_.shares_optimizer || ranks_.shards.size() == 1) return;
+  if (!options_.shares_optimizer || !ranks_.shards.communicates()) return;
   std::vector<std::unique_ptr<Pending>> sent;
   for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
     sent.push_back(

@@ -1,3 +1,4 @@
+// Linear in the vocabulary, without sorting: exponentials once, then selections that halve what is left.
 #include "rollout/row_sampling.h"
 
 #include <algorithm>

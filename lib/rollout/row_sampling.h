@@ -22,8 +22,8 @@ namespace roll {
 
 struct Draw {
   int64_t token = 0;
-  float log_prob =
-      0;  // nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
+  /// nats: log_softmax(logits / temperature)[token] of the row as it came; temperature 0 counts as 1
+  float log_prob = 0;
 };
 
 /// The tokens of one sequence, as penalties need them. Costs nothing while no penalty is on.

@@ -1,10 +1,13 @@
 #include "rollout/scheduler.h"
 
+#include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "base/error.h"
+#include "dist/agree.h"
 
 namespace roll {
 
@@ -172,6 +175,16 @@ void Scheduler::decode_step() {
 
 void Scheduler::draw(std::span<Sequence*> sequences, const std::vector<const float*>& rows) {
   draws_.resize(sequences.size());
+  if (Communicator* ranks = model_.ranks()) {
+    draw_on_first(*ranks, sequences, rows);
+  } else {
+    draw_rows(sequences, rows);
+  }
+  for (size_t i = 0; i < sequences.size(); ++i) accept(*sequences[i], draws_[i]);
+  num_drawn_ += std::ssize(sequences);
+}
+
+void Scheduler::draw_rows(std::span<Sequence*> sequences, const std::vector<const float*>& rows) {
   const int64_t vocab_size = model_.vocab_size();
   at::parallel_for(0, std::ssize(sequences), rows_per_task(vocab_size), [&](int64_t begin, int64_t end) {
     RowSampler& sampler = samplers_[at::get_thread_num()];
@@ -185,8 +198,29 @@ void Scheduler::draw(std::span<Sequence*> sequences, const std::vector<const flo
       draws_[i] = sampler.draw({rows[i], static_cast<size_t>(vocab_size)}, sequences[i]->history, uniform);
     }
   });
-  for (size_t i = 0; i < sequences.size(); ++i) accept(*sequences[i], draws_[i]);
-  num_drawn_ += std::ssize(sequences);
+}
+
+/// The others take the first rank's draws: where the last bit of a logit differs, they could draw another token, and
+/// the ranks would part for good.
+void Scheduler::draw_on_first(Communicator& ranks, std::span<Sequence*> sequences,
+                              const std::vector<const float*>& rows) {
+  at::Tensor told = at::full({std::ssize(sequences), 2}, -1.0, at::kDouble);  // token, log-prob; both exact in float64
+  auto row = told.accessor<double, 2>();
+  std::exception_ptr failure;
+  if (ranks.is_first()) try {
+      draw_rows(sequences, rows);
+      for (int64_t i = 0; i < row.size(0); ++i) {
+        row[i][0] = static_cast<double>(draws_[i].token);
+        row[i][1] = static_cast<double>(draws_[i].log_prob);
+      }
+    } catch (...) {
+      failure = std::current_exception();  // the others wait for the broadcast, and are told by its -1
+    }
+  ranks.broadcast(told, 0, "drawn tokens");
+  if (failure) std::rethrow_exception(failure);
+  if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
+  for (int64_t i = 0; i < row.size(0); ++i)
+    draws_[i] = {.token = static_cast<int64_t>(row[i][0]), .log_prob = static_cast<float>(row[i][1])};
 }
 
 void Scheduler::accept(Sequence& sequence, const Draw& draw) {

@@ -51,6 +51,8 @@ class Scheduler {
   void copy_prompts(const std::vector<Admission>& admissions);
   void decode_step();
   void draw(std::span<Sequence*> sequences, const std::vector<const float*>& rows);
+  void draw_rows(std::span<Sequence*> sequences, const std::vector<const float*>& rows);
+  void draw_on_first(Communicator& ranks, std::span<Sequence*> sequences, const std::vector<const float*>& rows);
   void accept(Sequence& sequence, const Draw& draw);
   void finish(Sequence& sequence, FinishReason reason);
   void abort_all();

@@ -38,6 +38,7 @@ class TransformerSteps : public StepModel {
   }
 
   void release(int64_t slot) override { cache_.release(slot); }
+  Communicator* ranks() const override { return model_.parallel().tp_size() > 1 ? model_.parallel().tp : nullptr; }
 
  private:
   at::Tensor logits(const at::Tensor& hidden) const { return model_.logits(hidden).to(at::kCPU).contiguous(); }

@@ -11,6 +11,7 @@
 
 namespace roll {
 
+class Communicator;
 class Transformer;
 
 class StepModel {
@@ -32,6 +33,9 @@ class StepModel {
   virtual at::Tensor decode(std::span<const int64_t> ids, std::span<const int64_t> slots) = 0;
 
   virtual void release(int64_t slot) = 0;
+
+  /// The ranks that hold the model together and step in lock-step; null: this process alone.
+  virtual Communicator* ranks() const { return nullptr; }
 };
 
 struct StepModelLimits {

@@ -1,3 +1,4 @@
+// A token's text can depend on the one before it and end within a character, so the newest tokens are decoded twice.
 #include "rollout/stop_strings.h"
 
 #include <algorithm>

@@ -212,6 +212,7 @@ struct RolloutMock {
 struct Config {
   std::string exp_name = "rlvr";
   int64_t seed = 42;
+  bool deterministic = false;
   std::string output_dir = "./output";
   std::optional<std::string> logging_dir;
   int64_t max_steps = 500;
@@ -272,6 +273,8 @@ struct Config {
   void fields(V& v) {
     v("exp_name", exp_name, "name of the run");
     v("seed", seed, "names all random numbers", at_least(0));
+    v("deterministic", deterministic,
+      "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does");
     v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
     v("max_steps", max_steps, "steps of the run", at_least(1));

@@ -32,7 +32,7 @@ std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
 
 /// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
 FlatParameter own_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
-  const TensorPart part = part_of(spec, parameter.name, 0, tp);
+  const TensorPart part = part_of(spec, parameter.cut, 0, tp);
   FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
   for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
     own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[static_cast<size_t>(dim)];

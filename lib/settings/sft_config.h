@@ -8,6 +8,7 @@ namespace roll {
 struct SftConfig {
   std::string exp_name = "sft";
   int64_t seed = 42;
+  bool deterministic = false;
   std::string output_dir = "./output";
   std::optional<std::string> logging_dir;
   TrackConfig track;
@@ -37,6 +38,8 @@ struct SftConfig {
   void fields(V& v) {
     v("exp_name", exp_name, "name of the run");
     v("seed", seed, "names all random numbers", at_least(0));
+    v("deterministic", deterministic,
+      "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does");
     v("output_dir", output_dir, "run folder: metrics, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
     track.fields(v);

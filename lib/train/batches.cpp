@@ -20,7 +20,7 @@ std::vector<int64_t> pick(const std::vector<int64_t>& values, const std::vector<
 
 // linear * s + attention * s^2 through the model's own formula at two lengths.
 Workload workload_of(const ModelSpec& spec) {
-  const double at_1 = spec.forward_flops(1), at_2 = spec.forward_flops(2);
+  const double at_1 = spec.forward_flops(1, 1), at_2 = spec.forward_flops(2, 2);
   const double attention = (at_2 - 2 * at_1) / 2;
   return {.linear = at_1 - attention, .attention = attention};
 }

@@ -1,12 +1,13 @@
 #include "train/summary.h"
 
+#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 namespace roll {
 
 std::string describe_roles(const Roles& roles, at::Device device) {
   const ModelSpec& spec = roles.actor.spec();
-  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", architecture_name(spec.architecture),
+  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6, c10::toString(roles.actor.dtype()), device.str(),
                      roles.reference ? "; reference: yes" : "", roles.critic ? "; critic: yes" : "");
 }
@@ -17,9 +18,9 @@ void add_token_counts(const Experience& step, Metrics& metrics) {
 }
 
 double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head) {
-  double flops = 0;
-  for (int64_t s = 0; s < step.num_sequences(); ++s)
-    flops += 3 * spec.forward_flops(step.tokens.length(s), with_lm_head);
+  const int64_t wanted = with_lm_head ? step.response_mask.count_nonzero().item<int64_t>() : 0;
+  double flops = 3 * spec.forward_flops(0, wanted);
+  for (int64_t s = 0; s < step.num_sequences(); ++s) flops += 3 * spec.forward_flops(step.tokens.length(s), 0);
   return flops;
 }
 

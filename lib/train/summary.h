@@ -15,8 +15,8 @@ std::string describe_roles(const Roles& roles, at::Device device);
 /// Adds the counts that throughput is made of: system/{num_tokens,num_sequences} of the step.
 void add_token_counts(const Experience& step, Metrics& metrics);
 
-/// Floating-point operations of training on the step once: forward and backward of every sequence, recomputation not
-/// counted.
+/// Floating-point operations of training on the step once: forward and backward of every sequence, of whose tokens only
+/// those of responses go through the lm head; recomputation is not counted.
 double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head);
 
 /// What standard output shows of an RLVR step.

@@ -68,7 +68,7 @@ std::span<std::byte> bytes_of_object(T& object) {
 /// Element-wise over `parts` in their order, into `result`, which may be one of them; the first of them is overwritten.
 /// Narrow floats are added in float32 and rounded once.
 void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result) {
-  const bool narrow = result.scalar_type() == at::kBFloat16;
+  const bool narrow = is_narrow(result.scalar_type());
   at::Tensor total = narrow ? parts[0].to(at::kFloat) : parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     const at::Tensor part = narrow ? parts[i].to(at::kFloat) : parts[i];

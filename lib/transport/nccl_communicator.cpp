@@ -73,17 +73,18 @@ class NcclCommunicator : public Communicator {
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     auto host = host_->split(members, group);
-    if (members.size() == 1) return host;
+    if (members.size() == 1 && size() > 1) return host;  // who asked for NCCL with one rank gets it
     return std::make_unique<NcclCommunicator>(std::move(host), device_, timeout_s_, membership_in(members, group));
   }
 
  protected:
   void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) override {
     if (!tensor.is_cuda()) return host_->all_reduce(tensor, op, name);
+    count("all_reduce", 2 * tensor.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
+    if (op == Reduce::kSum && is_narrow(tensor.scalar_type())) return reduce_narrow(tensor, name);
     std::vector<at::Tensor> tensors = {tensor};
     c10d::AllreduceOptions options;
     options.reduceOp = op_of(op);
-    count("all_reduce", 2 * tensor.nbytes() / static_cast<size_t>(size()) * static_cast<size_t>(size() - 1));
     run("all-reduce", name, [&] { return group_->allreduce(tensors, options); });
   }
   void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) override {
@@ -113,6 +114,7 @@ class NcclCommunicator : public Communicator {
     }
     at::Tensor flat = mine.view({-1}), flat_all = all.view({-1});
     count("reduce_scatter", all.nbytes() - mine.nbytes());
+    if (is_narrow(all.scalar_type())) return scatter_narrow(flat_all, flat, name, [] {});
     run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
   }
 
@@ -130,12 +132,37 @@ class NcclCommunicator : public Communicator {
     explicit Started(NcclCommunicator& o) : owner(o) { begin_s_ = monotonic_s(); }
     void wait() override {
       if (work) owner.finish(work, what);
+      if (then) then();
       end_s_ = monotonic_s();
     }
     NcclCommunicator& owner;
     Work work;
     std::string what;
+    std::function<void()> then;
   };
+
+  /// Sums of narrow floats: NCCL's own are rounded at every hop. Each rank is sent all parts of its slice, adds them in
+  /// float32 and rounds once, which takes the bytes of a ring. `all` [size * n] -> `mine` [n].
+  void scatter_narrow(at::Tensor all, at::Tensor mine, std::string_view name, std::function<void()> then) {
+    at::Tensor parts = at::empty_like(all);
+    const auto add = [parts, mine, ranks = size(), then = std::move(then)] {
+      mine.copy_(parts.view({ranks, mine.numel()}).sum(0, /*keepdim=*/false, at::kFloat));
+      then();
+    };
+    std::vector<int64_t> even;  // empty: every rank sends as much
+    run(
+        "reduce-scatter", name, [&] { return group_->alltoall_base(parts, all, even, even); }, add);
+  }
+
+  void reduce_narrow(at::Tensor& tensor, std::string_view name) {
+    const int64_t width = (tensor.numel() + size() - 1) / size();
+    at::Tensor all = at::constant_pad_nd(tensor.view({-1}), {0, width * size() - tensor.numel()});
+    at::Tensor mine = at::empty({width}, all.options());
+    scatter_narrow(all, mine, name, [this, tensor, all, mine, what = std::string(name)]() mutable {
+      run("all-gather", what, [&] { return group_->_allgather_base(all, mine); });
+      tensor.copy_(all.narrow(0, 0, tensor.numel()).view(tensor.sizes()));
+    });
+  }
 
   /// Bytes that a ring sends.
   void count(std::string_view operation, size_t bytes) {
@@ -144,14 +171,20 @@ class NcclCommunicator : public Communicator {
   }
 
   /// Enqueued on the stream: the host does not wait; c10d's watchdog ends a wait that lasts too long.
+  /// `then`: kernels that use the result.
   template <class F>
-  void run(std::string_view call, std::string_view name, F&& begin) {
+  void run(
+      std::string_view call, std::string_view name, F&& begin, const std::function<void()>& then = [] {}) {
     const std::string what = fmt::format("{} '{}' of its {} group", call, name, group());
     Work work;
     guard(what, [&] { work = begin(); });
-    if (!started_) return finish(work, what);
+    if (!started_) {
+      finish(work, what);
+      return then();
+    }
     started_->work = work;
     started_->what = what;
+    started_->then = then;
   }
 
   void finish(const Work& work, const std::string& what) {

@@ -1,3 +1,4 @@
+// How long to spin, to yield and to sleep between looks.
 #include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>

@@ -6,12 +6,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/save_folder.h"
 #include "checkpoint/temporary_folder.h"
 
 namespace roll {
 
 using Catch::Contains;
 using test::message_of;
+using test::save_folder;
 using test::TemporaryFolder;
 namespace fs = std::filesystem;
 
@@ -33,7 +35,7 @@ TEST_CASE("an HF folder gives back config, tensors and companions", "[checkpoint
   folder.write("source/model.safetensors", "not copied");
   HfSaveOptions options;
   options.companions = folder / "source";
-  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  save_folder(folder / "model", kConfig, some_tensors(), options);
   const HfFolder opened = HfFolder::open(folder / "model");
   CHECK(opened.config()["torch_dtype"] == "float32");
   CHECK_FALSE(opened.config().contains("dtype"));
@@ -48,7 +50,7 @@ TEST_CASE("weights beyond the shard size go to an index and several files", "[ch
   const TemporaryFolder folder;
   HfSaveOptions options;
   options.max_shard_bytes = 100;
-  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  save_folder(folder / "model", kConfig, some_tensors(), options);
   CHECK(fs::exists(folder / "model/model-00001-of-00003.safetensors"));
   CHECK_FALSE(fs::exists(folder / "model/model.safetensors"));
   const Json index = read_json(folder / "model/model.safetensors.index.json");
@@ -57,7 +59,7 @@ TEST_CASE("weights beyond the shard size go to an index and several files", "[ch
   const HfFolder opened = HfFolder::open(folder / "model");
   for (const auto& [name, tensor] : some_tensors()) CHECK(at::equal(opened.read(name), tensor));
   options.max_shard_bytes = 40 + 400;  // what fits exactly stays together
-  save_hf_folder(folder / "two", kConfig, some_tensors(), options);
+  save_folder(folder / "two", kConfig, some_tensors(), options);
   CHECK(read_json(folder / "two/model.safetensors.index.json")["weight_map"]["b"] ==
         "model-00001-of-00002.safetensors");
 }
@@ -66,7 +68,7 @@ TEST_CASE("weights are converted when saved", "[checkpoint]") {
   const TemporaryFolder folder;
   HfSaveOptions options;
   options.dtype = at::kBFloat16;
-  save_hf_folder(folder / "model", kConfig, some_tensors(), options);
+  save_folder(folder / "model", kConfig, some_tensors(), options);
   const HfFolder opened = HfFolder::open(folder / "model");
   CHECK(opened.config()["torch_dtype"] == "bfloat16");
   CHECK(at::equal(opened.read("c"), at::full({3, 3}, 0.1f).to(at::kBFloat16)));
@@ -74,12 +76,10 @@ TEST_CASE("weights are converted when saved", "[checkpoint]") {
 
 TEST_CASE("a save that fails leaves the older folder whole", "[checkpoint]") {
   const TemporaryFolder folder;
-  save_hf_folder(folder / "model", kConfig, some_tensors(), {});
+  save_folder(folder / "model", kConfig, some_tensors(), {});
   HfSaveOptions options;
   options.companions = folder / "does_not_exist";
-  CHECK(message_of([&] {
-          save_hf_folder(folder / "model", kConfig, {{"z", at::ones({1})}}, options);
-        }) != "no exception");
+  CHECK(message_of([&] { save_folder(folder / "model", kConfig, {{"z", at::ones({1})}}, options); }) != "no exception");
   CHECK(HfFolder::open(folder / "model").find("a") != nullptr);
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 }

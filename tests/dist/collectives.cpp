@@ -10,7 +10,7 @@ namespace roll::test {
 
 namespace {
 
-/// Another tensor on every rank, whole numbers so that bfloat16 sums are exact.
+/// Another tensor on every rank, whole numbers so that 16-bit sums are exact.
 at::Tensor sample(int rank, int64_t numel, at::ScalarType dtype, at::Device device) {
   return ((at::arange(numel, at::kLong) * (rank + 3)) % 7 - rank).to(dtype).to(device);
 }
@@ -140,13 +140,13 @@ std::string check_started(Communicator& ranks, at::ScalarType dtype, at::Device 
 
 std::string check_collectives(Communicator& ranks, at::Device device) {
   std::string wrong;
-  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16})
+  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16, at::kHalf})
     for (const int64_t numel : {0, 1, 5, 4096, 4097, 8193, 100001}) wrong += check_reduce(ranks, dtype, numel, device);
   wrong += check_views(ranks, device) + check_scalars(ranks) + check_broadcast(ranks, device);
   wrong += check_gathers(ranks, device) + check_transposed_rows(ranks, device);
-  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16})
+  for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16, at::kHalf})
     for (const int64_t rows : {0, 1, 1365, 1366, 33334}) wrong += check_rows(ranks, dtype, rows, device);
-  for (const auto dtype : {at::kFloat, at::kBFloat16}) wrong += check_started(ranks, dtype, device);
+  for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) wrong += check_started(ranks, dtype, device);
   ranks.barrier("end of the test");
   return wrong;
 }
@@ -160,12 +160,15 @@ std::string check_sum_order(Communicator& ranks) {
     ranks.all_reduce_sum(tensor, "order");
     if (!(tensor == expected).all().item<bool>()) return fmt::format("a sum of {} is not in rank order; ", numel);
   }
-  // bfloat16: 256 + 1 + 1 + ... is 256 when each addition is rounded, and right when only the last is.
-  at::Tensor narrow = at::full({4}, ranks.rank() == 0 ? 256.0 : 1.0, at::kBFloat16);
-  ranks.all_reduce_sum(narrow, "narrow");
-  const at::Tensor right = at::full({4}, 255.0 + ranks.size(), at::kFloat).to(at::kBFloat16);
-  if (!at::equal(narrow, right)) return "bfloat16 is rounded more than once; ";
-  for (const auto dtype : {at::kFloat, at::kBFloat16})
+  // 256 + 1 + 1 + ... in bfloat16 (2048 + ... in float16) stays as it is when each addition is rounded, and is right
+  // when only the last is.
+  for (const auto& [dtype, large] : {std::pair(at::kBFloat16, 256.0), std::pair(at::kHalf, 2048.0)}) {
+    at::Tensor narrow = at::full({4}, ranks.rank() == 0 ? large : 1.0, dtype);
+    ranks.all_reduce_sum(narrow, "narrow");
+    const at::Tensor right = at::full({4}, large - 1 + ranks.size(), at::kFloat).to(dtype);
+    if (!at::equal(narrow, right)) return fmt::format("{} is rounded more than once; ", c10::toString(dtype));
+  }
+  for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf})
     for (const int64_t rows : {3, 1024, 50001}) {
       const at::Tensor all = at::sin(at::arange(ranks.size() * rows, at::kFloat) * (ranks.rank() + 1.37)).to(dtype);
       at::Tensor sums = all.clone();

@@ -14,8 +14,7 @@ namespace roll::test {
 /// gathered and scattered, collectives that run beside those of another group. Makes a group: all ranks call it.
 std::string check_collectives(Communicator& ranks, at::Device device);
 
-/// Sums of numbers whose sum depends on the order: equal to adding in rank order, bit by bit, small, sliced or
-/// scattered.
+/// Sums that depend on the order of adding: those of rank order to the bit, whether small, sliced or scattered.
 std::string check_sum_order(Communicator& ranks);
 
 }  // namespace roll::test

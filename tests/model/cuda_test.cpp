@@ -1,11 +1,13 @@
-// The CUDA paths against the CPU's, which are checked against Hugging Face; they run where a GPU is
-// (scripts/gpu_check.sh).
+// The CUDA paths against the CPU's, which are checked against Hugging Face.
+// They run where a GPU is (scripts/gpu_check.sh).
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "checkpoint/temporary_folder.h"
+#include "model/device.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
 #include "ops/attention.h"
@@ -84,7 +86,41 @@ TEST_CASE("CUDA attention equals the CPU's, packed and cached, in bfloat16 and f
   const std::vector<int64_t> slots = {4, 0, 2}, lengths = {40, 1, 17};
   const at::Tensor expected =
       cached_attention(q.to(at::kFloat), keys.to(at::kFloat), values.to(at::kFloat), slots, lengths, 0.125);
+  for (const at::Tensor& cache : {keys, values})  // beyond the length nothing was ever written
+    for (size_t b = 0; b < slots.size(); ++b) cache.select(0, slots[b]).slice(0, lengths[b]).fill_(std::nan(""));
   CHECK(relative(cached_attention(q.cuda(), keys.cuda(), values.cuda(), slots, lengths, 0.125), expected) < tolerance);
+}
+
+TEST_CASE("the head's kernels run on the device of their tensors", "[gpu]") {
+  const int64_t last = at::detail::getCUDAHooks().deviceCount() - 1;  // the first one where there is only one
+  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(last));
+  use_device({at::kCUDA, 0});
+  const at::Tensor hidden = at::randn({5, 32}), weight = at::randn({1000, 32}), labels = at::arange(5, at::kLong);
+  const at::Tensor h = leaf(hidden, device, at::kFloat), w = leaf(weight, device, at::kFloat);
+  const LogProbs found = linear_log_prob(h, w, labels.to(device), {}),
+                 expected = linear_log_prob(hidden, weight, labels, {});
+  CHECK(relative(found.log_probs, expected.log_probs) < 1e-4);
+  found.log_probs.sum().backward();
+  CHECK(h.grad().device() == device);
+}
+
+TEST_CASE("deterministic kernels give the same bits each time", "[gpu]") {
+  use_deterministic_kernels();
+  const std::vector<int64_t> cu_seqlens = {0, 700, 4000};
+  const at::Tensor rows =
+      at::arange(4000, at::kLong).remainder(7).cuda();  // each row is read, and added to, many times
+  const auto dtype = GENERATE(at::kBFloat16, at::kFloat);
+  const at::Tensor q = leaf(at::randn({4000, 8, 64}), at::kCUDA, dtype),
+                   table = leaf(at::randn({7, 2, 64}), at::kCUDA, dtype);
+  std::vector<at::Tensor> first;
+  for (int run = 0; run < 5; ++run) {
+    for (const at::Tensor& x : {q, table}) x.mutable_grad() = at::Tensor();
+    const at::Tensor k = table.index_select(0, rows);
+    const auto found = with_gradients(packed_attention(q, k, k, cu_seqlens, cu_seqlens, 0.125), {q, table});
+    if (run == 0) first = found;
+    for (size_t i = 0; i < found.size(); ++i) CHECK(at::equal(found[i], first[i]));
+  }
+  at::globalContext().setDeterministicAlgorithms(false, false);
 }
 
 TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it computes whole", "[gpu]") {

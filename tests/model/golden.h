@@ -1,5 +1,4 @@
-// The tiny models of tests/oracles/make_golden_model.py, written as HF folders: weights from the formula that script
-// uses.
+// The tiny models of tests/oracles/make_golden_model.py, written as HF folders: weights from that script's formula.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -12,7 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "checkpoint/hf_folder.h"
+#include "checkpoint/save_folder.h"
 #include "model/spec.h"
 
 namespace roll::test {
@@ -53,7 +52,7 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
   std::sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   NamedTensors weights;
   for (size_t k = 0; k < shapes.size(); ++k) {
-    const auto& [name, shape] = shapes[k];
+    const auto& [name, shape, cut] = shapes[k];
     at::Tensor w = golden_numbers(static_cast<int64_t>(k), c10::multiply_integers(shape)).reshape(shape);
     w = w * (shape.size() == 1 ? 0.3 : std::sqrt(3.0 / static_cast<double>(shape[1])));
     if (name.find("norm") != std::string::npos) w = w + 1.0;
@@ -63,7 +62,7 @@ inline NamedTensors golden_weights(const Json& golden, bool critic) {
 }
 
 inline std::filesystem::path write_golden_folder(const Json& golden, bool critic, const std::filesystem::path& folder) {
-  save_hf_folder(folder, golden["config"], golden_weights(golden, critic), {});
+  save_folder(folder, golden["config"], golden_weights(golden, critic), {});
   return folder;
 }
 

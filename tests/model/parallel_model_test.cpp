@@ -25,7 +25,7 @@ void save_tiny(const std::filesystem::path& folder, const char* arch, bool tie) 
   sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
   sizes.intermediate = 46;
   ModelSpec spec = make_spec(sizes, {});
-  if (spec.architecture == Architecture::kLlama) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+  if (spec.architecture->mlp_bias == Bias::kByConfig) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
   Transformer model = Transformer::init(spec, 1);
   const at::NoGradGuard no_grad;
   for (auto& [name, tensor] : model.parameters()) {

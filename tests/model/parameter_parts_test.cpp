@@ -31,8 +31,8 @@ ModelSpec small_spec() {
 
 std::vector<ParameterShape> all_parameters() {
   std::vector<ParameterShape> list = backbone_parameters(small_spec());
-  list.push_back({"lm_head.weight", {10, 8}});
-  list.push_back({"score.weight", {1, 8}});
+  list.push_back(lm_head_parameter(small_spec()));
+  list.push_back(value_head_parameters(small_spec()).front());
   return list;
 }
 
@@ -40,7 +40,7 @@ std::vector<ParameterShape> all_parameters() {
 NamedTensors numbers(at::ScalarType dtype) {
   NamedTensors whole;
   int64_t next = 1;
-  for (const auto& [name, shape] : all_parameters()) {
+  for (const auto& [name, shape, cut] : all_parameters()) {
     const int64_t numel = c10::multiply_integers(shape);
     whole.emplace_back(name, at::arange(next, next + numel, at::kDouble).div(64).to(dtype).view(shape));
     next += numel;
@@ -65,7 +65,7 @@ std::map<std::string, std::vector<std::string>> parts_over(int num_ranks) {
   for (int rank = 0; rank < num_ranks; ++rank) {
     const auto tp = make_single_communicator({.rank = rank, .size = num_ranks});  // no message is needed
     const ParameterParts own(small_spec(), all_parameters(), tp.get());
-    for (const auto& [name, shape] : all_parameters()) parts[name].push_back(text_of(own.part(name)));
+    for (const auto& [name, shape, cut] : all_parameters()) parts[name].push_back(text_of(own.part(name)));
   }
   return parts;
 }

@@ -78,8 +78,9 @@ TEST_CASE("counts follow from a spec", "[model]") {
   // embedding + 2 layers of (q, k, v with biases, o, three of the feed-forward, two norms) + norm
   const int64_t layer = 32 * 32 + 32 + 2 * (16 * 32 + 16) + 32 * 32 + 3 * 32 * 64 + 2 * 32;
   CHECK(spec.num_parameters() == 100 * 32 + 2 * layer + 32);
-  const double linear = 2.0 * (2 * (32 * 32 * 2 + 2 * 16 * 32 + 3 * 32 * 64) + 100 * 32);
-  CHECK(spec.forward_flops(10) == linear * 10 + 2.0 * 2 * 32 * 100);
+  const double linear = 2.0 * (2 * (32 * 32 * 2 + 2 * 16 * 32 + 3 * 32 * 64)), head = 2.0 * 100 * 32;
+  CHECK(spec.forward_flops(10, 10) == (linear + head) * 10 + 2.0 * 2 * 32 * 100);
+  CHECK(spec.forward_flops(10, 3) == linear * 10 + head * 3 + 2.0 * 2 * 32 * 100);
 }
 
 TEST_CASE("a config that would be computed wrongly is refused by key and value", "[model]") {

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <sstream>
 
 #include "base/error.h"
+#include "checkpoint/save_folder.h"
 #include "checkpoint/temporary_folder.h"
 #include "model/golden.h"
 #include "model/id_rows.h"
@@ -17,6 +19,7 @@ namespace roll {
 
 using Catch::Contains;
 using test::message_of;
+using test::save_folder;
 using test::TemporaryFolder;
 
 namespace {
@@ -140,6 +143,22 @@ TEST_CASE("a copied slot decodes as its original, and a released one can be used
   CHECK(cache.length(0) == 3);
 }
 
+TEST_CASE("what a cache held before its tokens were written never shows", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = tiny("qwen3");
+  std::vector<at::Tensor> hidden[2];
+  for (const bool is_fresh : {false, true}) {
+    KvCache cache(model.spec(), 3, 12);
+    for (int64_t layer = 0; layer < model.spec().num_layers; ++layer)
+      for (const at::Tensor& rows : {cache.keys(layer), cache.values(layer)}) rows.fill_(is_fresh ? std::nan("") : 0.0);
+    hidden[is_fresh].push_back(model.prefill(pack_tokens({some_ids(5, 1), some_ids(2, 2)}), cache, {2, 0}));
+    cache.copy_slot(2, {1});
+    for (int64_t i = 0; i < 3; ++i)
+      hidden[is_fresh].push_back(model.decode(at::tensor({i, i + 1, i + 2}, at::kLong), cache, {1, 2, 0}));
+  }
+  for (size_t i = 0; i < hidden[0].size(); ++i) CHECK(at::equal(hidden[1][i], hidden[0][i]));
+}
+
 TEST_CASE("a cache refuses what it has no room for", "[model]") {
   const Transformer model = tiny();
   KvCache cache(model.spec(), 2, 4);
@@ -167,18 +186,6 @@ TEST_CASE("a saved model loads with the same weights, sharded or not, tied or no
   }
 }
 
-TEST_CASE("a clone has its own weights", "[model]") {
-  const at::NoGradGuard no_grad;
-  Transformer model = tiny();
-  const Transformer copy = model.clone();
-  const PackedTokens tokens = pack_tokens({some_ids(5, 1)});
-  const at::Tensor before = copy.forward(tokens);
-  CHECK(at::equal(before, model.forward(tokens)));
-  for (auto& named : model.parameters()) named.second.add_(0.5);
-  CHECK(at::equal(copy.forward(tokens), before));
-  CHECK_FALSE(at::equal(model.forward(tokens), before));
-}
-
 TEST_CASE("initial weights are named by seed: the same each time, and the documented ones", "[model]") {
   InitSizes sizes;
   sizes.vocab = 1000;
@@ -204,9 +211,9 @@ TEST_CASE("a folder whose tensors disagree with its config is refused by tensor"
   const Transformer model = tiny("qwen2", false);
   const auto refusal = [&](auto change) {
     NamedTensors tensors = model.parameters();
-    Json config = model.config();
+    Json config = hf_config(model.spec());
     change(tensors, config);
-    save_hf_folder(folder / "m", config, tensors, {});
+    save_folder(folder / "m", config, tensors, {});
     return message_of([&] { Transformer::load(folder / "m"); });
   };
   CHECK(refusal([](NamedTensors&, Json&) {}) == "no exception");
@@ -235,7 +242,7 @@ TEST_CASE("a tied model that was stored with an equal head is read", "[model]") 
   const Transformer model = tiny("qwen2", true);
   NamedTensors tensors = model.parameters();
   tensors.emplace_back("lm_head.weight", tensors[0].second);
-  save_hf_folder(folder / "m", model.config(), tensors, {});
+  save_folder(folder / "m", hf_config(model.spec()), tensors, {});
   CHECK(Transformer::load(folder / "m").parameters().size() == model.parameters().size());
 }
 
@@ -257,6 +264,21 @@ TEST_CASE("a value model starts at zero from a language model, and survives savi
   CHECK(at::equal(again.values(tokens), critic.values(tokens)));
   CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"LlamaForTokenClassification"}));
   CHECK_THAT(message_of([&] { Transformer::load(folder / "critic"); }), Contains("lm_head.weight: is missing"));
+}
+
+TEST_CASE("values are products in float32, also of a model in 16 bits", "[model]") {
+  const auto dtype = GENERATE(at::kBFloat16, at::kHalf, at::kFloat, at::kDouble);
+  const at::Tensor hidden = at::linspace(-2, 3, 40 * 64, at::kDouble).sin().view({40, 64}).to(dtype).requires_grad_();
+  const at::Tensor weight = at::linspace(-1, 1, 64, at::kDouble).view({1, 64}).to(dtype).requires_grad_();
+  const at::Tensor bias = at::full({1}, 7.25, hidden.options());
+  const at::Tensor values = values_of(hidden, weight, bias);
+  CHECK(values.scalar_type() == (dtype == at::kDouble ? at::kDouble : at::kFloat));
+  CHECK((values.dim() == 1 && values.size(0) == 40));
+  const at::Tensor exact = at::mv(hidden.to(at::kDouble), weight.to(at::kDouble)[0]) + 7.25;
+  CHECK((values - exact).abs().max().item<double>() < 1e-4);
+  values.sum().backward();
+  CHECK(weight.grad().scalar_type() == dtype);
+  CHECK(at::allclose(weight.grad()[0], hidden.detach().sum(0), 1e-2, 1e-2));
 }
 
 TEST_CASE("rows of ids become rows of log-probs whatever the batch", "[model]") {

@@ -90,7 +90,7 @@ TEST_CASE("training and forward passes have their own sizes and budgets", "[trai
   CHECK(batch_rule(worker, Stage::kForward, spec).num_sequences == 5);
   CHECK_FALSE(batch_rule(worker, Stage::kTrain, spec).is_packed);
   for (const int64_t length : {1, 7, 1000})
-    CHECK(batch_rule(worker, Stage::kTrain, spec).workload(length) == Approx(spec.forward_flops(length)));
+    CHECK(batch_rule(worker, Stage::kTrain, spec).workload(length) == Approx(spec.forward_flops(length, length)));
 
   WorkerConfig dynamic = worker;
   dynamic.packing.use_dynamic_batching_in_train = dynamic.packing.use_dynamic_batching_in_infer = true;

@@ -1,0 +1,141 @@
+// A new architecture is a row and nothing else: one of other names and with other defaults is added, and a folder of it
+// is made, loaded, saved, shared by ranks and sampled as the model whose features it has.
+#include "model/architectures.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/file.h"
+#include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/mesh.h"
+#include "model/init_spec.h"
+#include "model/log_probs.h"
+#include "model/rewrite.h"
+#include "model/transformer.h"
+#include "model/value_model.h"
+
+namespace roll {
+
+using test::TemporaryFolder;
+
+namespace {
+
+struct AddedRow {
+  explicit AddedRow(Architecture row) { architectures().push_back(std::move(row)); }
+  ~AddedRow() { architectures().pop_back(); }
+};
+
+/// Qwen3's features under names of its own, with a tied head and small heads where config.json says nothing.
+Architecture zephyr() {
+  return {.name = "zephyr9",
+          .causal_class = "ZephyrLM",
+          .value_class = "ZephyrCritic",
+          .qk_norm = true,
+          .qkv_bias = Bias::kByConfig,
+          .o_bias = Bias::kByConfig,
+          .head_dim = 6,
+          .tied_head = true,
+          .weights = {.embedding = "trunk.words",
+                      .final_norm = "trunk.last",
+                      .lm_head = "predict",
+                      .value_head = "worth",
+                      .layer = "trunk.block.",
+                      .input_norm = "before_attention",
+                      .post_norm = "before_mlp",
+                      .q = "query",
+                      .k = "key",
+                      .v = "value",
+                      .o = "mix",
+                      .q_norm = "query_scale",
+                      .k_norm = "key_scale",
+                      .gate = "open",
+                      .up = "widen",
+                      .down = "narrow"}};
+}
+
+ModelSpec tiny_spec(const char* arch, bool tie = true) {
+  InitSizes sizes;
+  sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2, sizes.head_dim = 6;
+  sizes.tie = tie;
+  ModelSpec spec = make_spec(sizes, {});
+  spec.qkv_bias = spec.o_bias = true;  // attention_bias
+  return spec;
+}
+
+Transformer tiny(const char* arch, bool tie = true) {
+  Transformer model = Transformer::init(tiny_spec(arch, tie), 5);
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.parameters()) tensor.dim() == 2 ? tensor.mul_(8) : tensor.add_(0.25);
+  return model;
+}
+
+PackedTokens some_tokens() {
+  return pack_tokens({{3, 1, 4, 1, 5, 9, 2, 6}, {5, 3, 5, 8, 9, 7, 9, 3, 2, 3}});
+}
+
+at::Tensor log_probs(const Transformer& model) {
+  const at::NoGradGuard no_grad;
+  return token_log_probs(model, some_tokens(), 1.0, false).log_probs;
+}
+
+}  // namespace
+
+TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "[model]") {
+  const AddedRow row(zephyr());
+  const TemporaryFolder folder;
+  const bool tie = GENERATE(true, false);
+  tiny("zephyr9", tie).save(folder / "m");
+  Json config = HfFolder::read_config(folder / "m");
+  CHECK(config["architectures"] == Json({"ZephyrLM"}));
+  CHECK(config["model_type"] == "zephyr9");
+  config.erase("head_dim");
+  if (tie) config.erase("tie_word_embeddings");
+  write_file_atomic(folder / "m" / "config.json", config.dump());
+  const Transformer model = Transformer::load(folder / "m");
+  CHECK(model.parameters().front().first == "trunk.words.weight");
+  CHECK(model.spec().tied_head == tie);
+  CHECK(at::equal(log_probs(model), log_probs(tiny("qwen3", tie))));
+  rewrite_folder(folder / "m", folder / "again", {});
+  CHECK(at::equal(log_probs(Transformer::load(folder / "again")), log_probs(model)));
+}
+
+TEST_CASE("a row is all that a new architecture's value model needs", "[model]") {
+  const AddedRow row(zephyr());
+  const TemporaryFolder folder;
+  tiny("zephyr9", false).save(folder / "m");
+  ValueModel critic = ValueModel::load(folder / "m");
+  CHECK(critic.parameters().back().first == "worth.bias");
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : critic.parameters())
+    if (name.starts_with("worth")) tensor.add_(0.5);
+  critic.save(folder / "critic");
+  CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"ZephyrCritic"}));
+  rewrite_folder(folder / "critic", folder / "again", {});
+  CHECK(at::equal(ValueModel::load(folder / "again").values(some_tokens()), critic.values(some_tokens())));
+}
+
+TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[model]") {
+  const AddedRow row(zephyr());
+  const TemporaryFolder folder;
+  const Transformer whole = tiny("zephyr9");
+  whole.save(folder / "m");
+  const at::Tensor expected = log_probs(whole);
+  for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& world) -> std::string {
+         Mesh mesh(world, {.tp = 2});
+         const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kFloat, {.tp = &mesh.tp()});
+         if (part.parameters().front().second.size(0) == 71) return "the embedding is not cut";
+         return at::allclose(log_probs(part), expected, 1e-4, 1e-5) ? "" : "other log-probs";
+       }))
+    CHECK(wrong == "");
+}
+
+TEST_CASE("the list of architectures follows the rows", "[model]") {
+  CHECK(architecture_list("or") == "qwen2, qwen3 or llama");
+  const AddedRow row(zephyr());
+  CHECK(architecture_list() == "qwen2, qwen3, llama and zephyr9");
+  CHECK(&find_architecture("zephyr9", "x") == &architectures().back());
+}
+
+}  // namespace roll

@@ -1,0 +1,87 @@
+// Ranks that share a model draw the same tokens even where their logits differ in the last bit.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "dist/local_ranks.h"
+#include "rollout/fake_model.h"
+#include "rollout/sampler.h"
+
+namespace roll {
+
+namespace {
+
+/// Whole logits, so that several are the largest. On the second rank the last of those is larger by one bit.
+class SharedModel : public FakeModel {
+ public:
+  explicit SharedModel(Communicator* ranks) : FakeModel(3, 40, 20), ranks_(ranks) {}
+
+  at::Tensor prefill(const std::vector<std::vector<int64_t>>& prompts, std::span<const int64_t> slots) override {
+    return changed(FakeModel::prefill(prompts, slots));
+  }
+  at::Tensor decode(std::span<const int64_t> ids, std::span<const int64_t> slots) override {
+    return changed(FakeModel::decode(ids, slots));
+  }
+  Communicator* ranks() const override { return ranks_; }
+
+  bool is_damaged = false;
+
+ private:
+  at::Tensor changed(const at::Tensor& logits) const {
+    if (is_damaged) return at::full_like(logits, std::nanf(""));
+    const at::Tensor whole = logits.round();
+    if (!ranks_ || ranks_->is_first()) return whole;
+    for (int64_t b = 0; b < whole.size(0); ++b) {
+      const int64_t last = whole[b].eq(whole[b].max()).nonzero().max().item<int64_t>();
+      whole[b][last] = std::nextafter(whole[b][last].item<float>(), std::numeric_limits<float>::infinity());
+    }
+    return whole;
+  }
+
+  Communicator* ranks_;
+};
+
+std::string responses(SharedModel& model, double temperature) {
+  SamplingParams params;
+  params.generating.temperature = temperature;
+  params.generating.top_p = 1, params.generating.top_k = 0;
+  params.generating.max_new_tokens = 12;
+  params.eos_ids = {0};
+  std::vector<GenerationRequest> requests;
+  for (uint64_t i = 0; i < 8; ++i) requests.push_back({{static_cast<int64_t>(1 + i % 3), 7}, i});
+  std::string text;
+  for (const Generation& g : generate(model, decode_letters, requests, params)) {
+    text += fmt::format("{} {}", g.text, finish_reason_name(g.finish_reason));
+    for (const float log_prob : g.log_probs) text += fmt::format(" {}", log_prob);
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("ranks that share a model all take the first one's draws", "[rollout]") {
+  const double temperature = GENERATE(0.0, 1.0);
+  SharedModel one(nullptr);
+  const std::string alone = responses(one, temperature);
+  for (const auto& said : test::run_local_ranks(2, [&](Communicator& ranks) {
+         SharedModel model(&ranks);
+         return responses(model, temperature);
+       }))
+    CHECK(said == alone);
+}
+
+TEST_CASE("when the first rank cannot draw, it says why and the others end quietly", "[rollout]") {
+  const auto said = test::run_local_ranks(3, [&](Communicator& ranks) {
+    SharedModel model(&ranks);
+    model.is_damaged = ranks.is_first();
+    return responses(model, 1.0);
+  });
+  CHECK_THAT(said[0], Catch::Contains("logits are not finite"));
+  CHECK(said[1] == "error: rank 0 failed and has said why");
+  CHECK(said[2] == said[1]);
+}
+
+}  // namespace roll
