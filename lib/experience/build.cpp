@@ -31,7 +31,7 @@ at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor)
 }
 
 at::Tensor expanded(const Experience& experience, const std::vector<char>& sample_mask) {
-  at::Tensor mask = experience.response_mask.clone();
+  at::Tensor mask = experience.response_mask().clone();
   for (int64_t b = 0; b < experience.num_sequences(); ++b)
     if (!sample_mask[b]) mask.slice(0, experience.tokens.cu_seqlens[b], experience.tokens.cu_seqlens[b + 1]).zero_();
   return mask;
@@ -53,7 +53,7 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
   }
   const at::Tensor zero = at::zeros({}, at::kFloat);
   const at::Tensor d =
-      at::where(experience.response_mask.ne(0), experience.old_log_probs - experience.ref_log_probs, zero);
+      at::where(experience.response_mask().ne(0), experience.old_log_probs - experience.ref_log_probs, zero);
   return kl_term(d, zero, config.kl_penalty);
 }
 
@@ -82,7 +82,7 @@ class Builder {
  private:
   void mask_samples() {
     const std::vector<char> mask = sample_mask(experience_, config_, num_groups_, all_reduce_);
-    experience_.final_response_mask = expanded(experience_, mask);
+    experience_.masks["final_response_mask"] = expanded(experience_, mask);
     metrics_.merge(correct_for_sampler(experience_, config_.train_infer_correction));
     for (const char kept : mask) metrics_.add("actor/final_mask_ratio@mean", kept);
   }
@@ -91,15 +91,15 @@ class Builder {
     const std::vector<double> rewards =
         sequence_rewards(experience_, config_, num_groups_, state_.rewards, all_reduce_);
     if (config_.reward_clip)
-      for (const double score : experience_.scores)
-        metrics_.add("critic/reward_clip_frac@mean", std::abs(score) > *config_.reward_clip);
+      for (const double reward : experience_.rewards)
+        metrics_.add("critic/reward_clip_frac@mean", std::abs(reward) > *config_.reward_clip);
     const at::Tensor kl = old_to_ref_kl(experience_, config_);
     const double coefficient = config_.add_token_level_kl ? state_.kl.coefficient() : 0;
     experience_.token_rewards =
         make_token_rewards(experience_, rewards, config_.add_token_level_kl ? kl : at::Tensor{}, coefficient);
     if (kl.defined()) update_kl(kl, coefficient);
     if (config_.whiten_rewards)
-      experience_.token_rewards = whiten(experience_.token_rewards, experience_.response_mask, all_reduce_);
+      experience_.token_rewards = whiten(experience_.token_rewards, experience_.response_mask(), all_reduce_);
   }
 
   void update_kl(const at::Tensor& kl, double used_coefficient) {
@@ -116,7 +116,7 @@ class Builder {
                                          ? gae(experience_, config_.gamma, config_.lambd, config_.bootstrap_truncated)
                                          : discounted_returns(experience_, config_.gamma);
     experience_.returns = raw.returns;
-    const at::Tensor& mask = experience_.final_response_mask;
+    const at::Tensor& mask = experience_.final_response_mask();
     experience_.advantages =
         config_.whiten_advantages ? whiten(raw.advantages, mask, all_reduce_) : raw.advantages * mask;
     if (!config_.advantage_clip) return;
@@ -125,7 +125,7 @@ class Builder {
   }
 
   at::Tensor responses_of(const at::Tensor& tensor) const {
-    return tensor.masked_select(experience_.response_mask.ne(0));
+    return tensor.masked_select(experience_.response_mask().ne(0));
   }
 
   void describe_tokens() {
@@ -144,7 +144,7 @@ class Builder {
   /// 1 - Var(returns - values) / Var(returns); left out where the returns do not vary.
   void describe_values() {
     add_mean_max_min(metrics_, "critic/values", responses_of(experience_.values));
-    const at::Tensor& mask = experience_.response_mask;
+    const at::Tensor& mask = experience_.response_mask();
     const Moments returns = global_moments(experience_.returns, mask, all_reduce_);
     const Moments errors = global_moments(experience_.returns - experience_.values, mask, all_reduce_);
     if (returns.squares > 0) metrics_.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);

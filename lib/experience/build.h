@@ -26,7 +26,7 @@ struct ExperienceState {
 bool needs_ref_log_probs(const ExperienceConfig& config);  // and with them old_log_probs
 bool needs_values(const ExperienceConfig& config);
 
-/// Fills final_response_mask, token_rewards, advantages and returns of this rank's sequences from scores,
+/// Fills final_response_mask, token_rewards, advantages and returns of this rank's sequences from scores, rewards,
 /// response_mask, old/ref log-probs and values, and moves `state` on by one step. `num_groups`: prompts of the step
 /// over all ranks. Rewards are whitened over response_mask; returns are kept there too, so that the critic learns from
 /// every response. Advantages are whitened over final_response_mask and are 0 outside it.

@@ -124,7 +124,7 @@ std::vector<char> sample_mask(const Experience& experience, const ExperienceConf
 
 std::vector<double> sequence_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                                      RunningMoments& running, const AllReduce& all_reduce) {
-  std::vector<double> rewards = experience.scores;
+  std::vector<double> rewards = experience.rewards;
   if (config.reward_clip)
     for (double& reward : rewards) reward = std::clamp(reward, -*config.reward_clip, *config.reward_clip);
   const NormTypes types = norm_types(config);
@@ -147,7 +147,7 @@ at::Tensor make_token_rewards(const Experience& experience, const std::vector<do
     if (experience.response_lengths[b] > 0) reward[last_token - 1] = rewards[b];
   }
   if (kl.defined()) {
-    const at::Tensor masked = at::where(experience.response_mask.ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
+    const at::Tensor masked = at::where(experience.response_mask().ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
     token_rewards = token_rewards - masked * kl_coefficient;
   }
   return token_rewards.to(at::kFloat);

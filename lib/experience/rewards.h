@@ -26,8 +26,8 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const std:
 std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                               const AllReduce& all_reduce);
 
-/// [B] scores after reward_clip, then (r - mean) / (deviation + 1e-6) by norm_mean_type and norm_std_type (n - 1;
-/// running: of all scores so far, this batch included). grpo means group and group. UserError: a group deviation where
+/// [B] rewards after reward_clip, then (r - mean) / (deviation + 1e-6) by norm_mean_type and norm_std_type (n - 1;
+/// running: of all rewards so far, this batch included). grpo means group and group. UserError: a group deviation where
 /// a group has one sequence. **Collective**.
 std::vector<double> sequence_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                                      RunningMoments& running, const AllReduce& all_reduce);

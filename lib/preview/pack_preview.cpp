@@ -33,8 +33,7 @@ struct Pass {
 std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_t num_ranks) {
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, specs.actor}};
   if (specs.critic) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, *specs.critic});
-  const bool single_update = updates_per_step(config, num_ranks) == 1;
-  const ForwardNeeds needs = forward_needs(config, single_update);
+  const ForwardNeeds needs = forward_needs(config, num_ranks);
   if (needs.ref_log_probs)
     passes.push_back({Stage::kForward, "reference", "reference", config.reference, *specs.reference});
   if (needs.old_log_probs)

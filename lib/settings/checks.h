@@ -25,8 +25,8 @@ void check_policy(const PolicyArgs& policy, Checker& check);
 /// The loss plug-ins of a worker: complete, loadable, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
-/// Rewards, normalisation and estimator against group size and critic.
-void check_experience(const Config& config, Checker& check);
+/// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
+void check_experience(const Config& config, int64_t num_ranks, Checker& check);
 
 /// Devices of the roles against each other and `num_ranks`; parallel sizes against `num_ranks`.
 void check_layout(const Config& config, int64_t num_ranks, Checker& check);

@@ -276,7 +276,7 @@ struct Config {
     v("max_steps", max_steps, "steps of the run", at_least(1));
     v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1));
     v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
-    v("logging_steps", logging_steps, "metrics every so many steps", at_least(1));
+    v("logging_steps", logging_steps, "the terminal shows every so many steps; the files hold them all", at_least(1));
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     track.fields(v);

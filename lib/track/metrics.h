@@ -1,7 +1,8 @@
 // The numbers of one step, gathered over micro-batches and ranks, then reduced the way the name's suffix says:
 // @mean (also without suffix; weighted by the true counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
-// Shown without the suffix. What is kept is enough to merge exactly: the result does not depend on how the values were
-// split over micro-batches and ranks (but for rounding in the last bits).
+// Shown without the suffix, which the last '@' opens: a name with a user's text in it has its suffix written out.
+// What is kept is enough to merge exactly: the result does not depend on how the values were split over micro-batches
+// and ranks (but for rounding in the last bits).
 #pragma once
 
 #include <ATen/core/Tensor.h>

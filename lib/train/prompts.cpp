@@ -62,10 +62,35 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
   return rows;
 }
 
-DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards) {
-  DomainTags tags;
-  for (const auto& [domain, worker] : rewards) tags[domain] = worker.reward.tag_included;
-  return tags;
+namespace {
+
+PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                       int64_t prompt_length) {
+  PromptSource source{.model_folder = model_folder,
+                      .data = data,
+                      .global_template = config.global_template,
+                      .tag_to_template = config.tag_to_template,
+                      .domains = {},
+                      .prompt_length = prompt_length};
+  for (const auto& [domain, worker] : config.rewards) source.domains[domain] = worker.reward.tag_included;
+  return source;
+}
+
+}  // namespace
+
+PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                   const Tokenizer& tokenizer, Log& log) {
+  const DataArgs& data = config.actor_train.data_args;
+  return {load_prompts(source_of(config, model_folder, data, config.prompt_length), tokenizer, "training prompts", log),
+          data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
+}
+
+std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                         const Tokenizer& tokenizer, Log& log) {
+  if (!config.validates()) return {};
+  const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
+  return load_prompts(source_of(config, model_folder, config.validation.data_args, prompt_length), tokenizer,
+                      "validation prompts", log);
 }
 
 }  // namespace roll

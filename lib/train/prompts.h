@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "data/domains.h"
+#include "data/prompt_stream.h"
 #include "data/rows.h"
 #include "settings/config.h"
 #include "text/tokenizer.h"
@@ -45,7 +46,11 @@ class PromptEncoder {
   std::unique_ptr<Templates> templates_;
 };
 
-/// tag_included of every reward.
-DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards);
+/// The configuration's training rows as an endless stream.
+PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                   const Tokenizer& tokenizer, Log& log);
+/// All rows of the validation; none where there is none.
+std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                         const Tokenizer& tokenizer, Log& log);
 
 }  // namespace roll

@@ -35,7 +35,7 @@ std::vector<std::string> ids_of(const std::vector<const Row*>& rows) {
 std::vector<std::string> draw(PromptStream& stream, int64_t steps, int64_t count) {
   std::vector<std::string> all;
   for (int64_t i = 0; i < steps; ++i) {
-    for (const auto& id : ids_of(stream.next(count))) all.push_back(id);
+    for (const auto& id : ids_of(stream.next(stream.quota(count)))) all.push_back(id);
   }
   return all;
 }
@@ -97,7 +97,7 @@ TEST_CASE("every row comes once per epoch, in another order each time, over step
 TEST_CASE("each domain has its share of each step, whatever the number of its rows", "[data]") {
   PromptStream stream(rows_of({{"a", 5}, {"b", 1000}}), {{"a", 0.25}, {"b", 0.75}}, 5);
   for (int step = 0; step < 20; ++step) {
-    const auto ids = ids_of(stream.next(8));
+    const auto ids = ids_of(stream.next(stream.quota(8)));
     CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
     CHECK(std::ranges::is_sorted(ids, {}, [](const std::string& id) { return id[0]; }));
   }
@@ -105,7 +105,7 @@ TEST_CASE("each domain has its share of each step, whatever the number of its ro
 
 TEST_CASE("without shares each domain counts by its rows", "[data]") {
   PromptStream stream(rows_of({{"a", 10}, {"b", 30}}), {}, 5);
-  const auto ids = ids_of(stream.next(8));
+  const auto ids = ids_of(stream.next(stream.quota(8)));
   CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
 }
 
@@ -128,28 +128,28 @@ TEST_CASE("a restored stream goes on with the very next row", "[data]") {
   draw(stream, steps, 5);
   const std::string saved = to_line(stream.state());
   PromptStream resumed(rows_of(counts), shares, 9);
-  resumed.restore(parse_json(saved, "state"));
+  resumed.load_state(parse_json(saved, "state"));
   CHECK(draw(resumed, 20, 5) == draw(stream, 20, 5));
 }
 
 TEST_CASE("a stream refuses the cursor of other data", "[data]") {
   PromptStream stream(rows_of({{"a", 7}}), {}, 9);
   const Json state = stream.state();
-  const auto restore = [&](std::vector<Row> rows, uint64_t seed, const Json& saved) {
-    return error_of([&] { PromptStream(std::move(rows), {}, seed).restore(saved); });
+  const auto load = [&](std::vector<Row> rows, uint64_t seed, const Json& saved) {
+    return error_of([&] { PromptStream(std::move(rows), {}, seed).load_state(saved); });
   };
   using Catch::Contains;
-  CHECK(restore(rows_of({{"a", 7}}), 9, state) == "no error");
-  CHECK_THAT(restore(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
-  CHECK_THAT(restore(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
-  CHECK_THAT(restore(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
-  CHECK_THAT(restore(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
+  CHECK(load(rows_of({{"a", 7}}), 9, state) == "no error");
+  CHECK_THAT(load(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
+  CHECK_THAT(load(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
+  CHECK_THAT(load(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
+  CHECK_THAT(load(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
   auto changed = rows_of({{"a", 7}});
   changed[3].prompt_ids = {99};
-  CHECK_THAT(restore(changed, 9, state), Contains("rows of domain a have changed"));
+  CHECK_THAT(load(changed, 9, state), Contains("rows of domain a have changed"));
   Json beyond = state;
   beyond["domains"]["a"]["position"] = 8;
-  CHECK_THAT(restore(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
+  CHECK_THAT(load(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
 }
 
 }  // namespace roll

@@ -43,7 +43,7 @@ TEST_CASE("masks, rewards, advantages and metrics are those of PyTorch in float6
     Experience experience = golden_batch(golden);
     ExperienceState state(config);
     const Metrics metrics = complete_experience(experience, config, 3, state, {});
-    CHECK(at::equal(experience.final_response_mask, floats(expected["final_response_mask"])));
+    CHECK(at::equal(experience.final_response_mask(), floats(expected["final_response_mask"])));
     REQUIRE(experience.is_weights.defined() == !expected["is_weights"].is_null());
     if (experience.is_weights.defined())
       CHECK(testing::near(experience.is_weights, floats(expected["is_weights"]), 1e-6));
@@ -79,7 +79,7 @@ TEST_CASE("two and three ranks compute what one does, with groups spread over th
       });
       for (int rank = 0; rank < num_ranks; ++rank) {
         const Experience same = select(whole, shares[rank]);
-        CHECK(at::equal(parts[rank].final_response_mask, same.final_response_mask));
+        CHECK(at::equal(parts[rank].final_response_mask(), same.final_response_mask()));
         for (const auto tensor : {&Experience::token_rewards, &Experience::advantages, &Experience::returns})
           CHECK(testing::near(parts[rank].*tensor, same.*tensor, 1e-7));
         CHECK(coefficients[rank] == Approx(state.kl.coefficient()).epsilon(1e-12));
@@ -122,7 +122,7 @@ TEST_CASE("a batch of one token is not whitened, an all-masked one gives zeros",
   config.max_len_mask = true;
   Experience masked = make_experience({{{1, 1}, {2, 2}, 0, 0, 3, true}});
   complete_experience(masked, config, 1, state, {});
-  CHECK(at::equal(masked.final_response_mask, at::zeros({4})));
+  CHECK(at::equal(masked.final_response_mask(), at::zeros({4})));
   CHECK(at::equal(masked.advantages, at::zeros({4})));
   CHECK(masked.returns.isfinite().all().item<bool>());
 }
@@ -163,7 +163,7 @@ TEST_CASE("the state of a step survives a restart", "[experience]") {
   ExperienceState resumed(config);
   resumed.load_state(parse_json(to_line(straight.state()), "state"));
   Experience a = golden_batch(golden), b = golden_batch(golden);
-  a.scores[0] = b.scores[0] = 5;
+  a.rewards[0] = b.rewards[0] = 5;
   complete_experience(a, config, 3, straight, {});
   complete_experience(b, config, 3, resumed, {});
   CHECK(at::equal(a.advantages, b.advantages));

@@ -39,7 +39,7 @@ void punch_holes(Experience& e, int64_t seed) {
   };
   for (int64_t b = 0; b < e.num_sequences(); ++b) {
     const bool is_empty = draw(b, 0) < 0.2 || e.group_index[b] == 1;
-    const at::Tensor part = response_part(e, e.final_response_mask, b);
+    const at::Tensor part = response_part(e, e.final_response_mask(), b);
     for (int64_t t = 0; t < part.numel(); ++t)
       if (is_empty || draw(b, t + 1) < 0.3) part[t] = 0;
   }
@@ -80,7 +80,7 @@ TEST_CASE("a mini-batch without a token is nothing to check a loss with", "[trai
   const Config config = config_with("token-mean", "ppo", 1);
   Experience mini_batch = random_mini_batch(config, 4);
   complete_for_check(mini_batch, config);
-  mini_batch.final_response_mask.zero_();
+  mini_batch.final_response_mask().zero_();
   CHECK_THROWS_AS(check_layouts(mini_batch, config), UserError);
 }
 
