@@ -6,8 +6,9 @@
 
 namespace roll {
 const std::array<at::Tensor Experience::*, 8> Experience::kTokenTensors{
-    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights, &Experience::ref_log_probs,
-    &Experience::values,            &Experience::token_rewards, &Experience::advantages, &Experience::returns};
+    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
+    &Experience::ref_log_probs,     &Experience::values,        &Experience::token_rewards,
+    &Experience::advantages,        &Experience::returns};
 
 Experience make_experience(const std::vector<Sample>& samples) {
   Experience experience;

@@ -147,7 +147,8 @@ at::Tensor make_token_rewards(const Experience& experience, const std::vector<do
     if (experience.response_lengths[b] > 0) reward[last_token - 1] = rewards[b];
   }
   if (kl.defined()) {
-    const at::Tensor masked = at::where(experience.response_mask().ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
+    const at::Tensor masked =
+        at::where(experience.response_mask().ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
     token_rewards = token_rewards - masked * kl_coefficient;
   }
   return token_rewards.to(at::kFloat);

@@ -49,8 +49,7 @@ std::string layout(const WorkerConfig& worker, int64_t num_ranks) {
 std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
   const int64_t mini_batch = worker.mini_batch(num_ranks);
   return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker, num_ranks), "update"),
-                     count(mini_batch, "sequence"),
-                     micro_batches(config.sequence_length.value(), worker));
+                     count(mini_batch, "sequence"), micro_batches(config.sequence_length.value(), worker));
 }
 
 }  // namespace

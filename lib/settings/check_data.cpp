@@ -85,7 +85,8 @@ void check_shares(const Config& config, Checker& check) {
   bool is_valid = true;
   for (const auto& [domain, share] : shares) {
     sum += share;
-    is_valid &= check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
+    is_valid &=
+        check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
     check.require(config.rewards.contains(domain), shares, "the domain {} has no reward; rewards has {}{}", domain,
                   domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")),
                   did_you_mean(domain, domains));

@@ -82,11 +82,10 @@ void run_forwards(Experience& step, const Config& config, const Roles& roles, co
   if (needs.values) {
     traffic.set_phase("values");
     const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
-    step.values = forward_step(step, rule, roles.critic->device(), 1, meshes.critic,
-                               [&](const Batch& micro_batch) {
-                                 return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
-                               },
-                               {&log, "values"})[0];
+    step.values = forward_step(
+        step, rule, roles.critic->device(), 1, meshes.critic,
+        [&](const Batch& micro_batch) { return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)}; },
+        {&log, "values"})[0];
     metrics.add("time/values", watch.restart());
     add_packing("values", config.critic, roles.critic->spec());
   }

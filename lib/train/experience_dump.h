@@ -1,5 +1,5 @@
-// What dump_experience shows of a step: experience/step_NNNNNN.jsonl, a rollout line with what was trained on, per response
-// token; and of its first updates gradients_NNNNNN.safetensors and trace_NNNNNN.json.
+// What dump_experience shows of a step: experience/step_NNNNNN.jsonl, a rollout line with what was trained on, per
+// response token; and of its first updates gradients_NNNNNN.safetensors and trace_NNNNNN.json.
 #pragma once
 
 #include <filesystem>

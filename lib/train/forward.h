@@ -16,8 +16,9 @@ namespace roll {
 
 /// `compute` takes one micro-batch (on `device`) and gives `num_outputs` tensors [T] of
 /// it. Returns them for the whole step, [T] float32 on the CPU, the same bits on every rank. **Collective**.
-std::vector<at::Tensor> forward_step(
-    const Batch& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Mesh& mesh,
-    const std::function<std::vector<at::Tensor>(const Batch& micro_batch)>& compute, const Phase& phase = {});
+std::vector<at::Tensor> forward_step(const Batch& step, const BatchRule& rule, at::Device device, int64_t num_outputs,
+                                     Mesh& mesh,
+                                     const std::function<std::vector<at::Tensor>(const Batch& micro_batch)>& compute,
+                                     const Phase& phase = {});
 
 }  // namespace roll

@@ -26,8 +26,8 @@ class GroupQuota {
   bool is_full() const { return missing().empty(); }
   /// How many prompts of which domain to sample next; domains that have all are left out.
   std::map<std::string, int64_t> missing() const;
-  /// Keeps the useful ones of scored groups, `records` in data order. UserError: a domain that lacks groups lost as many
-  /// in a row as its data has prompts (and at least what it owes): there is no hope for better ones.
+  /// Keeps the useful ones of scored groups, `records` in data order. UserError: a domain that lacks groups lost as
+  /// many in a row as its data has prompts (and at least what it owes): there is no hope for better ones.
   void add(const std::vector<RolloutRecord>& records);
   /// Groups that were added, by domain, useful or not.
   std::map<std::string, int64_t> num_sampled() const;

@@ -25,7 +25,7 @@ namespace {
 struct Data {
   RoleFolders folders;
   Tokenizer tokenizer;
-  std::optional<PromptStream> prompts;  // none under rollout_replay
+  std::optional<PromptStream> prompts;   // none under rollout_replay
   std::map<std::string, int64_t> quota;  // groups of each domain in a step
   std::vector<Row> validation;
 };
@@ -186,8 +186,7 @@ Experience Rlvr::experience_of(const std::vector<RolloutRecord>& rollouts, int64
   run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
   add_sampler_gap(experience, rollouts, metrics);
   Stopwatch watch;
-  metrics.merge(
-      complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_, {}));
+  metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_, {}));
   metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience && ranks_.is_first())
     dump_experience(run_->folder().experience(), step, rollouts, experience);

@@ -10,8 +10,8 @@
 namespace roll {
 
 /// Loads models and data, then runs max_steps steps with validations and checkpoints. **Collective**.
-/// UserError: see roles.h, prompts.h, group_quota.h; a replay that does not fit the configuration. Stopped when a signal
-/// came.
+/// UserError: see roles.h, prompts.h, group_quota.h; a replay that does not fit the configuration. Stopped when a
+/// signal came.
 void run_rlvr(const Config& config, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

@@ -23,11 +23,10 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
   // One update per step needs no pass for old log-probs: they are the current ones.
   const at::Tensor old = e.old_log_probs.defined() ? e.old_log_probs : computed.log_probs.detach();
   const auto call = [&](const LossPlugin& plugin, const at::Tensor& pg_loss) {
-    auto inputs = plugin_inputs(e,
-                                {{"log_probs", computed.log_probs},
-                                 {"entropy", computed.entropy},
-                                 {"old_log_probs", old},
-                                 {"pg_loss", pg_loss}});
+    auto inputs = plugin_inputs(e, {{"log_probs", computed.log_probs},
+                                    {"entropy", computed.entropy},
+                                    {"old_log_probs", old},
+                                    {"pg_loss", pg_loss}});
     return call_plugin(plugin, inputs, counts, config_.loss);
   };
   if (loss_) return call(*loss_, {});

@@ -1,6 +1,6 @@
 // One response with all that is known of it after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format.
-// Ranks exchange rollouts in this format too. Its numbers have 9 significant digits, and a record is made with those, so
-// that a sampled step, a replayed one and one that came from another rank are the same thing.
+// Ranks exchange rollouts in this format too. Its numbers have 9 significant digits, and a record is made with those,
+// so that a sampled step, a replayed one and one that came from another rank are the same thing.
 #pragma once
 
 #include <cstdint>

@@ -76,8 +76,7 @@ struct Data {
 Data load_data(const SftConfig& config, Log& log) {
   Data data{model_folder(config.sft_train.model_args.model_name_or_path.value()), {}, {}};
   const Tokenizer tokenizer = Tokenizer::load(data.model_folder);
-  data.training =
-      load_sft_rows(config.sft_train.data_args, config, data.model_folder, tokenizer, "training rows", log);
+  data.training = load_sft_rows(config.sft_train.data_args, config, data.model_folder, tokenizer, "training rows", log);
   data.validation =
       load_sft_rows(config.validation.data_args, config, data.model_folder, tokenizer, "validation rows", log);
   return data;

@@ -7,8 +7,8 @@
 
 namespace roll {
 
-/// Floating-point operations of training the roles on the step: forward and backward of every sequence, once for each of
-/// the `ppo_epochs`; recomputation is not counted.
+/// Floating-point operations of training the roles on the step: forward and backward of every sequence, once for each
+/// of the `ppo_epochs`; recomputation is not counted.
 double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
 
 class Throughput {

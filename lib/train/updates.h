@@ -1,6 +1,6 @@
-// Optimizer updates over a step's batch: mini-batches, their global counts, micro-batches, metrics. The same loop trains
-// the actor and the critic (B = Experience) and supervised fine-tuning (B = Batch); what differs is the loss of a
-// micro-batch.
+// Optimizer updates over a step's batch: mini-batches, their global counts, micro-batches, metrics. The same loop
+// trains the actor and the critic (B = Experience) and supervised fine-tuning (B = Batch); what differs is the loss of
+// a micro-batch.
 #pragma once
 
 #include <functional>

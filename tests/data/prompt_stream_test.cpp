@@ -72,13 +72,15 @@ TEST_CASE("impossible shares are refused", "[data]") {
   };
   CHECK_THAT(split({{"a", 0.5}, {"b", 0.4}}, 8), Contains("sum to 0.9"));
   CHECK_THAT(split({{"a", 1.5}, {"b", -0.5}}, 8), Contains("domain_interleave_probs.b = -0.5"));
-  CHECK_THAT(split({{"a", 0.99}, {"b", 0.01}}, 8), Contains("b = 0.01: gives none of the 8"));
   const auto make = [](const Shares& shares) {
     return error_of([&] { PromptStream(rows_of({{"a", 3}, {"b", 3}}), shares, 1); });
   };
   CHECK_THAT(make({{"a", 1}}), Contains("f.jsonl:1: its domain b has no share"));
   CHECK_THAT(make({{"a", 0.4}, {"b", 0.4}, {"bb", 0.2}}), Contains("bb = 0.2: no row belongs"));
   CHECK_THAT(error_of([] { PromptStream({}, {}, 1); }), Contains("no rows"));
+  const PromptStream stream(rows_of({{"a", 99}, {"b", 1}}), {}, 1);
+  CHECK_THAT(error_of([&] { stream.quota(8); }), Contains("domain b: its share of 0.01 gives it none of the 8"));
+  CHECK(PromptStream(rows_of({{"a", 3}, {"b", 3}}), {{"a", 1}, {"b", 0}}, 1).quota(8) == Split{{"a", 8}, {"b", 0}});
 }
 
 TEST_CASE("every row comes once per epoch, in another order each time, over steps that straddle epochs", "[data]") {
@@ -101,6 +103,14 @@ TEST_CASE("each domain has its share of each step, whatever the number of its ro
     CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
     CHECK(std::ranges::is_sorted(ids, {}, [](const std::string& id) { return id[0]; }));
   }
+}
+
+TEST_CASE("a domain can be asked for more rows by itself", "[data]") {
+  PromptStream stream(rows_of({{"a", 5}, {"b", 5}}), {}, 5), other(rows_of({{"a", 5}, {"b", 5}}), {}, 5);
+  CHECK(stream.num_rows() == Split{{"a", 5}, {"b", 5}});
+  const auto two = ids_of(stream.next({{"b", 2}})), one = ids_of(stream.next({{"a", 1}, {"b", 1}}));
+  const auto all = ids_of(other.next({{"a", 1}, {"b", 3}}));
+  CHECK(all == std::vector<std::string>{one[0], two[0], two[1], one[1]});
 }
 
 TEST_CASE("without shares each domain counts by its rows", "[data]") {
