@@ -2,14 +2,8 @@
 
 #include "base/error.h"
 #include "data/tokenise.h"
-#include "text/chat_template.h"
 
 namespace roll {
-
-/// Loaded on first use, for a raw-prompt data set needs none; all names are known before threads start.
-struct PromptEncoder::Templates {
-  std::map<std::string, ChatTemplate> by_name;
-};
 
 namespace {
 
@@ -22,21 +16,20 @@ std::string template_name(const PromptSource& source, const std::string& tag) {
 }  // namespace
 
 PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer)
-    : source_(source), tokenizer_(tokenizer), templates_(std::make_unique<Templates>()) {
+    : source_(source), tokenizer_(tokenizer) {
   std::vector<std::string> names = {template_name(source, "")};
   for (const auto& [tag, name] : source.tag_to_template) names.push_back(name);
+  // A raw-prompt data set needs no template of the model's.
   const bool needs_native = source.data.messages.has_value() || !source.data.prompt.has_value();
   for (const auto& name : names)
-    if (!templates_->by_name.contains(name) && (name != "native" || needs_native))
-      templates_->by_name.emplace(name, ChatTemplate::load(source.model_folder, name));
+    if (!templates_.contains(name) && (name != "native" || needs_native))
+      templates_.emplace(name, ChatTemplate::load(source.model_folder, name));
 }
-
-PromptEncoder::~PromptEncoder() = default;
 
 std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
   if (!row.messages) return tokenizer_.encode(row.prompt);
-  const auto found = templates_->by_name.find(template_name(source_, row.tag));
-  if (found == templates_->by_name.end())
+  const auto found = templates_.find(template_name(source_, row.tag));
+  if (found == templates_.end())
     throw user_error("{}: the row has messages, but data_args name only a prompt column; set data_args.messages",
                      row.origin);
   try {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "data/prompt_stream.h"
 #include "data/rows.h"
 #include "settings/config.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace roll {
@@ -35,15 +35,13 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
 class PromptEncoder {
  public:
   PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer);
-  ~PromptEncoder();
   /// From any thread.
   std::vector<int64_t> operator()(const Row& row) const;
 
  private:
-  struct Templates;
   const PromptSource& source_;
   const Tokenizer& tokenizer_;
-  std::unique_ptr<Templates> templates_;
+  std::map<std::string, ChatTemplate> templates_;  // by name
 };
 
 /// The configuration's training rows as an endless stream.

@@ -113,6 +113,22 @@ TEST_CASE("group ratios tell right, wrong and mixed groups apart", "[experience]
   CHECK_FALSE(metrics.contains("critic/values/mean"));
 }
 
+TEST_CASE("masks and group ratios read scores, advantages read rewards", "[experience]") {
+  const auto sample = [](double score, double reward) {
+    return Sample{.prompt_ids = {1}, .response_ids = {2}, .score = score, .reward = reward};
+  };
+  // Penalties made the group's rewards useless to a difficulty mask; its scores are not.
+  Experience experience = make_experience({sample(1, -0.5), sample(0, -1)});
+  ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce, .difficulty_mask = true};
+  ExperienceState state(config);
+  const auto metrics = as_map(complete_experience(experience, config, 1, state, {}));
+  CHECK(metrics.at("actor/final_mask_ratio") == 1);
+  CHECK(metrics.at("group/mixed_ratio") == 1);
+  CHECK(metrics.at("critic/score/mean") == 0.5);
+  CHECK(metrics.at("critic/rewards/mean") == -0.75);
+  CHECK(at::equal(experience.advantages, at::tensor({-0.5, 0., -1., 0.}, at::kFloat)));
+}
+
 TEST_CASE("a batch of one token is not whitened, an all-masked one gives zeros", "[experience]") {
   ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce, .whiten_rewards = true, .whiten_advantages = true};
   ExperienceState state(config);
