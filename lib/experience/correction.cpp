@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "loss/roll/loss.h"
 
 namespace roll {
 
@@ -32,7 +33,8 @@ class Responses {
     return result;
   }
   at::Tensor ratio(CorrectionLevel level) const {
-    return map([&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old - sampler, level).exp(); });
+    return map(
+        [&](const at::Tensor& old, const at::Tensor& sampler) { return bounded_exp(at_level(old - sampler, level)); });
   }
   at::Tensor difference(CorrectionLevel level) const {
     return map(

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 namespace roll {
+
 const std::array<at::Tensor Experience::*, 8> Experience::kTokenTensors{
     &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
     &Experience::ref_log_probs,     &Experience::values,        &Experience::token_rewards,
@@ -27,6 +28,7 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
     experience.scores.push_back(sample.score);
     experience.rewards.push_back(sample.reward.value_or(sample.score));
+    experience.domains.push_back(sample.domain);
     experience.truncated.push_back(sample.truncated);
     experience.difficulties.push_back(sample.difficulty);
   }
@@ -64,6 +66,7 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   part.response_lengths = picked(experience.response_lengths, sequence_indices);
   part.scores = picked(experience.scores, sequence_indices);
   part.rewards = picked(experience.rewards, sequence_indices);
+  part.domains = picked(experience.domains, sequence_indices);
   part.truncated = picked(experience.truncated, sequence_indices);
   part.difficulties = picked(experience.difficulties, sequence_indices);
   if (!experience.sample_weights.empty()) part.sample_weights = picked(experience.sample_weights, sequence_indices);
@@ -83,6 +86,13 @@ Experience to_device(Experience experience, at::Device device) {
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence) {
   const int64_t begin = experience.tokens.cu_seqlens[sequence] + experience.prompt_lengths[sequence] - 1;
   return tensor.slice(0, begin, begin + experience.response_lengths[sequence]);
+}
+
+at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor) {
+  const at::Tensor sums = at::zeros({experience.num_sequences()}, at::kDouble);
+  for (int64_t b = 0; b < experience.num_sequences(); ++b)
+    sums[b] = response_part(experience, tensor, b).to(at::kDouble).sum();
+  return sums;
 }
 
 }  // namespace roll

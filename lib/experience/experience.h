@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "experience/batch.h"
@@ -21,6 +22,7 @@ struct Experience : Batch {
   std::vector<int64_t> response_lengths;  // tokens, >= 0
   std::vector<double> scores;             // verdicts: masks, group statistics and the sign of TOPR read them
   std::vector<double> rewards;            // scores after penalties: advantages come from them
+  std::vector<std::string> domains;       // of the prompt; "" has no metrics of its own
   std::vector<char> truncated;            // 1: finish reason "length"
   std::vector<double> difficulties;       // of the prompt's row
   std::vector<float> sample_weights;      // of a mini-batch (loss/sample_weights.h); empty: 1
@@ -55,6 +57,7 @@ struct Sample {
   double difficulty = 0;
   std::vector<float> log_probs{};  // the sampler's, one per response token; empty: unknown
   std::optional<double> reward{};  // the score after penalties; none: there were none
+  std::string domain{};
 };
 
 /// Packs samples in the given order and sets the response mask; all other tensors stay undefined.
@@ -69,5 +72,8 @@ Experience to_device(Experience experience, at::Device device);
 
 /// The response part of a [T] tensor of sequence b: [response_length].
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence);
+
+/// The sum of a [T] tensor over each response: [B] float64.
+at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor);
 
 }  // namespace roll

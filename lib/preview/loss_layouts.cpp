@@ -200,7 +200,7 @@ void complete_for_check(Experience& e, const Config& config) {
   if (config.uses_critic()) e.values = normal_tokens(e, config, kValues);
   const int64_t num_groups = 1 + *std::max_element(e.group_index.begin(), e.group_index.end());
   ExperienceState state(config.experience);
-  complete_experience(e, config.experience, num_groups, state, {});
+  complete_experience(e, config.experience, num_groups, state);
 }
 
 std::vector<LayoutDeviation> check_layouts(const Experience& given, const Config& config) {

@@ -60,7 +60,7 @@ int64_t updates_per_step(const Config& config, const WorkerConfig& worker, int64
 
 OldLogProbReasons old_log_prob_reasons(const Config& config, int64_t num_ranks) {
   return {.several_updates = updates_per_step(config, config.actor_train, num_ranks) > 1,
-          .kl_in_reward = needs_ref_log_probs(config.experience),
+          .kl_in_reward = config.experience.penalises_kl(),
           .correction = config.experience.train_infer_correction.is_enabled(),
           .dump = config.dump_experience};
 }

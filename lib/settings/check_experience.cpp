@@ -9,12 +9,15 @@ void check_groups(const Config& config, Checker& check) {
   if (config.num_return_sequences_in_group > 1) return;
   const ExperienceConfig& experience = config.experience;
   const std::string size = check.name(config.num_return_sequences_in_group);
-  check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
-                "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
-                "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.adv_estimator != AdvEstimator::kGrpo, experience.adv_estimator,
-                "compares the responses of one prompt, and {}; set that to 2 or more", size);
+  if (check.require(!experience.adv_estimator->compares_group, experience.adv_estimator,
+                    "compares the responses of one prompt, and {}; set that to 2 or more", size)) {
+    check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
+                  "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
+    check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
+                  "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
+  }
+  check.require(!experience.difficulty_mask, experience.difficulty_mask,
+                "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false", size);
   for (const auto& [domain, worker] : config.rewards) {
     const QueryFilterConfig& filter = worker.reward.query_filter_config;
     check.require(filter.type == QueryFilter::kNone, filter.type,
@@ -22,11 +25,30 @@ void check_groups(const Config& config, Checker& check) {
   }
 }
 
+void check_normalisation(const ExperienceConfig& experience, Checker& check) {
+  for (const auto* type : {&experience.norm_mean_type, &experience.norm_std_type})
+    check.require(!experience.adv_estimator->compares_group || *type == NormType::kGroup, *type,
+                  "{} normalises by the group's mean and deviation; remove this, or take another estimator",
+                  check.name(experience.adv_estimator));
+  if (experience.adv_estimator->compares_group) return;
+  // The deviation of a group that agrees is 0: what its mean does not cancel would be divided by 1e-6.
+  check.require(experience.norm_std_type != NormType::kGroup || experience.norm_mean_type == NormType::kGroup,
+                experience.norm_std_type, "divides what differs from the group's mean, but {}; set both to group",
+                check.name(experience.norm_mean_type));
+}
+
+std::vector<std::string_view> estimators_without_critic() {
+  std::vector<std::string_view> names;
+  for (const AdvantageEstimator& estimator : rows_of(static_cast<const AdvantageEstimator*>(nullptr)))
+    if (!estimator.needs_values) names.emplace_back(estimator.name);
+  return names;
+}
+
 void check_critic(const Config& config, Checker& check) {
   if (config.uses_critic())
     check.require(check.is_set(config.critic), config.experience.adv_estimator,
-                  "needs a critic, and {} is not set; describe it, or set adv_estimator: reinforce or grpo",
-                  check.key(config.critic));
+                  "needs a critic, and {} is not set; describe it, or take an estimator without one: {}",
+                  check.key(config.critic), fmt::join(estimators_without_critic(), ", "));
   else
     check.require(config.critic_warmup == 0, config.critic_warmup, "there is no critic to warm up with {}",
                   check.name(config.experience.adv_estimator));
@@ -87,6 +109,7 @@ void check_correction(const TrainInferCorrection& correction, Checker& check) {
 
 void check_experience(const Config& config, int64_t num_ranks, Checker& check) {
   check_groups(config, check);
+  check_normalisation(config.experience, check);
   check_critic(config, check);
   check_kl(config, check);
   check_old_log_probs(config, num_ranks, check);

@@ -10,11 +10,14 @@
 
 namespace roll {
 
-/// The rules of the aggregation keys; `masks` are those that the pipeline's batches have.
-void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check);
-/// The masks that a pipeline's batches have.
-std::vector<std::string> masks_of(const Config& config);
-std::vector<std::string> masks_of(const SftConfig& config);
+/// The masks that a pipeline's batches have, and those that its configured losses count.
+struct LossMasks {
+  std::vector<std::string> known, counted;
+};
+LossMasks masks_of(const Config& config);
+LossMasks masks_of(const SftConfig& config);
+/// The rules of the aggregation keys and of the sample weights.
+void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 
 /// Notes the keys that were set and have no effect beside the others, such as pg_clip_low without use_pg_clip_range.
 void note_idle_keys(const Config& config, Checker& check);

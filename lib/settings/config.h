@@ -258,11 +258,10 @@ struct Config {
       .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
 
-  bool uses_critic() const { return experience.adv_estimator == AdvEstimator::kGae; }
+  bool uses_critic() const { return experience.adv_estimator->needs_values; }
   /// The reference is only run where a KL to it is wanted.
   bool uses_reference() const {
-    return enable_reference.value_or(false) || loss.use_kl_loss ||
-           (experience.add_token_level_kl && experience.init_kl_coef > 0);
+    return enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl();
   }
   bool validates() const { return !validation.data_args.file_name.empty(); }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }

@@ -165,9 +165,9 @@ double Metrics::reduced(const Entry& entry) {
   }
 }
 
-void Metrics::merge(const Metrics& other) {
+void Metrics::merge(const Metrics& other, const std::string& prefix) {
   for (const auto& [shown, from] : other.entries_)
-    merge_entry(entry(fmt::format("{}@{}", shown, kSuffixes[static_cast<size_t>(from.kind)])), from);
+    merge_entry(entry(fmt::format("{}{}@{}", prefix, shown, kSuffixes[static_cast<size_t>(from.kind)])), from);
 }
 
 MetricValues Metrics::values() const {

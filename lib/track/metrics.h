@@ -29,8 +29,8 @@ class Metrics {
   /// All elements of a tensor of any shape, floating or integer dtype.
   void add_values(std::string_view name, const at::Tensor& values);
 
-  /// As if all that `other` was given had been given to this one.
-  void merge(const Metrics& other);
+  /// As if all that `other` was given had been given to this one, under `prefix` + its name.
+  void merge(const Metrics& other, const std::string& prefix = "");
   /// For another rank; parse() gives an equal object. Bug: bytes that serialize() did not make.
   std::string serialize() const;
   static Metrics parse(std::string_view bytes);

@@ -28,7 +28,8 @@ Experience experience_from(const std::vector<RolloutRecord>& records) {
                        .truncated = records[i].finish_reason == "length",
                        .difficulty = records[i].difficulty,
                        .log_probs = records[i].log_probs,
-                       .reward = records[i].reward});
+                       .reward = records[i].reward,
+                       .domain = records[i].domain});
   return make_experience(samples);
 }
 

@@ -186,7 +186,7 @@ Experience Rlvr::experience_of(const std::vector<RolloutRecord>& rollouts, int64
   run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
   add_sampler_gap(experience, rollouts, metrics);
   Stopwatch watch;
-  metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_, {}));
+  metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_));
   metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience && ranks_.is_first())
     dump_experience(run_->folder().experience(), step, rollouts, experience);
