@@ -1,4 +1,5 @@
-// Starts the program again with a short spin of idle threads (job/threads.h), unless the environment says how they wait.
+// Starts the program again with a short spin of idle threads (job/threads.h), unless the environment says how they
+// wait.
 #include <linux/limits.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -9,7 +10,8 @@
 
 namespace {
 
-/// Once is enough: the new environment settles it. Where that is impossible, the program goes on with libgomp's default.
+/// Once is enough: the new environment settles it. Where that is impossible, the program goes on with libgomp's
+/// default.
 void start_with_short_spin(int, char** arguments, char** environment) {
   std::vector<char*> variables;
   for (; *environment; ++environment) {

@@ -52,8 +52,8 @@ void make_rewards(Experience& e, const ExperienceConfig& config, int64_t num_gro
   const double coefficient = config.add_token_level_kl ? state.kl.coefficient() : 0;
   e.token_rewards = make_token_rewards(e, rewards, config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
-    e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip,
-                              "critic/token_reward_clip_frac@mean", metrics);
+    e.token_rewards =
+        clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "critic/token_reward_clip_frac@mean", metrics);
   if (kl.defined()) {
     const Moments moments = sequence_kl(e, kl);
     metrics.add("critic/kl_coef@mean", coefficient);
@@ -68,8 +68,7 @@ void make_advantages(Experience& e, const ExperienceConfig& config, Metrics& met
   e.returns = raw.returns;
   e.advantages = config.whiten_advantages ? whiten(raw.advantages, mask) : raw.advantages * mask;
   if (config.advantage_clip)
-    e.advantages =
-        clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics);
+    e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics);
 }
 
 /// The stages that take their statistics of all sequences that they see.
@@ -112,8 +111,7 @@ DomainState& ExperienceState::of(const std::string& domain) {
 
 Json ExperienceState::state() const {
   Json state = Json::object();
-  for (const auto& [domain, its] : domains_)
-    state[domain] = {{"kl", its.kl.state()}, {"rewards", its.rewards.state()}};
+  for (const auto& [domain, its] : domains_) state[domain] = {{"kl", its.kl.state()}, {"rewards", its.rewards.state()}};
   return state;
 }
 

@@ -20,8 +20,8 @@ struct AdvantagesAndReturns;
 /// How advantages come from token rewards: a function and its row, both in advantages.cpp.
 struct AdvantageEstimator {
   const char* name;
-  bool needs_values;      // of a critic
-  bool compares_group;    // rewards are normalised by the mean and deviation of their group
+  bool needs_values;    // of a critic
+  bool compares_group;  // rewards are normalised by the mean and deviation of their group
   AdvantagesAndReturns (*compute)(const Experience& experience, const ExperienceConfig& config);
 };
 std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);

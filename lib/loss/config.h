@@ -133,7 +133,8 @@ struct LossConfig {
   void aggregation_fields(V& v) {
     v("loss_agg_mode", loss_agg_mode, "how token losses become the mini-batch's loss");
     v("loss_aggregation", loss_aggregation, "the ScaleRL spelling of loss_agg_mode; set one of the two");
-    v("loss_aggregation_divisor", loss_aggregation_divisor, "L of the modes constant and seq-mean-token-sum-norm; of the latter, null is sequence_length - 1", above(0));
+    v("loss_aggregation_divisor", loss_aggregation_divisor,
+      "L of the modes constant and seq-mean-token-sum-norm; of the latter, null is sequence_length - 1", above(0));
     v("calculate_per_token_loss", calculate_per_token_loss, "the older spelling of mode token-mean");
     v("loss_mask_keys", loss_mask_keys, "masks whose tokens and sequences are counted over the whole mini-batch");
   }

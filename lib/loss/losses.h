@@ -38,9 +38,9 @@ struct ActorInputs {
 using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 
 /// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy. The policy term is that of
-/// policy.h times is_weights and sample_weights, under the configured mode or, when given, by `reducer` (which is called
-/// twice where sample weights are on: for the loss, and without them for the metric).
-/// Metrics actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
+/// policy.h times is_weights and sample_weights, under the configured mode or, when given, by `reducer` (which is
+/// called twice where sample weights are on: for the loss, and without them for the metric). Metrics
+/// actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
 /// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on; pg_loss is without sample weights.
 /// UserError: a mask that loss_mask_keys does not declare, contradictory modes.
 /// Bug: use_kl_loss without ref_log_probs, an entropy coefficient without entropy.

@@ -62,9 +62,12 @@ PolicyLoss kimi15(const PolicyInputs& in, const LossConfig&, const PolicyArgs& a
 }
 
 constexpr PolicyLossKind kKinds[] = {
-    {.name = "ppo", .needs_sign = false, .compute = ppo},       {.name = "vanilla", .needs_sign = false, .compute = vanilla},
-    {.name = "tis", .needs_sign = false, .compute = tis},       {.name = "topr", .needs_sign = true, .compute = topr},
-    {.name = "cispo", .needs_sign = false, .compute = cispo},   {.name = "kimi15", .needs_sign = false, .compute = kimi15},
+    {.name = "ppo", .needs_sign = false, .compute = ppo},
+    {.name = "vanilla", .needs_sign = false, .compute = vanilla},
+    {.name = "tis", .needs_sign = false, .compute = tis},
+    {.name = "topr", .needs_sign = true, .compute = topr},
+    {.name = "cispo", .needs_sign = false, .compute = cispo},
+    {.name = "kimi15", .needs_sign = false, .compute = kimi15},
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ void check_groups(const Config& config, Checker& check) {
                   "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
   }
   check.require(!experience.difficulty_mask, experience.difficulty_mask,
-                "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false", size);
+                "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false",
+                size);
   for (const auto& [domain, worker] : config.rewards) {
     const QueryFilterConfig& filter = worker.reward.query_filter_config;
     check.require(filter.type == QueryFilter::kNone, filter.type,

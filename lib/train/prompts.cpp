@@ -1,5 +1,7 @@
 #include "train/prompts.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "data/tokenise.h"
 
@@ -69,13 +71,29 @@ PromptSource source_of(const Config& config, const std::filesystem::path& model_
   return source;
 }
 
+/// Difficulties off the scale all weigh as its ends do.
+void warn_of_difficulties(const std::vector<Row>& rows, const LossConfig& loss, Log& log) {
+  if (!loss.difficulty_loss_weight) return;
+  const double low = loss.difficulty_range[0], high = loss.difficulty_range[1];
+  const auto num_outside =
+      std::ranges::count_if(rows, [&](const Row& row) { return row.difficulty < low || row.difficulty > high; });
+  if (num_outside == 0) return;
+  const auto [easiest, hardest] = std::ranges::minmax_element(rows, {}, &Row::difficulty);
+  log.warn(
+      "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
+      "theirs are in {}..{}: declare that range",
+      num_outside, rows.size(), low, high, easiest->difficulty, hardest->difficulty);
+}
+
 }  // namespace
 
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log) {
   const DataArgs& data = config.actor_train.data_args;
-  return {load_prompts(source_of(config, model_folder, data, config.prompt_length), tokenizer, "training prompts", log),
-          data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
+  auto rows =
+      load_prompts(source_of(config, model_folder, data, config.prompt_length), tokenizer, "training prompts", log);
+  if (log.is_first()) warn_of_difficulties(rows, config.loss, log);
+  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
 }
 
 std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,

@@ -88,7 +88,8 @@ Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mes
       of_update.merge(loss.metrics);
       return scale == 1.0 ? loss.loss : loss.loss * scale;
     });
-    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values()) over_updates.add(name + "@mean", value);
+    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values())
+      over_updates.add(name + "@mean", value);
     over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
     over_updates.add(plan.prefix + "/lr", result.lr);
     add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),

@@ -46,18 +46,20 @@ TEST_CASE("max_len_mask takes out truncated responses, and only when asked to", 
 
 TEST_CASE("masks look at the verdict, whatever penalties leave of it", "[experience]") {
   const auto penalised = [](int64_t group, double score) {
-    return Sample{.prompt_ids = {1}, .response_ids = {2, 2, 2}, .group_index = group, .score = score, .reward = score - 0.6};
+    return Sample{
+        .prompt_ids = {1}, .response_ids = {2, 2, 2}, .group_index = group, .score = score, .reward = score - 0.6};
   };
   const std::vector<Sample> samples{penalised(0, 0.5), penalised(0, 1), penalised(1, 0), penalised(1, 0.5)};
-  CHECK(mask_of(samples, {.difficulty_mask = true, .difficulty_low_threshold = 0.3}, 2) == std::vector<char>{1, 1, 0, 0});
-  CHECK(mask_of(samples, {.error_max_len_clip = true, .error_max_len_threshold = 3}, 2) == std::vector<char>{1, 1, 0, 1});
+  CHECK(mask_of(samples, {.difficulty_mask = true, .difficulty_low_threshold = 0.3}, 2) ==
+        std::vector<char>{1, 1, 0, 0});
+  CHECK(mask_of(samples, {.error_max_len_clip = true, .error_max_len_threshold = 3}, 2) ==
+        std::vector<char>{1, 1, 0, 1});
   CHECK(rewards_of(samples, {.norm_mean_type = NormType::kGroup}, 2) == std::vector<double>{-0.25, 0.25, -0.25, 0.25});
 }
 
 TEST_CASE("a group that agrees gets rewards of zero", "[experience]") {
-  const std::vector<double> rewards =
-      rewards_of({sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)},
-                 {.adv_estimator = "grpo"}, 2);
+  const std::vector<double> rewards = rewards_of(
+      {sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)}, {.adv_estimator = "grpo"}, 2);
   for (int b = 0; b < 3; ++b) CHECK(std::abs(rewards[b]) < 1e-9);
   CHECK(rewards[4] == Approx(0.5 / (std::sqrt(0.5) + 1e-6)));
 }

@@ -12,8 +12,9 @@
 namespace roll {
 namespace {
 
-const std::vector<AggMode> kAllModes{AggMode::kTokenMean,           AggMode::kSeqMeanTokenSum, AggMode::kSeqMeanTokenMean,
-                                     AggMode::kSeqMeanTokenSumNorm, AggMode::kPromptMean,      AggMode::kConstant};
+const std::vector<AggMode> kAllModes{AggMode::kTokenMean,        AggMode::kSeqMeanTokenSum,
+                                     AggMode::kSeqMeanTokenMean, AggMode::kSeqMeanTokenSumNorm,
+                                     AggMode::kPromptMean,       AggMode::kConstant};
 
 at::Tensor list(const std::vector<double>& values) {
   return at::tensor(values, at::kFloat);

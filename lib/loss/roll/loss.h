@@ -48,10 +48,10 @@ class LossContext {
   virtual ~LossContext() = default;
 
   /// [T] float32 on the model's device. actor: log_probs (with gradient), entropy (with gradient), old_log_probs,
-  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights, sample_weights (of difficulty_ and
-  /// length_loss_weight). critic: values (with gradient), old_values, returns, token_rewards, advantages. sft: log_probs
-  /// (with gradient). A reducer also has pg_loss, the policy term per token (with gradient), which all weights are in.
-  /// Throws where the configuration does not compute it.
+  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights, sample_weights (of difficulty_
+  /// and length_loss_weight). critic: values (with gradient), old_values, returns, token_rewards, advantages. sft:
+  /// log_probs (with gradient). A reducer also has pg_loss, the policy term per token (with gradient), which all
+  /// weights are in. Throws where the configuration does not compute it.
   virtual at::Tensor tensor(const std::string& name) const = 0;
   virtual bool has(const std::string& name) const = 0;
 
@@ -126,7 +126,8 @@ inline at::Tensor k3_term(const at::Tensor& d) {
   return at::clamp(at::expm1((-d).clamp_max(80)) + d, -10, 10);
 }
 
-/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3" k3_term(d).
+/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3"
+/// k3_term(d).
 inline at::Tensor approx_kl(const at::Tensor& log_probs, const at::Tensor& base, const std::string& penalty = "k3") {
   const at::Tensor d = log_probs - base;
   if (penalty == "kl") return d;
