@@ -47,7 +47,7 @@ TEST_CASE("max_len_mask takes out truncated responses, and only when asked to", 
 TEST_CASE("masks look at the verdict, whatever penalties leave of it", "[experience]") {
   const auto penalised = [](int64_t group, double score) {
     return Sample{
-        .prompt_ids = {1}, .response_ids = {2, 2, 2}, .group_index = group, .score = score, .reward = score - 0.6};
+        .prompt_ids = {1}, .response_ids = {2, 2, 2}, .group_index = group, .score = score, .reward = score - 0.5};
   };
   const std::vector<Sample> samples{penalised(0, 0.5), penalised(0, 1), penalised(1, 0), penalised(1, 0.5)};
   CHECK(mask_of(samples, {.difficulty_mask = true, .difficulty_low_threshold = 0.3}, 2) ==
