@@ -6,8 +6,6 @@
 
 #include "app/commands.h"
 #include "app/job.h"
-#include "checkpoint/hub_cache.h"
-#include "dist/agree.h"
 #include "model/device.h"
 #include "settings/load_config.h"
 
@@ -20,15 +18,7 @@ void sft(const JobFlags& flags) {
   run_job(flags, plan_job(checked, checked.config.sft_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
-    std::unique_ptr<SftPipeline> pipeline;
-    agree(job.ranks, [&] {
-      pipeline = std::make_unique<SftPipeline>(
-          checked.config,
-          SftOptions{model_folder(checked.config.sft_train.model_args.model_name_or_path.value()),
-                     resolved_yaml(checked.config), job.device},
-          job.ranks, job.log);
-    });
-    pipeline->run();
+    run_sft(checked.config, job.device, job.ranks, job.log);
   });
 }
 

@@ -42,6 +42,7 @@ struct FromJson {
   }
   template <class T>
   static void read(const Json& value, std::vector<T>& members) {
+    members.clear();
     for (const Json& item : value) read(item, members.emplace_back());
   }
 };

@@ -30,6 +30,13 @@ concept HasNames = std::is_enum_v<E> && requires {
   names_of(E{});
 };
 
+/// A name that other programs know and this one refuses, and why. An enum may have a table of those too:
+/// `refused_names_of(E)`.
+struct RefusedName {
+  const char* name;
+  const char* reason;
+};
+
 /// A row of a registry. Never null: there is always a chosen row.
 template <class R>
 class Chosen {
@@ -80,6 +87,13 @@ struct Words<E> {
     }
     return false;
   }
+  /// Why a name that is not known is refused; "" where nobody says.
+  static std::string why_refused(std::string_view name) {
+    if constexpr (requires { refused_names_of(E{}); })
+      for (const RefusedName& row : refused_names_of(E{}))
+        if (row.name == name) return row.reason;
+    return "";
+  }
 };
 
 template <class R>
@@ -97,6 +111,7 @@ struct Words<Chosen<R>> {
     }
     return false;
   }
+  static std::string why_refused(std::string_view) { return ""; }
 };
 
 /// A type that is written as one of a list of words.

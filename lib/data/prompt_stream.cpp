@@ -47,12 +47,6 @@ std::map<std::string, int64_t> split_by_share(const std::map<std::string, double
   std::stable_sort(remainders.begin(), remainders.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   for (int64_t i = 0; i < left; ++i) ++split[remainders[i].second];
-  for (const auto& [domain, share] : shares) {
-    if (share > 0 && split[domain] == 0)
-      throw user_error(
-          "domain_interleave_probs.{} = {}: gives none of the {} prompts of a step; raise it or drop the domain",
-          domain, share, count);
-  }
   return split;
 }
 
@@ -86,10 +80,27 @@ void PromptStream::shuffle(const std::string& name, Domain& domain) const {
                                                                     .sequence = fnv1a(name) & 0xFFFFFFFFFFFF});
 }
 
-std::vector<const Row*> PromptStream::next(int64_t count) {
+std::map<std::string, int64_t> PromptStream::quota(int64_t count) const {
+  const auto quota = split_by_share(shares_, count);
+  for (const auto& [name, prompts] : quota)
+    if (prompts == 0 && shares_.at(name) > 0)
+      throw user_error(
+          "domain {}: its share of {:.4g} gives it none of the {} prompts of a step; set domain_interleave_probs, or "
+          "raise rollout_batch_size",
+          name, shares_.at(name), count);
+  return quota;
+}
+
+std::map<std::string, int64_t> PromptStream::num_rows() const {
+  std::map<std::string, int64_t> counts;
+  for (const auto& [name, domain] : domains_) counts[name] = std::ssize(domain.rows);
+  return counts;
+}
+
+std::vector<const Row*> PromptStream::next(const std::map<std::string, int64_t>& counts) {
   std::vector<const Row*> step;
-  for (const auto& [name, share_count] : split_by_share(shares_, count)) {
-    for (int64_t i = 0; i < share_count; ++i) {
+  for (const auto& [name, count] : counts) {
+    for (int64_t i = 0; i < count; ++i) {
       Domain& domain = domains_.at(name);
       if (domain.position == static_cast<int64_t>(domain.order.size())) {
         ++domain.epoch, domain.position = 0;
@@ -122,7 +133,7 @@ Json PromptStream::state() const {
   return {{"seed", seed_}, {"domains", domains}};
 }
 
-void PromptStream::restore(const Json& state) {
+void PromptStream::load_state(const Json& state) {
   const auto refuse = [](const std::string& what) {
     throw user_error("the prompt stream of the checkpoint does not fit: {}; resume with the data and seed of that run",
                      what);

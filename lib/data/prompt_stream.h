@@ -17,7 +17,7 @@ namespace roll {
 
 /// Splits `count` prompts over domains by largest remainder: each gets floor(share x count), then the largest
 /// fractional parts get one more (ties: the first name). The result is the same for every step.
-/// UserError: a share is negative, the shares do not sum to 1 (within 1e-6), a positive share gets no prompt.
+/// UserError: a share is negative, the shares do not sum to 1 (within 1e-6).
 std::map<std::string, int64_t> split_by_share(const std::map<std::string, double>& shares, int64_t count);
 
 class PromptStream {
@@ -26,17 +26,19 @@ class PromptStream {
   /// rows. UserError: rows of a domain without a share, a share without rows.
   PromptStream(std::vector<Row> rows, const std::map<std::string, double>& shares, uint64_t seed);
 
-  /// The rows of the next step, domain after domain in the order of their names.
-  std::vector<const Row*> next(int64_t count);
+  /// Each domain's part of a step of `count` prompts. UserError: a domain with a share gets none.
+  std::map<std::string, int64_t> quota(int64_t count) const;
+  /// The next rows of these domains, domain after domain in the order of their names.
+  std::vector<const Row*> next(const std::map<std::string, int64_t>& counts);
 
-  const std::vector<Row>& rows() const { return rows_; }
-  const std::map<std::string, double>& shares() const { return shares_; }
+  /// Rows of each domain.
+  std::map<std::string, int64_t> num_rows() const;
 
   /// {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"}}}: the fingerprint covers the rows'
   /// ids and prompt tokens.
   Json state() const;
   /// Continues where `state` was taken. UserError when the seed or a domain's rows have changed since.
-  void restore(const Json& state);
+  void load_state(const Json& state);
 
  private:
   struct Domain {

@@ -3,6 +3,7 @@
 #include <glob.h>
 
 #include <charconv>
+#include <cmath>
 #include <fstream>
 #include <set>
 
@@ -57,7 +58,7 @@ double number_column(const Json& line, const std::string& name, const std::strin
   if (text.empty()) return 0;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
     throw wrong_type(origin, name, line[name], "a number, or a string that holds one");
   return number;
 }

@@ -25,7 +25,7 @@ const float* floats(const at::Tensor& tensor, const Experience& experience, cons
 
 }  // namespace
 
-AdvantagesAndReturns gae(const Experience& experience, double gamma, double lambda, bool bootstrap_truncated) {
+AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& config) {
   const float* reward = floats(experience.token_rewards, experience, "GAE reads token rewards");
   const float* value = floats(experience.values, experience, "GAE reads values");
   AdvantagesAndReturns result{at::zeros_like(experience.token_rewards), at::zeros_like(experience.token_rewards)};
@@ -33,11 +33,11 @@ AdvantagesAndReturns gae(const Experience& experience, double gamma, double lamb
   float* returns = result.returns.mutable_data_ptr<float>();
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
     const TokenSpan response = response_range(experience, b);
-    double next_value = bootstrap_truncated && experience.truncated[b] ? value[response.end] : 0;
+    double next_value = config.bootstrap_truncated && experience.truncated[b] ? value[response.end] : 0;
     double advantage = 0;
     for (int64_t t = response.end - 1; t >= response.begin; --t) {
-      const double delta = reward[t] + gamma * next_value - value[t];
-      advantage = delta + gamma * lambda * advantage;
+      const double delta = reward[t] + config.gamma * next_value - value[t];
+      advantage = delta + config.gamma * config.lambd * advantage;
       next_value = value[t];
       advantages[t] = static_cast<float>(advantage);
       returns[t] = static_cast<float>(advantage + value[t]);
@@ -46,7 +46,7 @@ AdvantagesAndReturns gae(const Experience& experience, double gamma, double lamb
   return result;
 }
 
-AdvantagesAndReturns discounted_returns(const Experience& experience, double gamma) {
+AdvantagesAndReturns discounted_returns(const Experience& experience, const ExperienceConfig& config) {
   const float* reward = floats(experience.token_rewards, experience, "returns are sums of token rewards");
   at::Tensor returns = at::zeros_like(experience.token_rewards);
   float* out = returns.mutable_data_ptr<float>();
@@ -54,11 +54,20 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, double gam
     const TokenSpan response = response_range(experience, b);
     double sum = 0;
     for (int64_t t = response.end - 1; t >= response.begin; --t) {
-      sum = reward[t] + gamma * sum;
+      sum = reward[t] + config.gamma * sum;
       out[t] = static_cast<float>(sum);
     }
   }
   return {returns.clone(), returns};
+}
+
+std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
+  static constexpr AdvantageEstimator kEstimators[] = {
+      {.name = "gae", .needs_values = true, .compares_group = false, .compute = gae},
+      {.name = "reinforce", .needs_values = false, .compares_group = false, .compute = discounted_returns},
+      {.name = "grpo", .needs_values = false, .compares_group = true, .compute = discounted_returns},
+  };
+  return kEstimators;
 }
 
 }  // namespace roll

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "experience/config.h"
 #include "experience/experience.h"
@@ -12,30 +14,36 @@
 
 namespace roll {
 
-/// What outlives a step.
-struct ExperienceState {
-  explicit ExperienceState(const ExperienceConfig& config) : kl(config) {}
+struct DomainState {
   KlController kl;
   RunningMoments rewards;
+};
+
+/// What outlives a step: of each domain, or under statistics_per_domain: false of "", the whole batch.
+class ExperienceState {
+ public:
+  explicit ExperienceState(const ExperienceConfig& config) : fresh_{KlController(config), {}} {}
+
+  DomainState& of(const std::string& domain);
 
   Json state() const;
   void load_state(const Json& state);
+
+ private:
+  DomainState fresh_;
+  std::map<std::string, DomainState> domains_;
 };
 
-/// Which tensors `complete_experience` reads under this configuration; the loss may need more.
-bool needs_ref_log_probs(const ExperienceConfig& config);  // and with them old_log_probs
-bool needs_values(const ExperienceConfig& config);
-
-/// Fills final_response_mask, token_rewards, advantages and returns of this rank's sequences from scores,
-/// response_mask, old/ref log-probs and values, and moves `state` on by one step. `num_groups`: prompts of the step
-/// over all ranks. Rewards are whitened over response_mask; returns are kept there too, so that the critic learns from
+/// Fills final_response_mask, token_rewards, advantages and returns from scores, rewards, response_mask, old/ref
+/// log-probs and values, and moves `state` on by one step; domain by domain or, under statistics_per_domain: false, at
+/// once. `num_groups`: prompts of the step. Rewards are normalised, then clipped; token rewards are clipped again once
+/// the KL is off them, then whitened over response_mask; returns are kept there too, so that the critic learns from
 /// every response. Advantages are whitened over final_response_mask and are 0 outside it.
-/// Returns this rank's part, to be merged over ranks, of critic/{score,rewards,advantages,returns,values}/{mean,max,
-/// min} (rewards: each sequence's sum of token rewards), critic/{kl,kl_coef,reward_clip_frac,advantage_clip_frac,
-/// explained_variance}, actor/final_mask_ratio, group/{all_correct,all_incorrect,mixed}_ratio,
-/// token/{prompt,response,total}_length/{mean,max,min}. **Collective**.
+/// Returns the metrics of describe.h, critic/{kl_coef,reward_clip_frac,token_reward_clip_frac,advantage_clip_frac},
+/// actor/final_mask_ratio and those of correction.h: of the whole step, and as <domain>/... of each domain with a name
+/// (under statistics_per_domain: false, those of describe.h alone). Of the whole, kl_coef is the mean over the domains.
 /// UserError: those of rewards.h. Bug: a tensor that the configuration needs is missing.
 Metrics complete_experience(Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                            ExperienceState& state, const AllReduce& all_reduce);
+                            ExperienceState& state);
 
 }  // namespace roll

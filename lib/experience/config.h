@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,18 @@
 
 namespace roll {
 
-enum class AdvEstimator { kGae, kReinforce, kGrpo };
-constexpr auto names_of(AdvEstimator) {
-  return std::to_array<Named<AdvEstimator>>(
-      {{AdvEstimator::kGae, "gae"}, {AdvEstimator::kReinforce, "reinforce"}, {AdvEstimator::kGrpo, "grpo"}});
-}
+struct Experience;
+struct ExperienceConfig;
+struct AdvantagesAndReturns;
+
+/// How advantages come from token rewards: a function and its row, both in advantages.cpp.
+struct AdvantageEstimator {
+  const char* name;
+  bool needs_values;    // of a critic
+  bool compares_group;  // rewards are normalised by the mean and deviation of their group
+  AdvantagesAndReturns (*compute)(const Experience& experience, const ExperienceConfig& config);
+};
+std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
 
 /// Over which responses a reward's mean or deviation is taken.
 enum class NormType { kBatch, kGroup, kRunning };
@@ -90,14 +98,20 @@ struct TrainInferCorrection {
   }
 };
 
+/// Over what rewards are normalised; none: they keep their mean, or their deviation.
+struct Normalisation {
+  std::optional<NormType> mean, deviation;
+};
+
 struct ExperienceConfig {
-  AdvEstimator adv_estimator = AdvEstimator::kGae;
+  Chosen<AdvantageEstimator> adv_estimator = "gae";
   double gamma = 1;
   double lambd = 0.95;
   std::optional<double> reward_clip{};
   std::optional<double> advantage_clip{};
   std::optional<NormType> norm_mean_type{};
   std::optional<NormType> norm_std_type{};
+  bool statistics_per_domain = true;
   bool whiten_rewards = false;
   bool whiten_advantages = false;
   bool add_token_level_kl = false;
@@ -114,17 +128,29 @@ struct ExperienceConfig {
   bool bootstrap_truncated = false;
   TrainInferCorrection train_infer_correction{};
 
+  /// norm_mean_type and norm_std_type, or what the estimator wants where they are null.
+  Normalisation normalisation() const {
+    const auto wish = adv_estimator->compares_group ? std::optional(NormType::kGroup) : std::nullopt;
+    return {norm_mean_type ? norm_mean_type : wish, norm_std_type ? norm_std_type : wish};
+  }
+  /// An adaptive coefficient is only ever multiplied: one that starts at 0 stays there.
+  bool penalises_kl() const { return add_token_level_kl && init_kl_coef > 0; }
+
   template <class V>
   void fields(V& v) {
     v("adv_estimator", adv_estimator, "how advantages come from token rewards");
     v("gamma", gamma, "discount of later rewards", within(0, 1));
     v("lambd", lambd, "lambda of GAE", within(0, 1));
-    v("reward_clip", reward_clip, "rewards are kept within -+ reward_clip; null: unclipped", above(0));
+    v("reward_clip", reward_clip,
+      "rewards are kept within -+ reward_clip, once they are normalised and once the KL is off them; null: unclipped",
+      above(0));
     v("advantage_clip", advantage_clip, "advantages are kept within -+ advantage_clip; null: unclipped", above(0));
     v("norm_mean_type", norm_mean_type, "mean that is taken off the rewards");
     v("norm_std_type", norm_std_type, "deviation that rewards are divided by");
-    v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1 over the batch");
-    v("whiten_advantages", whiten_advantages, "advantages get mean 0 and variance 1 over the batch");
+    v("statistics_per_domain", statistics_per_domain,
+      "rewards are normalised and whitened, and the KL controlled, domain by domain; false: over the whole batch");
+    v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1");
+    v("whiten_advantages", whiten_advantages, "advantages get mean 0 and variance 1");
     v("add_token_level_kl", add_token_level_kl, "take kl_coef x KL(old, reference) off each token's reward");
     v("kl_penalty", kl_penalty, "estimate of the KL in the token reward");
     v("init_kl_coef", init_kl_coef, "kl_coef at the first step", at_least(0));

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "loss/roll/loss.h"
 
 namespace roll {
 
@@ -32,7 +33,8 @@ class Responses {
     return result;
   }
   at::Tensor ratio(CorrectionLevel level) const {
-    return map([&](const at::Tensor& old, const at::Tensor& sampler) { return at_level(old - sampler, level).exp(); });
+    return map(
+        [&](const at::Tensor& old, const at::Tensor& sampler) { return bounded_exp(at_level(old - sampler, level)); });
   }
   at::Tensor difference(CorrectionLevel level) const {
     return map(
@@ -60,7 +62,7 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
   ROLL_CHECK(experience.old_log_probs.defined() && experience.sampler_log_probs.defined(),
              "a correction compares old log-probs with the sampler's");
   const Responses responses(experience);
-  const at::Tensor& mask = experience.response_mask;
+  const at::Tensor& mask = experience.response_mask();
   if (config.is_weight.enabled) {
     experience.is_weights = responses.ratio(config.is_weight.weight_type);
     if (const auto bound = config.is_weight.upper_bound) {
@@ -80,7 +82,7 @@ Metrics correct_for_sampler(Experience& experience, const TrainInferCorrection& 
     if (filter.diff_enabled) apply("diff", responses.difference(filter.agg_type), filter.diff_low, filter.diff_high);
   }
   add_mean(metrics, "actor/train_infer_kept_ratio", kept, mask);
-  experience.final_response_mask = experience.final_response_mask * kept;
+  experience.masks["final_response_mask"] = experience.final_response_mask() * kept;
   return metrics;
 }
 

@@ -5,35 +5,11 @@
 #include "base/error.h"
 
 namespace roll {
-namespace {
 
-template <class T>
-std::vector<T> picked(const std::vector<T>& values, const std::vector<int64_t>& indices) {
-  std::vector<T> result;
-  result.reserve(indices.size());
-  for (const int64_t i : indices) result.push_back(values[i]);
-  return result;
-}
-
-/// [sum of the lengths] int64: token indices of the sequences, one after the other.
-at::Tensor token_indices(const std::vector<int64_t>& cu_seqlens, const std::vector<int64_t>& sequences) {
-  std::vector<int64_t> tokens;
-  for (const int64_t b : sequences)
-    for (int64_t t = cu_seqlens[b]; t < cu_seqlens[b + 1]; ++t) tokens.push_back(t);
-  return at::tensor(tokens, at::kLong);
-}
-
-at::Tensor picked(const at::Tensor& tensor, const at::Tensor& tokens) {
-  return tensor.defined() ? tensor.index_select(0, tokens) : tensor;
-}
-
-}  // namespace
-
-const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
-    &Experience::response_mask, &Experience::final_response_mask, &Experience::sampler_log_probs,
-    &Experience::old_log_probs, &Experience::is_weights,          &Experience::ref_log_probs,
-    &Experience::values,        &Experience::token_rewards,       &Experience::advantages,
-    &Experience::returns};
+const std::array<at::Tensor Experience::*, 8> Experience::kTokenTensors{
+    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
+    &Experience::ref_log_probs,     &Experience::values,        &Experience::token_rewards,
+    &Experience::advantages,        &Experience::returns};
 
 Experience make_experience(const std::vector<Sample>& samples) {
   Experience experience;
@@ -51,13 +27,15 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.prompt_lengths.push_back(static_cast<int64_t>(sample.prompt_ids.size()));
     experience.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
     experience.scores.push_back(sample.score);
+    experience.rewards.push_back(sample.reward.value_or(sample.score));
+    experience.domains.push_back(sample.domain);
     experience.truncated.push_back(sample.truncated);
     experience.difficulties.push_back(sample.difficulty);
   }
   experience.tokens.ids = at::tensor(ids, at::kLong);
   experience.tokens.positions = at::tensor(positions, at::kLong);
-  experience.response_mask = make_response_mask(experience.prompt_lengths, experience.response_lengths);
-  experience.sampler_log_probs = at::zeros_like(experience.response_mask);
+  experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
+  experience.sampler_log_probs = at::zeros_like(experience.response_mask());
   for (size_t b = 0; b < samples.size(); ++b) {
     if (samples[b].log_probs.empty()) continue;
     ROLL_CHECK_EQ(samples[b].log_probs.size(), samples[b].response_ids.size(), "a log-prob for every response token");
@@ -82,30 +60,39 @@ at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
 }
 
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices) {
-  for (const int64_t b : sequence_indices)
-    ROLL_CHECK(b >= 0 && b < experience.num_sequences(), "only sequences of this experience can be selected");
-  const at::Tensor tokens = token_indices(experience.tokens.cu_seqlens, sequence_indices);
   Experience part;
-  part.tokens.ids = experience.tokens.ids.index_select(0, tokens);
-  part.tokens.positions = experience.tokens.positions.index_select(0, tokens);
-  part.tokens.cu_seqlens = {0};
-  for (const int64_t b : sequence_indices)
-    part.tokens.cu_seqlens.push_back(part.tokens.cu_seqlens.back() + experience.tokens.length(b));
-  part.sequence_index = picked(experience.sequence_index, sequence_indices);
-  part.group_index = picked(experience.group_index, sequence_indices);
+  static_cast<Batch&>(part) = select(static_cast<const Batch&>(experience), sequence_indices);
   part.prompt_lengths = picked(experience.prompt_lengths, sequence_indices);
   part.response_lengths = picked(experience.response_lengths, sequence_indices);
   part.scores = picked(experience.scores, sequence_indices);
+  part.rewards = picked(experience.rewards, sequence_indices);
+  part.domains = picked(experience.domains, sequence_indices);
   part.truncated = picked(experience.truncated, sequence_indices);
   part.difficulties = picked(experience.difficulties, sequence_indices);
   if (!experience.sample_weights.empty()) part.sample_weights = picked(experience.sample_weights, sequence_indices);
-  for (const auto tensor : Experience::kTokenTensors) part.*tensor = picked(experience.*tensor, tokens);
+  const at::Tensor tokens = token_indices(experience, sequence_indices);
+  for (const auto tensor : Experience::kTokenTensors)
+    if ((experience.*tensor).defined()) part.*tensor = (experience.*tensor).index_select(0, tokens);
   return part;
+}
+
+Experience to_device(Experience experience, at::Device device) {
+  static_cast<Batch&>(experience) = to_device(static_cast<Batch&>(experience), device);
+  for (const auto tensor : Experience::kTokenTensors)
+    if ((experience.*tensor).defined()) experience.*tensor = (experience.*tensor).to(device);
+  return experience;
 }
 
 at::Tensor response_part(const Experience& experience, const at::Tensor& tensor, int64_t sequence) {
   const int64_t begin = experience.tokens.cu_seqlens[sequence] + experience.prompt_lengths[sequence] - 1;
   return tensor.slice(0, begin, begin + experience.response_lengths[sequence]);
+}
+
+at::Tensor response_sums(const Experience& experience, const at::Tensor& tensor) {
+  const at::Tensor sums = at::zeros({experience.num_sequences()}, at::kDouble);
+  for (int64_t b = 0; b < experience.num_sequences(); ++b)
+    sums[b] = response_part(experience, tensor, b).to(at::kDouble).sum();
+  return sums;
 }
 
 }  // namespace roll

@@ -8,14 +8,6 @@
 #include "base/error.h"
 
 namespace roll {
-namespace {
-
-at::Tensor summed(at::Tensor local, const AllReduce& all_reduce) {
-  if (all_reduce) all_reduce(local);
-  return local;
-}
-
-}  // namespace
 
 double Moments::variance() const {
   return count < 2 ? 0 : squares / (count - 1);
@@ -24,22 +16,18 @@ double Moments::deviation() const {
   return std::sqrt(variance());
 }
 
-Moments global_moments(const at::Tensor& values, const at::Tensor& mask, const AllReduce& all_reduce) {
+Moments masked_moments(const at::Tensor& values, const at::Tensor& mask) {
   ROLL_CHECK(values.sizes() == mask.sizes(), "every value has its mask");
   const at::Tensor chosen = values.detach().to(at::kCPU, at::kDouble).masked_select(mask.ne(0).to(at::kCPU));
-  const at::Tensor local = at::zeros({2}, at::kDouble);
-  local[0] = static_cast<double>(chosen.numel());
-  local[1] = chosen.sum();
-  const at::Tensor first = summed(local, all_reduce);
   Moments moments;
-  moments.count = first[0].item<double>();
-  moments.mean = moments.count > 0 ? first[1].item<double>() / moments.count : 0;
-  moments.squares = summed((chosen - moments.mean).square().sum().reshape({1}), all_reduce).item<double>();
+  moments.count = static_cast<double>(chosen.numel());
+  moments.mean = moments.count > 0 ? chosen.sum().item<double>() / moments.count : 0;
+  moments.squares = (chosen - moments.mean).square().sum().item<double>();
   return moments;
 }
 
-at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, const AllReduce& all_reduce) {
-  const Moments moments = global_moments(values, mask, all_reduce);
+at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask) {
+  const Moments moments = masked_moments(values, mask);
   const at::Tensor exact = values.to(at::kDouble);
   const bool enough = moments.count >= 2;
   const at::Tensor whitened = enough ? (exact - moments.mean) / std::sqrt(moments.variance() + 1e-8) : exact;

@@ -1,18 +1,11 @@
-// Means and deviations of the whole global batch, over all data-parallel ranks, in float64: one rank or many, the
-// normalised numbers agree to the last bits. Masked, so that no padding and no left-out token takes part.
+// Means and deviations of a step (every rank holds all of it) in float64. Masked, so that no left-out token takes part.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
-#include <functional>
-#include <string>
-
 #include "base/json.h"
 
 namespace roll {
-
-/// Adds a float64 tensor over the data-parallel ranks, in place. **Collective**. An empty function: one rank.
-using AllReduce = std::function<void(at::Tensor&)>;
 
 struct Moments {
   double count = 0;
@@ -23,13 +16,12 @@ struct Moments {
   double deviation() const;  // its root
 };
 
-/// Moments of `values` where `mask` is not 0 (both of one shape, any dtype), over all ranks. **Collective** (twice:
-/// the squares are taken around the global mean).
-Moments global_moments(const at::Tensor& values, const at::Tensor& mask, const AllReduce& all_reduce);
+/// Moments of `values` where `mask` is not 0 (both of one shape, any dtype).
+Moments masked_moments(const at::Tensor& values, const at::Tensor& mask);
 
-/// (x - mean) / sqrt(variance + 1e-8) with the n - 1 variance of the masked values over all ranks; outside the mask 0.
-/// Values stay as they are (but 0 outside the mask) when fewer than two are masked in. Float32 [T]. **Collective**.
-at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, const AllReduce& all_reduce);
+/// (x - mean) / sqrt(variance + 1e-8) with the n - 1 variance of the masked values; outside the mask 0.
+/// Values stay as they are (but 0 outside the mask) when fewer than two are masked in. Float32 [T].
+at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask);
 
 /// Moments of every value since the run began (Chan, Golub, LeVeque 1979).
 class RunningMoments {

@@ -2,35 +2,24 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "loss/terms.h"
 
 namespace roll {
 namespace {
 
 constexpr double kDeviationEps = 1e-6;
 
-struct NormTypes {
-  std::optional<NormType> mean, deviation;
-};
-
-NormTypes norm_types(const ExperienceConfig& config) {
-  if (config.adv_estimator == AdvEstimator::kGrpo) return {NormType::kGroup, NormType::kGroup};
-  return {config.norm_mean_type, config.norm_std_type};
-}
-
-/// Moments for each sequence of this rank, under one norm type.
+/// Moments for each sequence, under one norm type.
 class NormStatistics {
  public:
-  NormStatistics(const std::vector<double>& rewards, const Experience& experience, int64_t num_groups,
-                 RunningMoments& running, const NormTypes& types, const AllReduce& all_reduce)
+  NormStatistics(const Experience& experience, int64_t num_groups, RunningMoments& running, const Normalisation& types)
       : group_index_(experience.group_index) {
     const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
-    if (used(NormType::kGroup)) groups_ = group_moments(rewards, group_index_, num_groups, all_reduce);
+    if (used(NormType::kGroup)) groups_ = group_moments(experience.rewards, group_index_, num_groups);
     if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
-    const at::Tensor values = at::tensor(rewards, at::kDouble);
-    batch_ = global_moments(values, at::ones_like(values), all_reduce);
+    const at::Tensor values = at::tensor(experience.rewards, at::kDouble);
+    batch_ = masked_moments(values, at::ones_like(values));
     if (used(NormType::kRunning)) running.add(batch_);
     running_ = running.moments();
   }
@@ -52,7 +41,8 @@ class NormStatistics {
     if (moments.count < 2)
       throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}",
                        name_of(type),
-                       type == NormType::kGroup ? "set num_return_sequences_in_group > 1" : "raise rollout_batch_size");
+                       type == NormType::kGroup ? "set num_return_sequences_in_group > 1"
+                                                : "raise rollout_batch_size, or set statistics_per_domain to false");
     return moments.deviation();
   }
 
@@ -61,21 +51,6 @@ class NormStatistics {
   std::vector<Moments> groups_;
   Moments batch_, running_;
 };
-
-/// Sums by group over all ranks. columns: values per sequence.
-at::Tensor group_sums(const std::vector<std::vector<double>>& columns, const std::vector<int64_t>& group_index,
-                      int64_t num_groups, const AllReduce& all_reduce) {
-  at::Tensor sums = at::zeros({static_cast<int64_t>(columns.size()), num_groups}, at::kDouble);
-  double* sum = sums.mutable_data_ptr<double>();
-  for (size_t c = 0; c < columns.size(); ++c) {
-    for (size_t b = 0; b < group_index.size(); ++b) {
-      ROLL_CHECK(group_index[b] >= 0 && group_index[b] < num_groups, "a group index numbers a prompt of the step");
-      sum[static_cast<int64_t>(c) * num_groups + group_index[b]] += columns[c][b];
-    }
-  }
-  if (all_reduce) all_reduce(sums);
-  return sums;
-}
 
 bool is_long_error(const Experience& experience, const ExperienceConfig& config, size_t b) {
   if (!config.error_max_len_clip) return false;
@@ -91,29 +66,26 @@ bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config)
 }  // namespace
 
 std::vector<Moments> group_moments(const std::vector<double>& values, const std::vector<int64_t>& group_index,
-                                   int64_t num_groups, const AllReduce& all_reduce) {
-  const std::vector<double> ones(values.size(), 1.0);
-  const at::Tensor first = group_sums({ones, values}, group_index, num_groups, all_reduce);
+                                   int64_t num_groups) {
   std::vector<Moments> groups(num_groups);
-  for (int64_t g = 0; g < num_groups; ++g) {
-    groups[g].count = first[0][g].item<double>();
-    if (groups[g].count > 0) groups[g].mean = first[1][g].item<double>() / groups[g].count;
+  for (size_t b = 0; b < values.size(); ++b) {
+    ROLL_CHECK(group_index[b] >= 0 && group_index[b] < num_groups, "a group index numbers a prompt of the step");
+    groups[group_index[b]].count += 1;
+    groups[group_index[b]].mean += values[b];
   }
-  std::vector<double> squares(values.size());
+  for (Moments& group : groups)
+    if (group.count > 0) group.mean /= group.count;
   for (size_t b = 0; b < values.size(); ++b) {
     const double distance = values[b] - groups[group_index[b]].mean;
-    squares[b] = distance * distance;
+    groups[group_index[b]].squares += distance * distance;
   }
-  const at::Tensor second = group_sums({squares}, group_index, num_groups, all_reduce);
-  for (int64_t g = 0; g < num_groups; ++g) groups[g].squares = second[0][g].item<double>();
   return groups;
 }
 
-std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                              const AllReduce& all_reduce) {
+std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups) {
   std::vector<char> mask(experience.scores.size(), 1);
   std::vector<Moments> groups;
-  if (config.difficulty_mask) groups = group_moments(experience.scores, experience.group_index, num_groups, all_reduce);
+  if (config.difficulty_mask) groups = group_moments(experience.scores, experience.group_index, num_groups);
   for (size_t b = 0; b < mask.size(); ++b) {
     if (config.max_len_mask && experience.truncated[b]) mask[b] = 0;
     if (config.difficulty_mask && !has_useful_difficulty(groups[experience.group_index[b]], config)) mask[b] = 0;
@@ -122,19 +94,31 @@ std::vector<char> sample_mask(const Experience& experience, const ExperienceConf
   return mask;
 }
 
-std::vector<double> sequence_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                                     RunningMoments& running, const AllReduce& all_reduce) {
-  std::vector<double> rewards = experience.scores;
-  if (config.reward_clip)
-    for (double& reward : rewards) reward = std::clamp(reward, -*config.reward_clip, *config.reward_clip);
-  const NormTypes types = norm_types(config);
+std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
+                                       RunningMoments& running) {
+  std::vector<double> rewards = experience.rewards;
+  const Normalisation types = config.normalisation();
   if (!types.mean && !types.deviation) return rewards;
-  const NormStatistics statistics(rewards, experience, num_groups, running, types, all_reduce);
+  const NormStatistics statistics(experience, num_groups, running, types);
   for (size_t b = 0; b < rewards.size(); ++b) {
     if (types.mean) rewards[b] -= statistics.of(b, *types.mean).mean;
     if (types.deviation) rewards[b] /= statistics.deviation(b, *types.deviation) + kDeviationEps;
   }
   return rewards;
+}
+
+at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config) {
+  if (!experience.ref_log_probs.defined() || !experience.old_log_probs.defined()) {
+    ROLL_CHECK(!config.penalises_kl(), "the KL of the token rewards needs old and reference log-probs");
+    return {};
+  }
+  const at::Tensor d = experience.old_log_probs - experience.ref_log_probs;
+  return kl_term(at::where(experience.response_mask().ne(0), d, at::zeros({}, at::kFloat)), config.kl_penalty);
+}
+
+Moments sequence_kl(const Experience& experience, const at::Tensor& kl) {
+  const at::Tensor lengths = at::tensor(experience.response_lengths, at::kDouble);
+  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths);
 }
 
 at::Tensor make_token_rewards(const Experience& experience, const std::vector<double>& rewards, const at::Tensor& kl,
@@ -147,7 +131,8 @@ at::Tensor make_token_rewards(const Experience& experience, const std::vector<do
     if (experience.response_lengths[b] > 0) reward[last_token - 1] = rewards[b];
   }
   if (kl.defined()) {
-    const at::Tensor masked = at::where(experience.response_mask.ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
+    const at::Tensor masked =
+        at::where(experience.response_mask().ne(0), kl.to(at::kDouble), at::zeros({}, at::kDouble));
     token_rewards = token_rewards - masked * kl_coefficient;
   }
   return token_rewards.to(at::kFloat);

@@ -1,5 +1,4 @@
 // From scores to token rewards: which sequences count, normalisation, the KL penalty.
-// Statistics are those of the whole global batch over all ranks; groups may be spread over ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,23 +13,27 @@
 
 namespace roll {
 
-/// Per-group (prompt) moments of one number per sequence, over all ranks, by group index. **Collective** (twice).
+/// Per-group (prompt) moments of one number per sequence, by group index.
 std::vector<Moments> group_moments(const std::vector<double>& values, const std::vector<int64_t>& group_index,
-                                   int64_t num_groups, const AllReduce& all_reduce);
+                                   int64_t num_groups);
 
 /// [B] 1 where the sequence carries loss:
 ///   max_len_mask        not truncated
 ///   difficulty_mask     low < mean score of its group < high
 ///   error_max_len_clip  not (score <= 0 and response_length >= error_max_len_threshold)
-/// UserError: error_max_len_clip without its threshold. **Collective** under difficulty_mask.
-std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                              const AllReduce& all_reduce);
+/// UserError: error_max_len_clip without its threshold.
+std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups);
 
-/// [B] scores after reward_clip, then (r - mean) / (deviation + 1e-6) by norm_mean_type and norm_std_type (n - 1;
-/// running: of all scores so far, this batch included). grpo means group and group. UserError: a group deviation where
-/// a group has one sequence. **Collective**.
-std::vector<double> sequence_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                                     RunningMoments& running, const AllReduce& all_reduce);
+/// [B] (reward - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards so far, these
+/// included). UserError: a deviation of one response.
+std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
+                                       RunningMoments& running);
+
+/// KL(old, reference) per token [T], 0 outside the response mask; undefined without a reference or old log-probs.
+/// Bug: the token rewards need it.
+at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config);
+/// Of each response's mean of `kl` [T]: their mean and number.
+Moments sequence_kl(const Experience& experience, const at::Tensor& kl);
 
 /// [T] float32: each sequence's reward on its last response token (an empty response gets none), minus
 /// kl_coefficient * kl under the response mask when `kl` is defined.

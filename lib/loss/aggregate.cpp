@@ -29,6 +29,8 @@ double sequence_factor(AggMode mode, int64_t tokens, int64_t prompt_tokens, cons
       return inverse(samples);
     case AggMode::kSeqMeanTokenMean:
       return inverse(static_cast<double>(tokens) * samples);
+    case AggMode::kSeqMeanTokenSumNorm:
+      return inverse(divisor);
     case AggMode::kPromptMean:
       return inverse(static_cast<double>(prompt_tokens) * static_cast<double>(counts.valid_prompts()));
     case AggMode::kConstant:
@@ -43,13 +45,6 @@ int64_t prompt_tokens_of(const MaskCounts& counts, const TokenAxis& axis, size_t
   ROLL_CHECK(group >= 0 && group < static_cast<int64_t>(counts.prompt_tokens.size()),
              "prompt-mean needs the counts of every prompt");
   return counts.prompt_tokens[group];
-}
-
-std::vector<int64_t> row_boundaries(const at::Tensor& mask) {
-  ROLL_CHECK_EQ(mask.dim(), 2, "agg_loss takes [B,T], or [T] with cu_seqlens");
-  std::vector<int64_t> boundaries(mask.size(0) + 1);
-  for (size_t b = 0; b < boundaries.size(); ++b) boundaries[b] = static_cast<int64_t>(b) * mask.size(1);
-  return boundaries;
 }
 
 }  // namespace
@@ -105,6 +100,10 @@ LossModes loss_modes(const LossConfig& config) {
   return modes;
 }
 
+bool has_divisor(AggMode mode) {
+  return mode == AggMode::kConstant || mode == AggMode::kSeqMeanTokenSumNorm;
+}
+
 bool needs_whole_groups(const LossModes& modes) {
   return modes.policy == AggMode::kPromptMean;
 }
@@ -136,33 +135,10 @@ const MaskCounts& MiniBatchCounts::at(const std::string& mask) const {
   throw user_error("loss_mask_keys = [{}]: the loss uses the mask {}, which is not counted; add it", known, mask);
 }
 
-at::Tensor MiniBatchCounts::to_tensor() const {
-  std::vector<int64_t> flat;
-  for (const auto& [name, counts] : counts_) {
-    flat.push_back(counts.batch_num_tokens);
-    flat.push_back(counts.global_valid_samples);
-    flat.insert(flat.end(), counts.prompt_tokens.begin(), counts.prompt_tokens.end());
-  }
-  return at::tensor(flat, at::kLong);
-}
-
-void MiniBatchCounts::from_tensor(const at::Tensor& summed) {
-  const at::Tensor flat = summed.to(at::kCPU, at::kLong).contiguous();
-  const int64_t* next = flat.const_data_ptr<int64_t>();
-  for (auto& [name, counts] : counts_) {
-    counts.batch_num_tokens = *next++;
-    counts.global_valid_samples = *next++;
-    for (int64_t& tokens : counts.prompt_tokens) tokens = *next++;
-  }
-  ROLL_CHECK_EQ(next - flat.const_data_ptr<int64_t>(), flat.numel(), "summed counts have the shape of the local ones");
-}
-
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
-                         double divisor, const std::vector<int64_t>& sequence_tokens) {
+                         double divisor) {
   check_axis(mask, axis);
-  const std::vector<int64_t> tokens =
-      sequence_tokens.empty() ? tokens_per_sequence(mask, axis.cu_seqlens) : sequence_tokens;
-  ROLL_CHECK_EQ(tokens.size() + 1, axis.cu_seqlens.size(), "every sequence has a token count");
+  const std::vector<int64_t> tokens = tokens_per_sequence(mask, axis.cu_seqlens);
   std::vector<float> factors(tokens.size());
   for (size_t b = 0; b < tokens.size(); ++b) {
     const int64_t prompt_tokens = mode == AggMode::kPromptMean ? prompt_tokens_of(counts, axis, b) : 0;
@@ -178,28 +154,6 @@ at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights)
 double loss_scale(bool apply_loss_scale, int64_t num_micro_batches) {
   ROLL_CHECK(num_micro_batches >= 1, "an update has a micro-batch");
   return apply_loss_scale ? 1 : 1 / static_cast<double>(num_micro_batches);
-}
-
-at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode_name,
-                    const AggLossOptions& options) {
-  const AggMode mode = agg_mode(mode_name);
-  if (mode == AggMode::kPromptMean || mode == AggMode::kConstant)
-    throw user_error("agg_loss: mode {} needs prompts or a divisor; use token_weights", mode_name);
-  ROLL_CHECK(loss_mat.sizes() == loss_mask.sizes(), "every token loss has its mask");
-  const TokenAxis axis{options.cu_seqlens.empty() ? row_boundaries(loss_mask) : options.cu_seqlens, {}};
-  const at::Tensor mask = loss_mask.reshape({-1});
-  const auto rows = static_cast<int64_t>(axis.cu_seqlens.size()) - 1;
-  MaskCounts counts;
-  counts.batch_num_tokens = options.batch_num_tokens.value_or(mask.ne(0).sum().item<int64_t>());
-  counts.global_valid_samples = options.global_valid_samples.value_or(rows);
-  at::Tensor weights = token_weights(mask, axis, mode, counts);
-  if (options.weights.defined()) {
-    ROLL_CHECK_EQ(options.weights.numel(), rows, "one weight per sequence");
-    const at::Tensor row_weights = options.weights.to(at::kCPU, at::kFloat).contiguous();
-    const float* w = row_weights.const_data_ptr<float>();
-    weights = weights * spread({w, w + rows}, axis.cu_seqlens, weights.device());
-  }
-  return weighted_sum(loss_mat.reshape({-1}), weights);
 }
 
 }  // namespace roll

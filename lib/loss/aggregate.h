@@ -2,12 +2,13 @@
 // token, and loss = sum(weight * token loss). Losses and gradients of micro-batches and ranks are *summed*, so the
 // result cannot depend on how the mini-batch was cut. This is the only place of the program that divides a loss.
 //
-//   mode                  loss of the mini-batch (l token loss, m mask, N_i tokens of sequence i, M_g of prompt g)
-//   token-mean            sum m*l / N_all
-//   seq-mean-token-sum    sum m*l / S                       S sequences with N_i > 0
-//   seq-mean-token-mean   sum_i (sum_t m*l / N_i) / S
-//   prompt-mean           sum_g (sum m*l / M_g) / P         P prompts with M_g > 0
-//   constant              sum m*l / (L * S)                 L = loss_aggregation_divisor
+//   mode                     loss of the mini-batch (l token loss, m mask, N_i tokens of sequence i, M_g of prompt g)
+//   token-mean               sum m*l / N_all
+//   seq-mean-token-sum       sum m*l / S                    S sequences with N_i > 0
+//   seq-mean-token-mean      sum_i (sum_t m*l / N_i) / S
+//   seq-mean-token-sum-norm  sum m*l / L                    L = loss_aggregation_divisor, else sequence_length - 1
+//   prompt-mean              sum_g (sum m*l / M_g) / P      P prompts with M_g > 0
+//   constant                 sum m*l / (L * S)              L = loss_aggregation_divisor
 //
 // Consequence for `apply_loss_scale`: nothing averages over the M micro-batches here, so the summed gradient is already
 // that of the whole mini-batch. `true` (default) therefore scales the loss by 1, `false` by 1/M (see loss_scale()).
@@ -18,7 +19,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,12 +40,15 @@ struct LossModes {
   AggMode kl = AggMode::kSeqMeanTokenMean;
   AggMode value = AggMode::kSeqMeanTokenMean;
   AggMode diagnostics = AggMode::kSeqMeanTokenMean;
-  double divisor = 1;  // of kConstant
+  double divisor = 1;  // of the modes that have one
 };
 
 /// What the three spellings together mean: loss_aggregation, else calculate_per_token_loss, else loss_agg_mode. That
 /// they do not contradict each other is checked when a configuration is loaded.
 LossModes loss_modes(const LossConfig& config);
+
+/// Whether the mode divides by loss_aggregation_divisor.
+bool has_divisor(AggMode mode);
 
 /// Whether mini-batches must keep the sequences of a prompt together.
 bool needs_whole_groups(const LossModes& modes);
@@ -76,11 +79,6 @@ class MiniBatchCounts {
   /// UserError: the mask is not in loss_mask_keys; there is no local fall-back.
   const MaskCounts& at(const std::string& mask) const;
 
-  /// All counts as one [n] int64 tensor, to be summed over ranks in one collective, and back. The masks and their group
-  /// numbers must be the same on every rank.
-  at::Tensor to_tensor() const;
-  void from_tensor(const at::Tensor& summed);
-
  private:
   std::map<std::string, MaskCounts> counts_;
 };
@@ -92,10 +90,9 @@ std::vector<int64_t> tokens_per_sequence(const at::Tensor& mask, const std::vect
 at::Tensor spread(const std::vector<float>& factors, const std::vector<int64_t>& cu_seqlens, at::Device device);
 
 /// Weights w [T] float32 on the mask's device: w = 0 outside the mask, and the mode's factor inside.
-/// `sequence_tokens` [B]: N_i where `mask` holds only a slice of each sequence (context parallel); empty: counted here.
 /// A mini-batch without a token gives zero weights. Bug: lengths that do not fit, a prompt that was not counted.
 at::Tensor token_weights(const at::Tensor& mask, const TokenAxis& axis, AggMode mode, const MaskCounts& counts,
-                         double divisor = 1, const std::vector<int64_t>& sequence_tokens = {});
+                         double divisor = 1);
 
 /// sum(weights * token_loss), 0-dim float32. Where the weight is 0, even a NaN token loss counts as 0, value and
 /// gradient.
@@ -103,17 +100,5 @@ at::Tensor weighted_sum(const at::Tensor& token_loss, const at::Tensor& weights)
 
 /// The factor on a micro-batch's loss before its gradient is summed; see the top of this file.
 double loss_scale(bool apply_loss_scale, int64_t num_micro_batches);
-
-/// For losses of one's own: aggregates `loss_mat` [T] (with cu_seqlens) or [B,T] under `loss_mask` of the same shape.
-/// Counts that are left out are local: the mask's tokens, and all rows for the sequence modes. `weights` [B] multiplies
-/// each sequence's part. prompt-mean and constant need an axis or divisor: use token_weights. UserError: unknown mode.
-struct AggLossOptions {
-  std::optional<int64_t> batch_num_tokens{};
-  std::optional<int64_t> global_valid_samples{};
-  at::Tensor weights{};
-  std::vector<int64_t> cu_seqlens{};
-};
-at::Tensor agg_loss(const at::Tensor& loss_mat, const at::Tensor& loss_mask, std::string_view mode,
-                    const AggLossOptions& options = {});
 
 }  // namespace roll

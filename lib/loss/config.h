@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,12 @@
 
 namespace roll {
 
-enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kPromptMean, kConstant };
+enum class AggMode { kTokenMean, kSeqMeanTokenSum, kSeqMeanTokenMean, kSeqMeanTokenSumNorm, kPromptMean, kConstant };
 constexpr auto names_of(AggMode) {
   return std::to_array<Named<AggMode>>({{AggMode::kTokenMean, "token-mean"},
                                         {AggMode::kSeqMeanTokenSum, "seq-mean-token-sum"},
                                         {AggMode::kSeqMeanTokenMean, "seq-mean-token-mean"},
+                                        {AggMode::kSeqMeanTokenSumNorm, "seq-mean-token-sum-norm"},
                                         {AggMode::kPromptMean, "prompt-mean"},
                                         {AggMode::kConstant, "constant"}});
 }
@@ -43,21 +45,28 @@ constexpr auto names_of(KlPenalty) {
   return std::to_array<Named<KlPenalty>>(
       {{KlPenalty::kKl, "kl"}, {KlPenalty::kAbs, "abs"}, {KlPenalty::kMse, "mse"}, {KlPenalty::kK3, "k3"}});
 }
-
-/// Formulae: policy.h.
-enum class PgVariant { kPpo, kVanilla, kTis, kTopr, kCispo, kKimi15 };
-constexpr auto names_of(PgVariant) {
-  return std::to_array<Named<PgVariant>>({{PgVariant::kPpo, "ppo"},
-                                          {PgVariant::kVanilla, "vanilla"},
-                                          {PgVariant::kTis, "tis"},
-                                          {PgVariant::kTopr, "topr"},
-                                          {PgVariant::kCispo, "cispo"},
-                                          {PgVariant::kKimi15, "kimi15"}});
+constexpr auto refused_names_of(KlPenalty) {
+  return std::to_array<RefusedName>({{"full",
+                                      "needs both models' probabilities of the whole vocabulary at every token, which "
+                                      "are not kept; k3 and kl estimate the same from the sampled tokens"}});
 }
+
+struct LossConfig;
+struct PolicyArgs;
+struct PolicyInputs;
+struct PolicyLoss;
+
+/// A policy loss: a function and its row, both in policy.cpp.
+struct PolicyLossKind {
+  const char* name;
+  bool needs_sign;  // of each sequence's score
+  PolicyLoss (*compute)(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
+};
+std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
 
 /// Which policy loss, and its own settings: keys of actor_train, as ROLL has them (formulae: policy.h).
 struct PolicyArgs {
-  PgVariant pg_variant = PgVariant::kPpo;
+  Chosen<PolicyLossKind> pg_variant = "ppo";
   double tis_lower_bound = 0;
   double tis_upper_bound = 1;
   double topr_positive_weight = 1;
@@ -116,6 +125,7 @@ struct LossConfig {
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   double rl_loss_coef = 1;
   bool difficulty_loss_weight = false;
+  std::vector<double> difficulty_range = {0, 1};
   bool length_loss_weight = false;
 
   /// The keys that every trainer of this program has, supervised fine-tuning included.
@@ -123,7 +133,8 @@ struct LossConfig {
   void aggregation_fields(V& v) {
     v("loss_agg_mode", loss_agg_mode, "how token losses become the mini-batch's loss");
     v("loss_aggregation", loss_aggregation, "the ScaleRL spelling of loss_agg_mode; set one of the two");
-    v("loss_aggregation_divisor", loss_aggregation_divisor, "L of mode constant: sum / (L x sequences)", above(0));
+    v("loss_aggregation_divisor", loss_aggregation_divisor,
+      "L of the modes constant and seq-mean-token-sum-norm; of the latter, null is sequence_length - 1", above(0));
     v("calculate_per_token_loss", calculate_per_token_loss, "the older spelling of mode token-mean");
     v("loss_mask_keys", loss_mask_keys, "masks whose tokens and sequences are counted over the whole mini-batch");
   }
@@ -145,6 +156,8 @@ struct LossConfig {
       "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
     v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term", at_least(0));
     v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
+    v("difficulty_range", difficulty_range,
+      "difficulties of the rows that weigh least and most; what lies outside counts as the nearer end");
     v("length_loss_weight", length_loss_weight, "weigh sequences by the length of their response");
   }
 };

@@ -45,14 +45,13 @@ at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at:
 }
 
 at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossConfig& config) {
-  const at::Tensor zero = at::zeros({}, log_ratio.options().requires_grad(false));
   switch (config.importance_sampling) {
     case ImportanceSampling::kToken:
-      return token_ratio(log_ratio, zero);
+      return token_ratio(log_ratio);
     case ImportanceSampling::kSequence:
-      return sequence_ratio(log_ratio, zero, in.response_mask, in.axis.cu_seqlens);
+      return sequence_ratio(log_ratio, in.response_mask, in.axis.cu_seqlens);
     case ImportanceSampling::kManualOnPolicy:
-      return token_ratio(log_ratio, log_ratio.detach());
+      return token_ratio(log_ratio - log_ratio.detach());
   }
   throw Bug("an importance sampling without its ratio");
 }
@@ -81,12 +80,12 @@ Policy policy_of(const ActorInputs& in, const LossConfig& config, const PolicyAr
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
   policy.ratio = policy_ratio(policy.log_ratio, in, config);
   PolicyInputs inputs{in.log_probs, policy.log_ratio, policy.ratio, in.advantages, {}};
-  if (args.pg_variant == PgVariant::kTopr) {
+  if (args.pg_variant->needs_sign) {
     std::vector<float> positive;
     for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
     inputs.is_positive = spread(positive, in.axis.cu_seqlens, in.log_probs.device());
   }
-  policy.terms = policy_loss(inputs, config, args);
+  policy.terms = args.pg_variant->compute(inputs, config, args);
   if (in.is_weights.defined()) policy.terms.loss = policy.terms.loss * in.is_weights;
   return policy;
 }
@@ -126,16 +125,22 @@ class Total {
 /// compared.
 void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& weights, double coefficient,
                 const PolicyReducer& reducer, MetricSums& sums, Total& total, Metrics& extra) {
+  const at::Tensor& token_loss = policy.terms.loss;
+  at::Tensor factors;
+  if (!in.sample_weights.empty()) factors = spread(in.sample_weights, in.axis.cu_seqlens, weights.device());
   if (reducer) {
-    const LossResult reduced = reducer(policy.terms.loss);
+    LossResult reduced = reducer(token_loss);
     sums.add("actor/pg_loss", reduced.loss.detach());
+    if (factors.defined()) {
+      reduced = reducer(token_loss * factors);
+      sums.add("actor/weighted_pg_loss", reduced.loss.detach());
+    }
     if (coefficient != 0) total.add_part(reduced.loss * coefficient, sums.last() * coefficient);
     return extra.merge(reduced.metrics);
   }
-  if (in.sample_weights.empty()) return total.add("actor/pg_loss", policy.terms.loss, weights, coefficient);
-  sums.add("actor/pg_loss", policy.terms.loss, weights);
-  const at::Tensor weighted = weights * spread(in.sample_weights, in.axis.cu_seqlens, weights.device());
-  total.add("actor/weighted_pg_loss", policy.terms.loss, weighted, coefficient);
+  if (!factors.defined()) return total.add("actor/pg_loss", token_loss, weights, coefficient);
+  sums.add("actor/pg_loss", token_loss, weights);
+  total.add("actor/weighted_pg_loss", token_loss, weights * factors, coefficient);
 }
 
 void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
@@ -156,8 +161,8 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   add_policy(policy, in, weights.policy, config.rl_loss_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
-    const at::Tensor kl = kl_term(d, at::zeros({}, d.options().requires_grad(false)), KlPenalty::kK3);
-    total.add("actor/kl_loss", kl, weights.kl, config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
+    total.add("actor/kl_loss", kl_term(d, KlPenalty::kK3), weights.kl,
+              config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
   }
   if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);
   add_ratio_metrics(sums, policy, weights.diagnostics);

@@ -44,9 +44,12 @@ class Context : public LossContext {
   const std::vector<double>& scores() const override { return inputs_.scores; }
   int64_t batch_num_tokens(const std::string& mask) const override { return counts_.at(mask).batch_num_tokens; }
   int64_t global_valid_samples(const std::string& mask) const override { return counts_.at(mask).global_valid_samples; }
-  at::Tensor weights(const std::string& mask_name, const std::string& mode) const override {
-    return token_weights(mask(mask_name), inputs_.axis, mode.empty() ? modes_.policy : agg_mode(mode),
-                         counts_.at(mask_name), modes_.divisor);
+  at::Tensor weights(const std::string& mask_name, const std::string& mode_name) const override {
+    const AggMode mode = mode_name.empty() ? modes_.policy : agg_mode(mode_name);
+    if (has_divisor(mode) && mode != modes_.policy)
+      throw user_error("mode {} has a divisor, which is not set beside loss_agg_mode = {}; configure that mode",
+                       mode_name, name_of(modes_.policy));
+    return token_weights(mask(mask_name), inputs_.axis, mode, counts_.at(mask_name), modes_.divisor);
   }
   std::optional<std::string> arg(const std::string& key) const override {
     const auto found = plugin_.args().find(key);

@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include "base/error.h"
-
 namespace roll {
 
 namespace {
@@ -24,7 +22,7 @@ PolicyLoss unclipped(const PolicyInputs& in, at::Tensor loss) {
   return {std::move(loss), none, none, none};
 }
 
-PolicyLoss ppo(const PolicyInputs& in, const LossConfig& config) {
+PolicyLoss ppo(const PolicyInputs& in, const LossConfig& config, const PolicyArgs&) {
   const ClipRange clip = clip_range(config);
   const PolicyTerm term = policy_term(in.ratio, in.advantages, clip);
   const at::Tensor r = in.ratio.detach();
@@ -33,7 +31,15 @@ PolicyLoss ppo(const PolicyInputs& in, const LossConfig& config) {
           r.lt(1 - clip.low)};
 }
 
-PolicyLoss topr(const PolicyInputs& in, const PolicyArgs& args) {
+PolicyLoss vanilla(const PolicyInputs& in, const LossConfig&, const PolicyArgs&) {
+  return unclipped(in, -in.advantages * in.log_probs);
+}
+
+PolicyLoss tis(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+  return weighted_likelihood(in, args.tis_lower_bound, args.tis_upper_bound);
+}
+
+PolicyLoss topr(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
   const at::Tensor positive = in.is_positive.ne(0);
   PolicyLoss result = weighted_likelihood(in, 0, 1);
   result.loss = at::where(positive, -in.advantages * in.log_probs * args.topr_positive_weight,
@@ -43,13 +49,26 @@ PolicyLoss topr(const PolicyInputs& in, const PolicyArgs& args) {
   return result;
 }
 
-PolicyLoss cispo(const PolicyInputs& in, const PolicyArgs& args) {
+PolicyLoss cispo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
   PolicyLoss result = weighted_likelihood(in, 1 - args.cispo_epsilon_low, 1 + args.cispo_epsilon_high);
   if (!args.cispo_use_unified_mask) return result;
   result.clipped = at::where(in.advantages.gt(0), result.above, result.below.logical_and(in.advantages.lt(0)));
   result.loss = result.loss * result.clipped.logical_not();
   return result;
 }
+
+PolicyLoss kimi15(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+  return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
+}
+
+constexpr PolicyLossKind kKinds[] = {
+    {.name = "ppo", .needs_sign = false, .compute = ppo},
+    {.name = "vanilla", .needs_sign = false, .compute = vanilla},
+    {.name = "tis", .needs_sign = false, .compute = tis},
+    {.name = "topr", .needs_sign = true, .compute = topr},
+    {.name = "cispo", .needs_sign = false, .compute = cispo},
+    {.name = "kimi15", .needs_sign = false, .compute = kimi15},
+};
 
 }  // namespace
 
@@ -58,22 +77,8 @@ ClipRange clip_range(const LossConfig& config) {
   return {config.pg_clip, config.pg_clip};
 }
 
-PolicyLoss policy_loss(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args) {
-  switch (args.pg_variant) {
-    case PgVariant::kPpo:
-      return ppo(in, loss);
-    case PgVariant::kVanilla:
-      return unclipped(in, -in.advantages * in.log_probs);
-    case PgVariant::kTis:
-      return weighted_likelihood(in, args.tis_lower_bound, args.tis_upper_bound);
-    case PgVariant::kTopr:
-      return topr(in, args);
-    case PgVariant::kCispo:
-      return cispo(in, args);
-    case PgVariant::kKimi15:
-      return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
-  }
-  throw Bug("a policy loss without its formula");
+std::span<const PolicyLossKind> rows_of(const PolicyLossKind*) {
+  return kKinds;
 }
 
 }  // namespace roll

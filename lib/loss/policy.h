@@ -9,6 +9,7 @@
 //   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 2025, eq. 3
 //
 // r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling).
+// One more: its function and its row in policy.cpp, its own keys in PolicyArgs (config.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,7 +25,7 @@ struct PolicyInputs {
   at::Tensor log_ratio;    // log_probs - old_log_probs, with gradient
   at::Tensor ratio;        // with gradient
   at::Tensor advantages;   // no gradient
-  at::Tensor is_positive;  // topr: 1 where the sequence's score is above 0
+  at::Tensor is_positive;  // where the kind needs_sign: 1 where the sequence's score is above 0
 };
 
 struct PolicyLoss {
@@ -32,8 +33,6 @@ struct PolicyLoss {
   at::Tensor clipped;       // [T] 1 where the clip takes the ratio's gradient (ppo) or changes the weight (others)
   at::Tensor above, below;  // [T] 1 where the ratio leaves the variant's range; no gradient
 };
-
-PolicyLoss policy_loss(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
 
 /// PPO's range: pg_clip_low and pg_clip_high under use_pg_clip_range, else pg_clip on both sides.
 ClipRange clip_range(const LossConfig& config);

@@ -8,8 +8,9 @@ namespace roll {
 
 namespace {
 
-double difficulty_weight(double difficulty) {
-  return 0.5 + 1.5 * std::clamp(difficulty, 0.0, 1.0);
+double difficulty_weight(double difficulty, const LossConfig& config) {
+  const double low = config.difficulty_range[0], high = config.difficulty_range[1];
+  return 0.5 + 1.5 * std::clamp((difficulty - low) / (high - low), 0.0, 1.0);
 }
 
 double length_weight(int64_t length, int64_t shortest, int64_t longest) {
@@ -34,7 +35,7 @@ std::vector<float> sample_weights(const std::vector<double>& difficulties, const
   double sum = 0;
   for (size_t b = 0; b < weights.size(); ++b) {
     if (valid_tokens[b] == 0) continue;
-    weights[b] = config.difficulty_loss_weight ? difficulty_weight(difficulties[b]) : 1;
+    weights[b] = config.difficulty_loss_weight ? difficulty_weight(difficulties[b], config) : 1;
     if (config.length_loss_weight) weights[b] *= length_weight(valid_tokens[b], shortest, longest);
     sum += weights[b];
   }

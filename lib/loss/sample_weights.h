@@ -9,9 +9,10 @@
 
 namespace roll {
 
-/// difficulty_loss_weight: 0.5 + 1.5 x difficulty, the row's difficulty kept in 0..1. length_loss_weight: 1.5 - the
-/// response's length on the scale from the shortest (0) to the longest (1) of the mini-batch. Both: their product.
-/// `difficulties`, `valid_tokens`: [B] of the whole mini-batch. Empty when neither key is set.
+/// difficulty_loss_weight: 0.5 + 1.5 x difficulty, on the scale from the first (0) to the second (1) of
+/// difficulty_range and kept in 0..1. length_loss_weight: 1.5 - the response's length on the scale from the shortest
+/// (0) to the longest (1) of the mini-batch. Both: their product. `difficulties`, `valid_tokens`: [B] of the whole
+/// mini-batch. Empty when neither key is set.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
                                   const LossConfig& config);
 

@@ -3,11 +3,11 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "loss/roll/loss.h"
 
 namespace roll {
 
-at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, KlPenalty penalty) {
-  const at::Tensor d = log_probs - base;
+at::Tensor kl_term(const at::Tensor& d, KlPenalty penalty) {
   switch (penalty) {
     case KlPenalty::kKl:
       return d;
@@ -16,25 +16,24 @@ at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, KlPenalt
     case KlPenalty::kMse:
       return d.square() * 0.5;
     case KlPenalty::kK3:
-      return at::clamp(at::expm1(-d) + d, -10, 10);
+      return k3_term(d);
   }
   throw Bug("a KL penalty without its formula");
 }
 
-at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs) {
-  return (log_probs - old_log_probs).exp();
+at::Tensor token_ratio(const at::Tensor& log_ratio) {
+  return bounded_exp(log_ratio);
 }
 
-at::Tensor sequence_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs, const at::Tensor& mask,
-                          const std::vector<int64_t>& cu_seqlens) {
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
   const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong);
   const at::Tensor lengths = (bounds.slice(0, 1) - bounds.slice(0, 0, -1)).to(mask.device());
   const at::Tensor sequence = at::repeat_interleave(lengths);
-  const at::Tensor m = mask.to(log_probs.scalar_type());
-  const at::Tensor zeros = at::zeros({lengths.size(0)}, log_probs.options().requires_grad(false));
-  const at::Tensor sums = zeros.index_add(0, sequence, (log_probs - old_log_probs) * m);
+  const at::Tensor m = mask.to(log_ratio.scalar_type());
+  const at::Tensor zeros = at::zeros({lengths.size(0)}, log_ratio.options().requires_grad(false));
+  const at::Tensor sums = zeros.index_add(0, sequence, log_ratio * m);
   const at::Tensor counts = zeros.index_add(0, sequence, m).clamp_min(1);
-  return (sums / counts).exp().index_select(0, sequence);
+  return token_ratio(sums / counts).index_select(0, sequence);
 }
 
 PolicyTerm policy_term(const at::Tensor& ratio, const at::Tensor& advantages, ClipRange clip) {

@@ -18,15 +18,14 @@ struct ClipRange {
 
 /// KL(policy || base) estimated from one sample, with d = log_probs - base: kKl d, kAbs |d|, kMse d^2/2,
 /// kK3 clamp(exp(-d) + d - 1, -10, 10) (Schulman 2020, "Approximating KL divergence").
-at::Tensor kl_term(const at::Tensor& log_probs, const at::Tensor& base, KlPenalty penalty);
+at::Tensor kl_term(const at::Tensor& d, KlPenalty penalty);
 
-/// exp(log_probs - old_log_probs).
-at::Tensor token_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs);
+/// exp(log_ratio), finite: exponents above 80 count as 80, and such a token has no gradient through its ratio.
+at::Tensor token_ratio(const at::Tensor& log_ratio);
 
-/// GSPO (Zheng et al. 2025): every token of a sequence has the ratio exp(mean over the mask of log_probs -
-/// old_log_probs). `cu_seqlens` [B+1] of whole sequences; 1 where the mask is empty.
-at::Tensor sequence_ratio(const at::Tensor& log_probs, const at::Tensor& old_log_probs, const at::Tensor& mask,
-                          const std::vector<int64_t>& cu_seqlens);
+/// GSPO (Zheng et al. 2025): every token of a sequence has the token_ratio of the mean over the mask of log_ratio.
+/// `cu_seqlens` [B+1] of whole sequences; 1 where the mask is empty.
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
 
 struct PolicyTerm {
   at::Tensor loss;     // -min(ratio * A, clip(ratio) * A)

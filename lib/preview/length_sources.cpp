@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "data/prompt_stream.h"
 #include "text/tokenizer.h"
 #include "train/prompts.h"
 #include "train/rollout_record.h"
@@ -137,15 +136,9 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
 LengthSource modelled_lengths(const Config& config, const fs::path& model_folder, ResponseModel responses,
                               int64_t num_steps, Log& log) {
   const auto tokenizer = Tokenizer::load(model_folder);
-  const PromptSource prompts{.model_folder = model_folder,
-                             .data = config.actor_train.data_args,
-                             .global_template = config.global_template,
-                             .tag_to_template = config.tag_to_template,
-                             .domains = domain_tags(config.rewards),
-                             .prompt_length = config.prompt_length};
   const auto seed = static_cast<uint64_t>(config.seed);
-  PromptStream stream(load_prompts(prompts, tokenizer, "training prompts", log),
-                      config.actor_train.data_args.domain_interleave_probs, seed);
+  PromptStream stream = open_training_prompts(config, model_folder, tokenizer, log);
+  const auto quota = stream.quota(config.rollout_batch_size);
   const int64_t longest = config.response_length.value();
   LengthSource source{.text = "the prompts of the configured data", .notes = {}, .steps = {}};
   source.notes.push_back(fmt::format(
@@ -154,7 +147,7 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();
     lengths.step = step;
-    for (const Row* row : stream.next(config.rollout_batch_size))
+    for (const Row* row : stream.next(quota))
       for (int64_t k = 0; k < config.num_return_sequences_in_group; ++k) {
         const RandomName name{.seed = seed,
                               .purpose = Purpose::kSample,

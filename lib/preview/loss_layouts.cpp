@@ -9,8 +9,8 @@
 #include "base/random.h"
 #include "experience/build.h"
 #include "train/batches.h"
-#include "train/forward.h"
 #include "train/role_losses.h"
+#include "train/updates.h"
 
 namespace roll {
 
@@ -50,14 +50,8 @@ Computed leaves(const Computed& numbers, at::ScalarType dtype) {
 Experience in_dtype(Experience e, at::ScalarType dtype) {
   for (const auto tensor : Experience::kTokenTensors)
     if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(dtype);
+  for (auto& [name, mask] : e.masks) mask = mask.to(dtype);
   return e;
-}
-
-at::Tensor tokens_of(const Experience& e, const std::vector<int64_t>& sequences) {
-  std::vector<int64_t> tokens;
-  for (const int64_t b : sequences)
-    for (int64_t t = e.tokens.cu_seqlens[b]; t < e.tokens.cu_seqlens[b + 1]; ++t) tokens.push_back(t);
-  return at::tensor(tokens, at::kLong);
 }
 
 /// One role's loss of a mini-batch, however it is cut.
@@ -72,12 +66,12 @@ class RoleCheck {
         apply_loss_scale_(apply_loss_scale),
         loss_(std::move(loss)) {
     const int64_t num_groups = 1 + *std::max_element(mini_batch.group_index.begin(), mini_batch.group_index.end());
-    if (mini_batch.final_response_mask.sum().item<double>() == 0)
+    if (mini_batch.final_response_mask().sum().item<double>() == 0)
       throw user_error(
           "the {} sequences have no token under final_response_mask, so there is no loss to check; take other "
           "rollouts, or look at max_len_mask, difficulty_mask and the filters",
           mini_batch.num_sequences());
-    counts_ = count_masks(response_masks(mini_batch), config.loss.loss_mask_keys, mini_batch.axis(), num_groups);
+    counts_ = count_masks(mini_batch, config.loss.loss_mask_keys, num_groups);
     std::vector<int64_t> all(mini_batch.num_sequences());
     std::iota(all.begin(), all.end(), 0);
     exact_ = sum({{all}}, at::kDouble);
@@ -108,7 +102,7 @@ class RoleCheck {
     for (const Partition& rank : ranks)
       for (const auto& sequences : rank) {
         if (sequences.empty()) continue;
-        const at::Tensor tokens = tokens_of(mini_batch, sequences);
+        const at::Tensor tokens = token_indices(mini_batch, sequences);
         const auto part = [&](const at::Tensor& x) { return x.index_select(0, tokens); };
         const LossResult result = loss_(select(mini_batch, sequences),
                                         {part(whole.log_probs), part(whole.entropy), part(whole.values)}, counts_);
@@ -206,7 +200,7 @@ void complete_for_check(Experience& e, const Config& config) {
   if (config.uses_critic()) e.values = normal_tokens(e, config, kValues);
   const int64_t num_groups = 1 + *std::max_element(e.group_index.begin(), e.group_index.end());
   ExperienceState state(config.experience);
-  complete_experience(e, config.experience, num_groups, state, {});
+  complete_experience(e, config.experience, num_groups, state);
 }
 
 std::vector<LayoutDeviation> check_layouts(const Experience& given, const Config& config) {

@@ -36,8 +36,7 @@ std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_
   const Workload actor = workload_of(specs.actor), critic = workload_of(specs.critic);
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
   if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
-  const bool single_update = updates_per_step(config, num_ranks) == 1;
-  const ForwardNeeds needs = forward_needs(config, single_update);
+  const ForwardNeeds needs = forward_needs(config, num_ranks);
   if (needs.ref_log_probs)
     passes.push_back({Stage::kForward, "reference", "reference", config.reference, workload_of(specs.reference)});
   if (needs.old_log_probs)

@@ -36,8 +36,9 @@ class Shaped : public RewardFunction {
 
   RewardResult score(const RewardQuery& query) override {
     RewardResult result = rule_->score(query);
-    if (format_) check_format(query, result);
     if (hard_) result.reward = result.reward >= 0.5 ? 1 : 0;
+    result.score = result.reward;
+    if (format_) check_format(query, result);
     if (penalty_per_token_ != 0) penalise_length(query, result);
     return result;
   }

@@ -3,10 +3,10 @@
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // What every type shares is done here, in this order:
+//   reward_type: hard             the rule's number becomes 1 when it is >= 0.5, else 0; "soft" leaves it
+//   score                         is this number, the verdict; so is the reward, but for penalties:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
-//   are
-//                                 the ends of the text; '.' also matches newlines), else the reward is 0
-//   reward_type: hard             the reward becomes 1 when it is >= 0.5, else 0; "soft" leaves it
+//                                 are the ends of the text; '.' also matches newlines), else the reward is 0
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
 // A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}.
 #pragma once
@@ -32,6 +32,7 @@ struct RewardQuery {
 struct RewardResult {
   double reward = 0;
   Json detail = Json::object();
+  double score = 0;  // the reward before penalties; make_reward()'s functions set it
 };
 
 /// One kind of reward. Not thread-safe: one object per thread.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "experience/build.h"
+
 namespace roll {
 
 namespace {
@@ -46,12 +48,22 @@ std::string layout(const WorkerConfig& worker, int64_t num_ranks) {
 
 std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
   const int64_t mini_batch = worker.mini_batch(num_ranks);
-  const int64_t updates = config.ppo_epochs * (config.sequences_per_step() / mini_batch);
-  return fmt::format("{}: {} of {} a step, {}", role, count(updates, "update"), count(mini_batch, "sequence"),
-                     micro_batches(config.sequence_length.value(), worker));
+  return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker, num_ranks), "update"),
+                     count(mini_batch, "sequence"), micro_batches(config.sequence_length.value(), worker));
 }
 
 }  // namespace
+
+int64_t updates_per_step(const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
+  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / worker.mini_batch(num_ranks));
+}
+
+OldLogProbReasons old_log_prob_reasons(const Config& config, int64_t num_ranks) {
+  return {.several_updates = updates_per_step(config, config.actor_train, num_ranks) > 1,
+          .kl_in_reward = config.experience.penalises_kl(),
+          .correction = config.experience.train_infer_correction.is_enabled(),
+          .dump = config.dump_experience};
+}
 
 std::string batch_plan(const Config& config, int64_t num_ranks) {
   std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.rollout_batch_size, "prompt"),

@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "data/domains.h"
+#include "data/prompt_stream.h"
 #include "data/rows.h"
 #include "reward/reward.h"
 #include "settings/checks.h"
@@ -81,14 +82,23 @@ void check_shares(const Config& config, Checker& check) {
   std::vector<std::string> domains;
   for (const auto& [name, reward] : config.rewards) domains.push_back(name);
   double sum = 0;
+  bool is_valid = true;
   for (const auto& [domain, share] : shares) {
     sum += share;
-    check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
+    is_valid &=
+        check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
     check.require(config.rewards.contains(domain), shares, "the domain {} has no reward; rewards has {}{}", domain,
                   domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")),
                   did_you_mean(domain, domains));
   }
-  check.require(std::abs(sum - 1) < 1e-6, shares, "the shares sum to {}; they must sum to 1", sum);
+  const bool is_whole =
+      check.require(std::abs(sum - 1) < 1e-6, shares, "the shares sum to {}; they must sum to 1", sum);
+  if (!is_whole || !is_valid) return;
+  for (const auto& [domain, prompts] : split_by_share(shares, config.rollout_batch_size))
+    check.require(prompts > 0 || shares.at(domain) == 0, shares,
+                  "the share of {} is {}, which gives it none of the prompts of a step ({}); raise one of the two, or "
+                  "drop the domain",
+                  domain, shares.at(domain), check.name(config.rollout_batch_size));
 }
 
 /// Two domains with one tag would both claim its rows.

@@ -1,3 +1,4 @@
+#include "settings/batch_plan.h"
 #include "settings/checks.h"
 
 namespace roll {
@@ -8,19 +9,47 @@ void check_groups(const Config& config, Checker& check) {
   if (config.num_return_sequences_in_group > 1) return;
   const ExperienceConfig& experience = config.experience;
   const std::string size = check.name(config.num_return_sequences_in_group);
-  check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
-                "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
-                "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
-  check.require(experience.adv_estimator != AdvEstimator::kGrpo, experience.adv_estimator,
-                "compares the responses of one prompt, and {}; set that to 2 or more", size);
+  if (check.require(!experience.adv_estimator->compares_group, experience.adv_estimator,
+                    "compares the responses of one prompt, and {}; set that to 2 or more", size)) {
+    check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
+                  "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
+    check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
+                  "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
+  }
+  check.require(!experience.difficulty_mask, experience.difficulty_mask,
+                "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false",
+                size);
+  for (const auto& [domain, worker] : config.rewards) {
+    const QueryFilterConfig& filter = worker.reward.query_filter_config;
+    check.require(filter.type == QueryFilter::kNone, filter.type,
+                  "compares the responses of one prompt, and {}; set that to 2 or more, or this to no_filter", size);
+  }
+}
+
+void check_normalisation(const ExperienceConfig& experience, Checker& check) {
+  for (const auto* type : {&experience.norm_mean_type, &experience.norm_std_type})
+    check.require(!experience.adv_estimator->compares_group || *type == NormType::kGroup, *type,
+                  "{} normalises by the group's mean and deviation; remove this, or take another estimator",
+                  check.name(experience.adv_estimator));
+  if (experience.adv_estimator->compares_group) return;
+  // The deviation of a group that agrees is 0: what its mean does not cancel would be divided by 1e-6.
+  check.require(experience.norm_std_type != NormType::kGroup || experience.norm_mean_type == NormType::kGroup,
+                experience.norm_std_type, "divides what differs from the group's mean, but {}; set both to group",
+                check.name(experience.norm_mean_type));
+}
+
+std::vector<std::string_view> estimators_without_critic() {
+  std::vector<std::string_view> names;
+  for (const AdvantageEstimator& estimator : rows_of(static_cast<const AdvantageEstimator*>(nullptr)))
+    if (!estimator.needs_values) names.emplace_back(estimator.name);
+  return names;
 }
 
 void check_critic(const Config& config, Checker& check) {
   if (config.uses_critic())
     check.require(check.is_set(config.critic), config.experience.adv_estimator,
-                  "needs a critic, and {} is not set; describe it, or set adv_estimator: reinforce or grpo",
-                  check.key(config.critic));
+                  "needs a critic, and {} is not set; describe it, or take an estimator without one: {}",
+                  check.key(config.critic), fmt::join(estimators_without_critic(), ", "));
   else
     check.require(config.critic_warmup == 0, config.critic_warmup, "there is no critic to warm up with {}",
                   check.name(config.experience.adv_estimator));
@@ -33,6 +62,28 @@ void check_kl(const Config& config, Checker& check) {
                 check.name(experience.add_token_level_kl));
   check.require(!config.loss.use_kl_loss || config.loss.kl_loss_coef > 0, config.loss.use_kl_loss,
                 "adds nothing, as {}; give the coefficient, e.g. 0.001", check.name(config.loss.kl_loss_coef));
+  const std::string& wants_reference =
+      config.loss.use_kl_loss ? check.key(config.loss.use_kl_loss) : check.key(experience.add_token_level_kl);
+  check.require(config.enable_reference != false || !config.uses_reference(), config.enable_reference,
+                "{} = true measures the KL to the reference; remove one of the two", wants_reference);
+}
+
+/// An explicit false that cannot be.
+void check_old_log_probs(const Config& config, int64_t num_ranks, Checker& check) {
+  const auto& wish = config.enable_old_logprobs_recompute;
+  if (wish != false) return;
+  const OldLogProbReasons reasons = old_log_prob_reasons(config, num_ranks);
+  const char* const remedy = "remove this, or set it to true";
+  check.require(
+      !reasons.several_updates, wish,
+      "a step makes {} updates ({}, {}), and after the first the policy is no longer the one that sampled; {}",
+      updates_per_step(config, config.actor_train, num_ranks), check.name(config.ppo_epochs),
+      check.name(config.rollout_batch_size), remedy);
+  check.require(!reasons.kl_in_reward, wish, "{} is the KL of old log-probs to the reference's; {}",
+                check.name(config.experience.add_token_level_kl), remedy);
+  check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",
+                check.key(config.experience.train_infer_correction), remedy);
+  check.require(!reasons.dump, wish, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
 }
 
 void check_masks(const Config& config, Checker& check) {
@@ -57,10 +108,12 @@ void check_correction(const TrainInferCorrection& correction, Checker& check) {
 
 }  // namespace
 
-void check_experience(const Config& config, Checker& check) {
+void check_experience(const Config& config, int64_t num_ranks, Checker& check) {
   check_groups(config, check);
+  check_normalisation(config.experience, check);
   check_critic(config, check);
   check_kl(config, check);
+  check_old_log_probs(config, num_ranks, check);
   check_masks(config, check);
   check_correction(config.experience.train_infer_correction, check);
 }

@@ -34,11 +34,18 @@ void check_per_token(const LossConfig& loss, Checker& check) {
 
 void check_divisor(const LossConfig& loss, Checker& check) {
   const auto& divisor = loss.loss_aggregation_divisor;
-  if (loss_modes(loss).policy == AggMode::kConstant)
-    check.require(divisor.has_value(), divisor, "{} needs it; the Dr.GRPO paper takes the response length",
-                  mode_name(loss, check));
-  else
-    check.require(!divisor, divisor, "only mode constant has a divisor, but {}; remove it", mode_name(loss, check));
+  const AggMode mode = loss_modes(loss).policy;
+  check.require(divisor || mode != AggMode::kConstant, divisor,
+                "{} needs it; the Dr.GRPO paper takes the response length", mode_name(loss, check));
+  check.require(!divisor || has_divisor(mode), divisor,
+                "only the modes constant and seq-mean-token-sum-norm have a divisor, but {}; remove it",
+                mode_name(loss, check));
+}
+
+void check_sample_weights(const LossConfig& loss, Checker& check) {
+  const auto& range = loss.difficulty_range;
+  check.require(range.size() == 2 && range[0] < range[1], range,
+                "must be two numbers, the smaller one first, e.g. [1, 10]");
 }
 
 /// Opens the library, so that a missing one, a wrong name or version is known before the run.
@@ -71,21 +78,28 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
                 check.name(worker.loss_func.library));
 }
 
-std::vector<std::string> masks_of(const Config&) {
-  return {"response_mask", "final_response_mask"};
+LossMasks masks_of(const Config& config) {
+  LossMasks masks{.known = {"response_mask", "final_response_mask"}, .counted = {"final_response_mask"}};
+  // The built-in policy loss counts it for its diagnostics.
+  if (config.uses_critic() || !config.actor_train.loss_func) masks.counted.emplace_back("response_mask");
+  return masks;
 }
-std::vector<std::string> masks_of(const SftConfig&) {
-  return {"labels_mask"};
+LossMasks masks_of(const SftConfig&) {
+  return {.known = {"labels_mask"}, .counted = {"labels_mask"}};
 }
 
-void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check) {
+void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check) {
   check_spellings(loss, check);
   check_per_token(loss, check);
   check_divisor(loss, check);
-  check.require(!loss.loss_mask_keys.empty(), loss.loss_mask_keys, "names no mask; the loss would be empty");
-  for (const std::string& key : loss.loss_mask_keys)
-    check.require(std::find(masks.begin(), masks.end(), key) != masks.end(), loss.loss_mask_keys,
-                  "there is no mask {}; there are {}{}", key, fmt::join(masks, ", "), did_you_mean(key, masks));
+  check_sample_weights(loss, check);
+  const auto& keys = loss.loss_mask_keys;
+  for (const std::string& key : keys)
+    check.require(std::ranges::find(masks.known, key) != masks.known.end(), keys, "there is no mask {}; there are {}{}",
+                  key, fmt::join(masks.known, ", "), did_you_mean(key, masks.known));
+  for (const std::string& mask : masks.counted)
+    check.require(std::ranges::find(keys, mask) != keys.end(), keys, "the loss counts the tokens of {} too; add it",
+                  mask);
 }
 
 }  // namespace roll

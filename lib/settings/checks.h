@@ -10,11 +10,14 @@
 
 namespace roll {
 
-/// The rules of the aggregation keys; `masks` are those that the pipeline's batches have.
-void check_loss(const LossConfig& loss, const std::vector<std::string>& masks, Checker& check);
-/// The masks that a pipeline's batches have.
-std::vector<std::string> masks_of(const Config& config);
-std::vector<std::string> masks_of(const SftConfig& config);
+/// The masks that a pipeline's batches have, and those that its configured losses count.
+struct LossMasks {
+  std::vector<std::string> known, counted;
+};
+LossMasks masks_of(const Config& config);
+LossMasks masks_of(const SftConfig& config);
+/// The rules of the aggregation keys and of the sample weights.
+void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 
 /// Notes the keys that were set and have no effect beside the others, such as pg_clip_low without use_pg_clip_range.
 void note_idle_keys(const Config& config, Checker& check);
@@ -25,8 +28,8 @@ void check_policy(const PolicyArgs& policy, Checker& check);
 /// The loss plug-ins of a worker: complete, loadable, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
-/// Rewards, normalisation and estimator against group size and critic.
-void check_experience(const Config& config, Checker& check);
+/// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
+void check_experience(const Config& config, int64_t num_ranks, Checker& check);
 
 /// Devices of the roles against each other and `num_ranks`; parallel sizes against `num_ranks`.
 void check_layout(const Config& config, int64_t num_ranks, Checker& check);

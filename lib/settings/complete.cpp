@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "loss/aggregate.h"
 #include "reward/reward.h"
 #include "settings/checks.h"
 
@@ -114,6 +115,18 @@ void complete_rewards(Config& config, Checker& check) {
   }
 }
 
+void complete_experience_keys(ExperienceConfig& experience) {
+  const Normalisation normalisation = experience.normalisation();
+  experience.norm_mean_type = normalisation.mean;
+  experience.norm_std_type = normalisation.deviation;
+}
+
+/// ROLL divides by the length of its padded rows, without the token that has no label.
+void complete_divisor(LossConfig& loss, int64_t sequence_length) {
+  if (loss_modes(loss).policy == AggMode::kSeqMeanTokenSumNorm && !loss.loss_aggregation_divisor)
+    loss.loss_aggregation_divisor = static_cast<double>(sequence_length - 1);
+}
+
 /// rollout_mock is another spelling of rollout_dump_dir and rollout_replay.
 void complete_mock(Config& config, Checker& check) {
   if (!config.rollout_mock.enable) return;
@@ -171,6 +184,8 @@ void complete(Config& config, Checker& check) {
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
   complete_rewards(config, check);
+  complete_experience_keys(config.experience);
+  if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_run(config, check);
   check.require(config.max_restarts == 0, config.max_restarts,
@@ -191,6 +206,7 @@ void complete(SftConfig& config, Checker& check) {
                 "differs from {}; keep one of the two", check.name(config.num_train_epochs));
   if (epochs) config.num_train_epochs = *epochs;
   complete_data(config.sft_train.data_args, config.validation.data_args, config.global_template);
+  complete_divisor(config.loss, config.sequence_length);
   complete_run(config, check);
   note_strategies({&config.sft_train.strategy_args}, check);
   split_commas(config.sft_train.model_args.freeze_module_prefix);

@@ -260,11 +260,10 @@ struct Config {
       .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
 
-  bool uses_critic() const { return experience.adv_estimator == AdvEstimator::kGae; }
+  bool uses_critic() const { return experience.adv_estimator->needs_values; }
   /// The reference is only run where a KL to it is wanted.
   bool uses_reference() const {
-    return enable_reference.value_or(false) || loss.use_kl_loss ||
-           (experience.add_token_level_kl && experience.init_kl_coef > 0);
+    return enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl();
   }
   bool validates() const { return !validation.data_args.file_name.empty(); }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
@@ -280,7 +279,7 @@ struct Config {
     v("max_steps", max_steps, "steps of the run", at_least(1));
     v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1));
     v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
-    v("logging_steps", logging_steps, "metrics every so many steps", at_least(1));
+    v("logging_steps", logging_steps, "the terminal shows every so many steps; the files hold them all", at_least(1));
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     track.fields(v);

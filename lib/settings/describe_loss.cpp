@@ -18,6 +18,8 @@ std::string reduction(AggMode mode, const std::string& mask, const std::string& 
       return fmt::format("sums over {} tokens, {}", mask, sequences);
     case AggMode::kSeqMeanTokenMean:
       return fmt::format("{}, then {}", of_sequence, sequences);
+    case AggMode::kSeqMeanTokenSumNorm:
+      return fmt::format("sums over {} tokens by {}", mask, divisor);
     case AggMode::kPromptMean:
       return fmt::format("each prompt by the {} tokens of all its responses, then by the prompts with one in {}", mask,
                          update);

@@ -17,6 +17,7 @@ class IdleKeys {
     unless(loss.dual_clip_loss, loss.dual_clip_loss, loss.dual_clip_c, plain.dual_clip_c);
     unless(loss.use_kl_loss, loss.use_kl_loss, loss.kl_loss_coef, plain.kl_loss_coef);
     unless(config_.uses_critic(), config_.experience.adv_estimator, loss.value_clip, plain.value_clip);
+    unless(loss.difficulty_loss_weight, loss.difficulty_loss_weight, loss.difficulty_range, plain.difficulty_range);
   }
 
   void note_experience() {

@@ -110,7 +110,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     const Config& config = result.config;
     place_ranks(result, config.actor_train, options, check);
     note_idle_keys(config, check);
-    check_experience(config, check);
+    check_experience(config, result.num_ranks, check);
     check_policy(config.actor_train.policy, check);
     check_layout(config, result.num_ranks, check);
     check_batches(config, result.num_ranks, check);

@@ -47,7 +47,7 @@ struct SftConfig {
     v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", at_least(1));
     v("save_steps", save_steps, "a checkpoint every so many updates; 0 or -1: only at the end", at_least(-1));
     v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
-    v("logging_steps", logging_steps, "metrics every so many updates", at_least(1));
+    v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1));
     v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");

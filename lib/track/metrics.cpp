@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 7> kSuffixes = {"mean", "sum", "max", "mi
 
 /// Index into kSuffixes; "" when the name is well formed, else what is wrong with it.
 std::string find_suffix(std::string_view name, size_t& index) {
-  const size_t at = name.find('@');
+  const size_t at = name.rfind('@');
   index = 0;
   if (name.substr(0, at).empty()) return "a metric needs a name before '@'";
   if (at == std::string_view::npos) return "";
@@ -83,7 +83,7 @@ std::pair<std::string, Metrics::Kind> Metrics::parse_name(std::string_view name)
   size_t index = 0;
   const std::string wrong = find_suffix(name, index);
   if (!wrong.empty()) throw Bug(fmt::format("metric '{}': {}", name, wrong));
-  return {std::string(name.substr(0, name.find('@'))), static_cast<Kind>(index)};
+  return {std::string(name.substr(0, name.rfind('@'))), static_cast<Kind>(index)};
 }
 
 Metrics::Entry& Metrics::entry(std::string_view name) {
@@ -165,9 +165,9 @@ double Metrics::reduced(const Entry& entry) {
   }
 }
 
-void Metrics::merge(const Metrics& other) {
+void Metrics::merge(const Metrics& other, const std::string& prefix) {
   for (const auto& [shown, from] : other.entries_)
-    merge_entry(entry(fmt::format("{}@{}", shown, kSuffixes[static_cast<size_t>(from.kind)])), from);
+    merge_entry(entry(fmt::format("{}{}@{}", prefix, shown, kSuffixes[static_cast<size_t>(from.kind)])), from);
 }
 
 MetricValues Metrics::values() const {

@@ -1,7 +1,8 @@
 // The numbers of one step, gathered over micro-batches and ranks, then reduced the way the name's suffix says:
 // @mean (also without suffix; weighted by the true counts), @sum, @max, @min, @std (n - 1), @p50, @p99.
-// Shown without the suffix. What is kept is enough to merge exactly: the result does not depend on how the values were
-// split over micro-batches and ranks (but for rounding in the last bits).
+// Shown without the suffix, which the last '@' opens: a name with a user's text in it has its suffix written out.
+// What is kept is enough to merge exactly: the result does not depend on how the values were split over micro-batches
+// and ranks (but for rounding in the last bits).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +29,8 @@ class Metrics {
   /// All elements of a tensor of any shape, floating or integer dtype.
   void add_values(std::string_view name, const at::Tensor& values);
 
-  /// As if all that `other` was given had been given to this one.
-  void merge(const Metrics& other);
+  /// As if all that `other` was given had been given to this one, under `prefix` + its name.
+  void merge(const Metrics& other, const std::string& prefix = "");
   /// For another rank; parse() gives an equal object. Bug: bytes that serialize() did not make.
   std::string serialize() const;
   static Metrics parse(std::string_view bytes);

@@ -4,13 +4,14 @@
 
 namespace roll {
 
-Tracker::Tracker(const TrackerOptions& options, Log& log) {
+Tracker::Tracker(const TrackerOptions& options, Log& log)
+    : logging_steps_(options.logging_steps), last_step_(options.last_step) {
   const auto tensorboard =
       options.tensorboard_dir.empty() ? options.output_dir / "tensorboard" : options.tensorboard_dir;
   for (const TrackerKind kind : options.track_with) {
     switch (kind) {
       case TrackerKind::kStdout:
-        sinks_.push_back(make_stdout_sink(log, options.headline));
+        stdout_ = make_stdout_sink(log, options.headline);
         break;
       case TrackerKind::kJsonl:
         sinks_.push_back(make_jsonl_sink(options.output_dir / "metrics.jsonl"));
@@ -26,6 +27,7 @@ Tracker::Tracker(const TrackerOptions& options, Log& log) {
 
 void Tracker::write(int64_t step, const MetricValues& values) {
   for (const auto& sink : sinks_) sink->write(step, values);
+  if (stdout_ && (step % logging_steps_ == 0 || step == last_step_)) stdout_->write(step, values);
 }
 
 }  // namespace roll

@@ -32,6 +32,8 @@ struct TrackerOptions {
   std::filesystem::path output_dir;       // metrics.jsonl goes here
   std::filesystem::path tensorboard_dir;  // "": output_dir/tensorboard
   std::vector<std::string> headline{};    // what people follow on standard output; the files hold everything
+  int64_t logging_steps = 1;              // standard output shows every so many steps; the files hold them all
+  int64_t last_step = 0;                  // is always shown
 };
 
 class Tracker {
@@ -40,7 +42,9 @@ class Tracker {
   void write(int64_t step, const MetricValues& values);
 
  private:
+  int64_t logging_steps_, last_step_;
   std::vector<std::unique_ptr<Sink>> sinks_;
+  std::unique_ptr<Sink> stdout_;
 };
 
 }  // namespace roll

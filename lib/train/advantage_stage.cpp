@@ -4,19 +4,17 @@
 
 #include "base/clock.h"
 #include "model/log_probs.h"
+#include "settings/batch_plan.h"
 #include "train/forward.h"
 #include "train/packing_metrics.h"
 
 namespace roll {
 
-ForwardNeeds forward_needs(const Config& config, bool single_update) {
-  ForwardNeeds needs;
-  needs.ref_log_probs = config.uses_reference();
-  needs.values = config.uses_critic();
-  const bool is_needed = !single_update || needs_ref_log_probs(config.experience) || config.dump_experience ||
-                         config.experience.train_infer_correction.is_enabled();
-  needs.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || is_needed;
-  return needs;
+ForwardNeeds forward_needs(const Config& config, int64_t num_ranks) {
+  return {.old_log_probs =
+              config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config, num_ranks).any(),
+          .ref_log_probs = config.uses_reference(),
+          .values = config.uses_critic()};
 }
 
 Experience experience_from(const std::vector<RolloutRecord>& records) {
@@ -26,10 +24,12 @@ Experience experience_from(const std::vector<RolloutRecord>& records) {
                        .response_ids = records[i].response_ids,
                        .sequence_index = static_cast<int64_t>(i),
                        .group_index = records[i].group_index,
-                       .score = records[i].reward,
+                       .score = records[i].score,
                        .truncated = records[i].finish_reason == "length",
                        .difficulty = records[i].difficulty,
-                       .log_probs = records[i].log_probs});
+                       .log_probs = records[i].log_probs,
+                       .reward = records[i].reward,
+                       .domain = records[i].domain});
   return make_experience(samples);
 }
 
@@ -45,8 +45,8 @@ at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const
   const auto rule = batch_rule(worker, Stage::kForward, model.spec());
   return forward_step(
       step, rule, model.device(), 1, mesh,
-      [&](const Experience& micro_batch) {
-        const at::Tensor wanted = micro_batch.response_mask.to(at::kBool);
+      [&](const Batch& micro_batch) {
+        const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
         return std::vector<at::Tensor>{
             token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
                 .log_probs};
@@ -83,11 +83,10 @@ void run_forwards(Experience& step, const Config& config, const Roles& roles, co
   if (needs.values) {
     traffic.set_phase("values");
     const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
-    step.values = forward_step(step, rule, roles.critic->device(), 1, meshes.critic,
-                               [&](const Experience& micro_batch) {
-                                 return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)};
-                               },
-                               {&log, "values"})[0];
+    step.values = forward_step(
+        step, rule, roles.critic->device(), 1, meshes.critic,
+        [&](const Batch& micro_batch) { return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)}; },
+        {&log, "values"})[0];
     metrics.add("time/values", watch.restart());
     add_packing("values", config.critic, roles.critic->spec());
   }

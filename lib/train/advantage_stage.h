@@ -16,9 +16,9 @@ struct ForwardNeeds {
   bool values = false;
 };
 
-/// Old log-probs may be left out where they are provably the current ones: exactly one update per step, no KL reward,
-/// nothing dumped. enable_old_logprobs_recompute forces them.
-ForwardNeeds forward_needs(const Config& config, bool single_update);
+/// Old log-probs are left out where the current ones will do (batch_plan.h) and enable_old_logprobs_recompute does not
+/// force them.
+ForwardNeeds forward_needs(const Config& config, int64_t num_ranks);
 
 /// Samples in data order; `records` as read_replay and sampling give them.
 Experience experience_from(const std::vector<RolloutRecord>& records);

@@ -1,7 +1,5 @@
 #include "train/collect.h"
 
-#include <cmath>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
@@ -11,19 +9,28 @@
 
 namespace roll {
 
-struct Collector::Rewards {
-  std::map<std::string, std::unique_ptr<RewardPool>> by_domain;
-};
-
 Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh,
                      Log& log)
-    : mesh_(mesh), log_(log), rewards_(std::make_unique<Rewards>()) {
+    : mesh_(mesh), log_(log) {
   for (const auto& [domain, worker] : rewards)
-    rewards_->by_domain[domain] =
-        std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
+    rewards_[domain] = std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
 }
 
-Collector::~Collector() = default;
+SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step) {
+  const bool validates = purpose == Purpose::kValidate;
+  SamplingParams params;
+  params.generating = validates ? config.validation.generating_args : config.actor_infer.generating_args;
+  params.generating.max_new_tokens = params.generating.max_new_tokens.value_or(config.response_length.value());
+  params.eos_ids = tokenizer.eos_ids();
+  params.seed = static_cast<uint64_t>(config.seed);
+  params.purpose = purpose;
+  params.step = static_cast<uint32_t>(step);
+  params.max_running_requests = config.max_running_requests;
+  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
+  params.shares_prefill = engine.enable_prefix_caching;
+  params.max_prefill_tokens = engine.max_num_batched_tokens.value_or(params.max_prefill_tokens);
+  return params;
+}
 
 namespace {
 
@@ -61,7 +68,7 @@ RolloutRecord record_of(const Row& row, const Generation& generation, const Coll
   record.finish_reason = finish_reason_name(generation.finish_reason);
   record.ground_truth = row.ground_truth;
   record.tag = row.tag;
-  record.difficulty = row.difficulty;
+  record.difficulty = as_written(row.difficulty);
   return record;
 }
 
@@ -88,7 +95,7 @@ bool Collector::is_stop_wished() {
 }
 
 std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
-                                              const CollectRequest& request, CollectTimes* times) {
+                                              const CollectRequest& request, CollectTimes& times) {
   const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
   std::vector<RolloutRecord> mine(share.requests.size());
   std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
@@ -101,56 +108,38 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
       mine[index].prompt = tokenizer.decode(row.prompt_ids);
       progress.advance();
       if (generation.finish_reason == FinishReason::kAbort || !mesh_.is_leader()) return;
-      rewards_->by_domain.at(row.domain)->submit(query_of(row, mine[index]));
+      rewards_.at(row.domain)->submit(query_of(row, mine[index]));
       submitted[row.domain].push_back(index);
     };
     generate(actor, tokenizer, share.requests, request.sampling, on_done,
              {.should_stop = [&] { return is_stop_wished(); }, .on_step = {}});
   }
   throw_if_stopped();
-  const double generate_s = watch.restart();
+  times.generate_s += watch.restart();
   for (const auto& [domain, order] : submitted) {
-    const auto results = rewards_->by_domain.at(domain)->collect();
+    const auto results = rewards_.at(domain)->collect();
     ROLL_CHECK_EQ(results.size(), order.size(), "a reward pool answers every query");
     for (size_t i = 0; i < order.size(); ++i) {
-      mine[order[i]].reward = results[i].reward;
+      mine[order[i]].score = as_written(results[i].score);
+      mine[order[i]].reward = as_written(results[i].reward);
       mine[order[i]].reward_detail = results[i].detail;
     }
   }
-  if (times) *times = {.generate_s = generate_s, .rewards_s = watch.seconds()};
-  std::vector<RolloutRecord> all;
+  times.rewards_s += watch.seconds();
   if (!mesh_.is_leader()) mine.clear();
-  for (const auto& lines : mesh_.world().all_gather_bytes(to_lines(mine), "rollouts"))
-    for (auto& record : records_from_lines(lines, "rollouts of another rank")) all.push_back(std::move(record));
+  return exchange_rollouts(std::move(mine), mesh_.world());
+}
+
+std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {
+  std::vector<RolloutRecord> all = std::move(mine);
+  if (world.size() > 1) {
+    const auto lines = world.all_gather_bytes(to_lines(all), "rollouts");
+    all.clear();
+    for (const auto& of_rank : lines)
+      for (auto& record : records_from_lines(of_rank, "rollouts of another rank")) all.push_back(std::move(record));
+  }
   sort_records(all);
   return all;
-}
-
-namespace {
-
-bool is_useful(const RolloutRecord* group, int64_t size, const QueryFilterConfig& filter) {
-  if (filter.type == QueryFilter::kNone) return true;
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < size; ++i) sum += group[i].reward;
-  const double mean = sum / static_cast<double>(size);
-  for (int64_t i = 0; i < size; ++i) squares += (group[i].reward - mean) * (group[i].reward - mean);
-  const auto& args = filter.filter_args;
-  if (filter.type == QueryFilter::kMean) return mean > args.threshold_down && mean < args.threshold_up;
-  return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, size - 1))) > args.std_threshold;
-}
-
-}  // namespace
-
-std::vector<RolloutRecord> keep_useful_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
-                                              const std::map<std::string, RewardWorkerConfig>& rewards) {
-  std::vector<RolloutRecord> kept;
-  for (size_t begin = 0; begin < records.size(); begin += static_cast<size_t>(group_size)) {
-    const auto& filter = rewards.at(records[begin].domain).reward.query_filter_config;
-    if (!is_useful(&records[begin], group_size, filter)) continue;
-    kept.insert(kept.end(), records.begin() + static_cast<int64_t>(begin),
-                records.begin() + static_cast<int64_t>(begin) + group_size);
-  }
-  return kept;
 }
 
 }  // namespace roll

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 
 #include "base/file.h"
+#include "checkpoint/safetensors.h"
+#include "optim/update_trace.h"
 
 namespace roll {
 
@@ -20,8 +22,8 @@ Json numbers(const at::Tensor& tensor) {
 
 void dump_experience(const std::filesystem::path& folder, int64_t step, const std::vector<RolloutRecord>& records,
                      const Experience& e) {
-  const std::vector<std::pair<const char*, at::Tensor>> columns = {{"response_mask", e.response_mask},
-                                                                   {"final_response_mask", e.final_response_mask},
+  const std::vector<std::pair<const char*, at::Tensor>> columns = {{"response_mask", e.response_mask()},
+                                                                   {"final_response_mask", e.final_response_mask()},
                                                                    {"old_log_probs", e.old_log_probs},
                                                                    {"ref_log_probs", e.ref_log_probs},
                                                                    {"values", e.values},
@@ -37,6 +39,11 @@ void dump_experience(const std::filesystem::path& folder, int64_t step, const st
   }
   make_folder(folder);
   write_file_atomic(numbered(folder, "step_", step, ".jsonl"), lines);
+}
+
+void dump_updates(const std::filesystem::path& folder, int64_t step, const FirstUpdates& first) {
+  write_safetensors(numbered(folder, "gradients_", step, ".safetensors"), first.gradients);
+  write_file_atomic(numbered(folder, "trace_", step, ".json"), chrome_trace(first.traces).dump());
 }
 
 }  // namespace roll

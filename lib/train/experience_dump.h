@@ -1,10 +1,12 @@
-// experience/step_NNNNNN.jsonl: a rollout line with what was trained on, per response token.
+// What dump_experience shows of a step: experience/step_NNNNNN.jsonl, a rollout line with what was trained on, per
+// response token; and of its first updates gradients_NNNNNN.safetensors and trace_NNNNNN.json.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
 #include "experience/experience.h"
+#include "train/ppo.h"
 #include "train/rollout_record.h"
 
 namespace roll {
@@ -13,5 +15,7 @@ namespace roll {
 /// returns: lists with one entry per response token, left out where the configuration does not compute them.
 void dump_experience(const std::filesystem::path& folder, int64_t step, const std::vector<RolloutRecord>& records,
                      const Experience& experience);
+
+void dump_updates(const std::filesystem::path& folder, int64_t step, const FirstUpdates& first);
 
 }  // namespace roll

@@ -22,23 +22,10 @@ void scatter(const at::Tensor& from, const std::vector<int64_t>& sequences, cons
 
 }  // namespace
 
-std::vector<int64_t> lengths_of(const Experience& step) {
-  std::vector<int64_t> lengths;
-  for (int64_t s = 0; s < step.num_sequences(); ++s) lengths.push_back(step.tokens.length(s));
-  return lengths;
-}
-
-Experience to_device(Experience e, at::Device device) {
-  e.tokens.ids = e.tokens.ids.to(device);
-  e.tokens.positions = e.tokens.positions.to(device);
-  for (const auto tensor : Experience::kTokenTensors)
-    if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(device);
-  return e;
-}
-
-std::vector<at::Tensor> forward_step(
-    const Experience& step, const BatchRule& rule, at::Device device, int64_t num_outputs, Mesh& mesh,
-    const std::function<std::vector<at::Tensor>(const Experience& micro_batch)>& compute, const Phase& phase) {
+std::vector<at::Tensor> forward_step(const Batch& step, const BatchRule& rule, at::Device device, int64_t num_outputs,
+                                     Mesh& mesh,
+                                     const std::function<std::vector<at::Tensor>(const Batch& micro_batch)>& compute,
+                                     const Phase& phase) {
   const at::NoGradGuard no_grad;
   const Partition mine = plan_ranks(lengths_of(step), rule, mesh.dp_size())[mesh.place().dp];
   // One [outputs, T] tensor: each position is filled by exactly one data rank, so the sum over them is exact.

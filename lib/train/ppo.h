@@ -13,15 +13,9 @@
 
 namespace roll {
 
-/// Optimizer updates that actor_train makes in one step: ppo_epochs x mini-batches.
-int64_t updates_per_step(const Config& config, int64_t num_ranks);
-
 /// The mini-batches of all epochs of a step of `num_sequences`, one after the other: plan_mini_batches() of each.
 Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
                             int64_t num_ranks);
-
-/// Learner options of a worker; its schedule ends after `total_updates`.
-LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
 
 /// For people who look into a step: the first update of each role.
 struct FirstUpdates {

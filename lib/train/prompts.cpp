@@ -1,15 +1,11 @@
 #include "train/prompts.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "data/tokenise.h"
-#include "text/chat_template.h"
 
 namespace roll {
-
-/// Loaded on first use, for a raw-prompt data set needs none; all names are known before threads start.
-struct PromptEncoder::Templates {
-  std::map<std::string, ChatTemplate> by_name;
-};
 
 namespace {
 
@@ -22,21 +18,20 @@ std::string template_name(const PromptSource& source, const std::string& tag) {
 }  // namespace
 
 PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer)
-    : source_(source), tokenizer_(tokenizer), templates_(std::make_unique<Templates>()) {
+    : source_(source), tokenizer_(tokenizer) {
   std::vector<std::string> names = {template_name(source, "")};
   for (const auto& [tag, name] : source.tag_to_template) names.push_back(name);
+  // A raw-prompt data set needs no template of the model's.
   const bool needs_native = source.data.messages.has_value() || !source.data.prompt.has_value();
   for (const auto& name : names)
-    if (!templates_->by_name.contains(name) && (name != "native" || needs_native))
-      templates_->by_name.emplace(name, ChatTemplate::load(source.model_folder, name));
+    if (!templates_.contains(name) && (name != "native" || needs_native))
+      templates_.emplace(name, ChatTemplate::load(source.model_folder, name));
 }
-
-PromptEncoder::~PromptEncoder() = default;
 
 std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
   if (!row.messages) return tokenizer_.encode(row.prompt);
-  const auto found = templates_->by_name.find(template_name(source_, row.tag));
-  if (found == templates_->by_name.end())
+  const auto found = templates_.find(template_name(source_, row.tag));
+  if (found == templates_.end())
     throw user_error("{}: the row has messages, but data_args name only a prompt column; set data_args.messages",
                      row.origin);
   try {
@@ -62,10 +57,51 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
   return rows;
 }
 
-DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards) {
-  DomainTags tags;
-  for (const auto& [domain, worker] : rewards) tags[domain] = worker.reward.tag_included;
-  return tags;
+namespace {
+
+PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                       int64_t prompt_length) {
+  PromptSource source{.model_folder = model_folder,
+                      .data = data,
+                      .global_template = config.global_template,
+                      .tag_to_template = config.tag_to_template,
+                      .domains = {},
+                      .prompt_length = prompt_length};
+  for (const auto& [domain, worker] : config.rewards) source.domains[domain] = worker.reward.tag_included;
+  return source;
+}
+
+/// Difficulties off the scale all weigh as its ends do.
+void warn_of_difficulties(const std::vector<Row>& rows, const LossConfig& loss, Log& log) {
+  if (!loss.difficulty_loss_weight) return;
+  const double low = loss.difficulty_range[0], high = loss.difficulty_range[1];
+  const auto num_outside =
+      std::ranges::count_if(rows, [&](const Row& row) { return row.difficulty < low || row.difficulty > high; });
+  if (num_outside == 0) return;
+  const auto [easiest, hardest] = std::ranges::minmax_element(rows, {}, &Row::difficulty);
+  log.warn(
+      "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
+      "theirs are in {}..{}: declare that range",
+      num_outside, rows.size(), low, high, easiest->difficulty, hardest->difficulty);
+}
+
+}  // namespace
+
+PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                   const Tokenizer& tokenizer, Log& log) {
+  const DataArgs& data = config.actor_train.data_args;
+  auto rows =
+      load_prompts(source_of(config, model_folder, data, config.prompt_length), tokenizer, "training prompts", log);
+  if (log.is_first()) warn_of_difficulties(rows, config.loss, log);
+  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
+}
+
+std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                         const Tokenizer& tokenizer, Log& log) {
+  if (!config.validates()) return {};
+  const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
+  return load_prompts(source_of(config, model_folder, config.validation.data_args, prompt_length), tokenizer,
+                      "validation prompts", log);
 }
 
 }  // namespace roll

@@ -2,15 +2,16 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "data/domains.h"
+#include "data/prompt_stream.h"
 #include "data/rows.h"
 #include "settings/config.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace roll {
@@ -34,18 +35,20 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
 class PromptEncoder {
  public:
   PromptEncoder(const PromptSource& source, const Tokenizer& tokenizer);
-  ~PromptEncoder();
   /// From any thread.
   std::vector<int64_t> operator()(const Row& row) const;
 
  private:
-  struct Templates;
   const PromptSource& source_;
   const Tokenizer& tokenizer_;
-  std::unique_ptr<Templates> templates_;
+  std::map<std::string, ChatTemplate> templates_;  // by name
 };
 
-/// tag_included of every reward.
-DomainTags domain_tags(const std::map<std::string, RewardWorkerConfig>& rewards);
+/// The configuration's training rows as an endless stream.
+PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                   const Tokenizer& tokenizer, Log& log);
+/// All rows of the validation; none where there is none.
+std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                         const Tokenizer& tokenizer, Log& log);
 
 }  // namespace roll

@@ -7,18 +7,6 @@
 
 namespace roll {
 
-namespace {
-
-std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin) {
-  return args ? std::optional(LossPlugin::open(args, origin)) : std::nullopt;
-}
-
-}  // namespace
-
-Masks response_masks(const Experience& e) {
-  return {{"response_mask", e.response_mask}, {"final_response_mask", e.final_response_mask}};
-}
-
 ActorLoss::ActorLoss(const Config& config)
     : config_(config),
       loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
@@ -27,7 +15,7 @@ ActorLoss::ActorLoss(const Config& config)
 void ActorLoss::prepare(Experience& mini_batch) const {
   mini_batch.sample_weights =
       sample_weights(mini_batch.difficulties,
-                     tokens_per_sequence(mini_batch.final_response_mask, mini_batch.tokens.cu_seqlens), config_.loss);
+                     tokens_per_sequence(mini_batch.final_response_mask(), mini_batch.tokens.cu_seqlens), config_.loss);
 }
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
@@ -35,12 +23,10 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
   // One update per step needs no pass for old log-probs: they are the current ones.
   const at::Tensor old = e.old_log_probs.defined() ? e.old_log_probs : computed.log_probs.detach();
   const auto call = [&](const LossPlugin& plugin, const at::Tensor& pg_loss) {
-    auto inputs = plugin_inputs(e,
-                                {{"log_probs", computed.log_probs},
-                                 {"entropy", computed.entropy},
-                                 {"old_log_probs", old},
-                                 {"pg_loss", pg_loss}},
-                                response_masks(e));
+    auto inputs = plugin_inputs(e, {{"log_probs", computed.log_probs},
+                                    {"entropy", computed.entropy},
+                                    {"old_log_probs", old},
+                                    {"pg_loss", pg_loss}});
     return call_plugin(plugin, inputs, counts, config_.loss);
   };
   if (loss_) return call(*loss_, {});
@@ -52,8 +38,8 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .old_log_probs = old,
                      .ref_log_probs = e.ref_log_probs,
                      .advantages = e.advantages,
-                     .response_mask = e.response_mask,
-                     .final_response_mask = e.final_response_mask,
+                     .response_mask = e.response_mask(),
+                     .final_response_mask = e.final_response_mask(),
                      .is_weights = e.is_weights,
                      .sample_weights = e.sample_weights,
                      .scores = e.scores},
@@ -64,13 +50,12 @@ CriticLoss::CriticLoss(const Config& config)
     : config_(config), loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
 
 LossResult CriticLoss::operator()(const Experience& e, const at::Tensor& values, const MiniBatchCounts& counts) const {
-  if (loss_)
-    return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}, response_masks(e)), counts, config_.loss);
+  if (loss_) return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}), counts, config_.loss);
   return critic_loss({.axis = e.axis(),
                       .values = values,
                       .old_values = e.values,
                       .returns = e.returns,
-                      .response_mask = e.response_mask},
+                      .response_mask = e.response_mask()},
                      counts, config_.loss);
 }
 

@@ -5,15 +5,12 @@
 #include <optional>
 
 #include "experience/experience.h"
+#include "loss/losses.h"
 #include "loss/plugin.h"
 #include "model/log_probs.h"
 #include "settings/config.h"
-#include "train/updates.h"
 
 namespace roll {
-
-/// response_mask and final_response_mask.
-Masks response_masks(const Experience& e);
 
 class ActorLoss {
  public:

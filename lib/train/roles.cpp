@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "checkpoint/hub_cache.h"
 
 namespace roll {
 
@@ -36,11 +37,22 @@ RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
           .sampler = meshes.of({.cp = 1, .tp = mesh_shape(config.actor_infer).tp})};
 }
 
+RoleFolders role_folders(const Config& config) {
+  const auto folder = [](const WorkerConfig& worker) {
+    return model_folder(worker.model_args.model_name_or_path.value());
+  };
+  RoleFolders folders{.actor = folder(config.actor_train), .reference = {}, .critic = {}};
+  if (config.uses_reference()) folders.reference = folder(config.reference);
+  if (config.uses_critic()) folders.critic = folder(config.critic);
+  return folders;
+}
+
 Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device) {
   Roles roles{.actor = Transformer::load(folders.actor, device, model_dtype(config.actor_train.model_args, device),
                                          model_parallel(meshes.actor)),
               .reference = {},
-              .critic = {}};
+              .critic = {},
+              .sampler = {}};
   if (config.uses_reference()) {
     roles.reference = Transformer::load(folders.reference, device, model_dtype(config.reference.model_args, device),
                                         model_parallel(meshes.reference));
@@ -56,6 +68,8 @@ Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMes
       throw user_error("critic {}: vocab_size = {}: must be the policy's, which is {}", folders.critic.string(),
                        roles.critic->spec().vocab_size, roles.actor.spec().vocab_size);
   }
+  if (meshes.sampler.shape().tp != meshes.actor.shape().tp)
+    roles.sampler = Transformer::load(folders.actor, device, roles.actor.dtype(), model_parallel(meshes.sampler));
   return roles;
 }
 
@@ -68,6 +82,12 @@ void reshard(const Transformer& from, Transformer& to) {
   }
   ROLL_CHECK_EQ(to.parts().checksum(to.parameters()), from.parts().checksum(from.parameters()),
                 "the sampler has the trainer's weights");
+}
+
+void update_sampler(Roles& roles, Traffic& traffic) {
+  if (!roles.sampler) return;
+  traffic.set_phase("model_update");
+  reshard(roles.actor, *roles.sampler);
 }
 
 void move_parameters(const NamedTensors& parameters, at::Device device) {

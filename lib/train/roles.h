@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "dist/mesh.h"
+#include "dist/traffic.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "settings/config.h"
@@ -15,6 +16,9 @@ struct Roles {
   Transformer actor;
   std::optional<Transformer> reference;  // only when a KL to it is wanted
   std::optional<ValueModel> critic;      // only under gae
+  std::optional<Transformer> sampler;    // a copy of the policy, only where its layout is not the trainer's
+
+  const Transformer& sampling_policy() const { return sampler ? *sampler : actor; }
 };
 
 /// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: 16-bit numbers on the CPU.
@@ -35,6 +39,8 @@ RoleMeshes role_meshes(const Config& config, Meshes& meshes);
 struct RoleFolders {
   std::filesystem::path actor, reference, critic;
 };
+/// Of the roles that the configuration uses. UserError: a model that is not here.
+RoleFolders role_folders(const Config& config);
 
 /// UserError of the loaders; or critic and policy whose vocabularies differ.
 Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device);
@@ -49,6 +55,8 @@ NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
 /// The weights of one layout into another, one whole tensor at a time, and a check that they arrived to the bit.
 /// **Collective** over both. Bug: they did not.
 void reshard(const Transformer& from, Transformer& to);
+/// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.
+void update_sampler(Roles& roles, Traffic& traffic);
 
 /// Moves the weights; the tensors stay the same objects.
 void move_parameters(const NamedTensors& parameters, at::Device device);

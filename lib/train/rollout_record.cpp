@@ -1,6 +1,7 @@
 #include "train/rollout_record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <tuple>
@@ -26,6 +27,7 @@ Json to_json(const RolloutRecord& r) {
           {"response_ids", r.response_ids},
           {"log_probs", std::move(log_probs)},
           {"finish_reason", r.finish_reason},
+          {"score", json_float(r.score)},
           {"reward", json_float(r.reward)},
           {"reward_detail", r.reward_detail},
           {"ground_truth", r.ground_truth},
@@ -91,11 +93,17 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
                      r.log_probs.size(), r.response_ids.size());
   r.finish_reason = f.text("finish_reason");
   r.reward = f.number("reward");
+  r.score = json.contains("score") ? f.number("score") : r.reward;
   r.reward_detail = json.value("reward_detail", Json::object());
   r.ground_truth = f.text("ground_truth");
   r.tag = f.text("tag");
   if (json.contains("difficulty")) r.difficulty = f.number("difficulty");
   return r;
+}
+
+double as_written(double x) {
+  ROLL_CHECK(std::isfinite(x), "a rollout's numbers are finite");
+  return json_float(x).get<double>();
 }
 
 std::string to_lines(const std::vector<RolloutRecord>& records) {
@@ -111,6 +119,12 @@ std::vector<RolloutRecord> records_from_lines(const std::string& lines, const st
     records.push_back(record_from_json(json, fmt::format("{}:{}", origin, line)));
   });
   return records;
+}
+
+void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,
+                    const std::vector<RolloutRecord>& records) {
+  make_folder(folder);
+  write_file_atomic(numbered(folder, prefix, number, ".jsonl"), to_lines(records));
 }
 
 fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t number, const std::string& extension) {

@@ -1,5 +1,6 @@
 // One response with all that is known of it after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format.
-// Ranks exchange rollouts in this format too, so that a replayed step and a sampled one are the same thing.
+// Ranks exchange rollouts in this format too. Its numbers have 9 significant digits, and a record is made with those,
+// so that a sampled step, a replayed one and one that came from another rank are the same thing.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +25,18 @@ struct RolloutRecord {
   std::vector<int64_t> response_ids;
   std::vector<float> log_probs;  // the sampler's, one per response token, nats
   std::string finish_reason;     // stop | length | stop_string | abort
-  double reward = 0;
-  Json reward_detail;
+  double score = 0;              // the reward's verdict; a line without it: the reward
+  double reward = 0;             // the score after penalties
+  Json reward_detail = Json::object();
   std::string ground_truth;
   std::string tag;
   double difficulty = 0;  // of the prompt's row; 0 where a line does not say
+
+  bool operator==(const RolloutRecord&) const = default;
 };
+
+/// What a line keeps of a number. Bug: it is not finite.
+double as_written(double x);
 
 Json to_json(const RolloutRecord& record);
 
@@ -40,6 +47,9 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin);
 /// One line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
+/// Writes them to folder/<prefix>NNNNNN.jsonl; makes the folder.
+void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
+                    const std::vector<RolloutRecord>& records);
 
 /// rollouts/step_000012.jsonl for prefix "step_", number 12.
 std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,

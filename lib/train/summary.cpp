@@ -1,7 +1,8 @@
 #include "train/summary.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
+
+#include "track/curve.h"
 
 namespace roll {
 
@@ -10,18 +11,6 @@ std::string describe_roles(const Roles& roles, at::Device device) {
   return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6, c10::toString(roles.actor.dtype()), device.str(),
                      roles.reference ? "; reference: yes" : "", roles.critic ? "; critic: yes" : "");
-}
-
-void add_token_counts(const Experience& step, Metrics& metrics) {
-  metrics.add("system/num_tokens", static_cast<double>(step.tokens.num_tokens()));
-  metrics.add("system/samples", static_cast<double>(step.num_sequences()));
-}
-
-double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head) {
-  const int64_t wanted = with_lm_head ? step.response_mask.count_nonzero().item<int64_t>() : 0;
-  double flops = 3 * spec.forward_flops(0, wanted);
-  for (int64_t s = 0; s < step.num_sequences(); ++s) flops += 3 * spec.forward_flops(step.tokens.length(s), 0);
-  return flops;
 }
 
 std::vector<std::string> rlvr_headline() {
@@ -34,13 +23,11 @@ std::vector<std::string> rlvr_headline() {
           "time/step_total"};
 }
 
-void add_system_metrics(int64_t step, double seconds, int num_ranks, Metrics& metrics) {
-  double tokens = 0;
-  for (const auto& [name, value] : metrics.values())
-    if (name == "system/num_tokens") tokens = value;
-  metrics.add("system/global_step", static_cast<double>(step));
-  metrics.add("system/tps", tokens / seconds);
-  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / num_ranks);
+void tell_history(const History& history, Log& log) {
+  if (history.scores.size() > 1) log.info("training score by step:\n{}", plot_curve(history.scores, 60, 8));
+  if (history.validated.size() > 1)
+    log.info("validation, share of right responses before: {:.4f}, after: {:.4f}", history.validated.front(),
+             history.validated.back());
 }
 
 }  // namespace roll

@@ -6,14 +6,13 @@
 #include "base/nearest.h"
 #include "base/stop.h"
 #include "train/comm_metrics.h"
-#include "train/forward.h"
 #include "train/packing_metrics.h"
 
 namespace roll {
 
 namespace {
 
-std::vector<int64_t> pick_lengths(const Experience& step, const std::vector<int64_t>& sequences) {
+std::vector<int64_t> pick_lengths(const Batch& step, const std::vector<int64_t>& sequences) {
   std::vector<int64_t> lengths;
   for (const int64_t s : sequences) lengths.push_back(step.tokens.length(s));
   return lengths;
@@ -29,18 +28,17 @@ int64_t num_filled(const std::vector<Partition>& plans) {
 
 }  // namespace
 
-MiniBatchCounts count_masks(const Masks& masks, const std::vector<std::string>& keys, const TokenAxis& axis,
-                            int64_t num_groups) {
+MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups) {
   MiniBatchCounts counts;
   for (const auto& key : keys) {
-    const auto found = masks.find(key);
-    if (found == masks.end()) {
+    const auto found = mini_batch.masks.find(key);
+    if (found == mini_batch.masks.end()) {
       std::vector<std::string> known;
-      for (const auto& [name, mask] : masks) known.push_back(name);
+      for (const auto& [name, mask] : mini_batch.masks) known.push_back(name);
       throw user_error("loss_mask_keys = {}: the batch has no such mask{}; it has {}", key, did_you_mean(key, known),
                        fmt::join(known, ", "));
     }
-    counts.set(key, local_counts(found->second, axis, num_groups));
+    counts.set(key, local_counts(found->second, mini_batch.axis(), num_groups));
   }
   return counts;
 }
@@ -52,8 +50,9 @@ Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
   return merged;
 }
 
-Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
-                    const std::function<Masks(const Experience&)>& masks, const MicroBatchLoss& micro_batch_loss) {
+template <class B>
+Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss<B>& micro_batch_loss, const std::function<void(B&)>& prepare) {
   mesh.world().traffic().set_phase("train_" + plan.prefix);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
@@ -67,9 +66,9 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    Experience mini_batch = select(step, sequences);
-    if (plan.prepare) plan.prepare(mini_batch);
-    const auto counts = count_masks(masks(mini_batch), plan.loss_mask_keys, mini_batch.axis(), plan.num_groups);
+    B mini_batch = select(step, sequences);
+    if (prepare) prepare(mini_batch);
+    const auto counts = count_masks(mini_batch, plan.loss_mask_keys, plan.num_groups);
     const Partition& mine = plans[mesh.place().dp];
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
@@ -89,7 +88,8 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
       of_update.merge(loss.metrics);
       return scale == 1.0 ? loss.loss : loss.loss * scale;
     });
-    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values()) over_updates.add(name, value);
+    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values())
+      over_updates.add(name + "@mean", value);
     over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
     over_updates.add(plan.prefix + "/lr", result.lr);
     add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
@@ -100,5 +100,10 @@ Metrics run_updates(const Experience& step, const UpdatePlan& plan, Learner& lea
   over_updates.add("memory/" + plan.prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;
 }
+
+template Metrics run_updates(const Batch&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Batch>&,
+                             const std::function<void(Batch&)>&);
+template Metrics run_updates(const Experience&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Experience>&,
+                             const std::function<void(Experience&)>&);
 
 }  // namespace roll

@@ -35,7 +35,7 @@ std::vector<std::string> ids_of(const std::vector<const Row*>& rows) {
 std::vector<std::string> draw(PromptStream& stream, int64_t steps, int64_t count) {
   std::vector<std::string> all;
   for (int64_t i = 0; i < steps; ++i) {
-    for (const auto& id : ids_of(stream.next(count))) all.push_back(id);
+    for (const auto& id : ids_of(stream.next(stream.quota(count)))) all.push_back(id);
   }
   return all;
 }
@@ -72,13 +72,15 @@ TEST_CASE("impossible shares are refused", "[data]") {
   };
   CHECK_THAT(split({{"a", 0.5}, {"b", 0.4}}, 8), Contains("sum to 0.9"));
   CHECK_THAT(split({{"a", 1.5}, {"b", -0.5}}, 8), Contains("domain_interleave_probs.b = -0.5"));
-  CHECK_THAT(split({{"a", 0.99}, {"b", 0.01}}, 8), Contains("b = 0.01: gives none of the 8"));
   const auto make = [](const Shares& shares) {
     return error_of([&] { PromptStream(rows_of({{"a", 3}, {"b", 3}}), shares, 1); });
   };
   CHECK_THAT(make({{"a", 1}}), Contains("f.jsonl:1: its domain b has no share"));
   CHECK_THAT(make({{"a", 0.4}, {"b", 0.4}, {"bb", 0.2}}), Contains("bb = 0.2: no row belongs"));
   CHECK_THAT(error_of([] { PromptStream({}, {}, 1); }), Contains("no rows"));
+  const PromptStream stream(rows_of({{"a", 99}, {"b", 1}}), {}, 1);
+  CHECK_THAT(error_of([&] { stream.quota(8); }), Contains("domain b: its share of 0.01 gives it none of the 8"));
+  CHECK(PromptStream(rows_of({{"a", 3}, {"b", 3}}), {{"a", 1}, {"b", 0}}, 1).quota(8) == Split{{"a", 8}, {"b", 0}});
 }
 
 TEST_CASE("every row comes once per epoch, in another order each time, over steps that straddle epochs", "[data]") {
@@ -97,15 +99,23 @@ TEST_CASE("every row comes once per epoch, in another order each time, over step
 TEST_CASE("each domain has its share of each step, whatever the number of its rows", "[data]") {
   PromptStream stream(rows_of({{"a", 5}, {"b", 1000}}), {{"a", 0.25}, {"b", 0.75}}, 5);
   for (int step = 0; step < 20; ++step) {
-    const auto ids = ids_of(stream.next(8));
+    const auto ids = ids_of(stream.next(stream.quota(8)));
     CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
     CHECK(std::ranges::is_sorted(ids, {}, [](const std::string& id) { return id[0]; }));
   }
 }
 
+TEST_CASE("a domain can be asked for more rows by itself", "[data]") {
+  PromptStream stream(rows_of({{"a", 5}, {"b", 5}}), {}, 5), other(rows_of({{"a", 5}, {"b", 5}}), {}, 5);
+  CHECK(stream.num_rows() == Split{{"a", 5}, {"b", 5}});
+  const auto two = ids_of(stream.next({{"b", 2}})), one = ids_of(stream.next({{"a", 1}, {"b", 1}}));
+  const auto all = ids_of(other.next({{"a", 1}, {"b", 3}}));
+  CHECK(all == std::vector<std::string>{one[0], two[0], two[1], one[1]});
+}
+
 TEST_CASE("without shares each domain counts by its rows", "[data]") {
   PromptStream stream(rows_of({{"a", 10}, {"b", 30}}), {}, 5);
-  const auto ids = ids_of(stream.next(8));
+  const auto ids = ids_of(stream.next(stream.quota(8)));
   CHECK(std::ranges::count_if(ids, [](const std::string& id) { return id[0] == 'a'; }) == 2);
 }
 
@@ -128,28 +138,28 @@ TEST_CASE("a restored stream goes on with the very next row", "[data]") {
   draw(stream, steps, 5);
   const std::string saved = to_line(stream.state());
   PromptStream resumed(rows_of(counts), shares, 9);
-  resumed.restore(parse_json(saved, "state"));
+  resumed.load_state(parse_json(saved, "state"));
   CHECK(draw(resumed, 20, 5) == draw(stream, 20, 5));
 }
 
 TEST_CASE("a stream refuses the cursor of other data", "[data]") {
   PromptStream stream(rows_of({{"a", 7}}), {}, 9);
   const Json state = stream.state();
-  const auto restore = [&](std::vector<Row> rows, uint64_t seed, const Json& saved) {
-    return error_of([&] { PromptStream(std::move(rows), {}, seed).restore(saved); });
+  const auto load = [&](std::vector<Row> rows, uint64_t seed, const Json& saved) {
+    return error_of([&] { PromptStream(std::move(rows), {}, seed).load_state(saved); });
   };
   using Catch::Contains;
-  CHECK(restore(rows_of({{"a", 7}}), 9, state) == "no error");
-  CHECK_THAT(restore(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
-  CHECK_THAT(restore(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
-  CHECK_THAT(restore(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
-  CHECK_THAT(restore(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
+  CHECK(load(rows_of({{"a", 7}}), 9, state) == "no error");
+  CHECK_THAT(load(rows_of({{"a", 7}}), 8, state), Contains("seed 9 then, 8 now"));
+  CHECK_THAT(load(rows_of({{"a", 8}}), 9, state), Contains("had 7 rows, now 8"));
+  CHECK_THAT(load(rows_of({{"b", 7}}), 9, state), Contains("domain b is new"));
+  CHECK_THAT(load(rows_of({{"a", 7}, {"b", 1}}), 9, state), Contains("1 domains then, 2 now"));
   auto changed = rows_of({{"a", 7}});
   changed[3].prompt_ids = {99};
-  CHECK_THAT(restore(changed, 9, state), Contains("rows of domain a have changed"));
+  CHECK_THAT(load(changed, 9, state), Contains("rows of domain a have changed"));
   Json beyond = state;
   beyond["domains"]["a"]["position"] = 8;
-  CHECK_THAT(restore(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
+  CHECK_THAT(load(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
 }
 
 }  // namespace roll

@@ -98,6 +98,7 @@ TEST_CASE("a broken row is an error that names file, line, column and rule", "[d
   CHECK_THAT(row_error(R"({"prompt": "x", "domain": {}})"), Contains("domain = {}: must be a string"));
   CHECK_THAT(row_error(R"({"prompt": "x", "difficulty": "hard"})"),
              Contains(R"(difficulty = "hard": must be a number)"));
+  CHECK_THAT(row_error(R"({"prompt": "x", "difficulty": "nan"})"), Contains(R"(difficulty = "nan": must be a number)"));
   CHECK_THAT(row_error(R"({"prompt": "x", "id": true})"), Contains("id = true: must be a string or a number"));
 }
 

@@ -3,11 +3,12 @@
 sizes and compares weights and metrics. Argument: the roll binary."""
 import json
 import pathlib
+import subprocess
 import tempfile
 
 from safetensors.numpy import load_file
 
-from replay import DEFAULTS, PACKED, compare, record, train, weights
+from replay import DEFAULTS, PACKED, binary, compare, record, train, weights
 
 
 MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum", ""), ("prompt-mean", ""),
@@ -35,6 +36,17 @@ def check_empty(folder, rollouts):
     print("mini-batches without a token of loss are counted and harmless")
 
 
+def check_other_size(folder, rollouts):
+    """The updates of a step are counted before its rollouts are read, so these must be as many as the configuration says."""
+    def refused(*arguments):
+        done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 2 and "step 1 holds 4 prompts: must be rollout_batch_size" in done.stderr, done.stderr[-2000:]
+
+    for prompts in (2, 8):
+        train(folder, f"{prompts}_prompts", rows=8, accumulation=1, launch=refused, rollout_batch_size=prompts, rollout_replay=rollouts)
+    print("a replay of another size than the step's is refused")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -58,6 +70,7 @@ def main():
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
         check_empty(folder, replay["rollout_replay"])
+        check_other_size(folder, replay["rollout_replay"])
         # Sampling: one and two ranks give the same responses.
         one, two = (train(folder, f"sampled_{n}", n, rows=8 // n, accumulation=1, max_steps=1) for n in (1, 2))
         same = (one / "rollouts/step_000001.jsonl").read_text() == (two / "rollouts/step_000001.jsonl").read_text()

@@ -56,6 +56,11 @@ def main():
         reducer = {"actor_train.pg_loss_reducer": plugin(library, "token_mean")}
         run_ = train(folder, "reduced", rows=4, accumulation=2, **replay, **bare, **reducer)
         compare(run_, base, "token_mean as reducer and built in", only=("actor/pg_loss", "actor/lr"))
+        weighted = bare | dict(length_loss_weight="true")
+        base = train(folder, "weighted", mode="token-mean", rows=8, accumulation=1, **replay, **weighted)
+        run_ = train(folder, "weighted_reduced", rows=4, accumulation=2, **replay, **weighted, **reducer)
+        compare(run_, base, "token_mean as reducer and built in, with weights of sequences",
+                only=("actor/pg_loss", "actor/weighted_pg_loss", "actor/lr"))
 
         config = folder / "built_in.yaml"
         check = lambda name, expect=0, **args: run(binary, "check-loss", "--config", config, "--rollouts", replay["rollout_replay"],

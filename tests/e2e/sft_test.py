@@ -15,7 +15,7 @@ ROWS, BATCH, PASSES = 12, 2, 2
 
 def run(folder, name, learning_rate, ranks=1, cp=1, tp=1):
     config = dict(exp_name=name, seed=3, output_dir=str(folder / name), pretrain=str(folder / "model"), sequence_length=32,
-                  track_with=["jsonl"], save_steps=0, eval_steps=1, num_train_epochs=PASSES,
+                  track_with=["jsonl"], logging_steps=5, save_steps=0, eval_steps=1, num_train_epochs=PASSES,
                   sft_train=dict(training_args=dict(learning_rate=learning_rate, per_device_train_batch_size=BATCH,
                                                     gradient_accumulation_steps=1, lr_scheduler_type="constant"),
                                  data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer"),

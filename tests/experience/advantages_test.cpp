@@ -25,21 +25,21 @@ Experience two_sequences(bool truncated) {
 }  // namespace
 
 TEST_CASE("GAE by hand: only response tokens, nothing after the end, nothing across sequences", "[experience]") {
-  const AdvantagesAndReturns result = gae(two_sequences(true), 1, 0.5, false);
+  const AdvantagesAndReturns result = gae(two_sequences(true), {.gamma = 1, .lambd = 0.5});
   // deltas: 1 - 0.75 = 0.25; 0.75 - 0.25 = 0.5; 0.25 - 0.5 = -0.25; and 0.5 - 1 = -0.5
   CHECK(at::equal(result.advantages, list({0, 0.0625, 0.625, 0.25, 0, -0.5, 0})));
   CHECK(at::equal(result.returns, list({0, 0.5625, 0.875, 1, 0, 0.5, 0})));
 }
 
 TEST_CASE("a truncated response ends in the critic's value when asked to", "[experience]") {
-  const AdvantagesAndReturns result = gae(two_sequences(true), 0.5, 0, true);
+  const AdvantagesAndReturns result = gae(two_sequences(true), {.gamma = 0.5, .lambd = 0, .bootstrap_truncated = true});
   CHECK(at::equal(result.advantages, list({0, -0.375, 0.125, 1.25, 0, -0.5, 0})));
-  CHECK(at::equal(gae(two_sequences(false), 0.5, 0, true).advantages,
-                  gae(two_sequences(true), 0.5, 0, false).advantages));
+  CHECK(at::equal(gae(two_sequences(false), {.gamma = 0.5, .lambd = 0, .bootstrap_truncated = true}).advantages,
+                  gae(two_sequences(true), {.gamma = 0.5, .lambd = 0}).advantages));
 }
 
 TEST_CASE("discounted returns by hand", "[experience]") {
-  const AdvantagesAndReturns result = discounted_returns(two_sequences(false), 0.5);
+  const AdvantagesAndReturns result = discounted_returns(two_sequences(false), {.gamma = 0.5});
   CHECK(at::equal(result.advantages, list({0, 0.25, 0.5, 1, 0, 0.5, 0})));
   CHECK(at::equal(result.returns, result.advantages));
 }
@@ -56,9 +56,9 @@ TEST_CASE("the reward sits on the last response token, the KL penalty on every o
 TEST_CASE("advantages need tensors that fit", "[experience]") {
   Experience e = two_sequences(false);
   e.values = at::Tensor();
-  CHECK_THROWS_AS(gae(e, 1, 1, false), Bug);
+  CHECK_THROWS_AS(gae(e, {}), Bug);
   e.values = at::zeros({3});
-  CHECK_THROWS_AS(gae(e, 1, 1, false), Bug);
+  CHECK_THROWS_AS(gae(e, {}), Bug);
 }
 
 }  // namespace roll

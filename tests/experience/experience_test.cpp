@@ -29,8 +29,8 @@ TEST_CASE("index t of the response mask is about token t + 1", "[experience]") {
   CHECK(e.tokens.cu_seqlens == std::vector<int64_t>{0, 4, 8, 11});
   CHECK(list(e.tokens.ids) == std::vector<double>{10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32});
   CHECK(list(e.tokens.positions) == std::vector<double>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2});
-  CHECK(list(e.response_mask) == std::vector<double>{0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0});
-  CHECK(e.response_mask.scalar_type() == at::kFloat);
+  CHECK(list(e.response_mask()) == std::vector<double>{0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0});
+  CHECK(e.response_mask().scalar_type() == at::kFloat);
 }
 
 TEST_CASE("selected sequences take everything of theirs along", "[experience]") {
@@ -38,7 +38,7 @@ TEST_CASE("selected sequences take everything of theirs along", "[experience]") 
   CHECK(part.tokens.cu_seqlens == std::vector<int64_t>{0, 3, 7});
   CHECK(list(part.tokens.ids) == std::vector<double>{30, 31, 32, 10, 11, 12, 13});
   CHECK(list(part.tokens.positions) == std::vector<double>{0, 1, 2, 0, 1, 2, 3});
-  CHECK(list(part.response_mask) == std::vector<double>{0, 0, 0, 0, 1, 1, 0});
+  CHECK(list(part.response_mask()) == std::vector<double>{0, 0, 0, 0, 1, 1, 0});
   CHECK(list(part.values) == std::vector<double>{8, 9, 10, 0, 1, 2, 3});
   CHECK(part.sequence_index == std::vector<int64_t>{2, 0});
   CHECK(part.group_index == std::vector<int64_t>{1, 0});
@@ -60,7 +60,7 @@ TEST_CASE("response_part is what an experience line shows of a tensor", "[experi
   CHECK(list(response_part(e, e.values, 0)) == std::vector<double>{1, 2});
   CHECK(list(response_part(e, e.values, 1)) == std::vector<double>{4, 5, 6});
   CHECK(list(response_part(e, e.values, 2)).empty());
-  CHECK(list(response_part(e, e.response_mask, 1)) == std::vector<double>{1, 1, 1});
+  CHECK(list(response_part(e, e.response_mask(), 1)) == std::vector<double>{1, 1, 1});
 }
 
 TEST_CASE("a response without a prompt is a bug", "[experience]") {

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "experience/kl_controller.h"
-#include "experience/simulated_ranks.h"
 
 namespace roll {
 namespace {
@@ -18,48 +17,36 @@ at::Tensor list(const std::vector<double>& values) {
 
 }  // namespace
 
-TEST_CASE("global moments are masked and use n - 1", "[experience]") {
-  const Moments moments = global_moments(list({1, 100, 2, 6}), list({1, 0, 1, 1}), {});
+TEST_CASE("moments are masked and use n - 1", "[experience]") {
+  const Moments moments = masked_moments(list({1, 100, 2, 6}), list({1, 0, 1, 1}));
   CHECK(moments.count == 3);
   CHECK(moments.mean == 3);
   CHECK(moments.variance() == 7);
   CHECK(moments.deviation() == Approx(std::sqrt(7)));
-  CHECK(global_moments(list({5}), list({1}), {}).variance() == 0);
-  CHECK(global_moments(list({5}), list({0}), {}).mean == 0);
+  CHECK(masked_moments(list({5}), list({1})).variance() == 0);
+  CHECK(masked_moments(list({5}), list({0})).mean == 0);
 }
 
-TEST_CASE("moments of ranks are those of the whole batch, however far the mean lies", "[experience]") {
-  const at::Tensor values = at::arange(10, at::kDouble) + 1e9, mask = at::ones({10});
-  const Moments whole = global_moments(values, mask, {});
-  std::vector<Moments> parts(3);
-  testing::on_ranks(3, [&](int rank, const AllReduce& all_reduce) {
-    parts[rank] =
-        global_moments(values.slice(0, rank * 4, rank * 4 + 4), mask.slice(0, rank * 4, rank * 4 + 4), all_reduce);
-  });
-  for (const Moments& part : parts) {
-    CHECK(part.count == whole.count);
-    CHECK(part.mean == whole.mean);
-    CHECK(part.squares == Approx(whole.squares).epsilon(1e-14));
-  }
-  CHECK(whole.variance() == Approx(55. / 6));
+TEST_CASE("moments keep their digits however far the mean lies", "[experience]") {
+  CHECK(masked_moments(at::arange(10, at::kDouble) + 1e9, at::ones({10})).variance() == Approx(55. / 6));
 }
 
 TEST_CASE("whitening needs two values and leaves nothing outside the mask", "[experience]") {
-  CHECK(at::equal(whiten(list({3, 7}), list({1, 0}), {}), list({3, 0})));
-  CHECK(at::equal(whiten(list({3, 7}), list({0, 0}), {}), list({0, 0})));
-  CHECK(at::equal(whiten(list({3, 3}), list({1, 1}), {}), list({0, 0})));
-  CHECK(at::allclose(whiten(list({1, 3, 50}), list({1, 1, 0}), {}), list({-M_SQRT1_2, M_SQRT1_2, 0})));
+  CHECK(at::equal(whiten(list({3, 7}), list({1, 0})), list({3, 0})));
+  CHECK(at::equal(whiten(list({3, 7}), list({0, 0})), list({0, 0})));
+  CHECK(at::equal(whiten(list({3, 3}), list({1, 1})), list({0, 0})));
+  CHECK(at::allclose(whiten(list({1, 3, 50}), list({1, 1, 0})), list({-M_SQRT1_2, M_SQRT1_2, 0})));
 }
 
 TEST_CASE("running moments add batch after batch and survive a restart", "[experience]") {
   const at::Tensor values = list({1, 5, 2, 8, -3, 4}), mask = at::ones({6});
   RunningMoments running;
-  running.add(global_moments(values.slice(0, 0, 2), mask.slice(0, 0, 2), {}));
+  running.add(masked_moments(values.slice(0, 0, 2), mask.slice(0, 0, 2)));
   running.add(Moments{});  // an empty batch
   RunningMoments resumed;
   resumed.load_state(running.state());
-  resumed.add(global_moments(values.slice(0, 2, 6), mask.slice(0, 2, 6), {}));
-  const Moments whole = global_moments(values, mask, {});
+  resumed.add(masked_moments(values.slice(0, 2, 6), mask.slice(0, 2, 6)));
+  const Moments whole = masked_moments(values, mask);
   CHECK(resumed.moments().count == 6);
   CHECK(resumed.moments().mean == Approx(whole.mean));
   CHECK(resumed.moments().variance() == Approx(whole.variance()));

@@ -14,12 +14,12 @@ Sample sample(int64_t group, double score, int64_t num_tokens = 1, bool truncate
 }
 
 std::vector<char> mask_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
-  return sample_mask(make_experience(samples), config, num_groups, {});
+  return sample_mask(make_experience(samples), config, num_groups);
 }
 
 std::vector<double> rewards_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
   RunningMoments running;
-  return sequence_rewards(make_experience(samples), config, num_groups, running, {});
+  return normalised_rewards(make_experience(samples), config, num_groups, running);
 }
 
 }  // namespace
@@ -44,15 +44,22 @@ TEST_CASE("max_len_mask takes out truncated responses, and only when asked to", 
   CHECK(mask_of(samples, {}, 1) == std::vector<char>{1, 1});
 }
 
-TEST_CASE("rewards are clipped first and normalised after it", "[experience]") {
-  const ExperienceConfig config{.reward_clip = 2, .norm_mean_type = NormType::kBatch};
-  CHECK(rewards_of({sample(0, 5), sample(0, -3), sample(1, 0)}, config, 2) == std::vector<double>{2, -2, 0});
+TEST_CASE("masks look at the verdict, whatever penalties leave of it", "[experience]") {
+  const auto penalised = [](int64_t group, double score) {
+    return Sample{
+        .prompt_ids = {1}, .response_ids = {2, 2, 2}, .group_index = group, .score = score, .reward = score - 0.5};
+  };
+  const std::vector<Sample> samples{penalised(0, 0.5), penalised(0, 1), penalised(1, 0), penalised(1, 0.5)};
+  CHECK(mask_of(samples, {.difficulty_mask = true, .difficulty_low_threshold = 0.3}, 2) ==
+        std::vector<char>{1, 1, 0, 0});
+  CHECK(mask_of(samples, {.error_max_len_clip = true, .error_max_len_threshold = 3}, 2) ==
+        std::vector<char>{1, 1, 0, 1});
+  CHECK(rewards_of(samples, {.norm_mean_type = NormType::kGroup}, 2) == std::vector<double>{-0.25, 0.25, -0.25, 0.25});
 }
 
 TEST_CASE("a group that agrees gets rewards of zero", "[experience]") {
-  const std::vector<double> rewards =
-      rewards_of({sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)},
-                 {.adv_estimator = AdvEstimator::kGrpo}, 2);
+  const std::vector<double> rewards = rewards_of(
+      {sample(0, 0.1), sample(0, 0.1), sample(0, 0.1), sample(1, 0), sample(1, 1)}, {.adv_estimator = "grpo"}, 2);
   for (int b = 0; b < 3; ++b) CHECK(std::abs(rewards[b]) < 1e-9);
   CHECK(rewards[4] == Approx(0.5 / (std::sqrt(0.5) + 1e-6)));
 }

@@ -12,8 +12,9 @@
 namespace roll {
 namespace {
 
-const std::vector<AggMode> kAllModes{AggMode::kTokenMean, AggMode::kSeqMeanTokenSum, AggMode::kSeqMeanTokenMean,
-                                     AggMode::kPromptMean, AggMode::kConstant};
+const std::vector<AggMode> kAllModes{AggMode::kTokenMean,        AggMode::kSeqMeanTokenSum,
+                                     AggMode::kSeqMeanTokenMean, AggMode::kSeqMeanTokenSumNorm,
+                                     AggMode::kPromptMean,       AggMode::kConstant};
 
 at::Tensor list(const std::vector<double>& values) {
   return at::tensor(values, at::kFloat);
@@ -24,7 +25,6 @@ double aggregated(const at::Tensor& loss, const at::Tensor& mask, const TokenAxi
   return weighted_sum(loss, token_weights(mask, axis, mode, counts, divisor)).item<double>();
 }
 
-/// The UserError holds both texts.
 }  // namespace
 
 TEST_CASE("pieces of different length: the mini-batch's loss is not the mean of the pieces' means", "[loss]") {
@@ -56,6 +56,7 @@ TEST_CASE("every mode by hand, with a fully masked sequence and prompt", "[loss]
   CHECK(aggregated(loss, mask, axis, AggMode::kSeqMeanTokenMean, counts) == Approx((1.5 + 4 + 12) / 3));
   CHECK(aggregated(loss, mask, axis, AggMode::kPromptMean, counts) == Approx((7. / 3 + 12) / 2));
   CHECK(aggregated(loss, mask, axis, AggMode::kConstant, counts, 10) == Approx(31. / 30));
+  CHECK(aggregated(loss, mask, axis, AggMode::kSeqMeanTokenSumNorm, counts, 10) == Approx(31. / 10));
 }
 
 TEST_CASE("with dyadic losses every cut of a mini-batch over ranks and micro-batches sums to the same bits", "[loss]") {
@@ -96,38 +97,12 @@ TEST_CASE("with dyadic losses every cut of a mini-batch over ranks and micro-bat
   }
 }
 
-TEST_CASE("counts of ranks add up to the counts of the mini-batch in one tensor", "[loss]") {
-  const at::Tensor mask = list({1, 1, 0, 1, 0, 0});
-  MiniBatchCounts first, second, whole;
-  for (const char* name : {"response_mask", "final_response_mask"}) {
-    first.set(name, local_counts(mask.slice(0, 0, 3), {{0, 3}, {1}}, 3));
-    second.set(name, local_counts(mask.slice(0, 3, 6), {{0, 2, 3}, {1, 2}}, 3));
-    whole.set(name, local_counts(mask, {{0, 3, 5, 6}, {1, 1, 2}}, 3));
-  }
-  first.from_tensor(first.to_tensor() + second.to_tensor());
-  CHECK(at::equal(first.to_tensor(), whole.to_tensor()));
-  CHECK(first.at("response_mask").prompt_tokens == std::vector<int64_t>{0, 3, 0});
-  CHECK_THROWS_AS(first.from_tensor(at::zeros({3}, at::kLong)), Bug);
-}
-
-TEST_CASE("a slice of each sequence gets the weights of the whole sequence", "[loss]") {
-  const TokenAxis axis{{0, 4, 8}, {0, 1}};
-  const at::Tensor mask = list({1, 1, 1, 1, 0, 1, 1, 0});
-  const MaskCounts counts = local_counts(mask, axis, 2);
-  const at::Tensor whole = token_weights(mask, axis, AggMode::kSeqMeanTokenMean, counts);
-  const at::Tensor index = at::tensor({0, 3, 4, 7}, at::kLong);
-  const at::Tensor slice =
-      token_weights(mask.index_select(0, index), {{0, 2, 4}, {0, 1}}, AggMode::kSeqMeanTokenMean, counts, 1, {4, 2});
-  CHECK(at::equal(slice, whole.index_select(0, index)));
-}
-
 TEST_CASE("weights ask for axes and prompts that fit", "[loss]") {
   const at::Tensor mask = list({1, 1});
   const MaskCounts counts{2, 1, {2}};
   CHECK_THROWS_AS(token_weights(mask, {{0, 3}, {0}}, AggMode::kTokenMean, counts), Bug);
   CHECK_THROWS_AS(token_weights(mask, {{0, 2}, {}}, AggMode::kPromptMean, counts), Bug);
   CHECK_THROWS_AS(token_weights(mask, {{0, 2}, {1}}, AggMode::kPromptMean, counts), Bug);
-  CHECK_THROWS_AS(token_weights(mask, {{0, 2}, {0}}, AggMode::kTokenMean, counts, 1, {1, 1}), Bug);
   CHECK_THROWS_AS(local_counts(mask, {{0, 2}, {1}}, 1), Bug);
   CHECK_THROWS_AS(local_counts(mask, {{0, 2}, {}}, 1), Bug);
   CHECK_NOTHROW(token_weights(mask, {{0, 2}, {}}, AggMode::kTokenMean, counts));
@@ -161,25 +136,6 @@ TEST_CASE("the mode reaches the terms that its spelling says", "[loss]") {
         AggMode::kTokenMean);
   CHECK(loss_modes({.loss_agg_mode = AggMode::kPromptMean, .loss_aggregation = Aggregation::kPromptMean}).policy ==
         AggMode::kPromptMean);
-}
-
-TEST_CASE("agg_loss has local counts unless it is given those of the mini-batch", "[loss]") {
-  const at::Tensor loss = list({1, 2, 4, 8, 16, 32}).reshape({3, 2});
-  const at::Tensor mask = list({1, 1, 1, 0, 0, 0}).reshape({3, 2});
-  CHECK(agg_loss(loss, mask, "token-mean").item<double>() == Approx(7. / 3));
-  CHECK(agg_loss(loss, mask, "seq-mean-token-sum").item<double>() == Approx(7. / 3));  // all three rows
-  CHECK(agg_loss(loss, mask, "seq-mean-token-mean").item<double>() == Approx((1.5 + 4) / 3));
-  CHECK(agg_loss(loss, mask, "token_mean", {.batch_num_tokens = 14}).item<double>() == Approx(0.5));
-  CHECK(agg_loss(loss, mask, "seq-mean-token-sum", {.global_valid_samples = 2}).item<double>() == Approx(3.5));
-  CHECK(agg_loss(loss, mask, "token-mean", {.weights = list({1, 0.5, 7})}).item<double>() == Approx(5. / 3));
-  const at::Tensor flat = loss.reshape({-1}), flat_mask = mask.reshape({-1});
-  CHECK(agg_loss(flat, flat_mask, "seq-mean-token-mean", {.cu_seqlens = {0, 2, 4, 6}}).item<double>() ==
-        Approx((1.5 + 4) / 3));
-  CHECK(agg_loss(loss, mask * 0, "token-mean").item<double>() == 0);
-  CHECK_THROWS_WITH(agg_loss(loss, mask, "median"), Catch::Contains("seq-mean-token-sum"));
-  CHECK_THROWS_AS(agg_loss(loss, mask, "constant"), UserError);
-  CHECK_THROWS_AS(agg_loss(loss, mask, "token-mean", {.weights = list({1, 2})}), Bug);
-  CHECK_THROWS_AS(agg_loss(flat, mask, "token-mean"), Bug);
 }
 
 TEST_CASE("the summed gradient is whole already: only apply_loss_scale = false divides it", "[loss]") {

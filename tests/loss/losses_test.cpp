@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -218,9 +219,63 @@ TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not ev
   }
 }
 
+TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever the advantage", "[loss]") {
+  Golden golden;
+  LossConfig config{.dual_clip_loss = true, .use_kl_loss = true, .kl_loss_coef = 0.1};
+  for (const PolicyLossKind& kind : rows_of(static_cast<const PolicyLossKind*>(nullptr)))
+    for (const ImportanceSampling sampling : {ImportanceSampling::kToken, ImportanceSampling::kSequence})
+      for (const double advantage : {0., 1., -1.})
+        for (const double gap : {100., -100.}) {
+          INFO(kind.name << ", advantage " << advantage << ", log-ratio " << gap);
+          config.importance_sampling = sampling;
+          PolicyArgs args;
+          args.pg_variant = Chosen(kind);
+          ActorInputs in = golden.actor;
+          in.log_probs = in.log_probs.clone().requires_grad_();
+          in.old_log_probs = in.log_probs.detach() - gap;
+          in.ref_log_probs = in.log_probs.detach() + gap;
+          in.advantages = at::full_like(in.advantages, advantage);
+          const LossResult result = actor_loss(in, golden.counts, config, args);
+          result.loss.backward();
+          CHECK(std::isfinite(result.loss.item<double>()));
+          CHECK(in.log_probs.grad().isfinite().all().item<bool>());
+          for (const auto& [name, value] : as_map(result.metrics)) {
+            INFO(name);
+            CHECK(std::isfinite(value));
+          }
+        }
+}
+
+TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
+  Golden golden;
+  const PolicyReducer sum = [](const at::Tensor& token_loss) { return LossResult{token_loss.sum(), {}}; };
+  ActorInputs in = golden.actor;
+  in.log_probs = in.log_probs.clone().requires_grad_();
+  in.sample_weights = {0, 1, 2, 3, 4, 5, 6};
+  const LossResult plain = actor_loss(golden.actor, golden.counts, {}, {}, sum);
+  const LossResult result = actor_loss(in, golden.counts, {}, {}, sum);
+  result.loss.backward();
+  const auto metrics = as_map(result.metrics);
+  CHECK(metrics.at("actor/pg_loss") == as_map(plain.metrics).at("actor/pg_loss"));
+  CHECK(metrics.at("actor/weighted_pg_loss") == Approx(result.loss.item<double>()));
+  ActorInputs unweighted = golden.actor;
+  unweighted.log_probs = unweighted.log_probs.clone().requires_grad_();
+  actor_loss(unweighted, golden.counts, {}, {}, sum).loss.backward();
+  const at::Tensor factors = spread(in.sample_weights, in.axis.cu_seqlens, at::kCPU);
+  CHECK(testing::near(in.log_probs.grad(), unweighted.log_probs.grad() * factors, 1e-6));
+}
+
+TEST_CASE("every policy loss is reached by its name", "[loss]") {
+  for (const PolicyLossKind& kind : rows_of(static_cast<const PolicyLossKind*>(nullptr))) {
+    CHECK(&*Chosen<PolicyLossKind>(kind.name) == &kind);
+    CHECK(kind.needs_sign == (std::string(kind.name) == "topr"));
+  }
+  CHECK(PolicyArgs().pg_variant->name == std::string("ppo"));
+}
+
 TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never NaN", "[loss]") {
   Golden golden;
-  for (const char* mode : {"token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean", "constant"}) {
+  for (const std::string& mode : Words<AggMode>::all()) {
     ActorInputs in = golden.actor;
     in.log_probs = in.log_probs.clone().requires_grad_();
     in.response_mask = in.final_response_mask = at::zeros_like(in.response_mask);
@@ -228,7 +283,7 @@ TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never
     for (const char* mask : {"response_mask", "final_response_mask"})
       counts.set(mask, local_counts(in.response_mask, in.axis, 3));
     LossConfig config{.loss_agg_mode = named<AggMode>(mode), .use_kl_loss = true, .kl_loss_coef = 1};
-    if (config.loss_agg_mode == AggMode::kConstant) config.loss_aggregation_divisor = 10;
+    if (has_divisor(config.loss_agg_mode)) config.loss_aggregation_divisor = 10;
     const LossResult result = actor_loss(in, counts, config);
     result.loss.backward();
     CHECK(result.loss.item<double>() == 0);

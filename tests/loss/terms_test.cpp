@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "loss/roll/loss.h"
 
 namespace roll {
 namespace {
@@ -20,17 +21,47 @@ bool near(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 TEST_CASE("the KL estimates are functions of log_probs - base", "[loss]") {
-  const at::Tensor a = list({-1, -2, 0}), b = list({-1.5, -1, 0});
-  CHECK(near(kl_term(a, b, KlPenalty::kKl), list({0.5, -1, 0})));
-  CHECK(near(kl_term(a, b, KlPenalty::kAbs), list({0.5, 1, 0})));
-  CHECK(near(kl_term(a, b, KlPenalty::kMse), list({0.125, 0.5, 0})));
-  CHECK(near(kl_term(a, b, KlPenalty::kK3), list({std::exp(-0.5) - 0.5, std::exp(1) - 2, 0})));
-  CHECK(near(kl_term(list({0}), list({20}), KlPenalty::kK3), list({10})));
+  const at::Tensor d = list({0.5, -1, 0});
+  CHECK(near(kl_term(d, KlPenalty::kKl), list({0.5, -1, 0})));
+  CHECK(near(kl_term(d, KlPenalty::kAbs), list({0.5, 1, 0})));
+  CHECK(near(kl_term(d, KlPenalty::kMse), list({0.125, 0.5, 0})));
+  CHECK(near(kl_term(d, KlPenalty::kK3), list({std::exp(-0.5) - 0.5, std::exp(1) - 2, 0})));
+  CHECK(near(kl_term(list({-20}), KlPenalty::kK3), list({10})));
 }
 
 TEST_CASE("k3 keeps its digits where policy and reference hardly differ", "[loss]") {
-  const at::Tensor d = list({1e-3});
-  CHECK(kl_term(d, at::zeros_like(d), KlPenalty::kK3).item<double>() == Approx(4.998333749e-7).epsilon(2e-4));
+  CHECK(kl_term(list({1e-3}), KlPenalty::kK3).item<double>() == Approx(4.998333749e-7).epsilon(2e-4));
+}
+
+TEST_CASE("exponents that overflow count as 80, and others keep every bit, value and gradient", "[loss]") {
+  const auto value_and_gradient = [](const at::Tensor& at, const auto& f) {
+    const at::Tensor x = at.clone().requires_grad_();
+    const at::Tensor y = f(x);
+    y.sum().backward();
+    return std::pair(y.detach(), x.grad());
+  };
+  const auto plain_k3 = [](const at::Tensor& d) { return at::clamp(at::expm1(-d) + d, -10, 10); };
+  const auto k3 = [](const at::Tensor& d) { return kl_term(d, KlPenalty::kK3); };
+  const at::Tensor usual = at::linspace(-80, 80, 4001, at::kFloat);
+  CHECK(at::equal(token_ratio(usual), usual.exp()));
+  const auto [ours, our_gradient] = value_and_gradient(usual, k3);
+  const auto [plain, plain_gradient] = value_and_gradient(usual, plain_k3);
+  CHECK(at::equal(ours, plain));
+  CHECK(at::equal(our_gradient, plain_gradient));
+  CHECK(at::equal(ours, approx_kl(usual, at::zeros_like(usual), "k3")));
+
+  const at::Tensor extreme = list({-1e4, -89, 89, 1e4});
+  const auto [ratio, ratio_gradient] = value_and_gradient(extreme, token_ratio);
+  const double largest = std::exp(80.);
+  CHECK(near(ratio / largest, list({0, 0, 1, 1})));
+  CHECK(at::equal(ratio_gradient, list({0, 0, 0, 0})));
+  const auto [kl, kl_gradient] = value_and_gradient(extreme, k3);
+  CHECK(at::equal(kl, list({10, 10, 10, 10})));
+  CHECK(at::equal(kl_gradient, list({0, 0, 0, 0})));
+  const auto plugin_k3 = [](const at::Tensor& d) { return approx_kl(d, at::zeros_like(d), "k3"); };
+  CHECK(at::equal(value_and_gradient(extreme, plugin_k3).second, list({0, 0, 0, 0})));
+  const at::Tensor of_sequence = sequence_ratio(list({300, 100, 0}), list({1, 1, 0}), {0, 3});
+  CHECK(near(of_sequence / largest, list({1, 1, 1})));
 }
 
 TEST_CASE("the policy term takes the smaller side, and says when that is the clipped one", "[loss]") {
@@ -47,7 +78,7 @@ TEST_CASE("dual clip bounds the loss of negative advantages only", "[loss]") {
 
 TEST_CASE("all tokens of a sequence share its sequence ratio", "[loss]") {
   const at::Tensor d = list({0.1, 0.3, 9, 0.5, 7, 8});
-  const at::Tensor ratio = sequence_ratio(d, at::zeros_like(d), list({1, 1, 0, 1, 0, 0}), {0, 3, 5, 6});
+  const at::Tensor ratio = sequence_ratio(d, list({1, 1, 0, 1, 0, 0}), {0, 3, 5, 6});
   const double first = std::exp(0.2), second = std::exp(0.5);
   CHECK(near(ratio, list({first, first, first, second, second, 1})));
 }

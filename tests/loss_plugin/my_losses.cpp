@@ -23,7 +23,7 @@ roll::LossOutput kl_ppo(const roll::LossContext& c) {
   const double clip = c.number("clip", 0.2), beta = c.number("beta", 0.05);
   const at::Tensor log_probs = c.tensor("log_probs"), advantages = c.tensor("advantages");
   const at::Tensor chosen = first_tokens(c, static_cast<int64_t>(c.number("first_tokens", 0)));
-  const at::Tensor ratio = (log_probs - c.tensor("old_log_probs")).exp();
+  const at::Tensor ratio = roll::bounded_exp(log_probs - c.tensor("old_log_probs"));
   const at::Tensor policy = -at::minimum(ratio * advantages, ratio.clamp(1 - clip, 1 + clip) * advantages);
   const at::Tensor kl = roll::approx_kl(log_probs, c.tensor("ref_log_probs"), "k3");
   const at::Tensor loss = c.agg_loss((policy + beta * kl) * chosen, "final_response_mask");

@@ -51,6 +51,8 @@ def reduce(loss, mask, mode, divisor=None):
         return sum((loss[b] * mask[b]).sum() for b in rows) / len(rows)
     if mode == "seq-mean-token-mean":
         return sum((loss[b] * mask[b]).sum() / mask[b].sum() for b in rows) / len(rows)
+    if mode == "seq-mean-token-sum-norm":
+        return sum((loss[b] * mask[b]).sum() for b in rows) / divisor
     if mode == "constant":
         return sum((loss[b] * mask[b]).sum() for b in rows) / (divisor * len(rows))
     if mode == "prompt-mean":
@@ -98,7 +100,9 @@ def sample_weights(c, mask):
     if not c.get("difficulty_loss_weight") and not c.get("length_loss_weight"):
         return weights
     if c.get("difficulty_loss_weight"):
-        weights = weights * (0.5 + 1.5 * torch.tensor([min(max(x, 0.0), 1.0) for x in DIFFICULTIES], dtype=torch.float64))
+        low, high = c.get("difficulty_range", (0.0, 1.0))
+        scaled = [min(max((x - low) / (high - low), 0.0), 1.0) for x in DIFFICULTIES]
+        weights = weights * (0.5 + 1.5 * torch.tensor(scaled, dtype=torch.float64))
     if c.get("length_loss_weight"):
         shortest, longest = lengths[valid].min(), lengths[valid].max()
         weights = weights * (1.5 - (lengths - shortest) / (longest - shortest))
@@ -187,6 +191,9 @@ def frameworks(token_loss):
     cases = [("verl token-mean", token_mean, {"loss_agg_mode": "token-mean"}),
              ("verl seq-mean-token-sum", sum_mean, {"loss_agg_mode": "seq-mean-token-sum"}),
              ("verl seq-mean-token-mean", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
+             # over the columns of the padded responses
+             ("ROLL seq-mean-token-sum-norm", per_row.sum() / x.shape[1],
+              {"loss_agg_mode": "seq-mean-token-sum-norm", "loss_aggregation_divisor": x.shape[1]}),
              ("TRL grpo", mean_of_means, {"loss_agg_mode": "seq-mean-token-mean"}),
              ("TRL dapo", per_row.sum() / tokens, {"loss_agg_mode": "token-mean"}),
              ("TRL dr_grpo", per_row.sum() / (B * longest), constant),
@@ -210,8 +217,9 @@ def loss_golden():
     final = MASK.clone()
     final[LEFT_OUT] = 0
     final[5] = MASK[5]
-    actors = [{"loss_agg_mode": m, **({"loss_aggregation_divisor": 11.5} if m == "constant" else {})}
-              for m in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean", "constant")]
+    divided = ("constant", "seq-mean-token-sum-norm")
+    actors = [{"loss_agg_mode": m, **({"loss_aggregation_divisor": 11.5} if m in divided else {})}
+              for m in ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "prompt-mean") + divided]
     actors = [a | {"use_kl_loss": True, "kl_loss_coef": 0.3, "entropy_loss_coef": 0.02} for a in actors]
     kl = {"use_kl_loss": True, "kl_loss_coef": 0.05}
     actors += [{"loss_aggregation": m} | kl for m in ("token_mean", "sample_mean", "prompt_mean")]
@@ -226,6 +234,7 @@ def loss_golden():
                {"pg_variant": "cispo", "cispo_epsilon_low": 0.2, "cispo_epsilon_high": 0.05, "cispo_use_unified_mask": True},
                {"importance_sampling": "manual_on_policy"} | kl, weighted, {"difficulty_loss_weight": True} | kl,
                {"length_loss_weight": True, "loss_agg_mode": "prompt-mean"},
+               {"difficulty_loss_weight": True, "difficulty_range": [-2, 2.5]},
                {"difficulty_loss_weight": True, "length_loss_weight": True, "rl_loss_coef": 0.5} | weighted]
     critics = [{"loss_agg_mode": m} for m in ("token-mean", "seq-mean-token-sum", "prompt-mean")]
     critics += [{}, {"value_clip": 0.2}, {"value_clip": 0.2, "loss_agg_mode": "token-mean"},
@@ -239,7 +248,9 @@ def loss_golden():
 
 
 # ---------------------------------------------------------------------------------------------------- experience
-SCORES = [1.0, 0.0, 0.25, 0.5, -3.0, 2.0, 1.0]
+SCORES = [1.0, 0.0, 0.25, 0.5, -3.0, 2.0, 1.0]  # verdicts
+REWARDS = [[0.875, -0.25, 0.25, 0.4375, -3.0, 1.5, 0.75], [0.5, 0.75, -1.0, 1.0, 0.25, -0.5, 2.0]]  # less penalties, by step
+DOMAINS = ["math", "math", "math", "math", "code", "code", "code"]
 TRUNCATED = [0, 1, 0, 1, 0, 0, 0]
 
 
@@ -248,23 +259,23 @@ def kl_estimate(a, b, kind):
     return {"kl": d, "abs": d.abs(), "mse": d * d / 2, "k3": torch.clamp(torch.exp(-d) + d - 1, -10, 10)}[kind]
 
 
-def normalised(c):
-    clip = c.get("reward_clip", math.inf)
-    r = torch.tensor([min(max(s, -clip), clip) for s in SCORES], dtype=torch.float64)
+def normalised(c, rewards, rows, seen):
+    """Of these sequences; `seen`: what running moments know, these rewards included."""
+    r = torch.tensor(rewards, dtype=torch.float64)
     mean_type, std_type = c.get("norm_mean_type"), c.get("norm_std_type")
     if c.get("adv_estimator") == "grpo":
         mean_type = std_type = "group"
-    of_group = lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])
-    pool = {"batch": lambda b: r, "running": lambda b: r, "group": of_group}  # one step: running is the batch
-    out = []
-    for b in range(B):
-        x = r[b]
+    seen += [rewards[b] for b in rows]
+    pool = {"batch": lambda b: r[rows], "running": lambda b: torch.tensor(seen, dtype=torch.float64),
+            "group": lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])}
+    out = r.clone()
+    for b in rows:
         if mean_type:
-            x = x - pool[mean_type](b).mean()
+            out[b] = out[b] - pool[mean_type](b).mean()
         if std_type:
-            x = x / (pool[std_type](b).std(unbiased=True) + 1e-6)
-        out.append(x)
-    return torch.stack(out)
+            out[b] = out[b] / (pool[std_type](b).std(unbiased=True) + 1e-6)
+    clip = c.get("reward_clip", math.inf)
+    return torch.clamp(out, -clip, clip), (out[rows].abs() > clip).double().mean().item()
 
 
 def whitened(x, mask):
@@ -321,25 +332,53 @@ def correction(inputs, c):
     return weights, kept, metrics
 
 
-def experience(inputs, c):
-    final = MASK * sample_mask(c)[:, None]
-    weights, corrected = None, {}
+def describe(c, inputs, rows, r):
+    """Metrics of some sequences of a completed step."""
+    chosen = torch.zeros(B, T, dtype=torch.bool)
+    chosen[rows] = MASK[rows].bool()
+    stats = lambda name, x: {f"critic/{name}/mean": x.mean().item(), f"critic/{name}/max": x.max().item(),
+                             f"critic/{name}/min": x.min().item()}
+    metrics = {"critic/kl": (r["kl"].sum(1) / MASK.sum(1))[rows].mean().item()}
+    metrics |= stats("score", torch.tensor([SCORES[b] for b in rows], dtype=torch.float64))
+    metrics |= stats("rewards", r["token_rewards"].sum(1)[rows])
+    metrics |= stats("advantages", r["advantages"][chosen]) | stats("returns", r["returns"][chosen])
+    metrics |= stats("values", inputs["values"][chosen])
+    errors = (r["returns"] - inputs["values"])[chosen]
+    metrics["critic/explained_variance"] = 1 - (errors.var() / r["returns"][chosen].var()).item()
+    groups = [[SCORES[b] for b in rows if GROUPS[b] == g] for g in sorted({GROUPS[b] for b in rows})]
+    right, wrong = [all(x >= 1 for x in g) for g in groups], [all(x <= 0 for x in g) for g in groups]
+    return metrics | {"group/all_correct_ratio": sum(right) / len(groups), "group/all_incorrect_ratio": sum(wrong) / len(groups),
+                      "group/mixed_ratio": sum(not a and not b for a, b in zip(right, wrong)) / len(groups)}
+
+
+def part(inputs, c, scores_after_penalties, rows, state):
+    """These sequences as one batch: every [B,T] tensor is 0 outside of them. `state` goes on by one step."""
+    mine = torch.zeros(B, 1, dtype=torch.float64)
+    mine[rows] = 1
+    mask = MASK * mine
+    final = mask * sample_mask(c)[:, None]
+    weights, metrics = None, {}
     if "train_infer_correction" in c:
-        weights, kept, corrected = correction(inputs, c)
+        weights, kept, metrics = correction(inputs, c)
         final = final * kept
-    kl = kl_estimate(inputs["old_log_probs"], inputs["ref_log_probs"], c.get("kl_penalty", "kl")) * MASK
-    mean_kl = ((kl.sum(1) / MASK.sum(1)).sum() / B).item()
-    coefficient = c.get("init_kl_coef", 0.2)
+    kl = kl_estimate(inputs["old_log_probs"], inputs["ref_log_probs"], c.get("kl_penalty", "kl")) * mask
+    coefficient = state["coefficient"] if c.get("add_token_level_kl") else 0.0
+    metrics["critic/kl_coef"] = coefficient
     rewards = torch.zeros(B, T, dtype=torch.float64)
-    for b, r in enumerate(normalised(c)):
-        rewards[b, PROMPTS[b] + RESPONSES[b] - 2] = r
-    if c.get("add_token_level_kl"):
-        rewards = rewards - coefficient * kl
+    sequence_rewards, share = normalised(c, scores_after_penalties, rows, state["seen"])
+    if "reward_clip" in c:
+        metrics["critic/reward_clip_frac"] = share
+    for b in rows:
+        rewards[b, PROMPTS[b] + RESPONSES[b] - 2] = sequence_rewards[b]
+    rewards = rewards - coefficient * kl
+    if "reward_clip" in c and c.get("add_token_level_kl"):
+        metrics["critic/token_reward_clip_frac"] = ((rewards.abs() > c["reward_clip"]) * mask).sum().item() / mask.sum().item()
+        rewards = torch.clamp(rewards, -c["reward_clip"], c["reward_clip"])
     if c.get("whiten_rewards"):
-        rewards = whitened(rewards, MASK)
+        rewards = whitened(rewards, mask)
     gamma, lambd = c.get("gamma", 1.0), c.get("lambd", 0.95)
     adv, ret = torch.zeros(B, T, dtype=torch.float64), torch.zeros(B, T, dtype=torch.float64)
-    for b in range(B):
+    for b in rows:
         times = list(range(PROMPTS[b] - 1, PROMPTS[b] + RESPONSES[b] - 1))
         v = inputs["values"][b]
         last = v[times[-1] + 1].item() if c.get("bootstrap_truncated") and TRUNCATED[b] else 0.0
@@ -353,21 +392,34 @@ def experience(inputs, c):
     adv = whitened(adv, final) if c.get("whiten_advantages") else adv * final
     if "advantage_clip" in c:
         adv = torch.clamp(adv, -c["advantage_clip"], c["advantage_clip"])
-    next_coefficient = coefficient
     if "target_kl" in c:
-        error = min(max(mean_kl / c["target_kl"] - 1, -0.2), 0.2)
-        next_coefficient = coefficient * (1 + error * B / c["kl_horizon"])
-    chosen = MASK.bool()
-    stats = lambda name, x: {f"critic/{name}/mean": x.mean().item(), f"critic/{name}/max": x.max().item(),
-                             f"critic/{name}/min": x.min().item()}
-    metrics = {"critic/kl": mean_kl, "critic/kl_coef": coefficient if c.get("add_token_level_kl") else 0.0}
-    metrics |= stats("score", torch.tensor(SCORES, dtype=torch.float64)) | stats("rewards", rewards.sum(1))
-    metrics |= stats("advantages", adv[chosen]) | stats("returns", ret[chosen]) | stats("values", inputs["values"][chosen])
-    metrics |= corrected
-    metrics["critic/explained_variance"] = 1 - (((ret - inputs["values"])[chosen]).var() / ret[chosen].var()).item()
-    return {"config": c, "final_response_mask": packed(final), "is_weights": packed(weights * MASK) if weights is not None else None,
-            "token_rewards": packed(rewards),
-            "advantages": packed(adv), "returns": packed(ret), "next_kl_coef": next_coefficient, "metrics": metrics}
+        error = min(max((kl.sum(1) / MASK.sum(1))[rows].mean().item() / c["target_kl"] - 1, -0.2), 0.2)
+        state["coefficient"] *= 1 + error * len(rows) / c["kl_horizon"]
+    return {"final_response_mask": final, "is_weights": None if weights is None else weights * mask, "kl": kl,
+            "token_rewards": rewards, "advantages": adv, "returns": ret}, metrics
+
+
+def experience(inputs, c, steps=1, domains=None):
+    """The last of some steps. Domains are batches of their own, unless the configuration says otherwise."""
+    rows_of = {d: [b for b in range(B) if (domains or [""] * B)[b] == d] for d in sorted(set(domains or [""]))}
+    separate = c.get("statistics_per_domain", True)
+    batches = rows_of if separate else {"": list(range(B))}
+    states = {d: {"coefficient": c.get("init_kl_coef", 0.2), "seen": []} for d in batches}
+    for step in range(steps):
+        parts = {d: part(inputs, c, REWARDS[step], rows, states[d]) for d, rows in batches.items()}
+    add = lambda key: None if any(r[key] is None for r, _ in parts.values()) else sum(r[key] for r, _ in parts.values())
+    whole = {key: add(key) for key in ("final_response_mask", "is_weights", "kl", "token_rewards", "advantages", "returns")}
+    metrics = describe(c, inputs, list(range(B)), whole)
+    if len(parts) == 1:
+        metrics |= next(iter(parts.values()))[1]
+    for d, rows in rows_of.items() if domains else ():
+        of_domain = describe(c, inputs, rows, whole) | (parts[d][1] if separate else {})
+        metrics |= {f"{d}/{name}": value for name, value in of_domain.items()}
+    if domains:  # the oracle's correction looks at whole batches
+        assert "train_infer_correction" not in c
+    return {"config": c, "steps": steps, "domains": domains or [""] * B,
+            **{k: v if v is None else packed(v) for k, v in whole.items() if k != "kl"},
+            "next_kl_coef": {d: s["coefficient"] for d, s in states.items()}, "metrics": metrics}
 
 
 def experience_golden():
@@ -382,9 +434,11 @@ def experience_golden():
                {"max_len_mask": True, "whiten_advantages": True},
                {"difficulty_mask": True, "difficulty_low_threshold": 0.1, "difficulty_high_threshold": 0.4},
                {"error_max_len_clip": True, "error_max_len_threshold": 3, "target_kl": 50.0, "kl_horizon": 64},
-               {"reward_clip": 0.75, "norm_mean_type": "batch", "norm_std_type": "batch"},
-               {"norm_mean_type": "group"}, {"norm_mean_type": "batch", "norm_std_type": "group"},
-               {"norm_mean_type": "running", "norm_std_type": "running"}, {"norm_std_type": "batch"}]
+               {"reward_clip": 0.75, "norm_mean_type": "batch", "norm_std_type": "batch"}, {"reward_clip": 0.5},
+               {"reward_clip": 0.3, "norm_mean_type": "group", "add_token_level_kl": True, "init_kl_coef": 0.5,
+                "whiten_rewards": True},
+               {"norm_mean_type": "group"}, {"norm_mean_type": "group", "norm_std_type": "batch"},
+               {"norm_mean_type": "batch", "norm_std_type": "running"}, {"norm_std_type": "batch"}]
     correction = lambda weight, *filters: {"train_infer_correction": {"is_weight": weight, "filters": list(filters)}}
     on = {"enabled": True}
     configs += [correction(on), correction(on | {"weight_type": "sequence", "upper_bound": 1.05}),
@@ -393,8 +447,17 @@ def experience_golden():
                 correction({}, on | {"agg_type": "sequence", "ratio_enabled": False, "diff_enabled": True, "diff_low": 0.0},
                            on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
-    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "truncated": TRUNCATED,
-            "cases": [experience(inputs, c) for c in configs]}
+    cases = [experience(inputs, c) for c in configs]
+    running = {"norm_mean_type": "running", "norm_std_type": "running"}
+    adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}
+    cases += [experience(inputs, c, steps=2) for c in (running, adaptive, {"norm_mean_type": "group", "norm_std_type": "running"})]
+    batch = {"norm_mean_type": "batch", "norm_std_type": "batch"}
+    by_domain = [{"reward_clip": 1.0} | batch, running, adaptive, {"adv_estimator": "grpo", "max_len_mask": True},
+                 {"whiten_rewards": True, "whiten_advantages": True, "advantage_clip": 0.8} | batch]
+    cases += [experience(inputs, c | scope, steps, DOMAINS) for c in by_domain for steps in (1, 2)
+              for scope in ({}, {"statistics_per_domain": False})]
+    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "rewards": REWARDS, "truncated": TRUNCATED,
+            "cases": cases}
 
 
 def rounded(x):

@@ -90,22 +90,27 @@ def std(x):
     return x.std(unbiased=True)
 
 
+def score(sample):
+    """The verdict, which a line without penalties does not tell from its reward."""
+    return sample.get("score", sample["reward"])
+
+
 def final_masks(c, samples):
     keep = []
     for s in samples:
-        group = torch.tensor([o["reward"] for o in samples if o["group_index"] == s["group_index"]], dtype=F64)
+        group = torch.tensor([score(o) for o in samples if o["group_index"] == s["group_index"]], dtype=F64)
         drop = c("max_len_mask") and s["finish_reason"] == "length"
         drop = drop or (c("difficulty_mask")
                         and not c("difficulty_low_threshold") < group.mean() < c("difficulty_high_threshold"))
-        drop = drop or (c("error_max_len_clip") and s["reward"] <= 0
+        drop = drop or (c("error_max_len_clip") and score(s) <= 0
                         and len(s["response_ids"]) >= c("error_max_len_threshold"))
         keep.append(0.0 if drop else 1.0)
     return [torch.full((len(s["response_ids"]),), k, dtype=F64) for s, k in zip(samples, keep)]
 
 
 def sequence_rewards(c, samples):
-    clip = c("reward_clip") or math.inf
-    r = torch.tensor([min(max(s["reward"], -clip), clip) for s in samples], dtype=F64)
+    assert len({s["domain"] for s in samples}) == 1, "domains are normalised one by one"
+    r = torch.tensor([s["reward"] for s in samples], dtype=F64)
     kinds = (c("norm_mean_type"), c("norm_std_type"))
     if c("adv_estimator") == "grpo":
         kinds = ("group", "group")
@@ -117,7 +122,11 @@ def sequence_rewards(c, samples):
             out[i] -= pool[kinds[0]].mean()
         if kinds[1]:
             out[i] /= std(pool[kinds[1]]) + 1e-6
-    return out
+    return clipped(c, out)
+
+
+def clipped(c, rewards):
+    return rewards.clamp(-c("reward_clip"), c("reward_clip")) if c("reward_clip") else rewards
 
 
 def whiten(xs, masks):
@@ -141,7 +150,7 @@ def build_experience(c, samples, old, ref, values, last_values):
         metrics["critic/kl"] = torch.stack([k.mean() for k in kl]).mean().item()
         metrics["critic/kl_coef"] = c("init_kl_coef") if c("add_token_level_kl") else 0.0
         if c("add_token_level_kl"):
-            rewards = [r - c("init_kl_coef") * k for r, k in zip(rewards, kl)]
+            rewards = [clipped(c, r - c("init_kl_coef") * k) for r, k in zip(rewards, kl)]
     if c("whiten_rewards"):
         rewards = whiten(rewards, e["response_mask"])
     gamma, lambd = c("gamma"), c("lambd")
@@ -168,7 +177,7 @@ def build_experience(c, samples, old, ref, values, last_values):
         flat, target = torch.cat(values), torch.cat(returns)
         if target.var() > 0:
             metrics["critic/explained_variance"] = (1 - (target - flat).var() / target.var()).item()
-    described = {"score": torch.tensor([s["reward"] for s in samples], dtype=F64),
+    described = {"score": torch.tensor([score(s) for s in samples], dtype=F64),
                  "rewards": torch.stack([r.sum() for r in rewards])}
     described |= {k: torch.cat(e[k]) for k in ("advantages", "returns", "values") if k in e}
     for name, x in described.items():

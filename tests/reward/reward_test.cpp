@@ -117,6 +117,25 @@ TEST_CASE("format_pattern, hard rewards and the length penalty apply to every ty
   CHECK(score(soft, "", "") == 1);
 }
 
+TEST_CASE("the score is the verdict, which penalties leave alone", "[reward]") {
+  RewardArgs args = args_of("math_rule");
+  args.format_pattern = "^<think>";
+  const auto badly_formed = make_reward(args, 100, "")->score(query_of("\\boxed{4}", "4"));
+  CHECK(badly_formed.score == 1);
+  CHECK(badly_formed.reward == 0);
+  args.format_pattern.reset();
+  args.response_length_penalty_coef = 0.5;
+  const auto long_one = make_reward(args, 100, "")->score(query_of("\\boxed{4}", "4", 40));
+  CHECK(long_one.score == 1);
+  CHECK(long_one.reward == Approx(0.8));
+  CHECK(make_reward(args, 100, "")->score(query_of("\\boxed{5}", "4", 40)).score == 0);
+  RewardArgs hard = args_of("command");
+  hard.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"};
+  CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 0.75);
+  hard.reward_type = RewardScale::kHard;
+  CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 1);
+}
+
 TEST_CASE("bad reward options name the key, the value and what to do", "[reward]") {
   RewardArgs args = args_of("mathrule");
   CHECK_THAT(complaint(args),

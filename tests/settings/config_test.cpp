@@ -87,11 +87,30 @@ TEST_CASE("what follows from other keys is filled in", "[train]") {
   CHECK(mock.rollout_dump_dir == "there");
 }
 
+TEST_CASE("what an estimator or a mode decides stands in the resolved configuration", "[train]") {
+  const ExperienceConfig grpo =
+      recipe({"adv_estimator=grpo", "~norm_mean_type", "norm_std_type=null"}).config.experience;
+  CHECK(grpo.norm_mean_type == NormType::kGroup);
+  CHECK(grpo.norm_std_type == NormType::kGroup);
+  CHECK_FALSE(recipe({"~norm_mean_type", "~norm_std_type"}).config.experience.norm_mean_type);
+  const LossConfig norm = recipe({"loss_agg_mode=seq-mean-token-sum-norm"}).config.loss;
+  CHECK(norm.loss_aggregation_divisor == 6143);  // sequence_length - 1
+  CHECK(recipe({"loss_agg_mode=seq-mean-token-sum-norm", "loss_aggregation_divisor=9"})
+            .config.loss.loss_aggregation_divisor == 9);
+  CHECK_FALSE(recipe().config.loss.loss_aggregation_divisor);
+  CHECK(
+      mentions(recipe({"loss_agg_mode=seq-mean-token-sum-norm"}).loss, "sums over final_response_mask tokens by 6143"));
+  CHECK(error_of({"norm_mean_type=group", "norm_std_type=batch"}).empty());
+  CHECK(error_of({"norm_mean_type=null", "norm_std_type=running"}).empty());
+}
+
 TEST_CASE("the resolved YAML loads again to the same configuration", "[train]") {
   const Folder folder;
   for (const std::vector<std::string>& overrides : {std::vector<std::string>{},
                                                     {"loss_aggregation=token_mean", "~loss_agg_mode"},
                                                     {"loss_agg_mode=constant", "loss_aggregation_divisor=4096"},
+                                                    {"adv_estimator=grpo", "~norm_mean_type", "~norm_std_type"},
+                                                    {"loss_agg_mode=seq-mean-token-sum-norm"},
                                                     {"exp_name=\"${seed}: 'x'\"", "track_with=wandb"}}) {
     const std::string first = resolved_yaml(recipe(overrides).config);
     const auto file = folder.write("resolved.yaml", first);
@@ -166,6 +185,13 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
        "a group of one minus its mean"},
       {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "adv_estimator=grpo"},
        "compares the responses of one prompt"},
+      {{"num_return_sequences_in_group=1", generate + "num_return_sequences=1", "difficulty_mask=true"},
+       "looks at the mean score of a prompt's responses"},
+      {{"adv_estimator=grpo", "norm_mean_type=group"}, "norm_std_type = batch: adv_estimator = grpo normalises by"},
+      {{"adv_estimator=grpo", "norm_std_type=group"}, "norm_mean_type = batch: adv_estimator = grpo normalises by"},
+      {{"norm_std_type=group"},
+       "norm_std_type = group: divides what differs from the group's mean, but norm_mean_type = batch"},
+      {{"norm_std_type=group", "norm_mean_type=null"}, "but norm_mean_type = null"},
       {{"difficulty_mask=true", "difficulty_low_threshold=0.9", "difficulty_high_threshold=0.9"}, "must be below"},
       {{"error_max_len_clip=true", "error_max_len_threshold=null"}, "needs error_max_len_threshold"},
       {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "takes the critic's value"},
@@ -176,9 +202,14 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"loss_aggregation=token_mean", "loss_agg_mode=prompt-mean"}, "keep one of the two"},
       {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "must be above 0"},
       {{"loss_agg_mode=constant"}, "needs it"},
-      {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "only mode constant has a divisor"},
+      {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "have a divisor, but loss_agg_mode = token-mean"},
+      {{"loss_mask_keys=[response_mask]"}, "counts the tokens of final_response_mask too"},
+      {{"loss_mask_keys=[final_response_mask]"}, "counts the tokens of response_mask too"},
+      {{"difficulty_range=[9, 3]"}, "the smaller one first"},
+      {{"difficulty_range=[3]"}, "the smaller one first"},
+      {{"kl_penalty=full"}, "probabilities of the whole vocabulary"},
       {{"loss_agg_mode=prompt-mean", "calculate_per_token_loss=true"}, "means token-mean, but"},
-      {{"loss_mask_keys=[]"}, "names no mask"},
+      {{"loss_mask_keys=[]"}, "counts the tokens of final_response_mask too"},
       {{"loss_mask_keys=[response_maks]"}, "there is no mask response_maks"},
       {{train + "adam_beta2=1"}, "below 1"},
       {{train + "learning_rate=-1e-6"}, "learning_rate"},
@@ -288,6 +319,12 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
   CHECK_THROWS_WITH(load_sft_config(file, {"sft_train.data_args.response=null"}, {}),
                     Catch::Contains("the column of what is learnt"));
   CHECK_THROWS_WITH(load_sft_config(file, {"adv_estimator=gae"}, {}), Catch::Contains("unknown key"));
+  const auto mode_of = [&](const std::string& key) {
+    return load_sft_config(file, {key}, {.num_ranks = 2, .offline = false}).config.loss.loss_agg_mode;
+  };
+  CHECK(mode_of("loss_aggregation=sample_mean") == AggMode::kSeqMeanTokenMean);
+  CHECK(mode_of("calculate_per_token_loss=true") == AggMode::kTokenMean);
+  CHECK_THROWS_WITH(mode_of("loss_mask_keys=[response_mask]"), Catch::Contains("there is no mask response_mask"));
 }
 
 TEST_CASE("the key reference names every key with its default", "[train]") {

@@ -70,3 +70,19 @@ TEST_CASE("metrics.jsonl holds a whole line per step from the moment it is writt
   CHECK_THAT(read_file(folder.path / "metrics.jsonl"), Catch::EndsWith("{\"step\":3}\n"));
   CHECK(out.str().empty());
 }
+
+TEST_CASE("logging_steps is the terminal's; the files hold every step", "[track]") {
+  const Folder folder;
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  const TrackerOptions options{.track_with = {TrackerKind::kStdout, TrackerKind::kJsonl},
+                               .output_dir = folder.path,
+                               .tensorboard_dir = "",
+                               .logging_steps = 3,
+                               .last_step = 5};
+  Tracker tracker(options, log);
+  for (int64_t step = 0; step <= 5; ++step) tracker.write(step, {{"x", 1}});
+  CHECK(out.str() == "step 0 | x 1\nstep 3 | x 1\nstep 5 | x 1\n");
+  const std::string file = read_file(folder.path / "metrics.jsonl");
+  CHECK(std::count(file.begin(), file.end(), '\n') == 6);
+}

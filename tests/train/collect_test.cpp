@@ -1,47 +1,59 @@
 #include "train/collect.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "dist/local_ranks.h"
+#include "job/join.h"
 
 namespace roll {
 
 namespace {
 
-/// The groups (by their first reward) that a filter keeps of groups of two.
-std::vector<double> kept(const std::vector<std::pair<double, double>>& groups, const std::string& type) {
-  std::vector<RolloutRecord> records;
-  for (const auto& [first, second] : groups)
-    for (const double reward : {first, second}) {
-      RolloutRecord record;
-      record.domain = "d";
-      record.reward = reward;
-      records.push_back(record);
-    }
-  std::map<std::string, RewardWorkerConfig> rewards;
-  QueryFilterConfig& filter = rewards["d"].reward.query_filter_config;
-  filter.type = named<QueryFilter>(type);
-  filter.filter_args.threshold_down = 0.25;
-  filter.filter_args.threshold_up = 0.75;
-  filter.filter_args.std_threshold = 0.5;
-  const auto useful = keep_useful_groups(records, 2, rewards);
-  std::vector<double> firsts;
-  for (size_t i = 0; i < useful.size(); i += 2) firsts.push_back(useful[i].reward);
-  return firsts;
+/// Numbers that a decimal text does not hold exactly, as a record of the sampler has them.
+RolloutRecord record(int64_t group, int64_t sample) {
+  return {.step = 2,
+          .domain = "math",
+          .prompt_id = "p",
+          .group_index = group,
+          .sample_index = sample,
+          .prompt = "1+1=",
+          .response = "2\n",
+          .prompt_ids = {5, 6},
+          .response_ids = {7, 8, 9},
+          .log_probs = {std::nextafter(-0.1F, 0.0F), std::numeric_limits<float>::denorm_min(), -12.345678F},
+          .finish_reason = "stop",
+          .score = as_written(2.0 / 3),
+          .reward = as_written(1e-5 / 3 - 1),
+          .reward_detail = {{"rule", "number"}, {"length_penalty", as_written(0.1)}},
+          .ground_truth = "2",
+          .tag = "t",
+          .difficulty = as_written(M_PI)};
 }
 
 }  // namespace
 
-TEST_CASE("mean_filter keeps the groups strictly between its thresholds", "[train]") {
-  CHECK(kept({{0.25, 0.25}, {0.26, 0.25}, {0.75, 0.74}, {0.75, 0.75}}, "mean_filter") ==
-        std::vector<double>{0.26, 0.75});
+TEST_CASE("records are the same whether they were exchanged between ranks or stayed with the only one", "[train]") {
+  std::vector<RolloutRecord> all;
+  for (int64_t group = 0; group < 3; ++group)
+    for (int64_t sample = 0; sample < 2; ++sample) all.push_back(record(group, sample));
+  const auto alone = make_communicator({.kind = "single"});
+  const std::vector<RolloutRecord> reversed(all.rbegin(), all.rend());
+  const bool same_alone = exchange_rollouts(reversed, *alone) == all;
+  CHECK(same_alone);
+  const auto same = test::run_local_ranks(2, [&](Communicator& ranks) {
+    std::vector<RolloutRecord> mine;
+    for (size_t i = static_cast<size_t>(ranks.rank()); i < all.size(); i += 2) mine.push_back(all[i]);
+    return std::string(exchange_rollouts(mine, ranks) == all ? "same" : "different");
+  });
+  CHECK(same == std::vector<std::string>{"same", "same"});
 }
 
-TEST_CASE("std_filter keeps the groups whose deviation, by n - 1, is above its threshold", "[train]") {
-  // {0, x} deviates by x / sqrt(2).
-  CHECK(kept({{0, 0.7}, {1, 1.8}, {2, 2}}, "std_filter") == std::vector<double>{1});
-}
-
-TEST_CASE("no_filter keeps every group", "[train]") {
-  CHECK(kept({{0, 0}, {1, 1}}, "no_filter") == std::vector<double>{0, 1});
+TEST_CASE("a record's numbers are those that its line keeps", "[train]") {
+  CHECK(as_written(0.5) == 0.5);
+  CHECK(as_written(1.0 / 3) == 0.333333333);
+  CHECK(as_written(as_written(1.0 / 3)) == as_written(1.0 / 3));
 }
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -53,6 +54,33 @@ TEST_CASE("a prompt begins with one special token, whether the tokenizer or the 
   CHECK(from_template == from_tokenizer);
   CHECK(from_template.front() == bos);
   CHECK(std::count(from_template.begin(), from_template.end(), bos) == 1);
+}
+
+TEST_CASE("rows whose difficulty is off the declared range are told of", "[train]") {
+  const test::TemporaryFolder folder;
+  write_tokenizer(folder);
+  const Tokenizer tokenizer = Tokenizer::load(folder.path());
+  std::string rows;
+  for (const int difficulty : {3, 9, 5})
+    rows += fmt::format("{{\"prompt\": \"1+1=\", \"difficulty\": {}}}\n", difficulty);
+  folder.write("rows.jsonl", rows);
+  Config config;
+  config.actor_train.data_args.file_name = {(folder.path() / "rows.jsonl").string()};
+  config.actor_train.data_args.prompt = "prompt";
+  const auto told = [&] {
+    std::ostringstream out, err;
+    Log log(out, err, {});
+    open_training_prompts(config, folder.path(), tokenizer, log);
+    return err.str();
+  };
+  CHECK(told().empty());
+  config.loss.difficulty_loss_weight = true;
+  CHECK_THAT(told(),
+             Catch::Contains("3 of 3 training prompts") && Catch::Contains("[0, 1]") && Catch::Contains("3..9"));
+  config.loss.difficulty_range = {3, 8};
+  CHECK_THAT(told(), Catch::Contains("1 of 3 training prompts"));
+  config.loss.difficulty_range = {3, 9};
+  CHECK(told().empty());
 }
 
 }  // namespace roll

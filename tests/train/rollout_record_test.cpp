@@ -23,6 +23,7 @@ RolloutRecord record(int64_t group, int64_t sample) {
           .response_ids = {7, 8, 9},
           .log_probs = {-0.1f, -1e-7f, -12.345678f},
           .finish_reason = "stop",
+          .score = 1,
           .reward = 1.0 / 3,
           .reward_detail = {{"rule", "number"}},
           .ground_truth = "2",
@@ -46,6 +47,17 @@ TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
   CHECK(to_json(back[0]) == to_json(r));
 }
 
+TEST_CASE("a rollout line without a score was not penalised", "[train]") {
+  RolloutRecord r = record(0, 0);
+  r.score = 1;
+  r.reward = 0.25;
+  Json json = to_json(r);
+  CHECK(record_from_json(json, "test").score == 1);
+  CHECK(record_from_json(json, "test").reward == 0.25);
+  json.erase("score");
+  CHECK(record_from_json(json, "test").score == 0.25);
+}
+
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
     Json json = to_json(record(0, 0));
@@ -54,6 +66,7 @@ TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   };
   broken([](Json& j) { j.erase("reward"); }, "reward is missing");
   broken([](Json& j) { j["reward"] = "1"; }, "reward = \"1\"");
+  broken([](Json& j) { j["score"] = nullptr; }, "score = null");
   broken([](Json& j) { j["response_ids"] = Json::array(); }, "at least one token");
   broken([](Json& j) { j["response_ids"][1] = -4; }, "response_ids = -4");
   broken([](Json& j) { j["log_probs"].erase(0); }, "log_probs has 2 entries");

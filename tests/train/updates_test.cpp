@@ -32,13 +32,13 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   plan.loss_mask_keys = {"response_mask"};
   plan.loss_mask = "response_mask";
   int calls = 0;
-  const auto masks = [](const Experience& e) { return Masks{{"response_mask", e.response_mask}}; };
-  const auto metrics = run_updates(step, plan, learner, mesh, masks, [&](const Experience& e, const MiniBatchCounts&) {
+  const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
     ++calls;
-    LossResult result{parameters[0].second.sum() * e.response_mask.sum(), {}};
-    result.metrics.add("test/tokens@sum", e.response_mask.sum().item<double>());
+    LossResult result{parameters[0].second.sum() * e.response_mask().sum(), {}};
+    result.metrics.add("test/tokens@sum", e.response_mask().sum().item<double>());
     return result;
-  });
+  };
+  const Metrics metrics = run_updates(step, plan, learner, mesh, loss);
   std::string text = fmt::format("{} calls", calls);
   for (const auto& [name, value] : metrics.values())
     if (name == "test/tokens" || name == "test/grad_norm") text += fmt::format(", {} {:.3f}", name, value);

@@ -3,7 +3,7 @@
 //   #include <roll/loss.h>
 //
 //   static roll::LossOutput my_loss(const roll::LossContext& c) {
-//     const at::Tensor ratio = (c.tensor("log_probs") - c.tensor("old_log_probs")).exp();
+//     const at::Tensor ratio = roll::bounded_exp(c.tensor("log_probs") - c.tensor("old_log_probs"));
 //     return {c.agg_loss(-ratio * c.tensor("advantages"), "final_response_mask"), {}};
 //   }
 //   ROLL_LOSS(my_loss, my_loss)
@@ -48,9 +48,10 @@ class LossContext {
   virtual ~LossContext() = default;
 
   /// [T] float32 on the model's device. actor: log_probs (with gradient), entropy (with gradient), old_log_probs,
-  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights. critic: values (with gradient),
-  /// old_values, returns, token_rewards, advantages. sft: log_probs (with gradient). A reducer also has pg_loss, the
-  /// policy term per token (with gradient). Throws where the configuration does not compute it.
+  /// ref_log_probs, sampler_log_probs, advantages, returns, token_rewards, is_weights, sample_weights (of difficulty_
+  /// and length_loss_weight). critic: values (with gradient), old_values, returns, token_rewards, advantages. sft:
+  /// log_probs (with gradient). A reducer also has pg_loss, the policy term per token (with gradient), which all
+  /// weights are in. Throws where the configuration does not compute it.
   virtual at::Tensor tensor(const std::string& name) const = 0;
   virtual bool has(const std::string& name) const = 0;
 
@@ -114,15 +115,25 @@ inline at::Tensor masked_mean(const LossContext& c, const at::Tensor& values, co
   return at::stack(means);
 }
 
-/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3" exp(-d) +
-/// d
-/// - 1 within -+10 (Schulman 2020).
+/// exp(x), where x counts as 80 when it is larger, value and gradient: float32 overflows beyond 88, and infinity times
+/// an advantage or a gradient of 0 would be NaN.
+inline at::Tensor bounded_exp(const at::Tensor& x) {
+  return x.clamp_max(80).exp();
+}
+
+/// The estimate of a KL that is never negative, exp(-d) + d - 1, at most 10 (Schulman 2020).
+inline at::Tensor k3_term(const at::Tensor& d) {
+  return at::clamp(at::expm1((-d).clamp_max(80)) + d, -10, 10);
+}
+
+/// Estimates of KL(policy || base) per token [T], d = log_probs - base: "kl" d, "abs" |d|, "mse" d^2/2, "k3"
+/// k3_term(d).
 inline at::Tensor approx_kl(const at::Tensor& log_probs, const at::Tensor& base, const std::string& penalty = "k3") {
   const at::Tensor d = log_probs - base;
   if (penalty == "kl") return d;
   if (penalty == "abs") return d.abs();
   if (penalty == "mse") return d.square() * 0.5;
-  if (penalty == "k3") return at::clamp(at::expm1(-d) + d, -10, 10);
+  if (penalty == "k3") return k3_term(d);
   throw std::invalid_argument("approx_kl: " + penalty + " is none of kl, abs, mse, k3");
 }
 

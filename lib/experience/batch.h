@@ -1,0 +1,53 @@
+// What any training reads of its sequences: the packed tokens, whose they are, and which of them count. Supervised
+// fine-tuning learns from a Batch as it is; an Experience adds what reinforcement learning needs.
+// Plain tensors on the CPU; the trainer selects mini- and micro-batches and moves those to its device.
+// Legend: B sequences, T packed tokens.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "loss/aggregate.h"
+#include "model/packed.h"
+
+namespace roll {
+
+struct Batch {
+  PackedTokens tokens;
+  std::vector<int64_t> sequence_index;      // [B] number in the step's data order, over all ranks
+  std::vector<int64_t> group_index;         // [B] number of the prompt in the step, over all ranks
+  std::map<std::string, at::Tensor> masks;  // [T] float32 by the names of loss_mask_keys: 1 where token t + 1 counts
+
+  int64_t num_sequences() const { return tokens.num_sequences(); }
+  TokenAxis axis() const { return {tokens.cu_seqlens, group_index}; }
+  /// Bug: the batch has no such mask.
+  const at::Tensor& mask(const std::string& name) const;
+};
+
+/// These sequences, in this order (repeats allowed). An empty list gives a batch of no sequences. Bug: an index out of
+/// range.
+Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
+
+/// The batch with its tokens and masks on `device`.
+Batch to_device(Batch batch, at::Device device);
+
+/// Tokens of each sequence.
+std::vector<int64_t> lengths_of(const Batch& batch);
+
+/// [sum of their lengths] int64: the sequences' indices on the token axis, one sequence after the other.
+at::Tensor token_indices(const Batch& batch, const std::vector<int64_t>& sequence_indices);
+
+/// These elements, in this order.
+template <class T>
+std::vector<T> picked(const std::vector<T>& values, const std::vector<int64_t>& indices) {
+  std::vector<T> result;
+  result.reserve(indices.size());
+  for (const int64_t i : indices) result.push_back(values[i]);
+  return result;
+}
+
+}  // namespace roll

@@ -1,0 +1,23 @@
+// Metrics of scored responses, before anything is trained on them.
+#pragma once
+
+#include <vector>
+
+#include "track/metrics.h"
+#include "train/rollout_record.h"
+
+namespace roll {
+
+/// Of a step's responses: rollout/finish_reason/<reason>, the share that ended so, of all and of each domain
+/// (<domain>/rollout/...); and of each domain <domain>/critic/score/{mean,max,min} and
+/// <domain>/token/response_length/{mean,max,min}, which complete_experience() gives of all.
+void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
+
+/// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
+/// mean: their mean score; val_response_length/mean.
+void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
+
+/// The value of a metric; NaN where it is not there.
+double value_of(const Metrics& metrics, const std::string& name);
+
+}  // namespace roll

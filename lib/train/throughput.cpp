@@ -1,0 +1,46 @@
+#include "train/throughput.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "ops/matmul_peak.h"
+
+namespace roll {
+
+namespace {
+
+/// Only the tokens whose log-probs are wanted go through the lm head.
+double pass_flops(const Experience& step, const ModelSpec& spec, int64_t lm_head_rows) {
+  double flops = 3 * spec.forward_flops(0, lm_head_rows);
+  for (const int64_t length : lengths_of(step)) flops += 3 * spec.forward_flops(length, 0);
+  return flops;
+}
+
+}  // namespace
+
+double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
+  const int64_t wanted = step.response_mask.count_nonzero().item<int64_t>();
+  double flops = trains_actor ? pass_flops(step, roles.actor.spec(), wanted) : 0;
+  if (roles.critic) flops += pass_flops(step, roles.critic->spec(), 0);
+  return flops * static_cast<double>(ppo_epochs);
+}
+
+void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
+  // Again every step: beside other work, one measurement may be far below what the device can do.
+  peak_ = std::max(peak_, measure_matmul_peak(device_, dtype_));
+  metrics.add("time/step_train", seconds);
+  metrics.add("perf/mfu", flops / (seconds * num_ranks_ * peak_));
+}
+
+void Throughput::add_step(const Experience& experience, int64_t step, double seconds, Metrics& metrics) const {
+  const auto tokens = static_cast<double>(experience.tokens.num_tokens());
+  metrics.add("system/num_tokens", tokens);
+  metrics.add("system/samples", static_cast<double>(experience.num_sequences()));
+  metrics.add("system/global_step", static_cast<double>(step));
+  metrics.add("system/tps", tokens / seconds);
+  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / num_ranks_);
+  metrics.add("time/step_total", seconds);
+}
+
+}  // namespace roll

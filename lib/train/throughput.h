@@ -1,0 +1,31 @@
+// How fast a step was: tokens a second, and the share of the device's peak that training reached.
+#pragma once
+
+#include "experience/experience.h"
+#include "track/metrics.h"
+#include "train/roles.h"
+
+namespace roll {
+
+/// Floating-point operations of training the roles on the step: forward and backward of every sequence, once for each
+/// of the `ppo_epochs`; recomputation is not counted.
+double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
+
+class Throughput {
+ public:
+  Throughput(at::Device device, at::ScalarType dtype, int num_ranks)
+      : device_(device), dtype_(dtype), num_ranks_(num_ranks) {}
+
+  /// time/step_train, and perf/mfu of the ranks' work together.
+  void add_training(double flops, double seconds, Metrics& metrics);
+  /// system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total.
+  void add_step(const Experience& experience, int64_t step, double seconds, Metrics& metrics) const;
+
+ private:
+  at::Device device_;
+  at::ScalarType dtype_;
+  int num_ranks_;
+  double peak_ = 0;  // floating-point operations per second of this rank
+};
+
+}  // namespace roll

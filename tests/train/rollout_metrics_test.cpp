@@ -1,0 +1,52 @@
+#include "train/rollout_metrics.h"
+
+#include <catch2/catch.hpp>
+
+namespace roll {
+
+namespace {
+
+RolloutRecord record(const std::string& domain, double score, size_t length, const std::string& finish_reason) {
+  RolloutRecord record;
+  record.domain = domain;
+  record.tag = domain;
+  record.score = score;
+  record.reward = score - 5;  // metrics of verdicts read scores
+  record.response_ids.assign(length, 1);
+  record.finish_reason = finish_reason;
+  return record;
+}
+
+const std::vector<RolloutRecord> kRecords = {record("a@b", 1, 4, "stop"), record("a@b", 0.5, 2, "length"),
+                                             record("c", 2, 3, "stop"), record("c", 0, 7, "stop_string")};
+
+}  // namespace
+
+TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag, whatever is in its name", "[train]") {
+  Metrics metrics;
+  add_validation_metrics(kRecords, metrics);
+  CHECK(value_of(metrics, "val_correct/all/mean") == 0.5);
+  CHECK(value_of(metrics, "val_correct/a@b/mean") == 0.5);
+  CHECK(value_of(metrics, "val_correct/c/mean") == 0.5);
+  CHECK(value_of(metrics, "val_score/all/mean") == 0.875);
+  CHECK(value_of(metrics, "val_score/a@b/mean") == 0.75);
+  CHECK(value_of(metrics, "val_score/c/mean") == 1);
+  CHECK(value_of(metrics, "val_response_length/mean") == 4);
+}
+
+TEST_CASE("each domain has its scores, lengths and ways to end", "[train]") {
+  Metrics metrics;
+  add_rollout_metrics(kRecords, metrics);
+  CHECK(value_of(metrics, "a@b/critic/score/mean") == 0.75);
+  CHECK(value_of(metrics, "c/critic/score/max") == 2);
+  CHECK(value_of(metrics, "c/critic/score/min") == 0);
+  CHECK(value_of(metrics, "a@b/token/response_length/mean") == 3);
+  CHECK(value_of(metrics, "c/token/response_length/max") == 7);
+  CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);
+  CHECK(value_of(metrics, "rollout/finish_reason/length") == 0.25);
+  CHECK(value_of(metrics, "rollout/finish_reason/abort") == 0);
+  CHECK(value_of(metrics, "a@b/rollout/finish_reason/length") == 0.5);
+  CHECK(value_of(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
+}
+
+}  // namespace roll
