@@ -3,9 +3,8 @@
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // What every type shares is done here, in this order:
-//   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
-//   are
-//                                 the ends of the text; '.' also matches newlines), else the reward is 0
+//   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, the
+//                                 ends of the text; '.' also matches newlines), else the reward is 0
 //   reward_type: hard             the reward becomes 1 when it is >= 0.5, else 0; "soft" leaves it
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
 // A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}.
@@ -15,7 +14,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "reward/config.h"
@@ -42,15 +40,9 @@ class RewardFunction {
   virtual RewardResult score(const RewardQuery& query) = 0;
 };
 
-/// math_rule, exact_match, regex, command.
-const std::vector<std::string>& reward_types();
-
-/// `type`, or what ROLL's `worker_cls` names by its last part (MathRuleRewardWorker: math_rule). UserError
-/// "where.type".
-std::string reward_type_of(const RewardArgs& args, const std::string& where);
-
 /// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
-/// messages: "rewards.math.", or "--" for flags. UserError: no type, a pattern that does not compile, no command, ...
+/// messages: "rewards.math.", or "--" for flags. UserError: no type, or one that worker_cls contradicts; a pattern that
+/// does not compile, no command, ...
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where);
 
 }  // namespace roll

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "reward/reward.h"
 #include "settings/checks.h"
 
 namespace roll {
@@ -106,14 +105,6 @@ void complete_models(Config& config, Checker& check) {
   if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
 }
 
-void complete_rewards(Config& config, Checker& check) {
-  for (auto& [domain, worker] : config.rewards) {
-    RewardArgs& reward = worker.reward;
-    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
-    if (!reward.type) check.collect_named(reward.worker_cls, [&] { reward.type = reward_type_of(reward, where); });
-  }
-}
-
 /// rollout_mock is another spelling of rollout_dump_dir and rollout_replay.
 void complete_mock(Config& config, Checker& check) {
   if (!config.rollout_mock.enable) return;
@@ -170,7 +161,6 @@ void complete(Config& config, Checker& check) {
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
-  complete_rewards(config, check);
   complete_mock(config, check);
   complete_run(config, check);
   check.require(config.max_restarts == 0, config.max_restarts,

@@ -290,9 +290,6 @@ int64_t Tokenizer::vocab_size() const {
 std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
   return parts_->id_of(token);
 }
-std::string Tokenizer::token_of(int64_t id) const {
-  return parts_->table.has(id) ? parts_->table.spelling(id) : std::string();
-}
 bool Tokenizer::is_special(int64_t id) const {
   return parts_->table.is_special(id);
 }

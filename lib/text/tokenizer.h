@@ -3,8 +3,8 @@
 //
 // Goals: the same ids and the same decoded text as HF `tokenizers`, faster than it on one thread, and a located
 // UserError for whatever the file says that is not supported. Non-goals: training, offsets, truncation and padding
-// (sequences are packed here, so those two sections of the file are not used), WordPiece, Unigram, SentencePiece byte
-// fallback.
+// (sequences are packed here, so those two sections of the file are not used), WordPiece, Unigram,
+// SentencePiece's byte fallback.
 #pragma once
 
 #include <cstdint>
@@ -47,9 +47,6 @@ class Tokenizer {
 
   /// Id of a token as the file spells it ("<|im_end|>", "Ġthe"); empty when there is none.
   std::optional<int64_t> id_of(std::string_view token) const;
-
-  /// The file's spelling of a token; empty string when the id has none.
-  std::string token_of(int64_t id) const;
 
   bool is_special(int64_t id) const;
 
