@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -25,7 +25,7 @@ class Tokenizer {
   /// generation_config.json and config.json. UserError names file, component and what is supported.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  /// The same from the text of a tokenizer.json alone: no bos, eos, pad. `origin` opens error messages.
+  /// The same from the text of a tokenizer.json alone: no end tokens. `origin` opens error messages.
   static Tokenizer parse(std::string_view tokenizer_json, const std::string& origin);
 
   Tokenizer(Tokenizer&&) noexcept;
@@ -47,11 +47,6 @@ class Tokenizer {
 
   /// Id of a token as the file spells it ("<|im_end|>", "Ġthe"); empty when there is none.
   std::optional<int64_t> id_of(std::string_view token) const;
-
-  bool is_special(int64_t id) const;
-
-  std::optional<int64_t> bos_id() const;
-  std::optional<int64_t> pad_id() const;
 
   /// Generation ends at any of these: eos_token_id of generation_config.json (else of config.json), then the
   /// tokenizer's own eos_token; each once. Empty when no file names one.
