@@ -78,6 +78,20 @@ struct RewardArgs {
     v("timeout_s", timeout_s, "seconds that one response may take", above_to(0, 86400));
     v("world_size", world_size, "rewards computed at the same time", within(1, 1024));
     own_fields(type, v);
+    roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
+    refuse_foreign_keys(type, v);
+  }
+
+ private:
+  template <class V>
+  void roll_fields(V& v) {
+    v.noted({"model_args", "training_args", "data_args", "generating_args", "strategy_args", "device_mapping",
+             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency",
+             "backend_timeout", "response_filter_config", "use_sequence_packing", "sequence_packing_args"},
+            "a rule reward runs on the CPU and has no model");
+    v.noted({"reward_manager_config"}, "each domain has one reward");
+    v.refused({"judge_*"}, "needs a judge model, which this version does not have; use a rule reward");
+    v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };
 

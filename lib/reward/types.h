@@ -87,16 +87,19 @@ class EachOwnKeyOnce {
 /// The chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an error.
 template <class V>
 void own_fields(std::optional<RewardType>& type, V& v) {
-  if (!type) {
-    EachOwnKeyOnce<V> once(v);
-    const auto show = [&]<class Args>(const RewardRow<Args>&) {
-      Args args;
-      args.fields(once);
-    };
-    std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
-    return;
-  }
-  std::visit([&](auto& args) { args.fields(v); }, *type);
+  if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
+  EachOwnKeyOnce<V> once(v);
+  const auto show = [&]<class Args>(const RewardRow<Args>&) {
+    Args args;
+    args.fields(once);
+  };
+  std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
+}
+
+/// Own keys that the chosen type does not have.
+template <class V>
+void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
+  if (!type) return;
   for (const auto& [key, owners] : own_key_owners())
     if (!owners.contains(name_of(*type)))
       v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
