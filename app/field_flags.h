@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -12,25 +13,45 @@
 
 namespace roll {
 
+/// "--top-p"
+inline std::string flag_of(std::string key) {
+  std::ranges::replace(key, '_', '-');
+  return "--" + key;
+}
+
+/// One key's flag, whose text goes to `set`: its meaning, words, range and default stand in --help. The key's own
+/// spelling, --top_p, works as well.
+template <class M>
+void add_flag_of(CLI::App& sub, const std::string& key, const M& member, const std::string& doc, const Range& range,
+                 const std::function<void(const std::string&)>& set) {
+  const bool has_spelling = flag_of(key) != "--" + key;
+  if constexpr (std::is_same_v<M, bool>) {
+    const auto flip = [set](int64_t count) { set(yaml_scalar(count > 0)); };
+    sub.add_flag_function(flag_of(key), flip, doc);
+    if (has_spelling) sub.add_flag_function("--" + key, flip)->group("");
+  } else {
+    const std::string words = fmt::format("{}", fmt::join(WordsOf<M>::all(), " | "));
+    const std::string allowed = words.empty() ? range.brief() : words;
+    sub.add_option_function<std::string>(flag_of(key), set, allowed.empty() ? doc : doc + " [" + allowed + "]")
+        ->default_str(yaml_scalar(member))
+        ->take_last();
+    if (has_spelling) sub.add_option_function<std::string>("--" + key, set)->take_last()->group("");
+  }
+}
+
 class FieldFlags {
  public:
-  /// Keys in `left_out` get no flag.
-  FieldFlags(CLI::App& sub, std::set<std::string> left_out) : sub_(sub), left_out_(std::move(left_out)) {}
+  /// Keys in `left_out` get no flag. With `given`, flags are only gathered there.
+  FieldFlags(CLI::App& sub, std::set<std::string> left_out, Node* given = nullptr)
+      : sub_(sub), left_out_(std::move(left_out)), given_(given) {}
 
   template <class M>
   void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
     if (left_out_.contains(key)) return;
-    const std::string flag = flag_of(key);
-    if constexpr (std::is_same_v<M, bool>) {
-      sub_.add_flag(flag, member, doc);
-    } else if constexpr (requires { yaml_scalar(member); }) {  // a group has no flag
-      const auto read = [flag, &member, range](const std::string& text) { read_flag(flag, text, member, range); };
-      const std::string words = fmt::format("{}", fmt::join(WordsOf<M>::all(), " | "));
-      const std::string allowed = words.empty() ? range.brief() : words;
-      sub_.add_option_function<std::string>(flag, read, allowed.empty() ? doc : fmt::format("{} [{}]", doc, allowed))
-          ->default_str(yaml_scalar(member))
-          ->take_last();
-    }
+    const auto set = [given = given_, key = std::string(key), &member, range](const std::string& text) {
+      given ? give_flag(*given, key, scalar_of_flag(text)) : read_flag(flag_of(key), text, member, range);
+    };
+    if constexpr (requires { yaml_scalar(member); }) add_flag_of(sub_, key, member, doc, range, set);  // no groups
   }
   void bool_or_text(const char*, std::string&, const char*) {}
   void noted(KeyList, const char*) {}
@@ -38,13 +59,9 @@ class FieldFlags {
   void refused_above_one(KeyList, const char*) {}
 
  private:
-  static std::string flag_of(std::string key) {
-    std::ranges::replace(key, '_', '-');
-    return "--" + key;
-  }
-
   CLI::App& sub_;
   std::set<std::string> left_out_;
+  Node* given_;
 };
 
 /// `args` must outlive the parsing.
@@ -52,6 +69,15 @@ template <HasFields T>
 void add_field_flags(CLI::App& sub, T& args, std::set<std::string> left_out = {}) {
   FieldFlags flags(sub, std::move(left_out));
   args.fields(flags);
+}
+
+/// Flags of a struct in which one key decides which others there are. `given` must outlive the parsing, and then
+/// read_flags() fills a struct from it.
+template <HasFields T>
+void gather_field_flags(CLI::App& sub, Node& given, std::set<std::string> left_out = {}) {
+  FieldFlags flags(sub, std::move(left_out), &given);
+  T defaults;
+  defaults.fields(flags);
 }
 
 }  // namespace roll

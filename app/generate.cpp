@@ -14,6 +14,7 @@
 #include "model/transformer.h"
 #include "rollout/prompt_lines.h"
 #include "rollout/sampler.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "track/progress.h"
 
@@ -145,7 +146,8 @@ void add_generate(CLI::App& app) {
   sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines in the order of the input; - is standard output")
       ->capture_default_str();
-  sub->add_option("--template", flags->template_name, "for messages: native, qwen2_5, chatml, qwen3, llama3, empty")
+  sub->add_option("--template", flags->template_name,
+                  fmt::format("for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
       ->capture_default_str();
   add_sampling_flags(*sub, *flags);
   sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/field_flags.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "model/device.h"
@@ -53,15 +54,7 @@ void init_model(const InitFlags& flags) {
 
 void add_size_flags(CLI::App& sub, InitSizes& sizes) {
   sub.add_option("--arch", sizes.arch, architecture_list("or"))->capture_default_str();
-  sub.add_option("--hidden", sizes.hidden, "hidden size")->capture_default_str();
-  sub.add_option("--intermediate", sizes.intermediate, "width of the feed-forward; default: 4 x hidden");
-  sub.add_option("--layers", sizes.layers, "layers")->capture_default_str();
-  sub.add_option("--heads", sizes.heads, "attention heads")->capture_default_str();
-  sub.add_option("--kv-heads", sizes.kv_heads, "key and value heads; default: --heads");
-  sub.add_option("--head-dim", sizes.head_dim, "size of a head; default: hidden / heads");
-  sub.add_option("--vocab", sizes.vocab, "rows of the embedding; default: what the tokenizer needs");
-  sub.add_option("--max-positions", sizes.max_positions, "longest sequence")->capture_default_str();
-  sub.add_option("--rope-theta", sizes.rope_theta, "base of the rotary frequencies")->capture_default_str();
+  add_field_flags(sub, sizes);
   sub.add_flag("--tie,!--no-tie", sizes.tie, "the lm head is the embedding (default)");
 }
 

@@ -2,8 +2,8 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/field_flags.h"
 #include "app/streams.h"
-#include "base/error.h"
 #include "model/device.h"
 #include "model/id_rows.h"
 
@@ -17,11 +17,6 @@ struct Flags {
 };
 
 void run(const Flags& flags) {
-  if (!(flags.job.temperature > 0))
-    throw user_error("--temperature = {}: must be above 0 (1 leaves the model's probabilities as they are)",
-                     flags.job.temperature);
-  if (flags.job.max_tokens_per_batch < 1)
-    throw user_error("--max-tokens-per-batch = {}: must be at least 1", flags.job.max_tokens_per_batch);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
@@ -45,11 +40,7 @@ void add_logprobs(CLI::App& app) {
   sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
   sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
       ->capture_default_str();
-  sub->add_option("--temperature", flags->job.temperature, "logits are divided by it")->capture_default_str();
-  sub->add_option("--max-tokens-per-batch", flags->job.max_tokens_per_batch,
-                  "rows share a forward pass up to this size")
-      ->capture_default_str();
-  sub->add_flag("--entropy", flags->job.with_entropy, "also write the entropy (nats) of each prediction");
+  add_field_flags(*sub, flags->job);
   sub->callback([flags] { run(*flags); });
 }
 

@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/field_flags.h"
@@ -15,10 +17,21 @@ namespace roll {
 
 namespace {
 
-struct Flags {
-  std::string type, config, domain, input = "-", output = "-", format_pattern, pattern;
+/// What the flags say of a reward.
+struct ScoreArgs {
   RewardArgs reward;
-  int64_t response_length = 0;
+  std::optional<int64_t> response_length;
+
+  template <class V>
+  void fields(V& v) {
+    reward.fields(v);
+    v("response_length", response_length, "tokens of the longest response, for the length penalty", at_least(1));
+  }
+};
+
+struct Flags {
+  std::string config, domain, input = "-", output = "-";
+  Node reward;  // keys of ScoreArgs
 };
 
 /// A reward and what opens its error messages.
@@ -29,18 +42,18 @@ struct Wanted {
 };
 
 Wanted from_flags(const Flags& flags) {
-  if (flags.type.empty())
+  ScoreArgs args;
+  read_flags(flags.reward, args);
+  if (!args.reward.type)
     throw user_error(
         "--type: missing; name the reward, as --type math_rule, or a file, as --config rlvr.yaml --domain math");
-  Wanted wanted{flags.reward, flags.response_length, "--"};
-  wanted.args.type = flags.type;
-  if (!flags.format_pattern.empty()) wanted.args.format_pattern = flags.format_pattern;
-  if (!flags.pattern.empty()) wanted.args.pattern = flags.pattern;
-  return wanted;
+  return {args.reward, args.response_length.value_or(0), "--"};
 }
 
 /// The reward of --domain in --config; the only one if no domain is named.
 Wanted from_config(const Flags& flags) {
+  if (!flags.reward.map.empty())
+    throw user_error("--{}: --config describes the reward; leave this out", flags.reward.map.front().key);
   const Config config = load_yaml<Config>(read_file(flags.config), flags.config).config;
   std::vector<std::string> domains;
   for (const auto& [name, worker] : config.rewards) domains.push_back(name);
@@ -64,26 +77,17 @@ void run(const Flags& flags) {
   output.close();
 }
 
-void add_reward_flags(CLI::App& sub, Flags& flags) {
-  RewardArgs& reward = flags.reward;
-  sub.add_option("--format-pattern,--format_pattern", flags.format_pattern,
-                 "PCRE2 expression that a response must match, else its reward is 0");
-  add_field_flags(sub, reward,
-                  {"worker_cls", "type", "tag_included", "format_pattern", "response_length_penalty_coef",
-                   "query_filter_config", "pattern", "marker", "ignore_case", "command", "timeout_s", "world_size"});
-  sub.add_option("--response-length-penalty-coef,--response_length_penalty_coef", reward.response_length_penalty_coef,
-                 "taken off: this x num_response_tokens / --response-length")
-      ->capture_default_str();
-  sub.add_option("--response-length,--response_length", flags.response_length, "tokens of the longest response");
-  sub.add_option("--timeout-s,--timeout_s", reward.timeout_s, "seconds that one response may take")
-      ->capture_default_str();
-  sub.add_option("--world-size,--world_size", reward.world_size, "responses scored at the same time")
-      ->capture_default_str();
-  sub.add_option("--marker", reward.marker, "exact_match: what stands before the answer")->capture_default_str();
-  sub.add_flag("--ignore-case,--ignore_case", reward.ignore_case,
-               "exact_match, regex: ASCII letters equal in either case");
-  sub.add_option("--pattern", flags.pattern, "regex: its first group must equal ground_truth; 1 if it has none");
-  sub.add_option("command", reward.command, "command: the program and its arguments, behind a bare --");
+void add_reward_flags(CLI::App& sub, Node& reward) {
+  gather_field_flags<ScoreArgs>(sub, reward, {"worker_cls", "tag_included", "query_filter_config", "command"});
+  const auto set_command = [&reward](const std::vector<std::string>& words) {
+    Node list;
+    list.kind = Node::Kind::kList;
+    for (const std::string& word : words) list.list.push_back(scalar_of_flag(word));
+    list.place = scalar_of_flag("").place;
+    give_flag(reward, "command", std::move(list));
+  };
+  sub.add_option_function<std::vector<std::string>>("command", set_command,
+                                                    "type command: the program and its arguments, behind a bare --");
 }
 
 }  // namespace
@@ -92,14 +96,13 @@ void add_score(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand(
       "score", "Rewards of given responses: {\"response\", \"ground_truth\"} -> {\"reward\", \"detail\"}");
-  CLI::Option* type = sub->add_option("--type", flags->type, "math_rule, exact_match, regex or command");
-  CLI::Option* config = sub->add_option("--config", flags->config, "YAML of a training run: scores as it does");
-  config->excludes(type);
+  CLI::Option* config =
+      sub->add_option("--config", flags->config, "YAML of a training run: scores as it does, without the flags below");
   sub->add_option("--domain", flags->domain, "which of the rewards in --config")->needs(config);
   sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
-  add_reward_flags(*sub, *flags);
+  add_reward_flags(*sub, flags->reward);
   sub->callback([flags] { run(*flags); });
 }
 

@@ -1,5 +1,5 @@
-// roll tokenize: JSON lines of text or messages -> token ids and what they decode to. Other programs check ours with
-// it.
+// roll tokenize: JSON lines of text or messages -> token ids and what they decode to, to check other tokenizers
+// against.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -76,7 +76,8 @@ void add_tokenize(CLI::App& app) {
   sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
   sub->add_flag("--add-special,!--no-add-special", flags->add_special,
                 "Add the tokens that the post-processor adds to a text, never to messages (default)");
-  sub->add_option("--chat", flags->chat, "Template for messages: native, qwen2_5, chatml, qwen3, llama3, empty")
+  sub->add_option("--chat", flags->chat,
+                  fmt::format("Template for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
       ->capture_default_str();
   sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,
                 "End messages with the opening of the assistant's turn (default)");

@@ -1,7 +1,7 @@
 // The three kinds of error; library code only throws them, app/main.cpp alone turns them into exit codes.
-//   UserError    the user's flag, YAML, data or model folder is wrong: "file:line: key = value: rule; what to do" (exit
-//   2) SystemError  CUDA, NCCL, MPI, disk, a child process (exit 1) Bug          our own invariant does not hold: both
-//   values and the place (exit 70)
+//   UserError    (exit 2)   the user's flag, YAML, data or model folder: "file:line: key = value: rule; what to do"
+//   SystemError  (exit 1)   CUDA, NCCL, MPI, disk, a child process
+//   Bug          (exit 70)  our own invariant does not hold: both values and the place
 #pragma once
 
 #include <fmt/format.h>

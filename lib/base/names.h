@@ -2,8 +2,8 @@
 // share; a registry (rows with a `name`, to which more are added over time) is chosen from in the same way.
 //
 //   enum class Side { kLeft, kRight };
-//   constexpr auto names_of(Side) { return std::to_array<Named<Side>>({{Side::kLeft, "left"}, {Side::kRight,
-//   "right"}}); }
+//   constexpr auto names_of(Side) {
+//     return std::to_array<Named<Side>>({{Side::kLeft, "left"}, {Side::kRight, "right"}}); }
 //
 //   struct Rule { const char* name; ... };
 //   std::span<const Rule> rows_of(const Rule*);      // the registry; Chosen<Rule> is one of its rows

@@ -1,5 +1,5 @@
-// Regular expressions on UTF-8 text: PCRE2 with its JIT, and with bounds on what a match may cost. The only user of
-// PCRE2.
+// Regular expressions on UTF-8 text: PCRE2 with its JIT, and with bounds on what a match may cost.
+// The only user of PCRE2.
 #pragma once
 
 #include <memory>

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,33 +23,6 @@ class Checker {
     if (!holds)
       complaints_.add(keys_.place(member), keys_.name(member) + ": " + fmt::format(rule, std::forward<A>(values)...));
     return holds;
-  }
-
-  /// low <= member <= high; NaN is outside.
-  template <class M>
-  void in_range(const M& member, double low, double high) {
-    const auto value = static_cast<double>(member);
-    if (std::isinf(high))
-      require(value >= low && std::isfinite(value), member, "must be {} or more", low);
-    else
-      require(value >= low && value <= high, member, "must be in {}..{}", low, high);
-  }
-  template <class T>
-  void in_range(const std::optional<T>& member, double low, double high) {
-    if (!member) return;
-    const auto value = static_cast<double>(*member);
-    if (std::isinf(high))
-      require(value >= low && std::isfinite(value), member, "must be {} or more, or null", low);
-    else
-      require(value >= low && value <= high, member, "must be in {}..{}, or null", low, high);
-  }
-  template <class M>
-  void at_least(const M& member, double low) {
-    in_range(member, low, HUGE_VAL);
-  }
-  void above_zero(const double& member) { require(member > 0 && std::isfinite(member), member, "must be above 0"); }
-  void above_zero(const std::optional<double>& member) {
-    require(!member || (*member > 0 && std::isfinite(*member)), member, "must be above 0, or null");
   }
 
   template <class M>

@@ -12,6 +12,7 @@ class Complaints {
  public:
   void add(const Place& place, const std::string& text) { list_.push_back({place, text}); }
   bool empty() const { return list_.empty(); }
+  size_t size() const { return list_.size(); }
 
   /// UserError with the first ten in the order of the files' lines, one per line; nothing when there are none.
   void throw_if_any() const;

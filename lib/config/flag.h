@@ -7,16 +7,41 @@
 
 namespace roll {
 
-/// Reads the text of a flag as a file's scalar is read. UserError "--top-p = 2: must be above 0 and at most 1".
-template <class M>
-void read_flag(const std::string& flag, const std::string& text, M& member, const Range& range) {
+/// The text of a flag as a file's scalar.
+inline Node scalar_of_flag(const std::string& text) {
   Node node;
   node.kind = Node::Kind::kScalar;
   node.text = text;
-  node.place.origin = std::make_shared<const std::string>();
+  node.place.origin = std::make_shared<const std::string>();  // errors name the flag, no place
+  return node;
+}
+
+/// Reads the text of a flag as a file's scalar is read. UserError "--top-p = 2: must be above 0 and at most 1".
+template <class M>
+void read_flag(const std::string& flag, const std::string& text, M& member, const Range& range) {
+  const Node node = scalar_of_flag(text);
   ReadContext context;
   read_value(context, node, flag, member);
   if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
+  context.complaints.throw_if_any();
+}
+
+/// Adds a key to the mapping `given`. The last value of a key counts.
+inline void give_flag(Node& given, const std::string& key, Node value) {
+  given.kind = Node::Kind::kMap;
+  if (Node* before = given.find(key))
+    *before = std::move(value);
+  else
+    given.map.push_back({key, value.place, std::move(value)});
+}
+
+/// Reads gathered flags as a file's mapping is read. UserError "--world_size = 0: must be in 1..1024".
+template <HasFields T>
+void read_flags(const Node& given, T& args) {
+  ReadContext context;
+  StructReader reader(context, given, "--");
+  args.fields(reader);
+  reader.finish();
   context.complaints.throw_if_any();
 }
 

@@ -73,7 +73,8 @@ std::string KeyIndex::to_text(const M& member) {
   if constexpr (requires { value_text(member); }) {
     return value_text(member);
   } else if constexpr (IsWord<M>) {
-    return std::string(roll::name_of(member));
+    using roll::name_of;  // not the member function; a registry's own is found by its argument
+    return std::string(name_of(member));
   } else if constexpr (requires { to_config_text(member); }) {
     return to_config_text(member);
   } else if constexpr (requires { member.has_value(); }) {

@@ -1,5 +1,5 @@
-// A configuration as a tree of text with places: what is left of YAML once anchors, merge keys and duplicates are dealt
-// with.
+// A configuration as a tree of text with places:
+// what is left of YAML once anchors, merge keys and duplicates are dealt with.
 #pragma once
 
 #include <memory>

@@ -89,9 +89,10 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
 template <class T>
 void read_value(ReadContext& context, const Node& node, const std::string& path, std::optional<T>& out) {
   if (node.kind == Node::Kind::kNull) return out.reset();
+  const size_t num_complaints = context.complaints.size();
   T value{};
   read_value(context, node, path, value);
-  out = std::move(value);
+  if (context.complaints.size() == num_complaints) out = std::move(value);
 }
 
 template <class T>

@@ -1,8 +1,8 @@
 // Rows for supervised fine-tuning: a prompt with its response, or a conversation whose assistant turns are learnt.
 //
 // The prompt and each response are tokenised apart and joined, exactly as sampling joins them, so that the model learns
-// the token borders that it will meet. The tokenizer and the chat template come in as callbacks: `text` is an equal
-// layer.
+// the token borders that it will meet. The tokenizer and the chat template come in as callbacks:
+// `text` is an equal layer.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "config/range.h"
 #include "model/transformer.h"
 
 namespace roll {
@@ -20,6 +21,13 @@ struct LogProbsJob {
   double temperature = 1.0;
   bool with_entropy = false;
   int64_t max_tokens_per_batch = 16384;  // several rows share a forward pass; a longer row has one of its own
+
+  template <class V>
+  void fields(V& v) {
+    v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", above(0));
+    v("entropy", with_entropy, "also write the entropy (nats) of each prediction");
+    v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", at_least(1));
+  }
 };
 
 /// Rows {"ids": [...]} in, rows {"log_probs": [ids - 1 numbers]} (and "entropy") out, in order, as they are done.

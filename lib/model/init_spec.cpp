@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "config/flag.h"
 
 namespace roll {
 
@@ -15,34 +15,22 @@ int64_t vocabulary(const InitSizes& sizes, std::optional<int64_t> needed) {
   return sizes.vocab ? *sizes.vocab : *needed;
 }
 
-void check_flag(const char* flag, int64_t value, int64_t most) {
-  if (value < 1 || value > most) throw user_error("{} = {}: must be from 1 to {}", flag, value, most);
-}
-
+/// Sizes within their ranges may still not fit together.
 void check(const ModelSpec& spec) {
-  check_flag("--hidden", spec.hidden_size, 1 << 20);
-  check_flag("--layers", spec.num_layers, 1 << 12);
-  check_flag("--heads", spec.num_heads, 1 << 14);
-  check_flag("--kv-heads", spec.num_kv_heads, spec.num_heads);
-  check_flag("--intermediate", spec.intermediate_size, 1 << 22);
-  check_flag("--vocab", spec.vocab_size, 1 << 24);
-  check_flag("--max-positions", spec.max_positions, 1 << 30);
-  check_flag("--head-dim", spec.head_dim, 1 << 14);
   if (spec.num_heads % spec.num_kv_heads != 0)
     throw user_error("--kv-heads = {}: must divide --heads ({})", spec.num_kv_heads, spec.num_heads);
   if (spec.head_dim % 2 != 0)
     throw user_error("--head-dim = {}: must be even, rotary embeddings turn pairs", spec.head_dim);
-  if (!(spec.rope_theta > 0)) throw user_error("--rope-theta = {}: must be above 0", spec.rope_theta);
 }
 
 }  // namespace
 
 ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab) {
+  check_ranges(sizes);
   ModelSpec spec;
   spec.architecture = &find_architecture(sizes.arch, "--arch");
   spec.vocab_size = vocabulary(sizes, needed_vocab);
   spec.hidden_size = sizes.hidden, spec.num_layers = sizes.layers, spec.num_heads = sizes.heads;
-  check_flag("--heads", sizes.heads, 1 << 14);
   if (!sizes.head_dim && sizes.hidden % sizes.heads != 0)
     throw user_error("--hidden = {}: must be divisible by --heads ({}), or give --head-dim", sizes.hidden, sizes.heads);
   spec.num_kv_heads = sizes.kv_heads.value_or(sizes.heads);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "config/range.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -16,6 +17,19 @@ struct InitSizes {
   double rope_theta = 10000;
   int64_t max_positions = 32768;
   bool tie = true;
+
+  template <class V>
+  void fields(V& v) {
+    v("hidden", hidden, "hidden size", within(1, 1 << 20));
+    v("intermediate", intermediate, "width of the feed-forward; null: 4 x hidden", within(1, 1 << 22));
+    v("layers", layers, "layers", within(1, 1 << 12));
+    v("heads", heads, "attention heads", within(1, 1 << 14));
+    v("kv_heads", kv_heads, "key and value heads; null: as heads", within(1, 1 << 14));
+    v("head_dim", head_dim, "size of a head; null: hidden / heads", within(2, 1 << 14));
+    v("vocab", vocab, "rows of the embedding; null: what the tokenizer needs", within(1, 1 << 24));
+    v("max_positions", max_positions, "longest sequence", within(1, 1 << 30));
+    v("rope_theta", rope_theta, "base of the rotary frequencies", above(0));
+  }
 };
 
 /// `needed_vocab`: the ids that a tokenizer uses, if there is one. UserErrors name flags.

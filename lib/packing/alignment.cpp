@@ -61,13 +61,4 @@ std::vector<int64_t> context_parallel_places(const std::vector<int64_t>& lengths
   return places;
 }
 
-std::vector<int64_t> shifted_labels(const std::vector<int64_t>& ids, const std::vector<int64_t>& cu_seqlens,
-                                    int64_t none) {
-  ROLL_CHECK_EQ(static_cast<int64_t>(ids.size()), cu_seqlens.back(), "every token belongs to a sequence");
-  std::vector<int64_t> labels(ids.size(), none);
-  for (size_t b = 0; b + 1 < cu_seqlens.size(); ++b)
-    for (int64_t t = cu_seqlens[b]; t + 1 < cu_seqlens[b + 1]; ++t) labels[t] = ids[t + 1];
-  return labels;
-}
-
 }  // namespace roll

@@ -30,9 +30,4 @@ std::vector<int64_t> context_parallel_slots(const std::vector<int64_t>& lengths,
 std::vector<int64_t> context_parallel_places(const std::vector<int64_t>& lengths, int64_t alignment,
                                              int64_t context_parallel);
 
-/// labels[t] = ids[t + 1] in the same sequence, `none` at each sequence's last index. Done on whole sequences, before a
-/// context-parallel slice, so that chunk edges see their right neighbour.
-std::vector<int64_t> shifted_labels(const std::vector<int64_t>& ids, const std::vector<int64_t>& cu_seqlens,
-                                    int64_t none = -1);
-
 }  // namespace roll

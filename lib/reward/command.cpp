@@ -1,9 +1,11 @@
+#include "reward/command.h"
+
 #include <cmath>
 #include <optional>
 
 #include "base/child_process.h"
 #include "base/error.h"
-#include "reward/rules.h"
+#include "reward/reward.h"
 
 namespace roll {
 
@@ -13,8 +15,8 @@ constexpr double kEndGrace_s = 2;  // a program that closed its output gets this
 
 class CommandReward : public RewardFunction {
  public:
-  CommandReward(const RewardArgs& args, std::string where)
-      : command_(args.command), timeout_s_(args.timeout_s), where_(std::move(where)) {}
+  CommandReward(const CommandArgs& args, const RuleContext& context)
+      : command_(args.command), timeout_s_(context.timeout_s), where_(context.where) {}
 
   RewardResult score(const RewardQuery& query) override {
     if (!child_) start();
@@ -79,9 +81,10 @@ class CommandReward : public RewardFunction {
 
 }  // namespace
 
-std::unique_ptr<RewardFunction> make_command(const RewardArgs& args, const std::string& where) {
-  if (args.command.empty()) throw user_error("{}command: missing; give the program and its arguments as a list", where);
-  return std::make_unique<CommandReward>(args, where);
+std::unique_ptr<RewardFunction> make_command(const CommandArgs& args, const RuleContext& context) {
+  if (args.command.empty())
+    throw user_error("{}command: missing; give the program and its arguments as a list", context.where);
+  return std::make_unique<CommandReward>(args, context);
 }
 
 }  // namespace roll

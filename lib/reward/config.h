@@ -1,14 +1,14 @@
-// Keys of one reward worker (one domain).
+// Keys of one reward worker (one domain): those of every type here, a type's own in its file.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/names.h"
 #include "config/range.h"
+#include "reward/types.h"
 
 namespace roll {
 
@@ -19,17 +19,13 @@ constexpr auto names_of(QueryFilter) {
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-enum class RewardScale { kSoft, kHard };
+/// ROLL's words: its multiple-choice workers alone read loose and strict.
+enum class RewardScale { kSoft, kHard, kLoose, kStrict };
 constexpr auto names_of(RewardScale) {
-  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"}, {RewardScale::kHard, "hard"}});
-}
-
-/// What of a response exact_match compares.
-enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
-constexpr auto names_of(AnswerPart) {
-  return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},
-                                           {AnswerPart::kLastLine, "last_line"},
-                                           {AnswerPart::kAfterMarker, "after_marker"}});
+  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
+                                            {RewardScale::kHard, "hard"},
+                                            {RewardScale::kLoose, "loose"},
+                                            {RewardScale::kStrict, "strict"}});
 }
 
 struct QueryFilterArgs {
@@ -58,37 +54,44 @@ struct QueryFilterConfig {
 
 struct RewardArgs {
   std::optional<std::string> worker_cls;
-  std::optional<std::string> type;
+  std::optional<RewardType> type;  // filled from worker_cls where only that is set
   std::vector<std::string> tag_included;
   RewardScale reward_type = RewardScale::kSoft;
   std::optional<std::string> format_pattern;
   double response_length_penalty_coef = 0;
   QueryFilterConfig query_filter_config;
-  std::optional<std::string> pattern;
-  AnswerPart compare = AnswerPart::kWhole;
-  std::string marker = "####";
-  bool ignore_case = false;
-  std::vector<std::string> command;
   double timeout_s = 10;
   int64_t world_size = 1;
 
   template <class V>
   void fields(V& v) {
-    v("worker_cls", worker_cls, "ROLL's class path; its last part names a built-in reward");
-    v("type", type, "built-in reward; null: from worker_cls");
+    v("worker_cls", worker_cls, "ROLL's class path; its last part may name a type");
+    v("type", type, "what decides the reward; null: worker_cls");
+    if (!type && worker_cls) type = type_of_worker_class(*worker_cls);
     v("tag_included", tag_included, "data rows with one of these tags belong to the domain");
-    v("reward_type", reward_type, "the rule's number as it is; hard: 1 from 0.5 on, else 0");
+    v("reward_type", reward_type,
+      "the type's number as it is; hard: 1 from 0.5 on, else 0; loose, strict: of multiple-choice types");
     v("format_pattern", format_pattern, "PCRE2 expression that a response must match, else its reward is 0");
     v("response_length_penalty_coef", response_length_penalty_coef,
       "taken off: this x response tokens / response_length", at_least(0));
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
-    v("pattern", pattern, "type regex: expression whose first group must equal ground_truth; 1 if it has none");
-    v("compare", compare, "type exact_match: what of the response must equal ground_truth");
-    v("marker", marker, "type exact_match: the last one in the response stands before the answer");
-    v("ignore_case", ignore_case, "types exact_match and regex: ASCII letters compare equal in either case");
-    v("command", command, "type command: program and arguments; JSON lines in, JSON lines out");
     v("timeout_s", timeout_s, "seconds that one response may take", above_to(0, 86400));
     v("world_size", world_size, "rewards computed at the same time", within(1, 1024));
+    own_fields(type, v);
+    roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
+    refuse_foreign_keys(type, v);
+  }
+
+ private:
+  template <class V>
+  void roll_fields(V& v) {
+    v.noted({"model_args", "training_args", "data_args", "generating_args", "strategy_args", "device_mapping",
+             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency",
+             "backend_timeout", "response_filter_config", "use_sequence_packing", "sequence_packing_args"},
+            "a rule reward runs on the CPU and has no model");
+    v.noted({"reward_manager_config"}, "each domain has one reward");
+    v.refused({"judge_*"}, "needs a judge model, which this version does not have; use a rule reward");
+    v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };
 

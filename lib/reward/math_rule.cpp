@@ -1,6 +1,8 @@
+#include "reward/math_rule.h"
+
 #include "reward/math/answer.h"
 #include "reward/math/compare.h"
-#include "reward/rules.h"
+#include "reward/reward.h"
 
 namespace roll {
 
@@ -32,8 +34,8 @@ class MathRule : public RewardFunction {
 
 }  // namespace
 
-std::unique_ptr<RewardFunction> make_math_rule(const RewardArgs& args, const std::string&) {
-  return std::make_unique<MathRule>(args.timeout_s);
+std::unique_ptr<RewardFunction> make_math_rule(const MathRuleArgs&, const RuleContext& context) {
+  return std::make_unique<MathRule>(context.timeout_s);
 }
 
 }  // namespace roll

@@ -1,26 +1,13 @@
 #include "reward/reward.h"
 
-#include <cmath>
-#include <functional>
-#include <map>
 #include <optional>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "reward/pattern.h"
-#include "reward/rules.h"
 
 namespace roll {
 
 namespace {
-
-using Factory = std::function<std::unique_ptr<RewardFunction>(const RewardArgs&, const std::string& where)>;
-
-const std::map<std::string, Factory> kFactories = {
-    {"math_rule", make_math_rule}, {"exact_match", make_exact_match}, {"regex", make_regex}, {"command", make_command}};
-
-// ROLL's worker classes by the last part of their path.
-const std::map<std::string, std::string> kWorkerClasses = {{"MathRuleRewardWorker", "math_rule"}};
 
 /// A rule with what all types share: format, hard rewards, length penalty.
 class Shaped : public RewardFunction {
@@ -67,43 +54,37 @@ class Shaped : public RewardFunction {
   std::optional<AnswerPattern> format_;
 };
 
+const RewardType& chosen_type(const RewardArgs& args, const std::string& where) {
+  const std::string known = fmt::format("{}", fmt::join(Words<RewardType>::all(), ", "));
+  if (!args.type && !args.worker_cls) throw user_error("{}type: missing; use one of {}", where, known);
+  if (!args.type)
+    throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
+                     known);
+  const auto meant = args.worker_cls ? type_of_worker_class(*args.worker_cls) : std::nullopt;
+  if (meant && name_of(*meant) != name_of(*args.type))
+    throw user_error("{}worker_cls = {}: means type {}, but type is {}; keep one of the two", where, *args.worker_cls,
+                     name_of(*meant), name_of(*args.type));
+  return *args.type;
+}
+
 void check(const RewardArgs& args, int64_t response_length, const std::string& where) {
-  if (!(args.timeout_s > 0) || args.timeout_s > 86400)
-    throw user_error("{}timeout_s = {}: must be a number of seconds above 0 (and at most a day)", where,
-                     args.timeout_s);
   const double coefficient = args.response_length_penalty_coef;
-  if (!std::isfinite(coefficient) || coefficient < 0)
-    throw user_error("{}response_length_penalty_coef = {}: must be 0 or more", where, coefficient);
   if (coefficient > 0 && response_length <= 0)
     throw user_error("{}response_length_penalty_coef = {}: needs the longest response's tokens; set response_length",
                      where, coefficient);
+  if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
+    throw user_error(
+        "{}reward_type = {}: grades choices inside and outside of \\boxed, and type {} has no choices; "
+        "use soft, or hard",
+        where, name_of(args.reward_type), name_of(*args.type));
 }
 
 }  // namespace
 
-const std::vector<std::string>& reward_types() {
-  static const std::vector<std::string> types = {"math_rule", "exact_match", "regex", "command"};
-  return types;
-}
-
-std::string reward_type_of(const RewardArgs& args, const std::string& where) {
-  if (args.type && kFactories.count(*args.type) != 0) return *args.type;
-  const std::string known = fmt::format("{}", fmt::join(reward_types(), ", "));
-  if (args.type)
-    throw user_error("{}type = {}: no such reward; use one of {}{}", where, *args.type, known,
-                     did_you_mean(*args.type, reward_types()));
-  if (!args.worker_cls) throw user_error("{}type: missing; use one of {}", where, known);
-  const auto found = kWorkerClasses.find(args.worker_cls->substr(args.worker_cls->rfind('.') + 1));
-  if (found == kWorkerClasses.end())
-    throw user_error("{}worker_cls = {}: no such reward here; set type to one of {} instead", where, *args.worker_cls,
-                     known);
-  return found->second;
-}
-
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {
-  const std::string type = reward_type_of(args, where);
+  const RewardType& type = chosen_type(args, where);
   check(args, response_length, where);
-  return std::make_unique<Shaped>(kFactories.at(type)(args, where), args, response_length, where);
+  return std::make_unique<Shaped>(make_rule(type, {args.timeout_s, where}), args, response_length, where);
 }
 
 }  // namespace roll

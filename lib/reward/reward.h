@@ -15,7 +15,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "reward/config.h"
@@ -43,15 +42,9 @@ class RewardFunction {
   virtual RewardResult score(const RewardQuery& query) = 0;
 };
 
-/// math_rule, exact_match, regex, command.
-const std::vector<std::string>& reward_types();
-
-/// `type`, or what ROLL's `worker_cls` names by its last part (MathRuleRewardWorker: math_rule). UserError
-/// "where.type".
-std::string reward_type_of(const RewardArgs& args, const std::string& where);
-
 /// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
-/// messages: "rewards.math.", or "--" for flags. UserError: no type, a pattern that does not compile, no command, ...
+/// messages: "rewards.math.", or "--" for flags. UserError: no type, or one that worker_cls contradicts; a pattern that
+/// does not compile, no command, ...
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where);
 
 }  // namespace roll

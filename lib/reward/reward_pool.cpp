@@ -2,13 +2,9 @@
 
 #include <utility>
 
-#include "base/error.h"
-
 namespace roll {
 
 RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where) {
-  if (args.world_size < 1 || args.world_size > 1024)
-    throw user_error("{}world_size = {}: must be between 1 and 1024", where, args.world_size);
   for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where));
   for (auto& reward : rewards_) threads_.emplace_back([this, &reward] { work(*reward); });
 }

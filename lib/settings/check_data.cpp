@@ -115,12 +115,11 @@ bool check_tags(const Config& config, Checker& check) {
 }
 
 void check_rewards(const Config& config, Checker& check) {
-  check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
   for (const auto& [domain, worker] : config.rewards) {
-    if (!worker.reward.type) continue;  // complained about
+    const RewardArgs& reward = worker.reward;
     const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
-    const auto& member = worker.reward.worker_cls ? worker.reward.worker_cls : worker.reward.type;
-    check.collect_named(member, [&] { make_reward(worker.reward, config.response_length.value_or(0), where); });
+    const auto make = [&] { make_reward(reward, config.response_length.value_or(0), where); };
+    check.is_set(reward.type) ? check.collect_named(reward.type, make) : check.collect_named(reward.worker_cls, make);
   }
 }
 
@@ -137,10 +136,11 @@ void check_data(const Config& config, bool offline, Checker& check) {
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
   check_templates(config.global_template, config.actor_train.data_args, check);
   check_templates(config.global_template, config.validation.data_args, check);
+  check_rewards(config, check);
   if (config.rollout_replay)
     return void(
         check.require(fs::is_directory(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
-  check_rewards(config, check);
+  check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
   check_shares(config, check);
   const DomainTags tags = check_tags(config, check) ? tags_of(config) : DomainTags();
   const DataArgs& data = config.actor_train.data_args;

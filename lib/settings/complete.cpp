@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "loss/aggregate.h"
-#include "reward/reward.h"
 #include "settings/checks.h"
 
 namespace roll {
@@ -107,14 +106,6 @@ void complete_models(Config& config, Checker& check) {
   if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
 }
 
-void complete_rewards(Config& config, Checker& check) {
-  for (auto& [domain, worker] : config.rewards) {
-    RewardArgs& reward = worker.reward;
-    const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
-    if (!reward.type) check.collect_named(reward.worker_cls, [&] { reward.type = reward_type_of(reward, where); });
-  }
-}
-
 void complete_experience_keys(ExperienceConfig& experience) {
   const Normalisation normalisation = experience.normalisation();
   experience.norm_mean_type = normalisation.mean;
@@ -183,7 +174,6 @@ void complete(Config& config, Checker& check) {
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
-  complete_rewards(config, check);
   complete_experience_keys(config.experience);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);

@@ -1,3 +1,4 @@
+// A trie over all tokens finds the leftmost-longest one; options of the token found then widen it or refuse it.
 #include "text/added_tokens.h"
 
 #include <algorithm>

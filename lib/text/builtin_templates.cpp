@@ -83,4 +83,10 @@ std::string_view builtin_template(std::string_view name) {
   return {};
 }
 
+std::vector<std::string> builtin_template_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, source] : kTemplates) names.emplace_back(name);
+  return names;
+}
+
 }  // namespace roll

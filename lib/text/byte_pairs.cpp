@@ -1,3 +1,5 @@
+// Most words were met before: a cache of one line per word answers first. A short word is merged by scanning its ranks,
+// a long one with a heap, so that no word costs more than n log n.
 #include "text/byte_pairs.h"
 
 #include <algorithm>

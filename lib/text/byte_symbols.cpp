@@ -39,12 +39,6 @@ std::string byte_symbol(unsigned char byte) {
   return out;
 }
 
-std::string spell_bytes(std::string_view bytes) {
-  std::string out;
-  for (const char byte : bytes) append_utf8(out, kSymbols[static_cast<unsigned char>(byte)]);
-  return out;
-}
-
 std::optional<std::string> unspell_bytes(std::string_view spelling) {
   std::string out;
   for (size_t pos = 0; pos < spelling.size();) {

@@ -10,9 +10,6 @@ namespace roll {
 /// The character (UTF-8) that stands for a byte: itself where printable in Latin-1, else U+0100 and up in byte order.
 std::string byte_symbol(unsigned char byte);
 
-/// Every byte of `bytes` by its symbol.
-std::string spell_bytes(std::string_view bytes);
-
 /// The bytes that `spelling` stands for; empty when a character of it stands for no byte.
 std::optional<std::string> unspell_bytes(std::string_view spelling);
 

@@ -40,7 +40,7 @@ Source native_source(const fs::path& folder, const std::optional<JsonView>& conf
   throw user_error(
       "{}: no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); choose a built-in one: "
       "{}",
-      folder.string(), fmt::join(ChatTemplate::names().begin() + 1, ChatTemplate::names().end(), ", "));
+      folder.string(), fmt::join(builtin_template_names(), ", "));
 }
 
 /// bos_token, eos_token and so on, which templates print.
@@ -104,7 +104,11 @@ struct ChatTemplate::Parts {
 };
 
 const std::vector<std::string>& ChatTemplate::names() {
-  static const std::vector<std::string> kNames{"native", "qwen2_5", "chatml", "qwen3", "llama3", "empty"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names = builtin_template_names();
+    names.insert(names.begin(), "native");
+    return names;
+  }();
   return kNames;
 }
 

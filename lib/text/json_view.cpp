@@ -83,11 +83,6 @@ int64_t JsonView::id() const {
   return value_->get<int64_t>();
 }
 
-std::string JsonView::string_or(std::string_view key, std::string_view otherwise) const {
-  const auto member = get(key);
-  return member ? member->string() : std::string(otherwise);
-}
-
 bool JsonView::boolean_or(std::string_view key, bool otherwise) const {
   const auto member = get(key);
   return member ? member->boolean() : otherwise;

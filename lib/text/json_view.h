@@ -54,7 +54,6 @@ class JsonView {
   bool boolean() const;
   int64_t id() const;  // a token id: an integer in [0, kMaxTokenId]
 
-  std::string string_or(std::string_view key, std::string_view otherwise) const;
   bool boolean_or(std::string_view key, bool otherwise) const;
 
   /// UserError when the member is there, not null, and not one of `allowed` values.

@@ -1,3 +1,4 @@
+// A chain of steps, each of which rewrites the text in place.
 #include "text/normalizer.h"
 
 #include <unicode/bytestream.h>

@@ -21,21 +21,13 @@ void with_file(const fs::path& file, const Use& use) {
 }
 
 /// "token" or {"content": "token", ...}.
-void read_name(const JsonView& json, std::string_view key, std::optional<std::string>& out) {
-  const auto member = json.get(key);
-  if (out || !member) return;
-  out = member->value().is_object() ? member->at("content").string() : member->string();
+void read_eos(const JsonView& json, SpecialTokens& out) {
+  const auto eos = json.get("eos_token");
+  if (out.eos || !eos) return;
+  out.eos = eos->value().is_object() ? eos->at("content").string() : eos->string();
 }
 
-void read_names(const JsonView& json, SpecialTokens& out) {
-  read_name(json, "bos_token", out.bos);
-  read_name(json, "eos_token", out.eos);
-  read_name(json, "pad_token", out.pad);
-}
-
-void read_ids(const JsonView& json, SpecialTokens& out) {
-  if (const auto pad = json.get("pad_token_id"); pad && !out.pad_id && pad->value().is_number_unsigned())
-    out.pad_id = pad->id();
+void read_eos_ids(const JsonView& json, SpecialTokens& out) {
   const auto eos = json.get("eos_token_id");
   if (!eos || !out.eos_ids.empty()) return;
   if (!eos->value().is_array()) return out.eos_ids.push_back(eos->id());
@@ -61,12 +53,12 @@ void read_added(const JsonView& json, SpecialTokens& out) {
 SpecialTokens read_special_tokens(const fs::path& folder) {
   SpecialTokens out;
   with_file(folder / "tokenizer_config.json", [&](const JsonView& json) {
-    read_names(json, out);
+    read_eos(json, out);
     read_added(json, out);
   });
-  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) { read_names(json, out); });
-  with_file(folder / "generation_config.json", [&](const JsonView& json) { read_ids(json, out); });
-  with_file(folder / "config.json", [&](const JsonView& json) { read_ids(json, out); });
+  with_file(folder / "special_tokens_map.json", [&](const JsonView& json) { read_eos(json, out); });
+  with_file(folder / "generation_config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
+  with_file(folder / "config.json", [&](const JsonView& json) { read_eos_ids(json, out); });
   return out;
 }
 

@@ -12,11 +12,10 @@
 namespace roll {
 
 struct SpecialTokens {
-  /// Spellings, from tokenizer_config.json, else special_tokens_map.json.
-  std::optional<std::string> bos, eos, pad;
+  /// Spelling of eos_token, from tokenizer_config.json, else special_tokens_map.json.
+  std::optional<std::string> eos;
   /// From generation_config.json, else config.json.
   std::vector<int64_t> eos_ids;
-  std::optional<int64_t> pad_id;
   /// `added_tokens_decoder` of tokenizer_config.json, by id.
   std::vector<AddedToken> added;
 };

@@ -109,7 +109,7 @@ struct Tokenizer::Parts {
   void add_missing(const std::vector<AddedToken>& tokens, const std::string& file);
   void find_added();
   std::optional<int64_t> id_of(std::string_view token) const;
-  int64_t named(const std::string& token, const char* role, const std::string& folder) const;
+  int64_t end_token(const std::string& token, const std::string& folder) const;
   void read_folder(const fs::path& folder);
 
   void encode_text(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
@@ -126,7 +126,6 @@ struct Tokenizer::Parts {
   int64_t next_id = 0;  // of an added token that the model's vocabulary lacks
   AddedTokens added;
   TokenTable table;
-  std::optional<int64_t> bos_id, pad_id;
   std::vector<int64_t> eos_ids;
   mutable WorkspacePool workspaces;
 };
@@ -178,18 +177,17 @@ std::optional<int64_t> Tokenizer::Parts::id_of(std::string_view token) const {
   return {};
 }
 
-int64_t Tokenizer::Parts::named(const std::string& token, const char* role, const std::string& folder) const {
+int64_t Tokenizer::Parts::end_token(const std::string& token, const std::string& folder) const {
   if (const auto id = id_of(token)) return *id;
-  throw user_error("{}: {} = '{}' is not a token of tokenizer.json; repair tokenizer_config.json", folder, role, token);
+  throw user_error("{}: eos_token = '{}' is not a token of tokenizer.json; repair tokenizer_config.json", folder,
+                   token);
 }
 
 void Tokenizer::Parts::read_folder(const fs::path& folder) {
   const SpecialTokens special = read_special_tokens(folder);
   add_missing(special.added, (folder / "tokenizer_config.json").string());
-  if (special.bos) bos_id = named(*special.bos, "bos_token", folder.string());
-  pad_id = special.pad ? named(*special.pad, "pad_token", folder.string()) : special.pad_id;
   eos_ids = special.eos_ids;
-  if (special.eos) eos_ids.push_back(named(*special.eos, "eos_token", folder.string()));
+  if (special.eos) eos_ids.push_back(end_token(*special.eos, folder.string()));
   std::vector<int64_t> once;
   for (const int64_t id : eos_ids)
     if (std::ranges::find(once, id) == once.end()) once.push_back(id);
@@ -289,18 +287,6 @@ int64_t Tokenizer::vocab_size() const {
 }
 std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
   return parts_->id_of(token);
-}
-std::string Tokenizer::token_of(int64_t id) const {
-  return parts_->table.has(id) ? parts_->table.spelling(id) : std::string();
-}
-bool Tokenizer::is_special(int64_t id) const {
-  return parts_->table.is_special(id);
-}
-std::optional<int64_t> Tokenizer::bos_id() const {
-  return parts_->bos_id;
-}
-std::optional<int64_t> Tokenizer::pad_id() const {
-  return parts_->pad_id;
 }
 const std::vector<int64_t>& Tokenizer::eos_ids() const {
   return parts_->eos_ids;

@@ -3,8 +3,8 @@
 //
 // Goals: the same ids and the same decoded text as HF `tokenizers`, faster than it on one thread, and a located
 // UserError for whatever the file says that is not supported. Non-goals: training, offsets, truncation and padding
-// (sequences are packed here, so those two sections of the file are not used), WordPiece, Unigram, SentencePiece byte
-// fallback.
+// (sequences are packed here, so those two sections of the file are not used), WordPiece, Unigram,
+// SentencePiece's byte fallback.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Tokenizer {
   /// generation_config.json and config.json. UserError names file, component and what is supported.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  /// The same from the text of a tokenizer.json alone: no bos, eos, pad. `origin` opens error messages.
+  /// The same from the text of a tokenizer.json alone: no end tokens. `origin` opens error messages.
   static Tokenizer parse(std::string_view tokenizer_json, const std::string& origin);
 
   Tokenizer(Tokenizer&&) noexcept;
@@ -47,14 +47,6 @@ class Tokenizer {
 
   /// Id of a token as the file spells it ("<|im_end|>", "Ġthe"); empty when there is none.
   std::optional<int64_t> id_of(std::string_view token) const;
-
-  /// The file's spelling of a token; empty string when the id has none.
-  std::string token_of(int64_t id) const;
-
-  bool is_special(int64_t id) const;
-
-  std::optional<int64_t> bos_id() const;
-  std::optional<int64_t> pad_id() const;
 
   /// Generation ends at any of these: eos_token_id of generation_config.json (else of config.json), then the
   /// tokenizer's own eos_token; each once. Empty when no file names one.

@@ -43,6 +43,16 @@ with tempfile.TemporaryDirectory() as folder:
     code, out, _ = roll(["--config", str(config), "--domain", "words"], '{"response": "a\\nb", "ground_truth": "b"}\n')
     expect(code == 0 and json.loads(out)["reward"] == 1, "a domain of a configuration")
     expect(roll(MATH, "\n")[:2] == (0, ""), "no rows give no lines")
+    code, out, _ = roll(["--type", "regex", "--ignore-case", "--pattern", "^(.*)$"], '{"response": "A", "ground_truth": "a"}\n')
+    expect(code == 0 and json.loads(out)["reward"] == 1, "a key that two types own reaches the one that a later flag names")
+    for spelling in ("--response-length-penalty-coef", "--response_length_penalty_coef"):
+        code, out, _ = roll(MATH + [spelling, "0.5", "--response-length", "10"], ROW.replace("}\n", ', "num_response_tokens": 4}\n'))
+        expect(code == 0 and json.loads(out)["reward"] == 0.8, f"{spelling} as the key's name and as a flag")
+    _, out, _ = roll(["--help"], "")
+    words = " ".join(out.split())
+    for said in ("[math_rule | exact_match | regex | command]", "--timeout-s TEXT [10]", "[(0, 86400]]", "[1..1024]",
+                 "type exact_match, regex: ASCII letters", "[whole | last_line | after_marker]", "type exact_match: the last one"):
+        expect(said in words, f"--help holds {said}")
     echo = "import sys, json\nfor l in sys.stdin: print(json.dumps({'reward': len(json.loads(l)['response'])}), flush=True)"
     code, out, _ = roll(["--type", "command", "--", sys.executable, "-c", echo], ROW)
     expect(code == 0 and json.loads(out) == {"reward": 9.0, "detail": {}}, f"a program's reward, not {out}")
@@ -75,7 +85,12 @@ with tempfile.TemporaryDirectory() as folder:
     broken(MATH + ["--input", folder + "/nothing.jsonl"], "", "nothing.jsonl", "cannot open")
     broken(MATH + ["--output", folder + "/no/such/folder"], "", "cannot open for writing")
     broken(MATH + ["--timeout-s", "-1"], ROW, "--timeout_s = -1")
+    broken(MATH + ["--timeout_s", "-1"], ROW, "--timeout_s = -1: must be above 0 and at most 86400")
     broken(MATH + ["--world-size", "0"], ROW, "--world_size = 0")
+    broken(MATH + ["--pattern", "x"], ROW, "--pattern = x: is a key of type regex, and the type here is math_rule")
+    broken(MATH + ["--", "cat"], ROW, "--command = [cat]: is a key of type command")
+    broken(["--config", str(config), "--domain", "math", "--timeout-s", "3"], ROW, "--timeout_s: --config describes the reward")
+    broken(MATH + ["--response-length", "0"], ROW, "--response_length = 0: must be 1 or more")
     broken(MATH + ["--format-pattern", "(a"], ROW, "--format_pattern = (a", "not a regular expression")
     broken(MATH + ["--response-length-penalty-coef", "1"], ROW, "response_length")
     broken(["--type", "regex"], ROW, "--pattern: missing")

@@ -125,11 +125,11 @@ TEST_CASE("impossible sizes of a new model are refused by flag", "[model]") {
   CHECK_THAT(refused([](InitSizes&) {}, {}), Contains("--vocab: is missing"));
   CHECK_THAT(refused([](InitSizes& s) { s.vocab = 49; }), Contains("--vocab = 49: the tokenizer needs at least 50"));
   CHECK_THAT(refused([](InitSizes& s) { s.heads = 3; }), Contains("--hidden = 128: must be divisible by --heads (3)"));
-  CHECK_THAT(refused([](InitSizes& s) { s.heads = 0; }), Contains("--heads = 0"));
+  CHECK_THAT(refused([](InitSizes& s) { s.heads = 0; }), Contains("heads = 0: must be in 1..16384"));
   CHECK_THAT(refused([](InitSizes& s) { s.kv_heads = 3; }), Contains("--kv-heads = 3: must divide --heads (4)"));
   CHECK_THAT(refused([](InitSizes& s) { s.head_dim = 5; }), Contains("--head-dim = 5"));
-  CHECK_THAT(refused([](InitSizes& s) { s.layers = -1; }), Contains("--layers = -1"));
-  CHECK_THAT(refused([](InitSizes& s) { s.rope_theta = 0; }), Contains("--rope-theta"));
+  CHECK_THAT(refused([](InitSizes& s) { s.layers = -1; }), Contains("layers = -1: must be in 1..4096"));
+  CHECK_THAT(refused([](InitSizes& s) { s.rope_theta = 0; }), Contains("rope_theta = 0: must be above 0"));
   CHECK_THAT(refused([](InitSizes& s) { s.arch = "qwen"; }), Contains("--arch = qwen") && Contains("did you mean"));
 }
 

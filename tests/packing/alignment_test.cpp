@@ -74,22 +74,8 @@ TEST_CASE("what the context parallel ranks computed comes back in the order of t
   }
 }
 
-TEST_CASE("labels are shifted before the slice, so that chunk edges see their right neighbour", "[packing]") {
-  const std::vector<int64_t> ids{10, 11, 12, 13, 14, 15, 16, 17};
-  const auto labels = shifted_labels(ids, {0, 8});
-  const auto slots = context_parallel_slots({8}, 4, 2, 0);  // chunks 0 and 3 of two tokens
-  REQUIRE(slots == std::vector<int64_t>{0, 1, 6, 7});
-  std::vector<int64_t> mine;
-  for (const int64_t slot : slots) mine.push_back(labels[slot]);
-  CHECK(mine == std::vector<int64_t>{11, 12, 17, -1});  // shifted after it: 11, 16, 17, -1
-}
-
 TEST_CASE("an alignment that the zigzag cannot cut is a bug", "[packing]") {
   CHECK_THROWS_AS(context_parallel_slots({6}, 2, 2, 0), Bug);
-}
-
-TEST_CASE("labels are shifted inside each sequence", "[packing]") {
-  CHECK(shifted_labels({10, 11, 12, 20, 30, 31}, {0, 3, 4, 6}) == std::vector<int64_t>{11, 12, -1, -1, 31, -1});
 }
 
 }  // namespace roll

@@ -21,7 +21,7 @@ TEST_CASE("math_rule gives the verdicts of the golden file", "[reward]") {
                    "/tests/golden/reward/verdicts.jsonl");  // made by tests/oracles/make_golden_reward.py
   REQUIRE(in);
   RewardArgs args;
-  args.type = "math_rule";
+  args.type = MathRuleArgs();
   const auto reward = make_reward(args, 0, "");
   int64_t cases = 0;
   for_each_json_line(in, "verdicts.jsonl", [&](int64_t line, const Json& row) {
@@ -183,7 +183,7 @@ TEST_CASE("garbage costs little and never throws", "[reward]") {
 
 TEST_CASE("the time limit ends a comparison", "[reward]") {
   RewardArgs args;
-  args.type = "math_rule";
+  args.type = MathRuleArgs();
   args.timeout_s = 1e-9;
   RewardQuery query;
   query.response = "\\boxed{(x+1)^2 (x+2)^2 (x+3)^2 + \\sin x}", query.ground_truth = "\\sin x + ((x+1)(x+2)(x+3))^2";

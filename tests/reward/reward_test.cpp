@@ -2,17 +2,27 @@
 
 #include <catch2/catch.hpp>
 
+#include <sstream>
+
 #include "base/error.h"
+#include "config/flag.h"
+#include "config/key_table.h"
+#include "config/load.h"
 #include "reward/reward_pool.h"
 
 namespace roll {
 
 namespace {
 
-RewardArgs args_of(const std::string& type) {
+RewardArgs args_of(RewardType type) {
   RewardArgs args;
-  args.type = type;
+  args.type = std::move(type);
   return args;
+}
+
+/// The keys of a domain, read as a file's are.
+RewardArgs read(const std::string& yaml) {
+  return load_yaml<RewardArgs>(yaml, "f").config;
 }
 
 RewardQuery query_of(const std::string& response, const std::string& truth, int64_t tokens = 0) {
@@ -34,49 +44,60 @@ std::string complaint(const RewardArgs& args, int64_t response_length = 100) {
   return "";
 }
 
+std::string complaint_of(const std::string& yaml) {
+  try {
+    return complaint(read(yaml));
+  } catch (const UserError& e) {
+    return e.what();
+  }
+}
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("exact_match compares the whole text, the last line, or what follows the marker", "[reward]") {
-  RewardArgs args = args_of("exact_match");
+  RewardArgs args = args_of(ExactMatchArgs());
   CHECK(score(args, "  42\n", "42 ") == 1);
   CHECK(score(args, "is 42", "42") == 0);
-  args.compare = AnswerPart::kLastLine;
+  args = args_of(ExactMatchArgs{.compare = AnswerPart::kLastLine});
   CHECK(score(args, "thinking\n 42 \n", "42") == 1);
   CHECK(score(args, "42\nno", "42") == 0);
-  args.compare = AnswerPart::kAfterMarker;
+  args = args_of(ExactMatchArgs{.compare = AnswerPart::kAfterMarker});
   CHECK(score(args, "#### 1\n#### 42", "42") == 1);
   CHECK(score(args, "42", "42") == 0);
   CHECK(score(args, "#### Yes", "yes") == 0);
-  args.ignore_case = true;
+  args = args_of(ExactMatchArgs{.compare = AnswerPart::kAfterMarker, .ignore_case = true});
   CHECK(score(args, "#### Yes", "yes") == 1);
 }
 
 TEST_CASE("regex compares its last match's group, or rewards a match", "[reward]") {
-  RewardArgs args = args_of("regex");
-  args.pattern = "answer: *(\\w+)";
+  RewardArgs args = args_of(RegexArgs{.pattern = "answer: *(\\w+)"});
   CHECK(score(args, "answer: 1 answer: 42", "42") == 1);
   CHECK(score(args, "answer: 42 answer: 1", "42") == 0);
   CHECK(score(args, "none", "42") == 0);
-  args.pattern = "^<a>.*</a>$";
+  args = args_of(RegexArgs{.pattern = "^<a>.*</a>$"});
   CHECK(score(args, "<a>\n</a>", "anything") == 1);
   CHECK(score(args, "<a>\n</a>!", "anything") == 0);
 }
 
 TEST_CASE("a regular expression that explodes is a time-out, not a hang", "[reward]") {
-  RewardArgs args = args_of("regex");
-  args.pattern = "^(a+)+$";
+  RewardArgs args = args_of(RegexArgs{.pattern = "^(a+)+$"});
   const auto result = make_reward(args, 100, "")->score(query_of(std::string(5000, 'a') + "b", "x"));
   CHECK(result.reward == 0);
   CHECK(result.detail["error"] == "timeout");
 }
 
 TEST_CASE("a regular expression that is slow without backtracking obeys timeout_s", "[reward]") {
-  RewardArgs args = args_of("regex");
-  args.pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
+  RewardArgs args = args_of(RegexArgs{.pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)"});
   args.timeout_s = 0.2;
   const std::string response(1'000'000, 'a');
   CHECK(make_reward(args, 100, "")->score(query_of(response, "x")).detail["error"] == "timeout");
-  args = args_of("exact_match");
+  args = args_of(ExactMatchArgs());
   args.format_pattern = "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)";
   args.timeout_s = 0.2;
   const auto result = make_reward(args, 100, "")->score(query_of(response, response));
@@ -85,23 +106,21 @@ TEST_CASE("a regular expression that is slow without backtracking obeys timeout_
 }
 
 TEST_CASE("a regular expression sees the whole of a long response", "[reward]") {
-  RewardArgs args = args_of("regex");
-  args.pattern = "^(?:a|b|\\n)*=(\\d+)$";
+  RewardArgs args = args_of(RegexArgs{.pattern = "^(?:a|b|\\n)*=(\\d+)$"});
   std::string response;
   for (int i = 0; i < 100'000; ++i) response += "ab\n";
   CHECK(score(args, response + "=42", "42") == 1);
 }
 
 TEST_CASE("a response that is no UTF-8 is matched where it is text", "[reward]") {
-  RewardArgs args = args_of("regex");
-  args.pattern = "=(\\d+)";
+  RewardArgs args = args_of(RegexArgs{.pattern = "=(\\d+)"});
   CHECK(score(args, "\xff\xc3=42\xe2\x82", "42") == 1);
-  args.pattern = "x*";
+  args = args_of(RegexArgs{.pattern = "x*"});
   CHECK(score(args, "\xff\xff", "") == 1);
 }
 
 TEST_CASE("format_pattern, hard rewards and the length penalty apply to every type", "[reward]") {
-  RewardArgs args = args_of("math_rule");
+  RewardArgs args = args_of(MathRuleArgs());
   args.format_pattern = "^<think>.*</think>";
   CHECK(score(args, "<think>\n</think>\\boxed{4}", "4") == 1);
   CHECK(score(args, "\\boxed{4}", "4") == 0);
@@ -110,15 +129,15 @@ TEST_CASE("format_pattern, hard rewards and the length penalty apply to every ty
   const auto result = make_reward(args, 100, "")->score(query_of("\\boxed{4}", "4", 40));
   CHECK(result.reward == Approx(0.8));
   CHECK(result.detail["length_penalty"] == 0.2);
-  RewardArgs soft = args_of("command");
-  soft.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"};
+  RewardArgs soft = args_of(CommandArgs{.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"}});
+
   CHECK(score(soft, "", "") == 0.75);
   soft.reward_type = RewardScale::kHard;
   CHECK(score(soft, "", "") == 1);
 }
 
 TEST_CASE("the score is the verdict, which penalties leave alone", "[reward]") {
-  RewardArgs args = args_of("math_rule");
+  RewardArgs args = args_of(MathRuleArgs{});
   args.format_pattern = "^<think>";
   const auto badly_formed = make_reward(args, 100, "")->score(query_of("\\boxed{4}", "4"));
   CHECK(badly_formed.score == 1);
@@ -129,51 +148,107 @@ TEST_CASE("the score is the verdict, which penalties leave alone", "[reward]") {
   CHECK(long_one.score == 1);
   CHECK(long_one.reward == Approx(0.8));
   CHECK(make_reward(args, 100, "")->score(query_of("\\boxed{5}", "4", 40)).score == 0);
-  RewardArgs hard = args_of("command");
-  hard.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"};
+  RewardArgs hard =
+      args_of(CommandArgs{.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"}});
   CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 0.75);
   hard.reward_type = RewardScale::kHard;
   CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 1);
 }
 
 TEST_CASE("bad reward options name the key, the value and what to do", "[reward]") {
-  RewardArgs args = args_of("mathrule");
-  CHECK_THAT(complaint(args),
-             Catch::Contains("rewards.x.type = mathrule") && Catch::Contains("did you mean 'math_rule'?"));
+  CHECK_THAT(complaint_of("type: mathrule\npattern: x"),
+             Catch::Contains("type = mathrule: must be one of math_rule, exact_match, regex, command") &&
+                 Catch::Contains("did you mean 'math_rule'?") && !Catch::Contains("pattern"));
   CHECK_THAT(complaint(RewardArgs{}), Catch::Contains("rewards.x.type: missing"));
-  args = {};
-  args.worker_cls = "roll.pipeline.rlvr.rewards.math_rule_reward_worker.MathRuleRewardWorker";
-  CHECK(complaint(args).empty());
-  args.worker_cls = "a.b.SomethingElse";
-  CHECK_THAT(complaint(args), Catch::Contains("worker_cls = a.b.SomethingElse"));
-  args = args_of("regex");
-  CHECK_THAT(complaint(args), Catch::Contains("rewards.x.pattern: missing"));
-  args.pattern = "(unclosed";
-  CHECK_THAT(complaint(args), Catch::Contains("pattern = (unclosed") && Catch::Contains("character 9"));
-  args = args_of("exact_match");
-  args = args_of("math_rule");
-  args.timeout_s = 0;
-  CHECK_THAT(complaint(args), Catch::Contains("timeout_s = 0"));
-  args = args_of("math_rule");
+  CHECK_THAT(complaint_of("type: regex"), Catch::Contains("rewards.x.pattern: missing"));
+  CHECK_THAT(complaint_of("type: regex\npattern: (unclosed"),
+             Catch::Contains("pattern = (unclosed") && Catch::Contains("character 9"));
+  CHECK_THAT(complaint_of("type: math_rule\ntimeout_s: 0"), Catch::Contains("timeout_s = 0: must be above 0"));
+  CHECK_THAT(complaint_of("type: math_rule\nworld_size: 0"), Catch::Contains("world_size = 0: must be in 1..1024"));
+  CHECK_THAT(complaint_of("type: math_rule\nresponse_length_penalty_coef: -1"), Catch::Contains("must be 0 or more"));
+  RewardArgs args = args_of(MathRuleArgs());
   args.response_length_penalty_coef = 1;
   CHECK_THAT(complaint(args, 0), Catch::Contains("set response_length"));
-  CHECK_THAT(complaint(args_of("command")), Catch::Contains("command: missing"));
+  CHECK_THAT(complaint_of("type: command"), Catch::Contains("command: missing"));
+}
+
+TEST_CASE("ROLL's worker class names the type, which may be written as well but not contradict it", "[reward]") {
+  const std::string math = "worker_cls: roll.pipeline.rlvr.rewards.math_rule_reward_worker.MathRuleRewardWorker\n";
+  CHECK(name_of(*read(math).type) == "math_rule");
+  CHECK(complaint_of(math).empty());
+  CHECK(complaint_of(math + "type: math_rule").empty());
+  CHECK(complaint_of(math + "type: ~").empty());
+  CHECK_THAT(complaint_of(math + "type: exact_match"),
+             Catch::Contains("rewards.x.worker_cls = roll.pipeline") &&
+                 Catch::Contains("means type math_rule, but type is exact_match; keep one of the two"));
+  CHECK_THAT(complaint_of("worker_cls: a.b.SomethingElse"),
+             Catch::Contains("worker_cls = a.b.SomethingElse: no such reward here"));
+  CHECK(complaint_of("worker_cls: a.b.SomethingElse\ntype: math_rule").empty());
+  CHECK_THAT(complaint_of("worker_cls: a.b."), Catch::Contains("worker_cls = a.b.: no such reward here"));
+}
+
+TEST_CASE("a key of another type is refused, whichever names the type", "[reward]") {
+  const std::string reason = "pattern = x: is a key of type regex, and the type here is math_rule; remove it";
+  CHECK_THAT(complaint_of("type: math_rule\npattern: x"), Catch::Contains(reason));
+  CHECK_THAT(complaint_of("pattern: x\nworker_cls: MathRuleRewardWorker"), Catch::Contains(reason));
+  CHECK_THAT(
+      complaint_of("type: command\ncommand: [cat]\nignore_case: true"),
+      Catch::Contains("ignore_case = true: is a key of type exact_match and regex, and the type here is command"));
+  CHECK_THAT(complaint_of("type: math_rule\npatern: x"), Catch::Contains("patern: unknown key"));
+  CHECK(complaint_of("type: math_rule\npattern: ~\nignore_case: false").empty());
+  CHECK_THAT(complaint_of("pattern: x\nmarker: y"), Catch::Contains("rewards.x.type: missing"));
+}
+
+TEST_CASE("a key that two types own reaches the chosen one, and is shown once", "[reward]") {
+  CHECK(score(read("{type: exact_match, ignore_case: true}"), "Yes", "yes") == 1);
+  CHECK(score(read("{type: regex, pattern: '(.*)', ignore_case: true}"), "Yes", "yes") == 1);
+  const std::string table = key_table<RewardArgs>();
+  CHECK(count(table, "\nignore_case: false") == 1);
+  CHECK_THAT(table, Catch::Contains("type exact_match, regex: ASCII letters") &&
+                        Catch::Contains("[math_rule | exact_match | regex | command]"));
+  const std::string yaml = to_yaml(read("{type: regex, pattern: x, ignore_case: true}"));
+  CHECK(count(yaml, "ignore_case: true\n") == 1);
+  CHECK(count(yaml, "marker") == 0);
+  CHECK(to_yaml(read(yaml)) == yaml);
+}
+
+TEST_CASE("flags of a reward are gathered, and read once its type is known", "[reward]") {
+  Node given;
+  give_flag(given, "ignore_case", scalar_of_flag("true"));
+  give_flag(given, "pattern", scalar_of_flag("x"));
+  give_flag(given, "pattern", scalar_of_flag("(a+)"));
+  give_flag(given, "type", scalar_of_flag("regex"));
+  RewardArgs args;
+  read_flags(given, args);
+  CHECK(score(args, "AA", "aa") == 1);
+  give_flag(given, "type", scalar_of_flag("exact_match"));
+  CHECK_THROWS_WITH(read_flags(given, args),
+                    "--pattern = (a+): is a key of type regex, and the type here is "
+                    "exact_match; remove it");
+}
+
+TEST_CASE("ROLL's loose and strict are refused by types without choices", "[reward]") {
+  CHECK_THAT(complaint_of("type: math_rule\nreward_type: loose"),
+             Catch::Contains("rewards.x.reward_type = loose: grades choices") && Catch::Contains("type math_rule"));
+  CHECK_THAT(complaint_of("type: exact_match\nreward_type: strict"), Catch::Contains("reward_type = strict"));
+  CHECK(complaint_of("type: math_rule\nreward_type: soft").empty());
 }
 
 TEST_CASE("a command that ends or babbles is the user's error, with its last words", "[reward]") {
-  RewardArgs args = args_of("command");
-  args.command = {"sh", "-c", "read x; echo out of cheese >&2; exit 3"};
+  RewardArgs args = args_of(CommandArgs{.command = {"sh", "-c", "read x; echo out of cheese >&2; exit 3"}});
+
   CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("exit status 3") && Catch::Contains("out of cheese"));
-  args.command = {"sh", "-c", "read x; echo hello; sleep 9"};
+  args = args_of(CommandArgs{.command = {"sh", "-c", "read x; echo hello; sleep 9"}});
   CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("answered hello"));
-  args.command = {"no-such-program-here"};
+  args = args_of(CommandArgs{.command = {"no-such-program-here"}});
   CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("no-such-program-here: cannot be started"));
 }
 
 TEST_CASE("a command that is too slow gives 0 for that response and is started again", "[reward]") {
-  RewardArgs args = args_of("command");
+  RewardArgs args = args_of(CommandArgs{
+      .command = {"sh", "-c", "while read x; do case $x in *slow*) sleep 60;; esac; echo '{\"reward\": 1}'; done"}});
   args.timeout_s = 0.5;
-  args.command = {"sh", "-c", "while read x; do case $x in *slow*) sleep 60;; esac; echo '{\"reward\": 1}'; done"};
+
   const auto reward = make_reward(args, 0, "");
   const auto slow = reward->score(query_of("slow", ""));
   CHECK(slow.reward == 0);
@@ -182,7 +257,7 @@ TEST_CASE("a command that is too slow gives 0 for that response and is started a
 }
 
 TEST_CASE("the pool gives results in the order of submission", "[reward]") {
-  RewardArgs args = args_of("exact_match");
+  RewardArgs args = args_of(ExactMatchArgs());
   args.world_size = 4;
   RewardPool pool(args, 0);
   CHECK(pool.collect().empty());
@@ -198,20 +273,15 @@ TEST_CASE("the pool gives results in the order of submission", "[reward]") {
 }
 
 TEST_CASE("the pool rethrows a worker's error and can be used again", "[reward]") {
-  RewardArgs args = args_of("command");
-  args.command = {"sh", "-c", "while read x; do case $x in *bad*) exit 5;; esac; echo '{\"reward\": 1}'; done"};
+  RewardArgs args = args_of(CommandArgs{
+      .command = {"sh", "-c", "while read x; do case $x in *bad*) exit 5;; esac; echo '{\"reward\": 1}'; done"}});
+
   RewardPool pool(args, 0);
   pool.submit(query_of("good", ""));
   pool.submit(query_of("bad", ""));
   CHECK_THROWS_WITH(pool.collect(), Catch::Contains("rewards.command") && Catch::Contains("exit status 5"));
   pool.submit(query_of("good", ""));
   CHECK(pool.collect().at(0).reward == 1);
-}
-
-TEST_CASE("a pool refuses an impossible number of workers", "[reward]") {
-  RewardArgs args = args_of("math_rule");
-  args.world_size = 0;
-  CHECK_THROWS_WITH(RewardPool(args, 0), Catch::Contains("rewards.world_size = 0"));
 }
 
 }  // namespace roll

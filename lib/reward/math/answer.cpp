@@ -1,3 +1,5 @@
+// Candidates from the surest to the least sure: boxes, the word "answer", the last formula or number. Every search
+// walks the text once, or looks at a bounded stretch of it.
 #include "reward/math/answer.h"
 
 #include <algorithm>
@@ -164,8 +166,7 @@ size_t last_answer_word(std::string_view s, size_t end) {
   return kNone;
 }
 
-/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when they introduce
-/// nothing.
+/// What the words "is", ":" or "=" behind "answer" introduce, up to the end of the line; "" when there is nothing.
 std::string_view introduced(std::string_view rest) {
   const std::string_view line = rest.substr(0, rest.find('\n'));
   size_t at = kNone;

@@ -1,3 +1,4 @@
+// What binds tightest: numbers, names, brackets, \frac, functions, matrices. An unknown command is a symbol.
 #include <algorithm>
 #include <cctype>
 #include <utility>

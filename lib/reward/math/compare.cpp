@@ -1,3 +1,5 @@
+// From the cheapest comparison to the dearest: equal text, the letter of a choice, trees; a tree that is not equal gets
+// a second chance where "1.5e-3" may have been read as Euler's e.
 #include "reward/math/compare.h"
 
 #include <algorithm>

@@ -14,8 +14,8 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  std::string rule;  // text | choice | identical | number | expression | relation | set | matrix; of the rule that
-                     // decided; "unreadable"
+  // What decided: text | choice | identical | number | expression | relation | set | matrix, or "unreadable".
+  std::string rule;
 };
 
 /// Compares two answers (LaTeX or plain text, without \boxed or $). Throws only TimeLimitPassed.

@@ -1,3 +1,5 @@
+// Two expressions are one function when they agree at fixed points: by their residues where both are rational, which
+// one point of difference refutes, else by their approximate values at the points where both are known.
 #include "reward/math/equal_expressions.h"
 
 #include <cmath>

@@ -1,3 +1,5 @@
+// A recursive match by the kind of the ground truth: +- becomes two elements, "x = 5" its right side where the other
+// side has none, and then relations, collections, sets, matrices and values each have their own rule.
 #include "reward/math/equal_trees.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// One walk over the tree: arithmetic goes through Value, which also stays exact; functions are numeric, on the real
+// line by the real library, so that rounding leaves no imaginary part.
 #include "reward/math/evaluate.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Lists, relations, sums, products and powers, one function for each level of binding.
 #include "reward/math/grammar.h"
 
 #include <algorithm>

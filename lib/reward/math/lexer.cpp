@@ -1,3 +1,4 @@
+// One run over the text, by the kind of each character; tables say which commands are only looks, words or other names.
 #include "reward/math/lexer.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// LaTeX (or plain text) to tokens. What only changes the looks is dropped here: spaces, \left, \displaystyle, $,
-// quotes.
+// LaTeX (or plain text) to tokens.
+// What only changes the looks is dropped here: spaces, \left, \displaystyle, $, quotes.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace roll::math {
 struct Token {
   enum class Kind { kEnd, kNumber, kLetter, kCommand, kText, kSign };
   Kind kind = Kind::kEnd;
-  std::string
-      text;  // number: digits; command: its name without backslash; sign: one character, or "\\{", "\\}", "\\\\"
+  // Number: digits; command: its name without backslash; sign: one character, or "\\{", "\\}", "\\\\".
+  std::string text;
   bool space_before = false;
 
   bool is(Kind k, std::string_view t) const { return kind == k && text == t; }

@@ -1,3 +1,4 @@
+// Disjoint sorted pieces: union sorts and joins, complement swaps pieces and gaps, and the rest follows from the two.
 #include "reward/math/real_set.h"
 
 #include <algorithm>

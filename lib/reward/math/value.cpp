@@ -1,3 +1,5 @@
+// Every operation carries both kinds of knowledge along: the bound of the approximation grows by the operands' errors
+// and one rounding, the residue is computed modulo the prime and lost (exact = false) where the result is not rational.
 #include "reward/math/value.h"
 
 #include <algorithm>

@@ -1,0 +1,34 @@
+// Type exact_match: is a part of the response the ground truth, letter by letter?
+#pragma once
+
+#include "base/names.h"
+#include "reward/rule.h"
+
+namespace roll {
+
+/// What of a response is compared.
+enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
+constexpr auto names_of(AnswerPart) {
+  return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},
+                                           {AnswerPart::kLastLine, "last_line"},
+                                           {AnswerPart::kAfterMarker, "after_marker"}});
+}
+
+struct ExactMatchArgs {
+  AnswerPart compare = AnswerPart::kWhole;
+  std::string marker = "####";
+  bool ignore_case = false;
+
+  template <class V>
+  void fields(V& v) {
+    v("compare", compare, "what of the response must equal ground_truth");
+    v("marker", marker, "the last one in the response stands before the answer");
+    v("ignore_case", ignore_case, "ASCII letters compare equal in either case");
+  }
+};
+
+/// 1 when the text (whole, its last line, or what follows the last marker) equals the ground truth, both stripped.
+/// UserError: after_marker without a marker.
+std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context);
+
+}  // namespace roll

@@ -1,0 +1,25 @@
+// Type regex: what an expression finds in the response against the ground truth.
+#pragma once
+
+#include <optional>
+
+#include "reward/rule.h"
+
+namespace roll {
+
+struct RegexArgs {
+  std::optional<std::string> pattern;
+  bool ignore_case = false;
+
+  template <class V>
+  void fields(V& v) {
+    v("pattern", pattern, "expression whose first group must equal ground_truth; 1 if it has none");
+    v("ignore_case", ignore_case, "ASCII letters compare equal in either case");
+  }
+};
+
+/// 1 when `pattern` matches and its last match's first group, stripped, equals the ground truth. UserError: no pattern,
+/// or one that does not compile.
+std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context);
+
+}  // namespace roll

@@ -1,0 +1,15 @@
+// Equality of texts for rules that read no mathematics.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+/// Without white space at both ends.
+std::string stripped(std::string_view text);
+
+/// Whether both are equal once stripped. `ignore_case` is about ASCII letters only, which needs no locale.
+bool same_text(std::string_view a, std::string_view b, bool ignore_case);
+
+}  // namespace roll

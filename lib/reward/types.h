@@ -1,0 +1,110 @@
+// The registry of reward types. A new type is a file of its own (its arguments with fields(), its factory) and a row
+// here; loading, error texts, --keys, the resolved configuration and the flags of `roll score` follow from the row.
+//
+// A type's own keys stand among the others of rewards.<domain>. Two types may own a key of the same name; a key that
+// the chosen type does not own is refused.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "base/names.h"
+#include "config/walk.h"
+#include "reward/command.h"
+#include "reward/exact_match.h"
+#include "reward/math_rule.h"
+#include "reward/regex_rule.h"
+
+namespace roll {
+
+template <class Args>
+struct RewardRow {
+  const char* name;
+  std::array<std::string_view, 4> worker_classes;  // last parts of ROLL's class paths that mean this type
+  std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);
+};
+
+inline constexpr std::tuple kRewardTypes{
+    RewardRow<MathRuleArgs>{"math_rule", {"MathRuleRewardWorker"}, make_math_rule},
+    RewardRow<ExactMatchArgs>{"exact_match", {}, make_exact_match},
+    RewardRow<RegexArgs>{"regex", {}, make_regex},
+    RewardRow<CommandArgs>{"command", {}, make_command},
+};
+
+template <class... Args>
+std::variant<Args...> one_of(const std::tuple<RewardRow<Args>...>& rows);
+
+/// A chosen type, as its own arguments; in YAML its name.
+using RewardType = decltype(one_of(kRewardTypes));
+
+template <>
+struct Words<RewardType> {
+  static std::vector<std::string> all();
+  static bool read(std::string_view name, RewardType& out);
+};
+std::string_view name_of(const RewardType& type);
+
+/// The type that ROLL's worker class means; nullopt when there is none here.
+std::optional<RewardType> type_of_worker_class(std::string_view path);
+
+/// The row's factory. UserError: arguments that are no use together, or not there.
+std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
+
+/// Own key -> the names of the types that own it.
+using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
+KeyOwners own_key_owners();
+
+/// Passes on each key once, its meaning behind the names of the types that own it.
+template <class V>
+class EachOwnKeyOnce {
+ public:
+  explicit EachOwnKeyOnce(V& v) : v_(v) {}
+
+  template <class M>
+  void operator()(const char* key, M& member, const char* doc, const Range& range = finite()) {
+    const auto owners = owners_.extract(key);
+    if (owners) v_(key, member, fmt::format("type {}: {}", fmt::join(owners.mapped(), ", "), doc).c_str(), range);
+  }
+  void bool_or_text(const char* key, std::string& member, const char* doc) { v_.bool_or_text(key, member, doc); }
+  void noted(KeyList keys, const char* reason) { v_.noted(keys, reason); }
+  void refused(KeyList keys, const char* reason) { v_.refused(keys, reason); }
+  void refused_above_one(KeyList keys, const char* reason) { v_.refused_above_one(keys, reason); }
+
+ private:
+  V& v_;
+  KeyOwners owners_ = own_key_owners();
+};
+
+/// The chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an error.
+template <class V>
+void own_fields(std::optional<RewardType>& type, V& v) {
+  if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
+  EachOwnKeyOnce<V> once(v);
+  const auto show = [&]<class Args>(const RewardRow<Args>&) {
+    Args args;
+    args.fields(once);
+  };
+  std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
+}
+
+/// Own keys that the chosen type does not have.
+template <class V>
+void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
+  if (!type) return;
+  for (const auto& [key, owners] : own_key_owners())
+    if (!owners.contains(name_of(*type)))
+      v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
+                                           fmt::join(owners, " and "), name_of(*type))
+                                   .c_str());
+}
+
+}  // namespace roll
