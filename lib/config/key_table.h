@@ -14,7 +14,9 @@ std::string key_row(const KeyInfo& info, const std::string& value);
 
 /// A group whose keys depend on where it stands says so by `using VariesByPlace = void`.
 template <class M>
-concept VariesByPlace = requires { typename M::VariesByPlace; };
+concept VariesByPlace = requires {
+  typename M::VariesByPlace;
+};
 
 /// Collects the rows; groups of a type that was shown before are not shown again, unless they vary.
 class KeyTable {

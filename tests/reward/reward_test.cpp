@@ -148,8 +148,7 @@ TEST_CASE("the score is the verdict, which penalties leave alone", "[reward]") {
   CHECK(long_one.score == 1);
   CHECK(long_one.reward == Approx(0.8));
   CHECK(make_reward(args, 100, "")->score(query_of("\\boxed{5}", "4", 40)).score == 0);
-  RewardArgs hard =
-      args_of(CommandArgs{.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"}});
+  RewardArgs hard = args_of(CommandArgs{.command = {"sh", "-c", "while read x; do echo '{\"reward\": 0.75}'; done"}});
   CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 0.75);
   hard.reward_type = RewardScale::kHard;
   CHECK(make_reward(hard, 100, "")->score(query_of("", "")).score == 1);
