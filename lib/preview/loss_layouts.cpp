@@ -126,13 +126,13 @@ class RoleCheck {
   Sum exact_;
 };
 
-struct Cut {
+struct Cutting {
   std::string name;
   BatchRule rule;
 };
 
-std::vector<Cut> cuts_of(const std::vector<int64_t>& lengths) {
-  std::vector<Cut> cuts;
+std::vector<Cutting> cuts_of(const std::vector<int64_t>& lengths) {
+  std::vector<Cutting> cuts;
   const auto num_sequences = static_cast<int64_t>(lengths.size());
   for (const int64_t size : {int64_t{1}, int64_t{3}, num_sequences}) {
     BatchRule rule;
@@ -229,7 +229,7 @@ std::vector<LayoutDeviation> check_layouts(const Experience& given, const Config
   std::vector<LayoutDeviation> deviations;
   for (const RoleCheck& role : roles)
     for (const int64_t num_ranks : {1, 2, 4})
-      for (const Cut& cut : cuts_of(lengths))
+      for (const Cutting& cut : cuts_of(lengths))
         for (const bool shuffles : {false, true})
           deviations.push_back(
               role.deviation(plan_in_order(lengths, shuffles ? shuffled : in_order, cut.rule, num_ranks),

@@ -8,21 +8,16 @@
 
 namespace roll {
 
-namespace {
-
-/// Only the tokens whose log-probs are wanted go through the lm head.
-double pass_flops(const Experience& step, const ModelSpec& spec, int64_t lm_head_rows) {
-  double flops = 3 * spec.forward_flops(0, lm_head_rows);
+double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head) {
+  const int64_t wanted = with_lm_head ? step.response_mask().count_nonzero().item<int64_t>() : 0;
+  double flops = 3 * spec.forward_flops(0, wanted);
   for (const int64_t length : lengths_of(step)) flops += 3 * spec.forward_flops(length, 0);
   return flops;
 }
 
-}  // namespace
-
 double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
-  const int64_t wanted = step.response_mask.count_nonzero().item<int64_t>();
-  double flops = trains_actor ? pass_flops(step, roles.actor.spec(), wanted) : 0;
-  if (roles.critic) flops += pass_flops(step, roles.critic->spec(), 0);
+  double flops = trains_actor ? training_flops(step, roles.actor.spec(), /*with_lm_head=*/true) : 0;
+  if (roles.critic) flops += training_flops(step, roles.critic->spec(), /*with_lm_head=*/false);
   return flops * static_cast<double>(ppo_epochs);
 }
 

@@ -7,8 +7,11 @@
 
 namespace roll {
 
-/// Floating-point operations of training the roles on the step: forward and backward of every sequence, once for each
-/// of the `ppo_epochs`; recomputation is not counted.
+/// Floating-point operations of training a model on the step once: forward and backward of every sequence, of whose
+/// tokens only those of responses go through the lm head; recomputation is not counted.
+double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head);
+
+/// The same of all roles that are trained, `ppo_epochs` times.
 double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
 
 class Throughput {

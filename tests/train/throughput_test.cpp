@@ -1,4 +1,4 @@
-#include "train/summary.h"
+#include "train/throughput.h"
 
 #include <ATen/ATen.h>
 
@@ -16,7 +16,7 @@ TEST_CASE("training is counted with the lm head of wanted tokens only", "[train]
                        .head_dim = 4};
   Experience step;
   step.tokens = pack_tokens({{1, 2, 3, 4, 5}, {6, 7, 8}});
-  step.response_mask = at::tensor({0, 0, 1, 1, 0, 1, 0, 0}, at::kFloat);
+  step.masks["response_mask"] = at::tensor({0, 0, 1, 1, 0, 1, 0, 0}, at::kFloat);
   const double backbone = 3 * (spec.forward_flops(5, 0) + spec.forward_flops(3, 0));
   CHECK(training_flops(step, spec, false) == backbone);
   CHECK(training_flops(step, spec, true) == backbone + 3 * 3 * 2.0 * 1000 * 8);
