@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -14,51 +15,51 @@ namespace {
 
 struct Row {
   const char* name;
-  Architecture architecture;
+  const char* model_type;
   int64_t vocab_size, hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim;
   bool tied_head;
 };
 
 constexpr Row kRows[] = {
-    {"Qwen2.5-0.5B", Architecture::kQwen2, 151936, 896, 4864, 24, 14, 2, 64, true},
-    {"Qwen2.5-1.5B", Architecture::kQwen2, 151936, 1536, 8960, 28, 12, 2, 128, true},
-    {"Qwen2.5-3B", Architecture::kQwen2, 151936, 2048, 11008, 36, 16, 2, 128, true},
-    {"Qwen2.5-7B", Architecture::kQwen2, 152064, 3584, 18944, 28, 28, 4, 128, false},
-    {"Qwen2.5-14B", Architecture::kQwen2, 152064, 5120, 13824, 48, 40, 8, 128, false},
-    {"Qwen2.5-32B", Architecture::kQwen2, 152064, 5120, 27648, 64, 40, 8, 128, false},
-    {"Qwen2.5-72B", Architecture::kQwen2, 152064, 8192, 29568, 80, 64, 8, 128, false},
-    {"Qwen3-0.6B", Architecture::kQwen3, 151936, 1024, 3072, 28, 16, 8, 128, true},
-    {"Qwen3-1.7B", Architecture::kQwen3, 151936, 2048, 6144, 28, 16, 8, 128, true},
-    {"Qwen3-4B", Architecture::kQwen3, 151936, 2560, 9728, 36, 32, 8, 128, true},
-    {"Qwen3-8B", Architecture::kQwen3, 151936, 4096, 12288, 36, 32, 8, 128, false},
-    {"Qwen3-14B", Architecture::kQwen3, 151936, 5120, 17408, 40, 40, 8, 128, false},
-    {"Qwen3-32B", Architecture::kQwen3, 151936, 5120, 25600, 64, 64, 8, 128, false},
-    {"Llama-3-8B", Architecture::kLlama, 128256, 4096, 14336, 32, 32, 8, 128, false},
-    {"Llama-3-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
-    {"Llama-3.1-8B", Architecture::kLlama, 128256, 4096, 14336, 32, 32, 8, 128, false},
-    {"Llama-3.1-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
-    {"Llama-3.1-405B", Architecture::kLlama, 128256, 16384, 53248, 126, 128, 8, 128, false},
-    {"Llama-3.2-1B", Architecture::kLlama, 128256, 2048, 8192, 16, 32, 8, 64, true},
-    {"Llama-3.2-3B", Architecture::kLlama, 128256, 3072, 8192, 28, 24, 8, 128, true},
-    {"Llama-3.3-70B", Architecture::kLlama, 128256, 8192, 28672, 80, 64, 8, 128, false},
+    {"Qwen2.5-0.5B", "qwen2", 151936, 896, 4864, 24, 14, 2, 64, true},
+    {"Qwen2.5-1.5B", "qwen2", 151936, 1536, 8960, 28, 12, 2, 128, true},
+    {"Qwen2.5-3B", "qwen2", 151936, 2048, 11008, 36, 16, 2, 128, true},
+    {"Qwen2.5-7B", "qwen2", 152064, 3584, 18944, 28, 28, 4, 128, false},
+    {"Qwen2.5-14B", "qwen2", 152064, 5120, 13824, 48, 40, 8, 128, false},
+    {"Qwen2.5-32B", "qwen2", 152064, 5120, 27648, 64, 40, 8, 128, false},
+    {"Qwen2.5-72B", "qwen2", 152064, 8192, 29568, 80, 64, 8, 128, false},
+    {"Qwen3-0.6B", "qwen3", 151936, 1024, 3072, 28, 16, 8, 128, true},
+    {"Qwen3-1.7B", "qwen3", 151936, 2048, 6144, 28, 16, 8, 128, true},
+    {"Qwen3-4B", "qwen3", 151936, 2560, 9728, 36, 32, 8, 128, true},
+    {"Qwen3-8B", "qwen3", 151936, 4096, 12288, 36, 32, 8, 128, false},
+    {"Qwen3-14B", "qwen3", 151936, 5120, 17408, 40, 40, 8, 128, false},
+    {"Qwen3-32B", "qwen3", 151936, 5120, 25600, 64, 64, 8, 128, false},
+    {"Llama-3-8B", "llama", 128256, 4096, 14336, 32, 32, 8, 128, false},
+    {"Llama-3-70B", "llama", 128256, 8192, 28672, 80, 64, 8, 128, false},
+    {"Llama-3.1-8B", "llama", 128256, 4096, 14336, 32, 32, 8, 128, false},
+    {"Llama-3.1-70B", "llama", 128256, 8192, 28672, 80, 64, 8, 128, false},
+    {"Llama-3.1-405B", "llama", 128256, 16384, 53248, 126, 128, 8, 128, false},
+    {"Llama-3.2-1B", "llama", 128256, 2048, 8192, 16, 32, 8, 64, true},
+    {"Llama-3.2-3B", "llama", 128256, 3072, 8192, 28, 24, 8, 128, true},
+    {"Llama-3.3-70B", "llama", 128256, 8192, 28672, 80, 64, 8, 128, false},
 };
 
 // Parts of a name that say who made a model or what it was trained for, and nothing of its shape.
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
 
+/// What the row leaves out changes neither FLOPs nor memory.
 KnownShape shape(const Row& row) {
-  return {row.name,
-          {.architecture = row.architecture,
-           .vocab_size = row.vocab_size,
-           .hidden_size = row.hidden_size,
-           .intermediate_size = row.intermediate_size,
-           .num_layers = row.num_layers,
-           .num_heads = row.num_heads,
-           .num_kv_heads = row.num_kv_heads,
-           .head_dim = row.head_dim,
-           .tied_head = row.tied_head,
-           .qkv_bias = row.architecture == Architecture::kQwen2,
-           .qk_norm = row.architecture == Architecture::kQwen3}};
+  const Json config = {{"model_type", row.model_type},
+                       {"vocab_size", row.vocab_size},
+                       {"hidden_size", row.hidden_size},
+                       {"intermediate_size", row.intermediate_size},
+                       {"num_hidden_layers", row.num_layers},
+                       {"num_attention_heads", row.num_heads},
+                       {"num_key_value_heads", row.num_kv_heads},
+                       {"head_dim", row.head_dim},
+                       {"max_position_embeddings", int64_t{1} << 17},
+                       {"tie_word_embeddings", row.tied_head}};
+  return {row.name, parse_spec(config, row.name)};
 }
 
 std::string lower(std::string text) {
