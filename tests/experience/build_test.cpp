@@ -146,9 +146,9 @@ TEST_CASE("masks and group ratios read scores, advantages read rewards", "[exper
   };
   // Penalties made the group's rewards useless to a difficulty mask; its scores are not.
   Experience experience = make_experience({sample(1, -0.5), sample(0, -1)});
-  ExperienceConfig config{.adv_estimator = AdvEstimator::kReinforce, .difficulty_mask = true};
+  ExperienceConfig config{.adv_estimator = "reinforce", .difficulty_mask = true};
   ExperienceState state(config);
-  const auto metrics = as_map(complete_experience(experience, config, 1, state, {}));
+  const auto metrics = as_map(complete_experience(experience, config, 1, state));
   CHECK(metrics.at("actor/final_mask_ratio") == 1);
   CHECK(metrics.at("group/mixed_ratio") == 1);
   CHECK(metrics.at("critic/score/mean") == 0.5);
