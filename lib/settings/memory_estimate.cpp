@@ -19,14 +19,13 @@ double bytes_per_number(const ModelArgs& args, bool on_gpu) {
 
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
+  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
   return list;
 }
 
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  list.push_back({"score.weight", {1, spec.hidden_size}});
-  list.push_back({"score.bias", {1}});
+  std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
   return list;
 }
 

@@ -231,7 +231,7 @@ TEST_CASE("only the last micro-batch's gradients leave, in every update anew", "
 }
 
 TEST_CASE("a bfloat16 gradient is gone as soon as it is added to the float32 one", "[train]") {
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   test::Allocated allocated;
   const NamedTensors parameters = chain_parameters(at::kBFloat16);
   Learner learner("test", parameters, options_of({}), *alone);
