@@ -74,11 +74,10 @@ void check_old_log_probs(const Config& config, int64_t num_ranks, Checker& check
   if (wish != false) return;
   const OldLogProbReasons reasons = old_log_prob_reasons(config, num_ranks);
   const char* const remedy = "remove this, or set it to true";
-  check.require(
-      !reasons.several_updates, wish,
-      "a step makes {} updates ({}, {}), and after the first the policy is no longer the one that sampled; {}",
-      updates_per_step(config, config.actor_train, num_ranks), check.name(config.ppo_epochs),
-      check.name(config.rollout_batch_size), remedy);
+  check.require(!reasons.several_updates, wish,
+                "with {} a step makes {} updates, and after the first the policy is no longer the one that sampled; {}",
+                config.ppo_epochs > 1 ? check.name(config.ppo_epochs) : check.name(config.rollout_batch_size),
+                updates_per_step(config, config.actor_train, num_ranks), remedy);
   check.require(!reasons.kl_in_reward, wish, "{} is the KL of old log-probs to the reference's; {}",
                 check.name(config.experience.add_token_level_kl), remedy);
   check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",

@@ -80,7 +80,7 @@ class Rlvr {
   Collector collector_;
   Offload offload_;
   Throughput throughput_;
-  std::optional<Run> run_;
+  Run run_;
 };
 
 Rlvr::Rlvr(const Config& config, Data data, at::Device device, Communicator& ranks, Log& log)
@@ -98,19 +98,19 @@ Rlvr::Rlvr(const Config& config, Data data, at::Device device, Communicator& ran
       prompts_(std::move(data.prompts)),
       experience_state_(config.experience),
       actor_(config, roles_.actor, mesh_of_.actor, log),
+      critic_(roles_.critic ? std::optional<CriticTrainer>(std::in_place, config, *roles_.critic, mesh_of_.critic, log)
+                            : std::optional<CriticTrainer>()),
       collector_(config.rewards, config.response_length.value(), mesh_of_.sampler, log),
       offload_(config, device, actor_, critic_, roles_),
-      throughput_(device, roles_.actor.dtype(), ranks.size()) {
-  if (roles_.critic) critic_.emplace(config, *roles_.critic, mesh_of_.critic, log);
-  run_.emplace(run_keys(config), config.max_steps, rlvr_headline(), ranks, log);
-}
+      throughput_(device, roles_.actor.dtype(), ranks.size()),
+      run_(run_keys(config), config.max_steps, rlvr_headline(), ranks, log) {}
 
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, device_));
-  if (config_.eval_steps > 0 && !validation_rows_.empty()) run_->track(0, validate(0));
+  if (config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
   for (int64_t step = 1; step <= config_.max_steps; ++step) run_step(step);
   tell_history(history_, log_);
-  log_.info("run folder: {}", std::filesystem::absolute(run_->folder().path()).lexically_normal().string());
+  log_.info("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
 /// prompts -> rollouts -> scores -> experience -> updates -> weights saved
@@ -124,7 +124,7 @@ void Rlvr::run_step(int64_t step) {
   throughput_.add_step(experience, step, watch.seconds(), metrics);
   history_.scores.push_back(value_of(metrics, "critic/score/mean"));
   if (validates(step)) metrics.merge(validate(step));
-  run_->track(step, metrics);
+  run_.track(step, metrics);
   save_if_due(step);
   if (stop_agreed(ranks_)) throw_if_stopped();
 }
@@ -133,7 +133,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
   const auto rollouts = config_.rollout_replay ? replayed(step) : sampled(step, metrics);
   add_rollout_metrics(rollouts, metrics);
   if (!config_.rollout_replay && ranks_.is_first())
-    write_rollouts(config_.rollout_dump_dir.value_or(run_->folder().rollouts().string()), "step_", step, rollouts);
+    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, rollouts);
   return rollouts;
 }
 
@@ -159,6 +159,7 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
     request.rows = prompts_->next(groups.missing());
     groups.add(collect(request, times));
     request.first_group += std::ssize(request.rows);
+    request.phase = fmt::format("step {}: generate for groups that a filter dropped", step);
   }
   metrics.add("time/step_generate", times.generate_s);
   metrics.add("time/step_rewards", times.rewards_s);
@@ -189,7 +190,7 @@ Experience Rlvr::experience_of(const std::vector<RolloutRecord>& rollouts, int64
   metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_));
   metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience && ranks_.is_first())
-    dump_experience(run_->folder().experience(), step, rollouts, experience);
+    dump_experience(run_.folder().experience(), step, rollouts, experience);
   return experience;
 }
 
@@ -200,14 +201,14 @@ void Rlvr::update(const Experience& experience, int64_t step, Metrics& metrics) 
   FirstUpdates* const looked_at = config_.dump_experience && step == 1 ? &updates : nullptr;
   if (critic_) metrics.merge(critic_->train(experience, config_.rollout_batch_size, step, looked_at));
   if (trains_actor) metrics.merge(actor_.train(experience, config_.rollout_batch_size, step, looked_at));
-  if (looked_at && ranks_.is_first()) dump_updates(run_->folder().experience(), step, updates);
+  if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step, updates);
   throughput_.add_training(training_flops(experience, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
   add_traffic_metrics(ranks_.traffic(), metrics);
 }
 
 bool Rlvr::validates(int64_t step) const {
-  return config_.eval_steps > 0 && !validation_rows_.empty() && run_->is_due(step, config_.eval_steps);
+  return config_.eval_steps > 0 && !validation_rows_.empty() && run_.is_due(step, config_.eval_steps);
 }
 
 Metrics Rlvr::validate(int64_t step) {
@@ -219,7 +220,7 @@ Metrics Rlvr::validate(int64_t step) {
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
   CollectTimes times;
   const auto records = collect(request, times);
-  if (ranks_.is_first()) write_rollouts(run_->folder().rollouts(), "val_", step, records);
+  if (ranks_.is_first()) write_rollouts(run_.folder().rollouts(), "val_", step, records);
   Metrics metrics;
   add_validation_metrics(records, metrics);
   metrics.add("time/validate", watch.seconds());
@@ -232,7 +233,7 @@ Metrics Rlvr::validate(int64_t step) {
 void Rlvr::save_if_due(int64_t step) {
   std::vector<CheckpointPart> parts{checkpoint_part("actor", roles_.actor, mesh_of_.actor)};
   if (roles_.critic) parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic));
-  run_->save_if_due(step, parts);
+  run_.save_if_due(step, parts);
 }
 
 }  // namespace

@@ -8,12 +8,7 @@ namespace roll {
 
 namespace {
 
-void add_mean_max_min(const std::string& name, double value, Metrics& metrics) {
-  for (const char* reduction : {"mean", "max", "min"})
-    metrics.add(fmt::format("{}/{}@{}", name, reduction, reduction), value);
-}
-
-/// The reasons that a response may have, so that a curve of one is there from the first step.
+/// Every reason that there may be, so that its curve is there from the first step.
 void add_finish_reason(const std::string& prefix, const std::string& reason, Metrics& metrics) {
   for (const char* known : {"stop", "length", "stop_string", "abort"})
     metrics.add(fmt::format("{}rollout/finish_reason/{}@mean", prefix, known), reason == known);
@@ -23,11 +18,8 @@ void add_finish_reason(const std::string& prefix, const std::string& reason, Met
 
 void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {
   for (const auto& record : records) {
-    const std::string domain = record.domain + "/";
     add_finish_reason("", record.finish_reason, metrics);
-    add_finish_reason(domain, record.finish_reason, metrics);
-    add_mean_max_min(domain + "critic/score", record.score, metrics);
-    add_mean_max_min(domain + "token/response_length", static_cast<double>(record.response_ids.size()), metrics);
+    add_finish_reason(record.domain + "/", record.finish_reason, metrics);
   }
 }
 

@@ -8,9 +8,8 @@
 
 namespace roll {
 
-/// Of a step's responses: rollout/finish_reason/<reason>, the share that ended so, of all and of each domain
-/// (<domain>/rollout/...); and of each domain <domain>/critic/score/{mean,max,min} and
-/// <domain>/token/response_length/{mean,max,min}, which complete_experience() gives of all.
+/// rollout/finish_reason/{stop,length,stop_string,abort}: the share of a step's responses that ended so; the same of
+/// each domain, <domain>/rollout/...
 void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
 
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
