@@ -61,11 +61,10 @@ def rollout_lines():
         prompt = [rng.randrange(200) for _ in range(rng.randint(2, 24))]
         for sample in range(GROUP_SIZE):
             n = rng.choice([1, 3, 7, 12, 20, 32])
-            score = rng.choice([0.0, 1.0, 0.25])
             yield dict(step=1, domain="math_rule", prompt_id=f"p{group}", group_index=group, sample_index=sample, prompt="p",
                        response="r", prompt_ids=prompt, response_ids=[rng.randrange(200) for _ in range(n)],
                        log_probs=[-1.0] * n, finish_reason="length" if n == 32 else "stop",
-                       score=score, reward=score - n / 128, reward_detail={}, ground_truth="1", tag="t")
+                       reward=rng.choice([0.0, 1.0, 0.25]), reward_detail={}, ground_truth="1", tag="t")
 
 
 def prepare(binary, folder, recipe):

@@ -54,7 +54,7 @@ TEST_CASE("exponents that overflow count as 80, and others keep every bit, value
   const auto [ratio, ratio_gradient] = value_and_gradient(extreme, token_ratio);
   const double largest = std::exp(80.);
   CHECK(near(ratio / largest, list({0, 0, 1, 1})));
-  CHECK(at::equal(ratio_gradient, list({0, 0, 0, 0})));
+  CHECK(near(ratio_gradient, list({0, 0, 0, 0})));
   const auto [kl, kl_gradient] = value_and_gradient(extreme, k3);
   CHECK(at::equal(kl, list({10, 10, 10, 10})));
   CHECK(at::equal(kl_gradient, list({0, 0, 0, 0})));
