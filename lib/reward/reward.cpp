@@ -72,11 +72,6 @@ void check(const RewardArgs& args, int64_t response_length, const std::string& w
   if (coefficient > 0 && response_length <= 0)
     throw user_error("{}response_length_penalty_coef = {}: needs the longest response's tokens; set response_length",
                      where, coefficient);
-  if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
-    throw user_error(
-        "{}reward_type = {}: grades choices inside and outside of \\boxed, and type {} has no choices; "
-        "use soft, or hard",
-        where, name_of(args.reward_type), name_of(*args.type));
 }
 
 }  // namespace
