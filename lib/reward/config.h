@@ -19,13 +19,14 @@ constexpr auto names_of(QueryFilter) {
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// ROLL's words: its multiple-choice workers alone read loose and strict.
-enum class RewardScale { kSoft, kHard, kLoose, kStrict };
+enum class RewardScale { kSoft, kHard };
 constexpr auto names_of(RewardScale) {
-  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
-                                            {RewardScale::kHard, "hard"},
-                                            {RewardScale::kLoose, "loose"},
-                                            {RewardScale::kStrict, "strict"}});
+  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"}, {RewardScale::kHard, "hard"}});
+}
+constexpr auto refused_names_of(RewardScale) {
+  constexpr const char* reason =
+      "grades choices inside and outside of \\boxed, and there is no multiple-choice reward here; use soft, or hard";
+  return std::to_array<RefusedName>({{"loose", reason}, {"strict", reason}});
 }
 
 struct QueryFilterArgs {
@@ -69,8 +70,7 @@ struct RewardArgs {
     v("type", type, "what decides the reward; null: worker_cls");
     if (!type && worker_cls) type = type_of_worker_class(*worker_cls);
     v("tag_included", tag_included, "data rows with one of these tags belong to the domain");
-    v("reward_type", reward_type,
-      "the type's number as it is; hard: 1 from 0.5 on, else 0; loose, strict: of multiple-choice types");
+    v("reward_type", reward_type, "the type's number as it is; hard: 1 from 0.5 on, else 0");
     v("format_pattern", format_pattern, "PCRE2 expression that a response must match, else its reward is 0");
     v("response_length_penalty_coef", response_length_penalty_coef,
       "taken off: this x response tokens / response_length", at_least(0));

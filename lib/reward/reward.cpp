@@ -67,23 +67,17 @@ const RewardType& chosen_type(const RewardArgs& args, const std::string& where) 
   return *args.type;
 }
 
-void check(const RewardArgs& args, int64_t response_length, const std::string& where) {
-  const double coefficient = args.response_length_penalty_coef;
-  if (coefficient > 0 && response_length <= 0)
+void check_length_penalty(const RewardArgs& args, int64_t response_length, const std::string& where) {
+  if (args.response_length_penalty_coef > 0 && response_length <= 0)
     throw user_error("{}response_length_penalty_coef = {}: needs the longest response's tokens; set response_length",
-                     where, coefficient);
-  if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
-    throw user_error(
-        "{}reward_type = {}: grades choices inside and outside of \\boxed, and type {} has no choices; "
-        "use soft, or hard",
-        where, name_of(args.reward_type), name_of(*args.type));
+                     where, args.response_length_penalty_coef);
 }
 
 }  // namespace
 
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {
   const RewardType& type = chosen_type(args, where);
-  check(args, response_length, where);
+  check_length_penalty(args, response_length, where);
   return std::make_unique<Shaped>(make_rule(type, {args.timeout_s, where}), args, response_length, where);
 }
 
