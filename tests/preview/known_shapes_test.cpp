@@ -60,7 +60,7 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
   std::ofstream(file) << hf_config(known).dump();
   for (const std::string& text : {file, folder.string()}) {
     CHECK(shape_of(text).num_parameters() == known.num_parameters());
-    CHECK(shape_of(text).forward_flops(1000) == known.forward_flops(1000));
+    CHECK(shape_of(text).forward_flops(1000, 1000) == known.forward_flops(1000, 1000));
   }
   std::ofstream(file) << "{}";
   CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: is missing"));

@@ -83,13 +83,13 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
     worker->strategy_args.strategy_config.tensor_model_parallel_size = 4;
   const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, 4, true));
   std::vector<ParameterShape> shapes = backbone_parameters(spec);
-  shapes.push_back({"lm_head.weight", {spec.vocab_size, spec.hidden_size}});
+  shapes.push_back(lm_head_parameter(spec));
   const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
     Mesh mesh(ranks, {.tp = 4});
     const test::Allocated allocated;
     const ParameterParts parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
-    for (const auto& [name, shape] : shapes)
+    for (const auto& [name, shape, cut] : shapes)
       mine.emplace_back(name, parts.cut(name, at::zeros(shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());
     const Learner learner("actor", mine, {}, {mesh, parts});
     return fmt::format("{}", static_cast<double>(allocated.live()));
