@@ -25,7 +25,7 @@ std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
 
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
-  std::ranges::move(value_head_parameters(spec), std::back_inserter(list));
+  for (auto& parameter : value_head_parameters(spec)) list.push_back(std::move(parameter));
   return list;
 }
 
@@ -115,8 +115,8 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (config.uses_reference())
     memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
                       policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
-  const double sampled =
-      bytes_per_number(config.actor_train.model_args, on_gpu);  // the sampler has the trainer's dtype
+  // The sampler has the dtype of the trainer.
+  const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
   if (tensor_ranks(config.actor_infer) != tensor_ranks(config.actor_train))
     memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   memory.kv_cache = kv_bytes(config, models.policy, num_ranks, sampled);

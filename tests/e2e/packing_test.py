@@ -126,7 +126,7 @@ def check_shapes(folder):
     assert {**known, "notes": []} == {**by_file, "notes": []}
     assert known["work"] == "FLOPs" and known["stages"][0]["metrics"]
     largest = known["budgets"][-1]
-    assert 15.2e9 + 30.4e9 < largest["total_bytes"] < 400e9 and report("--memory-gb", 200)["budget_rule"].endswith("fits 200 GB")
+    assert 15.2e9 + 30.4e9 < largest["total_bytes"] < 400e9 and report("--memory-gb", 400)["budget_rule"].endswith("fits 400 GB")
     assert unknown["work"] == "tokens" and all(row["total_bytes"] is None for row in unknown["budgets"])
     for stage in unknown["stages"]:
         assert stage["metrics"] == [] and stage["summary"][0]["over_budget"] == 0 and stage["summary"][0]["imbalance"] < 5e-4
