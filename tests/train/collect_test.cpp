@@ -38,7 +38,7 @@ TEST_CASE("records are the same whether they were exchanged between ranks or sta
   std::vector<RolloutRecord> all;
   for (int64_t group = 0; group < 3; ++group)
     for (int64_t sample = 0; sample < 2; ++sample) all.push_back(record(group, sample));
-  const auto alone = make_communicator({.kind = "single"});
+  const auto alone = make_communicator({.kind = Transport::kSingle});
   const std::vector<RolloutRecord> reversed(all.rbegin(), all.rend());
   const bool same_alone = exchange_rollouts(reversed, *alone) == all;
   CHECK(same_alone);
