@@ -1,4 +1,4 @@
-#include "ops/launch.h"
+#include "ops/on_device.h"
 
 #include <c10/core/Stream.h>
 
