@@ -242,7 +242,7 @@ TEST_CASE("a bfloat16 gradient is gone as soon as it is added to the float32 one
     peak = allocated.take_peak();  // at the second: of the first
     return chain(parameters, at::ones({2, 257}, at::kBFloat16)).sum();
   });
-  CHECK(peak < before + 3 * matrix);
+  CHECK(peak < before + 5 * matrix);  // what a product needs, and fewer gradients than there are matrices
   CHECK(allocated.live() == before);
 }
 

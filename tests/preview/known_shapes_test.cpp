@@ -65,7 +65,7 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
   std::ofstream(file) << "{}";
   CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: is missing"));
   std::filesystem::remove_all(folder);
-  CHECK_THROWS_WITH(shape_of("Qwen/Qwen2.5-8B-Instruct"), Catch::Contains("did you mean Qwen2.5-7B?"));
+  CHECK_THROWS_WITH(shape_of("Qwen/Qwen25-7B-Instruct"), Catch::Contains("did you mean Qwen2.5-7B?"));
   CHECK_THROWS_WITH(shape_of("gpt2"), Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
   CHECK_THROWS_AS(shape_of("gpt2"), UserError);
 }
