@@ -12,7 +12,7 @@ import tempfile
 import yaml
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(SOURCE / "scripts"), str(SOURCE / "tests/e2e")]
+sys.path.append(str(SOURCE / "tests/e2e"))
 import one_step  # noqa: E402
 import oracle_step  # noqa: E402
 
