@@ -17,7 +17,7 @@ import xml.etree.ElementTree
 here = pathlib.Path(__file__).resolve().parent
 SIZES = {  # of the benchmarks: model, prompts, responses a prompt, tokens a response, sequences of a training step / 32
     "gpu": (["--hidden", 896, "--intermediate", 4864, "--layers", 24, "--heads", 14, "--kv-heads", 2, "--vocab", 151936, "--dtype", "bf16"], 64, 4, 256, 8),
-    "cpu": (["--hidden", 64, "--layers", 2, "--heads", 4, "--vocab", 512], 4, 2, 16, 1)}
+    "cpu": (["--hidden", 64, "--layers", 2, "--heads", 4, "--vocab", 512], 4, 2, 128, 1)}
 
 
 class Check:
@@ -113,8 +113,9 @@ def bench_generate(check, model, device, sizes, folder):
              "--max-new-tokens", count, "--ignore-eos", "--max-running-requests", prompts * responses, "--device", device], 300)
         if code != 0:
             return dict(failed=output[-2000:])
-    made = prompts * responses * (tokens - 1)
-    return dict(sequences=prompts * responses, tokens=tokens, seconds=seconds[tokens], tokens_per_s=made / (seconds[tokens] - seconds[1]))
+    sampling_s = seconds[tokens] - seconds[1]
+    return dict(sequences=prompts * responses, tokens=tokens, seconds=seconds[tokens], seconds_of_one_token=seconds[1],
+                tokens_per_s=prompts * responses * (tokens - 1) / sampling_s if sampling_s > 0 else None)
 
 
 def bench_train(check, model, device, sizes, folder):
