@@ -19,7 +19,7 @@ fi
 [[ ! -t 1 ]] || exec ninja -C build -j "$jobs" "${targets[@]}"  # it redraws its own line there
 
 # Elsewhere a line every ten seconds says how far it is; what compilers say is printed as it comes.
-echo "build: $(ninja -C build -n "${targets[@]}" | grep -c '^\[') steps, $jobs at a time"
+echo "build: 0 of up to $(ninja -C build -t commands "${targets[@]}" | wc -l) steps, $jobs at a time"
 next_line=10
 ninja -C build -j "$jobs" "${targets[@]}" | while IFS= read -r line; do
   if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
