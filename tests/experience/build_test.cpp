@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -106,6 +107,20 @@ TEST_CASE("completing a copy leaves the other alone", "[experience]") {
   complete_experience(second, config, 3, state);
   CHECK(at::equal(first.advantages, before));
   CHECK_FALSE(at::equal(second.advantages, before));
+}
+
+TEST_CASE("importance weights without an upper bound are finite all the same", "[experience]") {
+  Experience e = make_experience({{.prompt_ids = {1}, .response_ids = {2, 2}, .log_probs = {-60, -60}}});
+  e.old_log_probs = at::zeros_like(e.sampler_log_probs);
+  ExperienceConfig config{.adv_estimator = "reinforce"};
+  config.train_infer_correction.is_weight = {
+      .enabled = true, .weight_type = CorrectionLevel::kSequence, .upper_bound = std::nullopt};
+  ExperienceState state(config);
+  for (const auto& [name, value] : as_map(complete_experience(e, config, 1, state))) {
+    INFO(name);
+    CHECK(std::isfinite(value));
+  }
+  CHECK(e.is_weights.isfinite().all().item<bool>());
 }
 
 TEST_CASE("every estimator is reached by its name, and says what it needs", "[experience]") {
