@@ -17,7 +17,6 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
   bool includes_low = true, includes_high = true;
   std::optional<double> also{};  // one more value: 0 that means "off"
-  bool is_any = false;           // no rule, NaN and inf included
 
   bool holds(double value) const;
   /// What `wrong` breaks: "must be above 0 and at most 1".
@@ -33,9 +32,6 @@ struct Range {
   }
 };
 
-constexpr Range any_number() {
-  return {.is_any = true};
-}
 constexpr Range finite() {
   return {};
 }

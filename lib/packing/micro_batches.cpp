@@ -147,23 +147,6 @@ Partition fixed_micro_batches(int64_t num_sequences, int64_t size) {
   return parts;
 }
 
-std::vector<int64_t> concatenated(const Partition& parts) {
-  std::vector<int64_t> all;
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation) {
-  std::vector<int64_t> inverse(permutation.size(), -1);
-  for (size_t i = 0; i < permutation.size(); ++i) {
-    const int64_t to = permutation[i];
-    ROLL_CHECK(to >= 0 && to < static_cast<int64_t>(inverse.size()) && inverse[to] < 0,
-               "a permutation has each index once");
-    inverse[to] = static_cast<int64_t>(i);
-  }
-  return inverse;
-}
-
 Partition small_large_small(Partition parts, const std::vector<double>& weights) {
   std::stable_sort(parts.begin(), parts.end(),
                    [&](const auto& a, const auto& b) { return part_weight(a, weights) < part_weight(b, weights); });

@@ -34,10 +34,6 @@ Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOpti
 /// Without a budget: consecutive pieces of `size` sequences.
 Partition fixed_micro_batches(int64_t num_sequences, int64_t size);
 
-/// All parts one after the other; and the permutation that undoes it: concatenated[inverse[i]] belongs to sequence i.
-std::vector<int64_t> concatenated(const Partition& parts);
-std::vector<int64_t> inverse_permutation(const std::vector<int64_t>& permutation);
-
 /// Parts in ascending order of work up to the middle, descending after it: small ones fill and drain a pipeline.
 Partition small_large_small(Partition parts, const std::vector<double>& weights);
 

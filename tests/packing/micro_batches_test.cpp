@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "packing/alignment.h"
+#include "packing/concatenated.h"
 #include "packing/rebalance.h"
 
 namespace roll {
@@ -50,7 +51,7 @@ Case random_case(uint64_t seed) {
 
 void require_valid(const Partition& parts, const Case& c) {
   const auto tokens = aligned_lengths(c.lengths, c.options.alignment);
-  std::vector<int64_t> all = concatenated(parts);
+  std::vector<int64_t> all = test::concatenated(parts);
   for (const auto& part : parts) {
     int64_t sum = 0;
     for (const int64_t i : part) sum += tokens[i];
@@ -243,7 +244,7 @@ TEST_CASE("algorithm none packs greedily in the given order", "[packing]") {
   PackOptions more = options;
   more.min_num_micro_batches = 4;
   CHECK(plan_micro_batches({4, 6, 1, 9, 2, 3}, more).size() == 4);
-  CHECK(concatenated(plan_micro_batches({4, 6, 1, 9, 2, 3}, more)) == std::vector<int64_t>{0, 1, 2, 3, 4, 5});
+  CHECK(test::concatenated(plan_micro_batches({4, 6, 1, 9, 2, 3}, more)) == std::vector<int64_t>{0, 1, 2, 3, 4, 5});
   more.min_num_micro_batches = 100;
   CHECK(plan_micro_batches({4, 6, 1, 9, 2, 3}, more).size() == 6);
 }
@@ -281,14 +282,6 @@ TEST_CASE("every rank can run as many micro-batches as the largest one asks for"
 TEST_CASE("micro-batches are ordered small, large, small", "[packing]") {
   const std::vector<double> weights{5, 1, 4, 2, 3};
   CHECK(small_large_small({{0}, {1}, {2}, {3}, {4}}, weights) == Partition{{1}, {4}, {0}, {2}, {3}});
-}
-
-TEST_CASE("outputs come back to data order by the inverse permutation", "[packing]") {
-  const std::vector<int64_t> order = concatenated({{2, 0}, {3, 1}});
-  const std::vector<int64_t> inverse = inverse_permutation(order);
-  CHECK(inverse == std::vector<int64_t>{1, 3, 0, 2});
-  for (size_t i = 0; i < order.size(); ++i) CHECK(order[inverse[i]] == static_cast<int64_t>(i));
-  CHECK_THROWS_AS(inverse_permutation({0, 0}), Bug);
 }
 
 TEST_CASE("without a budget micro-batches are pieces of a fixed number of sequences", "[packing]") {

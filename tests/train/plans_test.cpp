@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "packing/alignment.h"
+#include "packing/concatenated.h"
 #include "packing/statistics.h"
 #include "train/batches.h"
 
@@ -56,7 +57,7 @@ Case random_case(uint64_t seed) {
 }
 
 std::vector<int64_t> sequences_of(const Partition& plan) {
-  return concatenated(plan);
+  return test::concatenated(plan);
 }
 
 /// No packing of these sequences has fewer parts (Martello and Toth's L2): a long one and what cannot share its part.
