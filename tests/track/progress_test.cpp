@@ -32,7 +32,7 @@ class Screen : public std::stringbuf {
     const std::lock_guard lock(mutex_);
     return std::stringbuf::overflow(c);
   }
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;  // xsputn may call overflow
 };
 
 }  // namespace
