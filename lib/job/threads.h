@@ -14,7 +14,7 @@
 namespace roll {
 
 /// The variable that asks libgomp for a short spin, as execve takes it.
-inline constexpr const char* kShortSpin = "GOMP_SPINCOUNT=1000";
+inline constexpr const char* kShortSpin = "GOMP_SPINCOUNT=3000";
 
 /// Whether `variable` ("NAME=value") already says how idle threads wait, or that there are none: then it stays so.
 bool settles_waiting(std::string_view variable);
@@ -22,7 +22,7 @@ bool settles_waiting(std::string_view variable);
 /// Splits the host's cores over its ranks for torch, unless OMP_NUM_THREADS says otherwise. Returns threads per rank.
 int set_threads_per_rank(const World& world);
 
-/// For people: "2 threads, short spin (GOMP_SPINCOUNT=1000)".
+/// For people: "2 threads, short spin (GOMP_SPINCOUNT=3000)".
 std::string threads_text();
 
 }  // namespace roll

@@ -48,19 +48,19 @@ def check_name():
 
 
 def main():
-    check_spin_count({}, "1000")
-    check_spin_count({"OMP_NUM_THREADS": "2"}, "1000")
+    check_spin_count({}, "3000")
+    check_spin_count({"OMP_NUM_THREADS": "2"}, "3000")
     check_spin_count({"OMP_NUM_THREADS": "1"}, LIBGOMPS_OWN)  # nobody waits
     check_spin_count({"GOMP_SPINCOUNT": "77"}, "77")
     check_spin_count({"OMP_WAIT_POLICY": "passive"}, "0")
     check_spin_count({"KMP_BLOCKTIME": "1"}, LIBGOMPS_OWN)
-    check_spin_count({"OMP_NUM_THREADS": "2"}, "1000", ["mpirun", "-n", "1", "--allow-run-as-root"])
+    check_spin_count({"OMP_NUM_THREADS": "2"}, "3000", ["mpirun", "-n", "1", "--allow-run-as-root"])
     loader = next(line.split()[-1] for line in subprocess.run(["readelf", "-l", binary], capture_output=True, text=True, check=True).stdout.splitlines()
                   if "program interpreter" in line).rstrip("]")
     check_spin_count({}, LIBGOMPS_OWN, [loader])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        check_header(folder, {"OMP_NUM_THREADS": "2"}, "2 threads, short spin (GOMP_SPINCOUNT=1000)")
+        check_header(folder, {"OMP_NUM_THREADS": "2"}, "2 threads, short spin (GOMP_SPINCOUNT=3000)")
         check_header(folder, {"OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "active"}, "2 threads, OMP_WAIT_POLICY=active")
         check_header(folder, {"OMP_NUM_THREADS": "1"}, "1 thread")
     check_name()

@@ -132,8 +132,8 @@ TEST_CASE("several hosts are filled in order, get the variables that ranks need,
   const Environment environment({});
   set_env("NCCL_SOCKET_IFNAME", "eth0");
   set_env("ROLL_STANDING_BY", "1");
-  set_env("GOMP_SPINCOUNT", GENERATE("1000", "77"));
-  const bool is_default = env("GOMP_SPINCOUNT") == "1000";
+  set_env("GOMP_SPINCOUNT", GENERATE("3000", "77"));
+  const bool is_default = env("GOMP_SPINCOUNT") == "3000";
   const Launch launch{.num_ranks = 16,
                       .hostfile = "my hosts",
                       .mpirun_args = {"--mca", "a", "b"},
