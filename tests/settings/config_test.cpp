@@ -138,6 +138,46 @@ TEST_CASE("every note is given once and names the keys that mean nothing", "[tra
   CHECK(count("deepspeed_zero3") == 1);
 }
 
+TEST_CASE("a key that a role does not read is noted", "[train]") {
+  const auto told = [](const std::string& override, const std::string& part) {
+    const auto notes = recipe({override}).notes;
+    return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+      return mentions(note, "mean nothing here") && mentions(note, part);
+    });
+  };
+  CHECK(told("critic.pg_variant=topr", "pg_variant (in critic): only actor_train has a policy loss"));
+  CHECK(told("reference.training_args={learning_rate: 1}", "it is not trained"));
+  CHECK(told("actor_infer.backend_timeout=3", "backend_timeout (in actor_infer): that of the trained policy"));
+  CHECK(told("validation.strategy_args={strategy_name: vllm}", "strategy_args (in validation): it has no model"));
+  CHECK(told("actor_train.generating_args={temperature: 2}", "only actor_infer and validation sample"));
+  CHECK(told("num_gpus_per_node=4", "device_mapping, -n and the hostfile"));
+}
+
+TEST_CASE("a key that another one makes idle is noted, unless it has its default", "[train]") {
+  const auto note = [](const std::vector<std::string>& overrides, const std::string& key) {
+    for (const std::string& text : recipe(overrides).notes)
+      if (mentions(text, key) && mentions(text, "has no effect, because of")) return text;
+    return std::string();
+  };
+  CHECK(mentions(note({"use_pg_clip_range=false", "pg_clip_low=0.1"}, "pg_clip_low = 0.1"), "use_pg_clip_range"));
+  CHECK(note({"use_pg_clip_range=false", "pg_clip_low=0.2"}, "pg_clip_low").empty());
+  CHECK(note({"use_pg_clip_range=true", "pg_clip_low=0.1"}, "pg_clip_low").empty());
+  CHECK(mentions(note({"dual_clip_loss=false", "dual_clip_c=3"}, "dual_clip_c"), "dual_clip_loss"));
+  CHECK(mentions(note({"adv_estimator=reinforce", "lambd=0.5"}, "lambd = 0.5"), "adv_estimator = reinforce"));
+  CHECK(mentions(note({"adv_estimator=reinforce"}, "critic has no effect"), "adv_estimator = reinforce"));
+  CHECK(mentions(note({"kl_horizon=5"}, "kl_horizon"), "target_kl = null"));
+  CHECK(mentions(note({"error_max_len_threshold=5"}, "error_max_len_threshold"), "error_max_len_clip"));
+  CHECK(mentions(note({"rollout_mock={dump_dir: x}"}, "rollout_mock.dump_dir"), "rollout_mock.enable"));
+  CHECK(mentions(
+      note({"actor_train.training_args.warmup_steps=5", "actor_train.training_args.warmup_ratio=0.1"}, "warmup_ratio"),
+      "warmup_steps = 5"));
+}
+
+TEST_CASE("do_sample: false is a greedy validation", "[train]") {
+  CHECK(recipe({"validation.generating_args.do_sample=false", "validation.generating_args.temperature=0.6"})
+            .config.validation.generating_args.temperature == 0);
+}
+
 TEST_CASE("rules between keys name both and the nearest working values", "[train]") {
   CHECK(mentions(error_of({"rollout_batch_size=100"}), "try 64 or 128"));
   CHECK(mentions(error_of({"actor_infer.device_mapping=[0]"}), "actor_train.device_mapping = list(range(0,8))"));
@@ -216,6 +256,14 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{train + "warmup_ratio=1.5"}, "warmup_ratio"},
       {{generate + "top_p=0"}, "must be above 0 and at most 1"},
       {{generate + "num_beams=2"}, "beam search"},
+      {{generate + "top_k=1"}, "a greedy policy has no other responses"},
+      {{generate + "do_sample=false"}, "do_sample = false: a greedy policy has no other responses"},
+      {{generate + "temperature=1e-5"}, "must be 0 or in 0.001..1000"},
+      {{"rewards.math_rule.world_size=5000"}, "world_size = 5000: must be in 1..1024"},
+      {{train + "learning_rate=.inf"}, "must be a finite number, 0 or more"},
+      {{"critic.loss_func={library: x.so, name: y}", "reference.loss_func={library: x.so, name: y}"},
+       "reference.loss_func"},
+      {{"critic.pg_loss_reducer={library: x.so, name: y}"}, "which only actor_train has"},
       {{"validation.generating_args.temperature=-1"}, "temperature"},
       {{"rewards.other={type: math_rule, tag_included: [gsm8k]}"}, "the tag gsm8k belongs to"},
       {{generate + "stop_strings=['']"}, "an empty stop string"},
