@@ -118,8 +118,9 @@ void run(Flags flags) {
 
 void add_sampling_flags(CLI::App& sub, Flags& flags) {
   GeneratingArgs& args = flags.sampling.generating;
-  add_field_flags(sub, args,
-                  {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences"});
+  add_field_flags(
+      sub, args,
+      {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
   sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
       ->capture_default_str();
   sub.add_option("-n", flags.num_responses, "responses per prompt")->capture_default_str();

@@ -111,7 +111,6 @@ struct Words<Chosen<R>> {
     }
     return false;
   }
-  static std::string why_refused(std::string_view) { return ""; }
 };
 
 /// A type that is written as one of a list of words.

@@ -50,7 +50,6 @@ template <>
 struct Words<RewardType> {
   static std::vector<std::string> all();
   static bool read(std::string_view name, RewardType& out);
-  static std::string why_refused(std::string_view) { return ""; }
 };
 std::string_view name_of(const RewardType& type);
 
