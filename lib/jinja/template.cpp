@@ -110,9 +110,9 @@ struct Macro {
   }
 };
 
-class Parser {
+class TemplateParser {
  public:
-  explicit Parser(TokenStream& in) : in_(in) {}
+  explicit TemplateParser(TokenStream& in) : in_(in) {}
 
   Block whole() {
     Block block;
@@ -314,7 +314,7 @@ Template Template::parse(std::string_view source, const std::string& origin) {
   Template out;
   out.origin_ = origin;
   TokenStream stream(tokenize(source, origin), origin);
-  out.body_ = [block = Parser(stream).whole()](Context& context) { run(block, context); };
+  out.body_ = [block = TemplateParser(stream).whole()](Context& context) { run(block, context); };
   return out;
 }
 

@@ -4,15 +4,15 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kSupported =
+constexpr std::string_view kDecoders =
     "unsupported decoder; supported: ByteLevel, a Sequence of ByteLevel and Fuse, null";
 
 /// Fuse joins tokens, which ByteLevel has done already.
 DecoderKind read_sequence(const JsonView& json) {
   const JsonView parts = json.at("decoders");
-  if (parts.array().size() == 0 || parts.at(size_t{0}).at("type").string() != "ByteLevel") json.fail(kSupported);
+  if (parts.array().size() == 0 || parts.at(size_t{0}).at("type").string() != "ByteLevel") json.fail(kDecoders);
   for (size_t i = 1; i < parts.size(); ++i)
-    if (const JsonView type = parts.at(i).at("type"); type.string() != "Fuse") type.fail(kSupported);
+    if (const JsonView type = parts.at(i).at("type"); type.string() != "Fuse") type.fail(kDecoders);
   return DecoderKind::kByteLevel;
 }
 
@@ -24,7 +24,7 @@ DecoderKind read_decoder(const JsonView& tokenizer_json) {
   const JsonView type = json->at("type");
   if (type.string() == "ByteLevel") return DecoderKind::kByteLevel;
   if (type.string() == "Sequence") return read_sequence(*json);
-  type.fail(kSupported);
+  type.fail(kDecoders);
 }
 
 }  // namespace roll

@@ -14,8 +14,8 @@ namespace roll {
 
 namespace {
 
-constexpr int kMaxDepth = 16;
-constexpr std::string_view kSupported =
+constexpr int kMaxNormalizerDepth = 16;
+constexpr std::string_view kNormalizers =
     "unsupported normalizer; supported: NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence";
 
 void check(UErrorCode status, const char* what) {
@@ -106,7 +106,7 @@ Normalizer::Normalizer(const JsonView& json) {
 void Normalizer::add(const JsonView& json, int depth) {
   const JsonView type = json.at("type");
   const std::string& name = type.string();
-  if (depth > kMaxDepth) json.fail("sequences are nested too deeply");
+  if (depth > kMaxNormalizerDepth) json.fail("sequences are nested too deeply");
   if (name == "Sequence") {
     const JsonView parts = json.at("normalizers");
     for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
@@ -127,7 +127,7 @@ void Normalizer::add(const JsonView& json, int depth) {
       replace(text, *pattern, content, memory);
     });
   } else {
-    type.fail(kSupported);
+    type.fail(kNormalizers);
   }
 }
 

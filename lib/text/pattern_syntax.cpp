@@ -14,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kSupported =
+constexpr std::string_view kSyntax =
     "supported: literals, ., [...], \\s \\w \\d \\h and their complements, \\p{L} and other categories, "
     "\\p{Han|Hiragana|"
     "Katakana|Hangul}, groups, (?i:...), look-around, alternation, quantifiers, anchors";
@@ -66,8 +66,7 @@ class Translator {
 
  private:
   [[noreturn]] void fail(std::string_view construct, std::string_view what) const {
-    throw user_error("{}: regular expression '{}', at byte {}: {} {}; {}", where_, in_, pos_, construct, what,
-                     kSupported);
+    throw user_error("{}: regular expression '{}', at byte {}: {} {}; {}", where_, in_, pos_, construct, what, kSyntax);
   }
   [[noreturn]] void unsupported(std::string_view construct) const { fail(construct, "is not supported"); }
 

@@ -6,8 +6,8 @@ namespace roll {
 
 namespace {
 
-constexpr int kMaxDepth = 16;
-constexpr std::string_view kSupported =
+constexpr int kMaxProcessorDepth = 16;
+constexpr std::string_view kPostProcessors =
     "unsupported post-processor; supported: TemplateProcessing, ByteLevel, Sequence";
 
 std::vector<int64_t> special_token_ids(const JsonView& json, const JsonView& piece) {
@@ -43,14 +43,14 @@ void read_template(const JsonView& json, PostProcessor& out) {
 
 void read(const JsonView& json, PostProcessor& out, int depth) {
   const JsonView type = json.at("type");
-  if (depth > kMaxDepth) json.fail("sequences are nested too deeply");
+  if (depth > kMaxProcessorDepth) json.fail("sequences are nested too deeply");
   if (type.string() == "Sequence") {
     const JsonView parts = json.at("processors");
     for (size_t i = 0; i < parts.array().size(); ++i) read(parts.at(i), out, depth + 1);
   } else if (type.string() == "TemplateProcessing") {
     read_template(json, out);
   } else if (type.string() != "ByteLevel") {  // it only trims offsets
-    type.fail(kSupported);
+    type.fail(kPostProcessors);
   }
 }
 

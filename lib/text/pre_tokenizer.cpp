@@ -10,8 +10,8 @@ namespace roll {
 
 namespace {
 
-constexpr int kMaxDepth = 16;
-constexpr std::string_view kSupported =
+constexpr int kMaxSplitDepth = 16;
+constexpr std::string_view kPreTokenizers =
     "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, ByteLevel (last)";
 // The expression that GPT-2 split by; ByteLevel with use_regex means it.
 constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
@@ -181,7 +181,7 @@ PreTokenizer::PreTokenizer(const JsonView& json) {
 void PreTokenizer::add(const JsonView& json, int depth) {
   const JsonView type = json.at("type");
   const std::string& name = type.string();
-  if (depth > kMaxDepth) json.fail("sequences are nested too deeply");
+  if (depth > kMaxSplitDepth) json.fail("sequences are nested too deeply");
   if (byte_level_) json.fail("follows ByteLevel, which must be the last step");
   if (name == "Sequence") {
     const JsonView parts = json.at("pretokenizers");
@@ -199,7 +199,7 @@ void PreTokenizer::add(const JsonView& json, int depth) {
   } else if (name == "ByteLevel") {
     add_byte_level(json);
   } else {
-    type.fail(kSupported);
+    type.fail(kPreTokenizers);
   }
 }
 

@@ -36,7 +36,7 @@ std::string address_of_first(Communicator& host) {
 }
 
 /// Rank 0 opens the store on a free port; its address travels over the host communicator.
-c10::intrusive_ptr<c10d::Store> open_store(Communicator& host, double timeout_s) {
+c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeout_s) {
   c10d::TCPStoreOptions options;
   options.port = 0;
   options.isServer = host.is_first();
@@ -59,7 +59,7 @@ class NcclCommunicator : public Communicator {
       : Communicator(std::move(own)), host_(std::move(host)), device_(device), timeout_s_(timeout_s) {
     const auto options = c10d::ProcessGroupNCCL::Options::create();
     options->timeout = milliseconds(timeout_s);
-    group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_store(*host_, timeout_s), rank(), size(), options);
+    group_ = c10::make_intrusive<c10d::ProcessGroupNCCL>(open_nccl_store(*host_, timeout_s), rank(), size(), options);
     group_->setBoundDeviceId(device_);
   }
   ~NcclCommunicator() override {

@@ -55,17 +55,17 @@ Store open_store(int rank, const std::string& address, int port, Wait& wait) {
   }
 }
 
-std::string text_of(const std::vector<uint8_t>& bytes) {
+std::string stored_text(const std::vector<uint8_t>& bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<uint8_t> bytes_of(const std::string& text) {
+std::vector<uint8_t> bytes_to_store(const std::string& text) {
   return {text.begin(), text.end()};
 }
 
 std::string fetch(Store& store, const std::string& key, int from, Wait& wait) {
   while (!store->check({key})) wait.pause([&] { return std::vector<int>{from}; });
-  return text_of(store->get(key));
+  return stored_text(store->get(key));
 }
 
 /// The first words on a connection: a stranger who finds the port does not know the token.
@@ -88,7 +88,7 @@ std::shared_ptr<Meeting> open_meeting(int rank, const std::string& address, int 
   meeting->address = address, meeting->port = port;
   meeting->store = open_store(rank, address, port, wait);
   if (rank == 0)
-    meeting->store->set("roll/token", bytes_of(std::to_string(std::random_device()() * 0x100000001ull + 1)));
+    meeting->store->set("roll/token", bytes_to_store(std::to_string(std::random_device()() * 0x100000001ull + 1)));
   meeting->token = std::stoull(fetch(meeting->store, "roll/token", 0, wait));
   return meeting;
 }
@@ -106,7 +106,7 @@ class TcpWire : public Wire {
     const Socket listener = listen_anywhere();
     meeting_->store->set(
         key_of(rank),
-        bytes_of(fmt::format("{}:{}", own_address_towards(meeting_->address, meeting_->port), listener.port())));
+        bytes_to_store(fmt::format("{}:{}", own_address_towards(meeting_->address, meeting_->port), listener.port())));
     // Rank 0 last: once it has met everybody, nobody needs its store until the next wire is made.
     for (int lower = rank - 1; lower >= 0; --lower) call(lower, wait);
     while (!missing().empty()) answer(listener, wait);

@@ -19,10 +19,10 @@ struct Span {
   size_t outer_begin = 0;     // of the command or delimiter
 };
 
-bool digit(char c) {
+bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-bool space(char c) {
+bool is_space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view s, std::string_view drop) {
 
 /// The start of "\boxed" or "\fbox" when '{' at `brace` opens its content.
 size_t box_before(std::string_view s, size_t brace) {
-  while (brace > 0 && space(s[brace - 1])) --brace;
+  while (brace > 0 && is_space(s[brace - 1])) --brace;
   for (const std::string_view command : {"\\boxed", "\\fbox"})
     if (brace >= command.size() && s.substr(brace - command.size(), command.size()) == command)
       return brace - command.size();
@@ -145,7 +145,8 @@ std::optional<Span> last_number(std::string_view s) {
   if (last == kNone) return std::nullopt;
   size_t begin = last;
   const auto inside = [&](size_t i) {
-    return digit(s[i]) || ((s[i] == '.' || s[i] == ',' || s[i] == '/') && i > 0 && digit(s[i - 1]) && digit(s[i + 1]));
+    return is_digit(s[i]) ||
+           ((s[i] == '.' || s[i] == ',' || s[i] == '/') && i > 0 && is_digit(s[i - 1]) && is_digit(s[i + 1]));
   };
   while (begin > 0 && inside(begin - 1)) --begin;
   if (begin > 0 && s[begin - 1] == '.') --begin;
