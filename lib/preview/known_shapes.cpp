@@ -13,14 +13,14 @@ namespace roll {
 
 namespace {
 
-struct Row {
+struct ShapeRow {
   const char* name;
   const char* model_type;
   int64_t vocab_size, hidden_size, intermediate_size, num_layers, num_heads, num_kv_heads, head_dim;
   bool tied_head;
 };
 
-constexpr Row kRows[] = {
+constexpr ShapeRow kShapeRows[] = {
     {"Qwen2.5-0.5B", "qwen2", 151936, 896, 4864, 24, 14, 2, 64, true},
     {"Qwen2.5-1.5B", "qwen2", 151936, 1536, 8960, 28, 12, 2, 128, true},
     {"Qwen2.5-3B", "qwen2", 151936, 2048, 11008, 36, 16, 2, 128, true},
@@ -48,7 +48,7 @@ constexpr Row kRows[] = {
 constexpr const char* kShapeless[] = {"meta", "base", "instruct", "thinking", "2507", "math", "coder"};
 
 /// What the row leaves out changes neither FLOPs nor memory.
-KnownShape shape(const Row& row) {
+KnownShape shape(const ShapeRow& row) {
   const Json config = {{"model_type", row.model_type},
                        {"vocab_size", row.vocab_size},
                        {"hidden_size", row.hidden_size},
@@ -87,7 +87,7 @@ std::string shape_name(std::string name) {
 const std::vector<KnownShape>& known_shapes() {
   static const std::vector<KnownShape> shapes = [] {
     std::vector<KnownShape> all;
-    for (const Row& row : kRows) all.push_back(shape(row));
+    for (const ShapeRow& row : kShapeRows) all.push_back(shape(row));
     return all;
   }();
   return shapes;

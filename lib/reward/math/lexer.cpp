@@ -13,7 +13,7 @@ namespace roll::math {
 
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 
 bool digit(char c) {
   return c >= '0' && c <= '9';
@@ -177,12 +177,12 @@ class Lexer {
       take();
       if (tokens_.size() > 4 * kMaxNodes) throw Unreadable("too long");
     }
-    add(Kind::kEnd, "");
+    add(TokenKind::kEnd, "");
     return std::move(tokens_);
   }
 
  private:
-  void add(Kind kind, std::string text) {
+  void add(TokenKind kind, std::string text) {
     tokens_.push_back({kind, std::move(text), space_});
     space_ = false;
   }
@@ -208,17 +208,17 @@ class Lexer {
 
   void take_sign() {
     if (s_.substr(at_).starts_with("**"))
-      ++at_, s_[at_] == '*' ? add(Kind::kSign, "^"), ++at_ : at_;
+      ++at_, s_[at_] == '*' ? add(TokenKind::kSign, "^"), ++at_ : at_;
     else if (s_.substr(at_).starts_with("<="))
-      add(Kind::kCommand, "le"), at_ += 2;
+      add(TokenKind::kCommand, "le"), at_ += 2;
     else if (s_.substr(at_).starts_with(">="))
-      add(Kind::kCommand, "ge"), at_ += 2;
+      add(TokenKind::kCommand, "ge"), at_ += 2;
     else if (s_.substr(at_).starts_with("!="))
-      add(Kind::kCommand, "ne"), at_ += 2;
+      add(TokenKind::kCommand, "ne"), at_ += 2;
     else if (s_[at_] == '*')
-      add(Kind::kCommand, "cdot"), ++at_;
+      add(TokenKind::kCommand, "cdot"), ++at_;
     else
-      add(Kind::kSign, std::string(1, s_[at_++]));
+      add(TokenKind::kSign, std::string(1, s_[at_++]));
   }
 
   void take_number() {
@@ -237,7 +237,7 @@ class Lexer {
       digits += '.';
       for (++at_; at_ < s_.size() && digit(s_[at_]);) digits += s_[at_++];
     }
-    add(Kind::kNumber, digits[0] == '.' ? "0" + digits : digits);
+    add(TokenKind::kNumber, digits[0] == '.' ? "0" + digits : digits);
   }
 
   void take_command() {
@@ -264,15 +264,15 @@ class Lexer {
     const auto other = kSynonyms.find(name);
     const std::string& known = other == kSynonyms.end() ? name : other->second;
     if (known.size() <= 2 && !letter(known[0]))
-      add(Kind::kSign, known);
+      add(TokenKind::kSign, known);
     else
-      add(Kind::kCommand, known);
+      add(TokenKind::kCommand, known);
   }
 
   void take_escaped(char c) {
     if (c == '\\') skip_row_gap();
-    if (c == '{' || c == '}' || c == '\\') return add(Kind::kSign, std::string("\\") + c);
-    if (c == '|' || c == '%' || c == '&' || c == '#' || c == '_') return add(Kind::kSign, std::string(1, c));
+    if (c == '{' || c == '}' || c == '\\') return add(TokenKind::kSign, std::string("\\") + c);
+    if (c == '|' || c == '%' || c == '&' || c == '#' || c == '_') return add(TokenKind::kSign, std::string(1, c));
     space_ = true;  // \, \! \; \: \$ \( \) \[ \] and "\ "
   }
 
@@ -293,9 +293,9 @@ class Lexer {
     const bool maths = inside.find_first_of("\\^_{") != std::string_view::npos;
     const bool digits = std::any_of(inside.begin(), inside.end(), digit);
     if ((name != "text" && name != "mbox" && maths) || digits) return take_nested(inside);
-    if (name[0] != 't' && inside.size() == 1) return add(Kind::kLetter, std::string(inside));
+    if (name[0] != 't' && inside.size() == 1) return add(TokenKind::kLetter, std::string(inside));
     if (kPlainCommands.count(inside) != 0) return add_command(std::string(inside));
-    add(Kind::kText, std::string(inside));
+    add(TokenKind::kText, std::string(inside));
   }
 
   void take_environment(const std::string& name) {
@@ -303,7 +303,7 @@ class Lexer {
     const size_t end = begin < s_.size() && s_[begin] == '{' ? closing_brace(s_, begin) : std::string_view::npos;
     if (end == std::string_view::npos) throw Unreadable("an environment without a name");
     at_ = end;
-    add(Kind::kCommand, name + ":" + std::string(s_.substr(begin + 1, end - begin - 2)));
+    add(TokenKind::kCommand, name + ":" + std::string(s_.substr(begin + 1, end - begin - 2)));
   }
 
   void take_nested(std::string_view inside) {
@@ -324,7 +324,7 @@ class Lexer {
       inside = s_.substr(at_ + 1, end - at_ - 2), at_ = end;
     else if (at_ < s_.size())
       inside = s_[at_++];
-    add(Kind::kCommand, name + inside);
+    add(TokenKind::kCommand, name + inside);
   }
 
   /// A run of letters: a known word, "and"/"or", a unit behind a number, or single letters.
@@ -332,15 +332,15 @@ class Lexer {
     const size_t begin = at_;
     while (at_ < s_.size() && letter(s_[at_])) ++at_;
     const std::string word(s_.substr(begin, at_ - begin));
-    if (word == "and" || word == "or") return add(Kind::kText, word);
+    if (word == "and" || word == "or") return add(TokenKind::kText, word);
     if (kPlainCommands.count(word) != 0) return add_command(word);
     if (word == "inf") return add_command("infty");
     const bool after_value =
-        space_ && !tokens_.empty() && (tokens_.back().kind == Kind::kNumber || tokens_.back().sign("}"));
+        space_ && !tokens_.empty() && (tokens_.back().kind == TokenKind::kNumber || tokens_.back().sign("}"));
     if (after_value && word.size() >= 2 &&
         (word.size() >= 3 || word == "cm" || word == "mm" || word == "km" || word == "kg" || word == "ft"))
-      return add(Kind::kText, word);
-    for (const char c : word) add(Kind::kLetter, std::string(1, c));
+      return add(TokenKind::kText, word);
+    for (const char c : word) add(TokenKind::kLetter, std::string(1, c));
   }
 
   void take_unicode() {
@@ -349,12 +349,12 @@ class Lexer {
       if (found == kUnicode.end()) continue;
       at_ += n;
       if (found->second.empty() || found->second == " ") return void(space_ = true);
-      if (found->second.size() == 1) return add(Kind::kSign, found->second);
-      return add(Kind::kCommand, found->second);
+      if (found->second.size() == 1) return add(TokenKind::kSign, found->second);
+      return add(TokenKind::kCommand, found->second);
     }
     std::string bytes(1, s_[at_++]);
     while (at_ < s_.size() && (static_cast<unsigned char>(s_[at_]) & 0xc0) == 0x80) bytes += s_[at_++];
-    add(Kind::kLetter, bytes);
+    add(TokenKind::kLetter, bytes);
   }
 
   std::string_view s_;
