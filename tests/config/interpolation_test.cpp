@@ -17,7 +17,7 @@ Node resolved(const std::string& yaml) {
   return root;
 }
 
-std::string error_of(const std::string& yaml, const char* key) {
+std::string error_at(const std::string& yaml, const char* key) {
   return resolved(yaml).find(key)->error;
 }
 
@@ -61,20 +61,20 @@ TEST_CASE("oc.env takes the variable, else the default", "[config]") {
 }
 
 TEST_CASE("cycles are told with their chain", "[config]") {
-  CHECK(error_of("a: ${a}\n", "a") == "refers to itself: a -> a");
-  CHECK(error_of("a: ${b}\nb: ${c}\nc: x${a}\n", "a").find("a -> b -> c -> a") != std::string::npos);
+  CHECK(error_at("a: ${a}\n", "a") == "refers to itself: a -> a");
+  CHECK(error_at("a: ${b}\nb: ${c}\nc: x${a}\n", "a").find("a -> b -> c -> a") != std::string::npos);
   CHECK(resolved("a: {b: '${a}'}\n").find("a")->find("b")->error.find("refers to itself") != std::string::npos);
-  CHECK(error_of("a: {x: 1, y: '${a.x}'}\n", "a").empty());
+  CHECK(error_at("a: {x: 1, y: '${a.x}'}\n", "a").empty());
 }
 
 TEST_CASE("a failed interpolation says what is wrong", "[config]") {
-  CHECK(error_of("a: ${reponse_length}\nresponse_length: 1\n", "a") ==
+  CHECK(error_at("a: ${reponse_length}\nresponse_length: 1\n", "a") ==
         "there is no key reponse_length; did you mean 'response_length'?");
-  CHECK(error_of("a: ${b\nb: 1\n", "a").find("without its }") != std::string::npos);
-  CHECK(error_of("a: ${}\n", "a").find("without a name") != std::string::npos);
-  CHECK(error_of("a: ${eval:1+1}\n", "a").find("'eval' is not known") != std::string::npos);
-  CHECK(error_of("a: ${....b}\n", "a").find("above the top") != std::string::npos);
-  CHECK(error_of("a: x${b}\nb: [1]\n", "a").find("inside of a text") != std::string::npos);
+  CHECK(error_at("a: ${b\nb: 1\n", "a").find("without its }") != std::string::npos);
+  CHECK(error_at("a: ${}\n", "a").find("without a name") != std::string::npos);
+  CHECK(error_at("a: ${eval:1+1}\n", "a").find("'eval' is not known") != std::string::npos);
+  CHECK(error_at("a: ${....b}\n", "a").find("above the top") != std::string::npos);
+  CHECK(error_at("a: x${b}\nb: [1]\n", "a").find("inside of a text") != std::string::npos);
 }
 
 TEST_CASE("what grows without bounds is stopped", "[config]") {
@@ -87,7 +87,7 @@ TEST_CASE("what grows without bounds is stopped", "[config]") {
   CHECK(resolved(chain + "a5000: 1\n").find("a0")->error.find("chain of more than") != std::string::npos);
   std::string nested = "x";
   for (int i = 0; i < 200; ++i) nested = "${" + nested + "}";
-  CHECK(error_of("a: " + nested + "\nx: 1\n", "a").find("inside of each other") != std::string::npos);
+  CHECK(error_at("a: " + nested + "\nx: 1\n", "a").find("inside of each other") != std::string::npos);
   std::string copies = "m0: {x: 1}\n";
   for (int i = 1; i < 8; ++i) {
     copies += fmt::format("m{}: {{", i);
@@ -102,7 +102,7 @@ TEST_CASE("names of Hydra's default files become empty mappings, with a note", "
   interpolate(root, notes);
   CHECK(root.find("a")->kind == Node::Kind::kMap);
   CHECK(notes.size() == 1);
-  CHECK(error_of("a: ${deepspeed_zero3}\n", "a").find("no key") != std::string::npos);
+  CHECK(error_at("a: ${deepspeed_zero3}\n", "a").find("no key") != std::string::npos);
 }
 
 }  // namespace roll

@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-std::string error_of(const std::string& yaml) {
+std::string parse_error(const std::string& yaml) {
   try {
     parse_yaml(yaml, "f.yaml");
   } catch (const UserError& e) {
@@ -55,48 +55,49 @@ TEST_CASE("merge keys give way to the mapping's own keys and to earlier merges",
 }
 
 TEST_CASE("a key given twice is an error that names both places", "[config]") {
-  CHECK(error_of("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: a: given twice, first at f.yaml:1:1; keep one");
-  CHECK(error_of("g:\n  a: 1\n  a: 1\n").find("f.yaml:3:3") == 0);
+  CHECK(parse_error("a: 1\nb: 2\na: 3\n") == "f.yaml:3:1: a: given twice, first at f.yaml:1:1; keep one");
+  CHECK(parse_error("g:\n  a: 1\n  a: 1\n").find("f.yaml:3:3") == 0);
 }
 
 TEST_CASE("malformed text is a located error", "[config]") {
-  CHECK(error_of("a: [1, 2\n").find("f.yaml:") == 0);
-  CHECK(error_of("a:\n\t- 1\n").find("not valid YAML") != std::string::npos);
-  CHECK(error_of("a: *nowhere\n").find("not valid YAML") != std::string::npos);
-  CHECK(error_of("a: &x [*x]\n").find("f.yaml:1:") == 0);
-  CHECK(error_of("a: !!python/object:os.system x\n").find("tag") != std::string::npos);
-  CHECK(error_of("? [a]\n: 1\n").find("where a key is needed") != std::string::npos);
-  CHECK(error_of("a: 1\n---\nb: 2\n").find("several documents") != std::string::npos);
-  CHECK(error_of("<<: 3\n").find("mapping is needed") != std::string::npos);
+  CHECK(parse_error("a: [1, 2\n").find("f.yaml:") == 0);
+  CHECK(parse_error("a:\n\t- 1\n").find("not valid YAML") != std::string::npos);
+  CHECK(parse_error("a: *nowhere\n").find("not valid YAML") != std::string::npos);
+  CHECK(parse_error("a: &x [*x]\n").find("f.yaml:1:") == 0);
+  CHECK(parse_error("a: !!python/object:os.system x\n").find("tag") != std::string::npos);
+  CHECK(parse_error("? [a]\n: 1\n").find("where a key is needed") != std::string::npos);
+  CHECK(parse_error("a: 1\n---\nb: 2\n").find("several documents") != std::string::npos);
+  CHECK(parse_error("<<: 3\n").find("mapping is needed") != std::string::npos);
 }
 
 TEST_CASE("what is no text is refused with its line", "[config]") {
-  CHECK(error_of(std::string("a: 1\nb: \0\n", 10)) == "f.yaml:2: byte 0x00 is no UTF-8 text; this is not a YAML file");
-  CHECK(error_of("a: \xff\n").find("byte 0xff") != std::string::npos);
-  CHECK(error_of("\x7f"
-                 "ELF\x02\x01\x01")
+  CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) ==
+        "f.yaml:2: byte 0x00 is no UTF-8 text; this is not a YAML file");
+  CHECK(parse_error("a: \xff\n").find("byte 0xff") != std::string::npos);
+  CHECK(parse_error("\x7f"
+                    "ELF\x02\x01\x01")
             .find("no UTF-8 text") != std::string::npos);
-  CHECK(error_of("a: \xc3\xa9\n").empty());
-  CHECK(error_of("a: \xc3\n").find("no UTF-8") != std::string::npos);
-  CHECK(error_of("a: \xc0\xaf\n").find("no UTF-8") != std::string::npos);
+  CHECK(parse_error("a: \xc3\xa9\n").empty());
+  CHECK(parse_error("a: \xc3\n").find("no UTF-8") != std::string::npos);
+  CHECK(parse_error("a: \xc0\xaf\n").find("no UTF-8") != std::string::npos);
 }
 
 TEST_CASE("deep, huge and exploding files end in an error, soon", "[config]") {
-  CHECK_FALSE(error_of(repeat("[", 100000)).empty());
-  CHECK_FALSE(error_of(repeat("{a: ", 100000)).empty());
-  CHECK_FALSE(error_of(repeat("- ", 3000) + "x").empty());
-  CHECK_FALSE(error_of(repeat("[", 500) + repeat("]", 500)).empty());
-  CHECK(error_of(repeat("[", 150) + repeat("]", 150)).find("100 levels deep") != std::string::npos);
-  CHECK(error_of(repeat("[", 90) + repeat("]", 90)).empty());
-  CHECK(error_of("a: &a [" + repeat("x, ", 999) + "x]\nb: [" + repeat("*a, ", 199) + "*a]\n").find("aliases") !=
+  CHECK_FALSE(parse_error(repeat("[", 100000)).empty());
+  CHECK_FALSE(parse_error(repeat("{a: ", 100000)).empty());
+  CHECK_FALSE(parse_error(repeat("- ", 3000) + "x").empty());
+  CHECK_FALSE(parse_error(repeat("[", 500) + repeat("]", 500)).empty());
+  CHECK(parse_error(repeat("[", 150) + repeat("]", 150)).find("100 levels deep") != std::string::npos);
+  CHECK(parse_error(repeat("[", 90) + repeat("]", 90)).empty());
+  CHECK(parse_error("a: &a [" + repeat("x, ", 999) + "x]\nb: [" + repeat("*a, ", 199) + "*a]\n").find("aliases") !=
         std::string::npos);
-  CHECK(error_of(repeat("#", 3 << 20)).find("MB") != std::string::npos);
+  CHECK(parse_error(repeat("#", 3 << 20)).find("MB") != std::string::npos);
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
     const std::string last = "*a" + std::to_string(i - 1);
     bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + repeat(last + ", ", 9) + last + "]\n";
   }
-  CHECK(error_of(bomb).find("once aliases are expanded") != std::string::npos);
+  CHECK(parse_error(bomb).find("once aliases are expanded") != std::string::npos);
 }
 
 }  // namespace roll

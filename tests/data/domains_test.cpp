@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-std::vector<Row> rows_of(const std::string& domain, const std::string& tag) {
+std::vector<Row> one_row(const std::string& domain, const std::string& tag) {
   Row row;
   row.origin = "f.jsonl:3";
   row.domain = domain;
@@ -17,7 +17,7 @@ std::vector<Row> rows_of(const std::string& domain, const std::string& tag) {
 }
 
 std::string domain_of(const std::string& domain, const std::string& tag, const DomainTags& domains) {
-  auto rows = rows_of(domain, tag);
+  auto rows = one_row(domain, tag);
   try {
     assign_domains(rows, domains);
   } catch (const UserError& e) {

@@ -1,12 +1,13 @@
 #include "data/prompt_stream.h"
+#include "error_of.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
-#include "base/error.h"
-
 namespace roll {
+
+using testing::error_of;
 
 namespace {
 
@@ -38,16 +39,6 @@ std::vector<std::string> draw(PromptStream& stream, int64_t steps, int64_t count
     for (const auto& id : ids_of(stream.next(stream.quota(count)))) all.push_back(id);
   }
   return all;
-}
-
-template <class F>
-std::string error_of(F work) {
-  try {
-    work();
-  } catch (const UserError& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 using Split = std::map<std::string, int64_t>;

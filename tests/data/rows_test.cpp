@@ -5,10 +5,12 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "base/error.h"
 #include "data/tokenise.h"
+#include "error_of.h"
 
 namespace roll {
+
+using testing::error_of;
 
 namespace {
 
@@ -28,16 +30,6 @@ struct TempFolder {
 
 Row row_of(const std::string& json, const PromptColumns& columns = {}) {
   return parse_row(parse_json(json, "test"), "rows.jsonl:7", columns);
-}
-
-template <class F>
-std::string error_of(F work) {
-  try {
-    work();
-  } catch (const UserError& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 std::string row_error(const std::string& json, const PromptColumns& columns = {}) {

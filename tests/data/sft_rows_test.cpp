@@ -28,7 +28,7 @@ std::string render(const Json& messages, bool add_generation_prompt) {
 
 const SftEncoder kEncoder{.render = render, .encode = encode, .eos_ids = {kEnd}};
 
-Row row_of(const std::string& json) {
+Row sft_row(const std::string& json) {
   return parse_row(parse_json(json, "test"), "f.jsonl:2", {});
 }
 
@@ -50,13 +50,13 @@ Shown show(const SftRow& row) {
 
 Shown encoded(const std::string& json, const std::optional<std::string>& response = {},
               const SftEncoder& encoder = kEncoder) {
-  return show(encode_sft_row(row_of(json), response, encoder));
+  return show(encode_sft_row(sft_row(json), response, encoder));
 }
 
-std::string error_of(const std::string& json, const std::optional<std::string>& response = {},
-                     const SftEncoder& encoder = kEncoder) {
+std::string sft_error(const std::string& json, const std::optional<std::string>& response = {},
+                      const SftEncoder& encoder = kEncoder) {
   try {
-    encode_sft_row(row_of(json), response, encoder);
+    encode_sft_row(sft_row(json), response, encoder);
   } catch (const UserError& e) {
     return e.what();
   }
@@ -93,14 +93,14 @@ TEST_CASE("a response column joins the messages as an assistant turn", "[data]")
 
 TEST_CASE("rows without anything to learn are refused", "[data]") {
   using Catch::Contains;
-  CHECK_THAT(error_of(R"({"prompt": "q"})"), Contains("f.jsonl:2: the row has no column 'response'"));
-  CHECK_THAT(error_of(R"({"prompt": "q", "response": "a"})", "answer"), Contains("no column 'answer'"));
-  CHECK_THAT(error_of(R"({"prompt": "q", "response": ""})"), Contains("response: is empty"));
-  CHECK_THAT(error_of(R"({"prompt": "q", "response": 2})"), Contains("response = 2: must be a string"));
-  CHECK_THAT(error_of(R"({"messages": [{"role": "user", "content": "q"}]})"), Contains("no assistant message"));
+  CHECK_THAT(sft_error(R"({"prompt": "q"})"), Contains("f.jsonl:2: the row has no column 'response'"));
+  CHECK_THAT(sft_error(R"({"prompt": "q", "response": "a"})", "answer"), Contains("no column 'answer'"));
+  CHECK_THAT(sft_error(R"({"prompt": "q", "response": ""})"), Contains("response: is empty"));
+  CHECK_THAT(sft_error(R"({"prompt": "q", "response": 2})"), Contains("response = 2: must be a string"));
+  CHECK_THAT(sft_error(R"({"messages": [{"role": "user", "content": "q"}]})"), Contains("no assistant message"));
   SftEncoder endless = kEncoder;
   endless.eos_ids = {};
-  CHECK_THAT(error_of(R"({"prompt": "q", "response": "a"})", {}, endless), Contains("names no end token"));
+  CHECK_THAT(sft_error(R"({"prompt": "q", "response": "a"})", {}, endless), Contains("names no end token"));
 }
 
 TEST_CASE("a template that rewrites earlier turns is refused", "[data]") {
@@ -108,14 +108,14 @@ TEST_CASE("a template that rewrites earlier turns is refused", "[data]") {
   forgetful.render = [](const Json& messages, bool add) {
     return fmt::format("{}{}", messages.size(), render(messages, add));
   };
-  CHECK_THAT(error_of(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})", {},
-                      forgetful),
+  CHECK_THAT(sft_error(R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})", {},
+                       forgetful),
              Catch::Contains("f.jsonl:2: messages[1]: the chat template renders"));
 }
 
 TEST_CASE("rows above the sequence length are dropped and counted", "[data]") {
-  const std::vector<Row> rows = {row_of(R"({"prompt": "q", "response": "short"})"),
-                                 row_of(R"({"prompt": "q", "response": "much longer"})")};
+  const std::vector<Row> rows = {sft_row(R"({"prompt": "q", "response": "short"})"),
+                                 sft_row(R"({"prompt": "q", "response": "much longer"})")};
   DroppedRows dropped;
   const auto kept = encode_sft_rows(rows, {}, kEncoder, 8, 2, dropped);
   REQUIRE(kept.size() == 1);

@@ -6,13 +6,13 @@
 
 #include "base/error.h"
 #include "experience/rewards.h"
+#include "tensors.h"
 
 namespace roll {
-namespace {
 
-at::Tensor list(const std::vector<double>& values) {
-  return at::tensor(values, at::kFloat);
-}
+using testing::list;
+
+namespace {
 
 /// Prompt of two, response of three; then prompt of one, response of one.
 Experience two_sequences(bool truncated) {

@@ -9,7 +9,7 @@
 namespace roll {
 namespace {
 
-std::vector<double> list(const at::Tensor& tensor) {
+std::vector<double> numbers(const at::Tensor& tensor) {
   const at::Tensor values = tensor.to(at::kDouble).contiguous();
   return {values.const_data_ptr<double>(), values.const_data_ptr<double>() + values.numel()};
 }
@@ -27,19 +27,19 @@ Experience three_sequences() {
 TEST_CASE("index t of the response mask is about token t + 1", "[experience]") {
   const Experience e = three_sequences();
   CHECK(e.tokens.cu_seqlens == std::vector<int64_t>{0, 4, 8, 11});
-  CHECK(list(e.tokens.ids) == std::vector<double>{10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32});
-  CHECK(list(e.tokens.positions) == std::vector<double>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2});
-  CHECK(list(e.response_mask()) == std::vector<double>{0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0});
+  CHECK(numbers(e.tokens.ids) == std::vector<double>{10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32});
+  CHECK(numbers(e.tokens.positions) == std::vector<double>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2});
+  CHECK(numbers(e.response_mask()) == std::vector<double>{0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0});
   CHECK(e.response_mask().scalar_type() == at::kFloat);
 }
 
 TEST_CASE("selected sequences take everything of theirs along", "[experience]") {
   const Experience part = select(three_sequences(), {2, 0});
   CHECK(part.tokens.cu_seqlens == std::vector<int64_t>{0, 3, 7});
-  CHECK(list(part.tokens.ids) == std::vector<double>{30, 31, 32, 10, 11, 12, 13});
-  CHECK(list(part.tokens.positions) == std::vector<double>{0, 1, 2, 0, 1, 2, 3});
-  CHECK(list(part.response_mask()) == std::vector<double>{0, 0, 0, 0, 1, 1, 0});
-  CHECK(list(part.values) == std::vector<double>{8, 9, 10, 0, 1, 2, 3});
+  CHECK(numbers(part.tokens.ids) == std::vector<double>{30, 31, 32, 10, 11, 12, 13});
+  CHECK(numbers(part.tokens.positions) == std::vector<double>{0, 1, 2, 0, 1, 2, 3});
+  CHECK(numbers(part.response_mask()) == std::vector<double>{0, 0, 0, 0, 1, 1, 0});
+  CHECK(numbers(part.values) == std::vector<double>{8, 9, 10, 0, 1, 2, 3});
   CHECK(part.sequence_index == std::vector<int64_t>{2, 0});
   CHECK(part.group_index == std::vector<int64_t>{1, 0});
   CHECK(part.prompt_lengths == std::vector<int64_t>{3, 2});
@@ -57,10 +57,10 @@ TEST_CASE("selected sequences take everything of theirs along", "[experience]") 
 
 TEST_CASE("response_part is what an experience line shows of a tensor", "[experience]") {
   const Experience e = three_sequences();
-  CHECK(list(response_part(e, e.values, 0)) == std::vector<double>{1, 2});
-  CHECK(list(response_part(e, e.values, 1)) == std::vector<double>{4, 5, 6});
-  CHECK(list(response_part(e, e.values, 2)).empty());
-  CHECK(list(response_part(e, e.response_mask(), 1)) == std::vector<double>{1, 1, 1});
+  CHECK(numbers(response_part(e, e.values, 0)) == std::vector<double>{1, 2});
+  CHECK(numbers(response_part(e, e.values, 1)) == std::vector<double>{4, 5, 6});
+  CHECK(numbers(response_part(e, e.values, 2)).empty());
+  CHECK(numbers(response_part(e, e.response_mask(), 1)) == std::vector<double>{1, 1, 1});
 }
 
 TEST_CASE("a response without a prompt is a bug", "[experience]") {

@@ -7,15 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "experience/kl_controller.h"
+#include "tensors.h"
 
 namespace roll {
-namespace {
 
-at::Tensor list(const std::vector<double>& values) {
-  return at::tensor(values, at::kFloat);
-}
-
-}  // namespace
+using testing::list;
 
 TEST_CASE("moments are masked and use n - 1", "[experience]") {
   const Moments moments = masked_moments(list({1, 100, 2, 6}), list({1, 0, 1, 1}));

@@ -8,17 +8,17 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "tensors.h"
 
 namespace roll {
+
+using testing::list;
+
 namespace {
 
 const std::vector<AggMode> kAllModes{AggMode::kTokenMean,        AggMode::kSeqMeanTokenSum,
                                      AggMode::kSeqMeanTokenMean, AggMode::kSeqMeanTokenSumNorm,
                                      AggMode::kPromptMean,       AggMode::kConstant};
-
-at::Tensor list(const std::vector<double>& values) {
-  return at::tensor(values, at::kFloat);
-}
 
 double aggregated(const at::Tensor& loss, const at::Tensor& mask, const TokenAxis& axis, AggMode mode,
                   const MaskCounts& counts, double divisor = 1) {

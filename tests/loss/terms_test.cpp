@@ -7,13 +7,14 @@
 
 #include "base/error.h"
 #include "loss/roll/loss.h"
+#include "tensors.h"
 
 namespace roll {
+
+using testing::list;
+
 namespace {
 
-at::Tensor list(const std::vector<double>& values) {
-  return at::tensor(values, at::kFloat);
-}
 bool near(const at::Tensor& a, const at::Tensor& b) {
   return at::allclose(a, b, 1e-6, 1e-7);
 }

@@ -71,13 +71,13 @@ Transformer tiny(const char* arch, bool tie = true) {
   return model;
 }
 
-PackedTokens some_tokens() {
+PackedTokens sequences() {
   return pack_tokens({{3, 1, 4, 1, 5, 9, 2, 6}, {5, 3, 5, 8, 9, 7, 9, 3, 2, 3}});
 }
 
 at::Tensor log_probs(const Transformer& model) {
   const at::NoGradGuard no_grad;
-  return token_log_probs(model, some_tokens(), 1.0, false).log_probs;
+  return token_log_probs(model, sequences(), 1.0, false).log_probs;
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ TEST_CASE("a row is all that a new architecture's value model needs", "[model]")
   critic.save(folder / "critic");
   CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"ZephyrCritic"}));
   rewrite_folder(folder / "critic", folder / "again", {});
-  CHECK(at::equal(ValueModel::load(folder / "again").values(some_tokens()), critic.values(some_tokens())));
+  CHECK(at::equal(ValueModel::load(folder / "again").values(sequences()), critic.values(sequences())));
 }
 
 TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[model]") {

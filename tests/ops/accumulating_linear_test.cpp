@@ -8,7 +8,7 @@ namespace roll {
 
 namespace {
 
-struct Inputs {
+struct LinearInputs {
   at::Tensor x = at::arange(15, at::kFloat).view({5, 3}).div(8).requires_grad_();
   at::Tensor weight = at::arange(6, at::kFloat).view({2, 3}).sub(2).requires_grad_();
   at::Tensor bias = at::tensor({0.5f, -1.0f}).requires_grad_();
@@ -23,9 +23,9 @@ void backward(const at::Tensor& y) {
 
 TEST_CASE("a linear layer and its gradients equal LibTorch's, with and without a gradient to add to", "[ops]") {
   const bool keeps_gradient = GENERATE(true, false), has_bias = GENERATE(true, false);
-  Inputs ours, plain;
+  LinearInputs ours, plain;
   if (keeps_gradient)
-    for (Inputs* inputs : {&ours, &plain}) inputs->weight.mutable_grad() = at::full({2, 3}, 0.25f);
+    for (LinearInputs* inputs : {&ours, &plain}) inputs->weight.mutable_grad() = at::full({2, 3}, 0.25f);
   const at::Tensor before = keeps_gradient ? ours.weight.grad() : at::Tensor();
   const at::Tensor y = accumulating_linear(ours.x, ours.weight, has_bias ? ours.bias : at::Tensor());
   const at::Tensor expected = at::linear(plain.x, plain.weight, has_bias ? plain.bias : at::Tensor());
@@ -39,7 +39,7 @@ TEST_CASE("a linear layer and its gradients equal LibTorch's, with and without a
 }
 
 TEST_CASE("a frozen weight gets no gradient", "[ops]") {
-  Inputs inputs;
+  LinearInputs inputs;
   inputs.weight.set_requires_grad(false);
   inputs.weight.mutable_grad() = at::zeros({2, 3});
   backward(accumulating_linear(inputs.x, inputs.weight));

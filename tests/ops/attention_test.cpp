@@ -11,18 +11,18 @@ namespace roll {
 
 namespace {
 
-struct Inputs {
+struct Heads {
   at::Tensor q, k, v;
 };
 
-Inputs make_inputs(int64_t tokens, int64_t heads, int64_t kv_heads, int64_t width, at::ScalarType dtype) {
+Heads make_heads(int64_t tokens, int64_t heads, int64_t kv_heads, int64_t width, at::ScalarType dtype) {
   const auto options = at::TensorOptions().dtype(dtype);
   return {at::randn({tokens, heads, width}, options).requires_grad_(true),
           at::randn({tokens, kv_heads, width}, options).requires_grad_(true),
           at::randn({tokens, kv_heads, width}, options).requires_grad_(true)};
 }
 
-std::vector<at::Tensor> results(const at::Tensor& out, const Inputs& x) {
+std::vector<at::Tensor> outputs(const at::Tensor& out, const Heads& x) {
   (out * at::linspace(-1, 1, out.numel(), out.options()).reshape(out.sizes())).sum().backward();
   std::vector<at::Tensor> found = {out.detach()};
   for (const at::Tensor& input : {x.q, x.k, x.v}) {
@@ -38,9 +38,9 @@ TEST_CASE("packed attention and its gradients equal one plain attention per sequ
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{1, 1}, {4, 4}, {6, 2}, {4, 1}}));
   const std::vector<int64_t> cu_seqlens = {0, 1, 3, 66, 130, 195, 395, 396};  // around the block of 64 queries
-  const Inputs x = make_inputs(cu_seqlens.back(), heads, kv_heads, 12, dtype);
-  const auto ours = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.3), x);
-  const auto plain = results(packed_attention_by_piece(x.q, x.k, x.v, {cu_seqlens, cu_seqlens}, 0.3), x);
+  const Heads x = make_heads(cu_seqlens.back(), heads, kv_heads, 12, dtype);
+  const auto ours = outputs(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.3), x);
+  const auto plain = outputs(packed_attention_by_piece(x.q, x.k, x.v, {cu_seqlens, cu_seqlens}, 0.3), x);
   const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
   for (size_t i = 0; i < ours.size(); ++i) {
     INFO("result " << i);
@@ -52,7 +52,7 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
   const std::vector<int64_t> cu_keys = {0, 5, 135, 201, 202, 272}, tails = {2, 70, 66, 1, 1};
-  const Inputs whole = make_inputs(cu_keys.back(), heads, kv_heads, 12, dtype);
+  const Heads whole = make_heads(cu_keys.back(), heads, kv_heads, 12, dtype);
   std::vector<int64_t> cu_queries = {0};
   std::vector<at::Tensor> rows;
   for (size_t c = 0; c < tails.size(); ++c) {
@@ -61,13 +61,13 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
   }
   const auto tail_of = [tail = at::cat(rows)](const at::Tensor& x) { return x.index_select(0, tail); };
   auto expected =
-      results(tail_of(packed_attention_by_piece(whole.q, whole.k, whole.v, {cu_keys, cu_keys}, 0.3)), whole);
+      outputs(tail_of(packed_attention_by_piece(whole.q, whole.k, whole.v, {cu_keys, cu_keys}, 0.3)), whole);
   expected[1] = tail_of(expected[1]);
-  const Inputs tail = {tail_of(whole.q.detach()).requires_grad_(true), whole.k, whole.v};
+  const Heads tail = {tail_of(whole.q.detach()).requires_grad_(true), whole.k, whole.v};
   const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-5;
   for (const auto& found :
-       {results(packed_attention(tail.q, tail.k, tail.v, cu_queries, cu_keys, 0.3), tail),
-        results(packed_attention_by_piece(tail.q, tail.k, tail.v, {cu_queries, cu_keys}, 0.3), tail)})
+       {outputs(packed_attention(tail.q, tail.k, tail.v, cu_queries, cu_keys, 0.3), tail),
+        outputs(packed_attention_by_piece(tail.q, tail.k, tail.v, {cu_queries, cu_keys}, 0.3), tail)})
     for (size_t i = 0; i < found.size(); ++i) {
       INFO("result " << i);
       CHECK(at::allclose(found[i], expected[i], tolerance, tolerance * expected[i].abs().max().item<double>()));
@@ -75,7 +75,7 @@ TEST_CASE("the last queries of sequences see what they see among all queries, wi
 }
 
 TEST_CASE("bounds that do not fit the queries and keys are a bug", "[ops]") {
-  const Inputs x = make_inputs(6, 4, 2, 8, at::kFloat);
+  const Heads x = make_heads(6, 4, 2, 8, at::kFloat);
   CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 5}, {0, 6}, 1.0), Bug);
   CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 6}, {0, 5}, 1.0), Bug);
   CHECK_THROWS_AS(packed_attention(x.q, x.k, x.v, {0, 3, 6}, {0, 6}, 1.0), Bug);
@@ -83,19 +83,19 @@ TEST_CASE("bounds that do not fit the queries and keys are a bug", "[ops]") {
 
 TEST_CASE("a sequence's attention does not depend on its neighbours, to the bit", "[ops]") {
   const std::vector<int64_t> cu_seqlens = {0, 70, 100, 180};
-  const Inputs x = make_inputs(180, 4, 2, 16, at::kFloat);
-  const auto before = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
+  const Heads x = make_heads(180, 4, 2, 16, at::kFloat);
+  const auto before = outputs(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
   for (const at::Tensor& t : {x.q, x.k, x.v}) {
     const at::NoGradGuard no_grad;
     t.slice(0, 0, 70).normal_();
     t.slice(0, 100, 180).fill_(1e4);
   }
-  const auto after = results(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
+  const auto after = outputs(packed_attention(x.q, x.k, x.v, cu_seqlens, cu_seqlens, 0.25), x);
   for (size_t i = 0; i < before.size(); ++i) CHECK(at::equal(before[i].slice(0, 70, 100), after[i].slice(0, 70, 100)));
 }
 
 TEST_CASE("large scores do not overflow", "[ops]") {
-  const Inputs x = make_inputs(20, 2, 2, 8, at::kFloat);
+  const Heads x = make_heads(20, 2, 2, 8, at::kFloat);
   const at::Tensor out = packed_attention(x.q * 1e3, x.k * 1e3, x.v, {0, 20}, {0, 20}, 1.0);
   CHECK(at::isfinite(out).all().item<bool>());
   out.sum().backward();

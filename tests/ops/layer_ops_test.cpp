@@ -27,7 +27,7 @@ std::vector<at::Tensor> gradients(const at::Tensor& y, const std::vector<at::Ten
 }
 
 /// y and all gradients agree with those of the plain operators.
-void check_same(const at::Tensor& ours, const at::Tensor& plain, const std::vector<at::Tensor>& inputs) {
+void check_like(const at::Tensor& ours, const at::Tensor& plain, const std::vector<at::Tensor>& inputs) {
   const double tolerance = ours.scalar_type() == at::kDouble ? 1e-6 : 1e-4;  // rotary tables are float32
   CHECK(at::allclose(ours, plain, tolerance, tolerance * 0.1));
   const auto a = gradients(ours, inputs), b = gradients(plain, inputs);
@@ -57,19 +57,19 @@ TEST_CASE("rms_norm equals the plain operators, forward and backward", "[ops]") 
   const int64_t width = GENERATE(2, 10, 33, 128), rows = GENERATE(1, 7, 300);
   const at::Tensor x = random({rows, width}, dtype), w = random({width}, dtype);
   const at::Tensor plain = x * at::rsqrt(x.pow(2).mean(-1, true) + 1e-5) * w;
-  check_same(rms_norm(x, w, 1e-5), plain, {x, w});
+  check_like(rms_norm(x, w, 1e-5), plain, {x, w});
 }
 
 TEST_CASE("rms_norm works on heads and on rows that are not contiguous", "[ops]") {
   const at::Tensor x = random({6, 4, 5}, at::kDouble), w = random({4}, at::kDouble);
   const at::Tensor view = x.transpose(1, 2);
-  check_same(rms_norm(view, w, 1e-6), view * at::rsqrt(view.pow(2).mean(-1, true) + 1e-6) * w, {x, w});
+  check_like(rms_norm(view, w, 1e-6), view * at::rsqrt(view.pow(2).mean(-1, true) + 1e-6) * w, {x, w});
 }
 
 TEST_CASE("swiglu equals the plain operators, forward and backward", "[ops]") {
   const auto dtype = GENERATE(at::kFloat, at::kDouble);
   const at::Tensor gate = random({37, 23}, dtype), up = random({37, 23}, dtype);
-  check_same(swiglu(gate * 3, up), at::silu(gate * 3) * up, {gate, up});
+  check_like(swiglu(gate * 3, up), at::silu(gate * 3) * up, {gate, up});
 }
 
 TEST_CASE("swiglu survives gates of any size", "[ops]") {
@@ -89,7 +89,7 @@ TEST_CASE("rotate turns pairs by position times frequency, and back in the gradi
   const auto halves = x.chunk(2, -1);
   const at::Tensor plain = at::cat(
       {halves[0] * angles.cos() - halves[1] * angles.sin(), halves[1] * angles.cos() + halves[0] * angles.sin()}, -1);
-  check_same(rotate(x, rotation), plain.to(dtype), {x});
+  check_like(rotate(x, rotation), plain.to(dtype), {x});
 }
 
 TEST_CASE("recomputed gives the same values and gradients to the bit", "[ops]") {

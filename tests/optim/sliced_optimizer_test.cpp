@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 /// Buckets of several matrices and of vectors; sizes that neither 2 nor 3 slices divide.
-NamedTensors start_parameters(at::ScalarType dtype) {
+NamedTensors sliced_parameters(at::ScalarType dtype) {
   NamedTensors parameters;
   int64_t k = 0;
   for (const std::vector<int64_t>& shape :
@@ -38,7 +38,7 @@ struct Sliced {
   NamedTensors parameters;
   FlatAdamW optimizer;
   Sliced(at::ScalarType dtype, int64_t num_slices, int64_t own)
-      : parameters(start_parameters(dtype)),
+      : parameters(sliced_parameters(dtype)),
         optimizer(parameters, {.weight_decay = 0.1}, {.num_slices = num_slices, .own = own}) {}
   void add_gradient(int64_t step) {
     optimizer.zero_grad();
@@ -120,7 +120,7 @@ TEST_CASE("the optimizer's state takes 1 / slices of the memory, as the allocato
   const auto dtype = GENERATE(at::kFloat, at::kBFloat16);
   const int64_t num_slices = GENERATE(1, 2, 3);
   const test::Allocated allocated;
-  const NamedTensors parameters = start_parameters(dtype);
+  const NamedTensors parameters = sliced_parameters(dtype);
   FlatAdamW optimizer(parameters, {}, {.num_slices = num_slices, .own = num_slices - 1});
   const int64_t total = optimizer.layout().total, element = dtype == at::kFloat ? 4 : 2;
   const int64_t states = dtype == at::kFloat ? 2 : 3;  // moments, and masters of what is not float32

@@ -169,7 +169,7 @@ TEST_CASE("text that is not UTF-8 is refused with the byte that breaks it", "[te
   CHECK(tokenizer.decode(Ids{0xC3, -1, 99999, 0x28}) == "\uFFFD(");
 }
 
-fs::path folder_with(const std::vector<std::pair<std::string, std::string>>& files) {
+fs::path tokenizer_folder(const std::vector<std::pair<std::string, std::string>>& files) {
   const fs::path folder = fs::temp_directory_path() / fmt::format("roll_tokenizer_{}", ::getpid());
   fs::remove_all(folder);
   fs::create_directories(folder);
@@ -179,29 +179,29 @@ fs::path folder_with(const std::vector<std::pair<std::string, std::string>>& fil
 }
 
 TEST_CASE("end tokens come from the files beside tokenizer.json", "[text]") {
-  const Tokenizer tiny = Tokenizer::load(folder_with({}));
+  const Tokenizer tiny = Tokenizer::load(tokenizer_folder({}));
   CHECK(tiny.eos_ids() == Ids{258, 256});
   CHECK(tiny.vocab_size() == 259);
 
   const Tokenizer one_eos =
-      Tokenizer::load(folder_with({{"generation_config.json", R"({"eos_token_id": 7})"},
-                                   {"tokenizer_config.json", "{}"},
-                                   {"config.json", R"({"eos_token_id": 9})"},
-                                   {"special_tokens_map.json", R"({"eos_token": "<|endoftext|>"})"}}));
+      Tokenizer::load(tokenizer_folder({{"generation_config.json", R"({"eos_token_id": 7})"},
+                                        {"tokenizer_config.json", "{}"},
+                                        {"config.json", R"({"eos_token_id": 9})"},
+                                        {"special_tokens_map.json", R"({"eos_token": "<|endoftext|>"})"}}));
   CHECK(one_eos.eos_ids() == Ids{7, 256});
 
-  const Tokenizer from_config = Tokenizer::load(folder_with({{"generation_config.json", "{}"},
-                                                             {"tokenizer_config.json", "{}"},
-                                                             {"config.json", R"({"eos_token_id": [9, 9]})"}}));
+  const Tokenizer from_config = Tokenizer::load(tokenizer_folder({{"generation_config.json", "{}"},
+                                                                  {"tokenizer_config.json", "{}"},
+                                                                  {"config.json", R"({"eos_token_id": [9, 9]})"}}));
   CHECK(from_config.eos_ids() == Ids{9});
 
   const Tokenizer named =
-      Tokenizer::load(folder_with({{"tokenizer_config.json", R"({"eos_token": {"content": "<|im_start|>"}})"}}));
+      Tokenizer::load(tokenizer_folder({{"tokenizer_config.json", R"({"eos_token": {"content": "<|im_start|>"}})"}}));
   CHECK(named.eos_ids().back() == 257);
 }
 
 TEST_CASE("tokens that only tokenizer_config.json lists are tokens", "[text]") {
-  const Tokenizer tokenizer = Tokenizer::load(folder_with(
+  const Tokenizer tokenizer = Tokenizer::load(tokenizer_folder(
       {{"tokenizer_config.json",
         R"({"added_tokens_decoder": {"259": {"content": "<extra>", "special": true}, "256": {"content": "<|endoftext|>"}}})"}}));
   CHECK(tokenizer.encode("a<extra>b") == Ids{97, 259, 98});
@@ -210,7 +210,7 @@ TEST_CASE("tokens that only tokenizer_config.json lists are tokens", "[text]") {
 
 std::string load_error(const std::vector<std::pair<std::string, std::string>>& files) {
   try {
-    Tokenizer::load(folder_with(files));
+    Tokenizer::load(tokenizer_folder(files));
   } catch (const UserError& e) {
     return e.what();
   }

@@ -11,7 +11,7 @@ namespace roll {
 
 namespace {
 
-RolloutRecord record(int64_t group, int64_t sample) {
+RolloutRecord written_record(int64_t group, int64_t sample) {
   return {.step = 3,
           .domain = "math_rule",
           .prompt_id = "p7",
@@ -39,7 +39,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
-  RolloutRecord r = record(0, 0);
+  RolloutRecord r = written_record(0, 0);
   r.log_probs = {std::nextafter(-0.1f, 0.0f), -0.1f, std::numeric_limits<float>::denorm_min()};
   const auto back = records_from_lines(to_lines({r}), "test");
   REQUIRE(back.size() == 1);
@@ -48,7 +48,7 @@ TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
 }
 
 TEST_CASE("a rollout line without a score was not penalised", "[train]") {
-  RolloutRecord r = record(0, 0);
+  RolloutRecord r = written_record(0, 0);
   r.score = 1;
   r.reward = 0.25;
   Json json = to_json(r);
@@ -60,7 +60,7 @@ TEST_CASE("a rollout line without a score was not penalised", "[train]") {
 
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
-    Json json = to_json(record(0, 0));
+    Json json = to_json(written_record(0, 0));
     change(json);
     CHECK_THROWS_WITH(record_from_json(json, "f.jsonl:4"), Catch::Contains("f.jsonl:4") && Catch::Contains(message));
   };
@@ -78,18 +78,18 @@ TEST_CASE("a replay is sorted into data order and its groups are checked", "[tra
   const auto write = [&](const std::vector<RolloutRecord>& records) {
     write_file_atomic(folder.path / "step_000003.jsonl", to_lines(records));
   };
-  write({record(1, 1), record(0, 1), record(1, 0), record(0, 0)});
+  write({written_record(1, 1), written_record(0, 1), written_record(1, 0), written_record(0, 0)});
   const auto records = read_replay(folder.path, 3, 2);
   REQUIRE(records.size() == 4);
   CHECK(records[2].group_index == 1);
   CHECK(records[2].sample_index == 0);
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 4), Catch::Contains("num_return_sequences_in_group = 4"));
   CHECK_THROWS_WITH(read_replay(folder.path, 4, 2), Catch::Contains("step_000004.jsonl"));
-  write({record(0, 0), record(0, 1), record(1, 0)});
+  write({written_record(0, 0), written_record(0, 1), written_record(1, 0)});
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("3 responses: must be a positive multiple"));
-  write({record(0, 0), record(0, 0)});
+  write({written_record(0, 0), written_record(0, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 2), UserError);
-  write({record(0, 0), record(2, 0)});
+  write({written_record(0, 0), written_record(2, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 1), UserError);
 }
 
