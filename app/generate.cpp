@@ -111,7 +111,7 @@ void run(Flags flags) {
     progress.advance();
   };
   generate(model, tokenizer, requests, flags.sampling, on_done,
-           {.should_stop = [] { return stop_signal() != 0; }, .on_step = {}});
+           {.should_stop = [] { return stop_wish().has_value(); }, .on_step = {}});
   output.close();
   throw_if_stopped();
 }

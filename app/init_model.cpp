@@ -32,7 +32,7 @@ std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& fo
   if (name == "builtin") {
     write_tiny_tokenizer(folder, {.words = {"user", "assistant", "system", "boxed"}, .more_special_tokens = {}});
   } else if (fs::exists(fs::path(name) / "tokenizer.json")) {
-    copy_companions(name, folder);
+    write_companions(read_companions(name), folder);
   } else {
     throw user_error("--tokenizer = {}: holds no tokenizer.json; give a folder that does, builtin, or none", name);
   }

@@ -20,6 +20,7 @@
 #include "job/threads.h"
 #include "job/world.h"
 #include "model/device.h"
+#include "train/run_start.h"
 
 namespace roll {
 
@@ -30,6 +31,14 @@ void add_job_flags(CLI::App& sub, JobFlags& flags) {
   sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");
   sub.add_option("--mpirun-args", flags.mpirun_args,
                  "more arguments for mpirun, written --mpirun-args=\"--mca btl_tcp_if_include eth0\"");
+  auto* resume =
+      sub.add_flag("--resume", flags.resume,
+                   "go on with the run in output_dir; where there is none, begin (resume_from_checkpoint=true)");
+  sub.add_flag("--new-run", flags.new_run,
+               "begin a run of its own, in output_dir/<date>, with a link output_dir/latest")
+      ->excludes(resume);
+  sub.add_flag("--allow-config-change", flags.allow_config_change,
+               "go on with a configuration that trains otherwise than the checkpoint's did");
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
   sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
@@ -120,6 +129,23 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
 
 }  // namespace
 
+std::vector<std::string> overrides_of(const JobFlags& flags) {
+  std::vector<std::string> overrides = flags.overrides;
+  if (flags.resume) overrides.emplace_back("resume_from_checkpoint=true");
+  return overrides;
+}
+
+RunFlags run_flags(const JobFlags& flags) {
+  std::vector<std::string> words = own_arguments();
+  std::erase(words, "--new-run");
+  words.insert(words.begin(), "roll");
+  if (!flags.resume) words.emplace_back("--resume");
+  return {.new_run = flags.new_run,
+          .allow_config_change = flags.allow_config_change,
+          .resume_command = shell_line(words),
+          .version = fmt::format("roll {}, {}", ROLL_VERSION, fmt::join(version_lines(), ", "))};
+}
+
 LoadOptions load_options(const JobFlags& flags) {
   const World world = detect_world();
   LoadOptions options{.num_ranks = flags.num_ranks, .hostfile = flags.hostfile};
@@ -131,6 +157,7 @@ LoadOptions load_options(const JobFlags& flags) {
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
   // Before anything reads them; mpirun's ranks inherit them, and those of other hosts come past here too.
   for (const auto& [name, value] : plan.environment) set_env(name, value);
+  if (flags.new_run) name_new_run();
   const Launch launch = launch_of(flags, plan);
   if (flags.dry_run) {
     std::printf("%s\n", shell_line(launch_command(launch)).c_str());

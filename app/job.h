@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "settings/load_config.h"
+#include "train/run.h"
 
 namespace CLI {
 class App;
@@ -25,6 +26,9 @@ struct JobFlags {
   std::optional<std::string> hostfile;
   std::string mpirun_args;
   bool dry_run = false;
+  bool resume = false;
+  bool new_run = false;
+  bool allow_config_change = false;
   std::string device = "auto";
   std::string communicator = "auto";  // a Transport
   std::vector<std::string> overrides;
@@ -32,6 +36,11 @@ struct JobFlags {
 
 /// Adds --config, -n, --hostfile, --mpirun-args, --dry-run, --device, --communicator and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags);
+
+/// The overrides, with what --resume means.
+std::vector<std::string> overrides_of(const JobFlags& flags);
+
+RunFlags run_flags(const JobFlags& flags);
 
 /// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
 LoadOptions load_options(const JobFlags& flags);

@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
                        [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
   roll::add_check_loss(app);
+  roll::add_checkpoint_tools(app);
   roll::add_export(app);
   roll::add_generate(app);
   roll::add_init_model(app);

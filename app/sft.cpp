@@ -14,11 +14,11 @@ namespace roll {
 namespace {
 
 void sft(const JobFlags& flags) {
-  const auto checked = load_sft_config(flags.config, flags.overrides, load_options(flags));
+  const auto checked = load_sft_config(flags.config, overrides_of(flags), load_options(flags));
   run_job(flags, plan_job(checked, checked.config.sft_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
-    run_sft(checked.config, job.device, job.ranks, job.log);
+    run_sft(checked.config, run_flags(flags), job.device, job.ranks, job.log);
   });
 }
 

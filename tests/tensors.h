@@ -7,6 +7,8 @@
 
 namespace roll::testing {
 
-inline at::Tensor list(const std::vector<double>& values) { return at::tensor(values, at::kFloat); }
+inline at::Tensor list(const std::vector<double>& values) {
+  return at::tensor(values, at::kFloat);
+}
 
 }  // namespace roll::testing

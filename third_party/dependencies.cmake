@@ -66,6 +66,7 @@ find_package(OpenMP REQUIRED COMPONENTS CXX)  # at::parallel_for is a header: wi
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
 pkg_check_modules(ICU REQUIRED IMPORTED_TARGET icu-uc)
+find_path(ROLL_XXHASH xxhash.h REQUIRED)
 find_package(CLI11 REQUIRED)
 
 add_library(roll_cli_deps INTERFACE)

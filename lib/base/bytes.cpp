@@ -24,4 +24,9 @@ int64_t parse_bytes(const std::string& text, const std::string& origin) {
   return static_cast<int64_t>(bytes);
 }
 
+uint64_t fnv1a(std::string_view bytes, uint64_t hash) {
+  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
+  return hash;
+}
+
 }  // namespace roll

@@ -49,15 +49,23 @@ void write_file_atomic(const fs::path& file, std::string_view content) {
 
 void write_file_atomic(const fs::path& file, const std::function<void(const AppendBytes&)>& write) {
   const fs::path temporary = temporary_beside(file);
-  {
-    std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-    write([&](std::string_view bytes) { out.write(bytes.data(), static_cast<std::streamsize>(bytes.size())); });
-    out.flush();
-    if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
+  try {
+    {
+      std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+      write([&](std::string_view bytes) {
+        out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
+      });
+      out.flush();
+      if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
+    }
+    sync_path(temporary, O_RDONLY);
+    rename_lasting(temporary, file);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw;
   }
-  sync_path(temporary, O_RDONLY);
-  fs::rename(temporary, file);
-  sync_path(parent_of(file), O_RDONLY | O_DIRECTORY);
 }
 
 void write_folder_atomic(const fs::path& folder, const std::function<void(const fs::path&)>& fill) {
@@ -67,17 +75,36 @@ void write_folder_atomic(const fs::path& folder, const std::function<void(const 
   make_folder(temporary);
   try {
     fill(temporary);
+    sync_tree(temporary);
+    fs::remove_all(folder);
+    rename_lasting(temporary, folder);
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
     throw;
   }
-  for (const auto& entry : fs::recursive_directory_iterator(temporary))
+}
+
+void sync_tree(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
     sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
-  sync_path(temporary, O_RDONLY | O_DIRECTORY);
-  fs::remove_all(folder);
-  fs::rename(temporary, folder);
-  sync_path(parent_of(folder), O_RDONLY | O_DIRECTORY);
+  sync_path(folder, O_RDONLY | O_DIRECTORY);
+}
+
+void rename_lasting(const fs::path& from, const fs::path& to) {
+  std::error_code ec;
+  fs::rename(from, to, ec);
+  if (ec) throw system_error("{}: cannot be renamed to {} ({})", from.string(), to.string(), ec.message());
+  sync_path(parent_of(to), O_RDONLY | O_DIRECTORY);
+}
+
+void link_atomic(const fs::path& target, const fs::path& link) {
+  const fs::path temporary = temporary_beside(link);
+  std::error_code ec;
+  fs::remove(temporary, ec);
+  fs::create_symlink(target, temporary, ec);
+  if (ec) throw system_error("{}: cannot create the link ({})", temporary.string(), ec.message());
+  rename_lasting(temporary, link);
 }
 
 void make_folder(const fs::path& folder) {

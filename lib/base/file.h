@@ -23,6 +23,15 @@ void write_file_atomic(const std::filesystem::path& file, const std::function<vo
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 
+/// fsyncs all files and folders below `folder`, then the folder. SystemError.
+void sync_tree(const std::filesystem::path& folder);
+
+/// rename(2), lasting: the folder that holds `to` is fsynced. SystemError names both.
+void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
+
+/// A symbolic link `link` -> `target`, in place of an older one. SystemError.
+void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
+
 /// Creates the folder and its parents. SystemError names it when that fails.
 void make_folder(const std::filesystem::path& folder);
 

@@ -2,48 +2,109 @@
 
 #include <atomic>
 #include <csignal>
-#include <string>
+#include <limits>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace roll {
 
 namespace {
 
-// A signal handler can reach nothing but a global; this is the one.
-std::atomic<int> wish{0};
-static_assert(std::atomic<int>::is_always_lock_free, "a handler may only touch lock-free atomics");
+constexpr int kNone = 0;
+constexpr int kTempFail = 75;
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// SA_RESETHAND gives the signal back its default action, so that the second one ends a process that does not listen.
-extern "C" void note_signal(int number) {
-  wish.store(number == SIGUSR1 ? SIGINT : number == SIGUSR2 ? SIGTERM : number, std::memory_order_relaxed);
+// A signal handler can reach nothing but globals; these are they, and the time limit beside them.
+std::atomic<int> wish{kNone};
+std::atomic<bool> insisted{false};  // SIGINT or SIGTERM has come
+std::atomic<double> limit_s{kNever};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
+              "a handler may only touch lock-free atomics");
+
+void wish_for(StopKind kind) {
+  int none = kNone;
+  wish.compare_exchange_strong(none, static_cast<int>(kind));
+}
+
+/// SIGINT or SIGTERM, or its stand-in.
+void insist(StopKind kind) {
+  wish_for(kind);
+  if (!insisted.exchange(true)) return;
+  const int number = kind == StopKind::kInterrupt ? SIGINT : SIGTERM;
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+extern "C" void note_interrupt(int) {
+  insist(StopKind::kInterrupt);
+}
+extern "C" void note_terminate(int) {
+  insist(StopKind::kTerminate);
+}
+extern "C" void note_preempt(int) {
+  wish_for(StopKind::kPreempt);
+}
+
+void catch_signal(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  // Not blocked while its handler runs: the second one, raised there, must end the process.
+  action.sa_flags = static_cast<int>(SA_NODEFER);
+  sigemptyset(&action.sa_mask);
+  if (sigaction(number, &action, nullptr) != 0) throw system_error("sigaction of signal {}{}", number, errno_text());
+}
+
+const char* words_of(StopKind kind) {
+  switch (kind) {
+    case StopKind::kInterrupt:
+      return "Ctrl-C (SIGINT)";
+    case StopKind::kTerminate:
+      return "SIGTERM";
+    case StopKind::kPreempt:
+      return "SIGUSR1";
+    case StopKind::kTimeLimit:
+      return "the time limit";
+  }
+  throw Bug("a wish to stop has a kind");
 }
 
 }  // namespace
 
-Stopped::Stopped(int signal_number)
-    : std::runtime_error(std::string("stopped by ") + (signal_number == SIGINT ? "Ctrl-C (SIGINT)" : "SIGTERM")),
-      signal(signal_number) {}
-
-void catch_stop_signals() {
-  struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigemptyset(&action.sa_mask);
-  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2})
-    if (sigaction(number, &action, nullptr) != 0) throw system_error("sigaction of signal {}{}", number, errno_text());
+int stand_in_signal(StopKind kind) {
+  // mpirun hands on SIGUSR1 and SIGUSR2, and SIGVTALRM when told to (launch.cpp); nothing else here uses that one.
+  return kind == StopKind::kInterrupt ? SIGVTALRM : kind == StopKind::kTerminate ? SIGUSR2 : SIGUSR1;
 }
 
-int stop_signal() noexcept {
-  return wish.load(std::memory_order_relaxed);
+int exit_code_of(StopKind kind) {
+  return kind == StopKind::kInterrupt ? 128 + SIGINT : kind == StopKind::kTerminate ? 128 + SIGTERM : kTempFail;
+}
+
+Stopped::Stopped(StopKind k, const std::string& more)
+    : std::runtime_error(std::string("stopped by ") + words_of(k) + more), kind(k) {}
+
+void catch_stop_signals() {
+  for (const int number : {SIGINT, stand_in_signal(StopKind::kInterrupt)}) catch_signal(number, note_interrupt);
+  for (const int number : {SIGTERM, stand_in_signal(StopKind::kTerminate)}) catch_signal(number, note_terminate);
+  catch_signal(stand_in_signal(StopKind::kPreempt), note_preempt);
+}
+
+void stop_at(double wall_clock_s) noexcept {
+  limit_s.store(wall_clock_s);
+}
+
+std::optional<StopKind> stop_wish() noexcept {
+  if (const int kind = wish.load(std::memory_order_relaxed)) return static_cast<StopKind>(kind);
+  if (wall_clock_s() < limit_s.load(std::memory_order_relaxed)) return std::nullopt;
+  return StopKind::kTimeLimit;
 }
 
 void throw_if_stopped() {
-  if (const int number = stop_signal()) throw Stopped(number);
+  if (const auto kind = stop_wish()) throw Stopped(*kind);
 }
 
-void request_stop(int signal_number) noexcept {
-  wish.store(signal_number, std::memory_order_relaxed);
+void request_stop(std::optional<StopKind> kind) noexcept {
+  wish.store(kind ? static_cast<int>(*kind) : kNone);
 }
 
 }  // namespace roll

@@ -1,30 +1,49 @@
-// Ctrl-C and SIGTERM ask for an end; loops look at the wish and leave by an exception, so that files are closed and
-// children reaped. A second signal of the same kind ends the process at once.
+// Ctrl-C, SIGTERM, SIGUSR1 and the time limit ask for an end; loops look at the wish and leave by an exception, so that
+// work is saved, files are closed and children reaped. Ctrl-C or SIGTERM once more ends the process at once.
 #pragma once
 
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 namespace roll {
 
-/// Thrown where the wish is honoured; main turns it into the exit code 128 + signal, as shells do.
-struct Stopped : std::runtime_error {
-  explicit Stopped(int signal_number);
-  int signal;
-  int exit_code() const { return 128 + signal; }
+enum class StopKind {
+  kInterrupt = 1,  // SIGINT
+  kTerminate,      // SIGTERM
+  kPreempt,        // SIGUSR1: what batch systems send as an early warning
+  kTimeLimit,      // see stop_at()
 };
 
-/// From here on SIGINT and SIGTERM only set a flag (the second one of a kind kills). So do SIGUSR1 (taken as SIGINT)
-/// and SIGUSR2 (as SIGTERM): mpirun hands those on untouched, where for the others it kills within a second; batch
-/// systems send them as an early warning. Call once, early in main. SystemError.
+/// What mpirun has to hand to its ranks for this wish, which they take for the wish itself: SIGINT and SIGTERM it would
+/// answer by killing them within a second. Whatever it is, it ends a process that does not listen yet.
+int stand_in_signal(StopKind kind);
+
+/// As shells have it: 128 + signal, so 130 and 143; 75 (EX_TEMPFAIL, "run the same command again") where the machine
+/// is wanted for something else.
+int exit_code_of(StopKind kind);
+
+/// Thrown where the wish is honoured. The text is "stopped by Ctrl-C (SIGINT)" and the like, then `more`.
+struct Stopped : std::runtime_error {
+  explicit Stopped(StopKind kind, const std::string& more = "");
+  StopKind kind;
+  int exit_code() const { return exit_code_of(kind); }
+};
+
+/// From here on SIGINT, SIGTERM, SIGUSR1 and the stand-ins only set a wish; the first one counts. A second one of the
+/// first two kills the process, as if nothing had caught it. Call once, early in main. SystemError.
 void catch_stop_signals();
 
-/// The signal that asked for an end, or 0. Cheap: an atomic read.
-int stop_signal() noexcept;
+/// From that moment on (seconds since 1970-01-01 UTC) there is a wish of kTimeLimit, unless another came before.
+void stop_at(double wall_clock_s) noexcept;
 
-/// Throws Stopped when a signal has come; for loops that hold nothing half-done.
+/// The wish for an end. Cheap: atomic reads and a clock.
+std::optional<StopKind> stop_wish() noexcept;
+
+/// Throws Stopped when there is a wish; for loops that hold nothing half-done.
 void throw_if_stopped();
 
-/// As if the signal had come (0 takes the wish back); for tests and for a wish that reached us by another rank.
-void request_stop(int signal_number) noexcept;
+/// As if this wish had come (nullopt takes it back); for tests and for a wish that reached us by another rank.
+void request_stop(std::optional<StopKind> kind) noexcept;
 
 }  // namespace roll

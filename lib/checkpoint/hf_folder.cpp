@@ -155,7 +155,8 @@ const char* torch_name(at::ScalarType dtype) {
 
 }  // namespace
 
-void write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const HfSaveOptions& options) {
+void write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const Companions& companions,
+                    const HfSaveOptions& options) {
   NamedTensors stored = tensors;
   for (auto& named : stored) {
     named.second = named.second.detach();
@@ -169,21 +170,27 @@ void write_hf_files(const fs::path& folder, Json config, const NamedTensors& ten
   const auto shards = split_shards(stored, options.max_shard_bytes);
   if (shards.size() == 1) write_safetensors(folder / kSingleFile, shards.front());
   if (shards.size() > 1) write_sharded(folder, shards);
-  if (!options.companions.empty()) copy_companions(options.companions, folder);
+  write_companions(companions, folder);
   write_file_atomic(folder / "config.json", config.dump(2) + "\n");
 }
 
-void copy_companions(const fs::path& from, const fs::path& to) {
+Companions read_companions(const fs::path& folder) {
   static const std::vector<std::string> kPrefixes = {"tokenizer",          "vocab",        "merges",
                                                      "special_tokens_map", "added_tokens", "chat_template",
                                                      "generation_config",  "LICENSE"};
-  for (const auto& entry : fs::directory_iterator(from)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_companion =
-        entry.is_regular_file() &&
-        std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](const auto& p) { return name.starts_with(p); });
-    if (is_companion) fs::copy_file(entry.path(), to / name, fs::copy_options::overwrite_existing);
+  Companions companions;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    const bool is_companion = it->is_regular_file() && std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                                                                   [&](const auto& p) { return name.starts_with(p); });
+    if (is_companion) companions[name] = read_file(it->path());
   }
+  return companions;
+}
+
+void write_companions(const Companions& companions, const fs::path& folder) {
+  for (const auto& [name, bytes] : companions) write_file_atomic(folder / name, bytes);
 }
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -48,18 +49,23 @@ class HfFolder {
   std::unordered_map<std::string, std::pair<size_t, size_t>> where_;  // name -> (file, entry)
 };
 
+/// The files that travel with weights, by name, with their bytes: tokenizer*, vocab*, merges*, special_tokens_map,
+/// added_tokens, chat_template*, generation_config, LICENSE. Read when a model is loaded, so that it can be saved
+/// whatever becomes of the folder.
+using Companions = std::map<std::string, std::string>;
+/// UserError: one cannot be read.
+Companions read_companions(const std::filesystem::path& folder);
+/// SystemError.
+void write_companions(const Companions& companions, const std::filesystem::path& folder);
+
 struct HfSaveOptions {
   std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset keeps each as it is
   int64_t max_shard_bytes = int64_t{5} * 1000 * 1000 * 1000;  // a single larger tensor has a shard of its own
-  std::filesystem::path companions;  // folder whose tokenizer, generation and licence files are copied; empty: none
 };
 
 /// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights
 /// (sharded if need be) and the companions into the existing `folder`. SystemError when the disk refuses.
 void write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
-                    const HfSaveOptions& options);
-
-/// Copies tokenizer*, vocab*, merges*, special_tokens_map, added_tokens, chat_template*, generation_config, LICENSE.
-void copy_companions(const std::filesystem::path& from, const std::filesystem::path& to);
+                    const Companions& companions, const HfSaveOptions& options);
 
 }  // namespace roll

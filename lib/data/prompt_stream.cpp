@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/random.h"
@@ -11,12 +12,6 @@
 namespace roll {
 
 namespace {
-
-/// FNV-1a, 64 bits: names a domain's random numbers and recognises changed data; not a cryptographic hash.
-uint64_t fnv1a(std::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
-  for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
-}
 
 /// Gives the sum, so that a split of many prompts does not feel the 1e-6 that is allowed.
 double check_shares(const std::map<std::string, double>& shares) {
@@ -69,7 +64,10 @@ PromptStream::PromptStream(std::vector<Row> rows, const std::map<std::string, do
                        did_you_mean(name, names));
   }
   check_shares(shares_);
-  for (auto& [name, domain] : domains_) shuffle(name, domain);
+  for (auto& [name, domain] : domains_) {
+    domain.fingerprint = fingerprint_of(domain);
+    shuffle(name, domain);
+  }
 }
 
 void PromptStream::shuffle(const std::string& name, Domain& domain) const {
@@ -112,14 +110,14 @@ std::vector<const Row*> PromptStream::next(const std::map<std::string, int64_t>&
   return step;
 }
 
-uint64_t PromptStream::fingerprint(const Domain& domain) const {
+std::string PromptStream::fingerprint_of(const Domain& domain) const {
   uint64_t hash = fnv1a("");
   for (const int64_t i : domain.rows) {
     hash = fnv1a(rows_[i].id, hash);
     const auto& ids = rows_[i].prompt_ids;
     hash = fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, hash);
   }
-  return hash;
+  return fmt::format("{:016x}", hash);
 }
 
 Json PromptStream::state() const {
@@ -128,7 +126,7 @@ Json PromptStream::state() const {
     domains[name] = {{"epoch", domain.epoch},
                      {"position", domain.position},
                      {"num_rows", domain.rows.size()},
-                     {"fingerprint", fmt::format("{:016x}", fingerprint(domain))}};
+                     {"fingerprint", domain.fingerprint}};
   }
   return {{"seed", seed_}, {"domains", domains}};
 }
@@ -147,7 +145,7 @@ void PromptStream::load_state(const Json& state) {
     const Json& cursor = saved[name];
     if (cursor.at("num_rows").get<size_t>() != domain.rows.size())
       refuse(fmt::format("domain {} had {} rows, now {}", name, to_line(cursor["num_rows"]), domain.rows.size()));
-    if (cursor.at("fingerprint").get<std::string>() != fmt::format("{:016x}", fingerprint(domain)))
+    if (cursor.at("fingerprint").get<std::string>() != domain.fingerprint)
       refuse(fmt::format("rows of domain {} have changed", name));
     domain.epoch = cursor.at("epoch").get<int64_t>();
     domain.position = cursor.at("position").get<int64_t>();

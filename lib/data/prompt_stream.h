@@ -45,10 +45,11 @@ class PromptStream {
     std::vector<int64_t> rows;   // indices into rows_, in file order
     std::vector<int64_t> order;  // permutation of this epoch
     int64_t epoch = 0, position = 0;
+    std::string fingerprint;
   };
 
   void shuffle(const std::string& name, Domain& domain) const;
-  uint64_t fingerprint(const Domain& domain) const;
+  std::string fingerprint_of(const Domain& domain) const;
 
   std::vector<Row> rows_;
   std::map<std::string, double> shares_;

@@ -5,7 +5,6 @@
 #include <exception>
 
 #include "base/error.h"
-#include "base/stop.h"
 
 namespace roll {
 
@@ -37,10 +36,12 @@ void agree(Communicator& ranks, const std::function<void()>& check) {
   }
 }
 
-bool stop_agreed(Communicator& ranks) {
-  const auto signal = static_cast<int>(ranks.all_reduce_max(static_cast<int64_t>(stop_signal()), "wish to stop"));
-  if (signal) request_stop(signal);
-  return signal != 0;
+std::optional<StopKind> stop_agreed(Communicator& ranks) {
+  const std::optional<StopKind> own = stop_wish();
+  const int64_t any = ranks.all_reduce_max(own ? static_cast<int64_t>(*own) : 0, "wish to stop");
+  if (any == 0) return std::nullopt;
+  request_stop(static_cast<StopKind>(any));
+  return static_cast<StopKind>(any);
 }
 
 }  // namespace roll

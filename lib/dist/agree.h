@@ -2,8 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stdexcept>
 
+#include "base/stop.h"
 #include "dist/communicator.h"
 
 namespace roll {
@@ -14,14 +16,15 @@ struct AnotherRankFailed : std::runtime_error {
   int exit_code;
 };
 
-/// 2 UserError, 70 Bug, 128 + signal for Stopped, AnotherRankFailed's own, else 1.
+/// 2 UserError, 70 Bug, Stopped's and AnotherRankFailed's own, else 1.
 int exit_code_of(const std::exception& error);
 
 /// Runs `check` on every rank, then lets all know. **Collective**. Where ranks threw, the lowest of them rethrows its
 /// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
 
-/// Whether any rank was asked to stop (base/stop.h); then every rank's wish is set. **Collective**; for step ends.
-bool stop_agreed(Communicator& ranks);
+/// Whether any rank was asked to stop (base/stop.h); then every rank has the same wish. **Collective**; for places
+/// where all may leave together.
+std::optional<StopKind> stop_agreed(Communicator& ranks);
 
 }  // namespace roll

@@ -30,14 +30,13 @@ void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
 }  // namespace
 
 Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
-                         const ModelParallel& parallel, NamedTensors parameters, Json config,
-                         std::filesystem::path source)
+                         const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
       backbone_(spec, parameters_, parallel),
       head_(spec.tied_head ? backbone_.embedding() : parameter(parameters_, lm_head_parameter(spec).name)),
       config_(std::make_shared<const Json>(std::move(config))),
-      source_(std::move(source)) {}
+      companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
                               const ModelParallel& parallel) {
@@ -50,7 +49,7 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   };
   const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), parallel.tp);
   auto parameters = load_parameters(folder, all_parameters(spec), *parts, may_ignore, device, dtype);
-  return {spec, parts, parallel, std::move(parameters), config, path};
+  return {spec, parts, parallel, std::move(parameters), config, read_companions(path)};
 }
 
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
@@ -84,12 +83,11 @@ at::Tensor Transformer::decode(const at::Tensor& ids, KvCache& cache, at::IntArr
 }
 
 void Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                              HfSaveOptions options) const {
-  if (options.companions.empty()) options.companions = source_;
-  write_hf_files(folder, *config_, whole, options);
+                              const HfSaveOptions& options) const {
+  write_hf_files(folder, *config_, whole, *companions_, options);
 }
 
-void Transformer::save(const std::filesystem::path& folder, HfSaveOptions options) const {
+void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   write_folder_atomic(folder,
                       [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
 }

@@ -71,22 +71,23 @@ class Transformer {
   /// No gradients.
   at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
 
-  /// Writes an HF folder that transformers opens. options.companions defaults to the folder it was loaded from.
-  void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  /// Writes an HF folder that transformers opens. Beside it go the companions of the one that it was loaded from.
+  void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
   /// parts().gather_all() gave on this rank.
-  void write_files(const std::filesystem::path& folder, const NamedTensors& whole, HfSaveOptions options = {}) const;
+  void write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                   const HfSaveOptions& options = {}) const;
 
  private:
   Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
-              NamedTensors parameters, Json config, std::filesystem::path source);
+              NamedTensors parameters, Json config, Companions companions);
 
   std::shared_ptr<const ParameterParts> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_;
   std::shared_ptr<const Json> config_;
-  std::filesystem::path source_;
+  std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
 };
 
 }  // namespace roll

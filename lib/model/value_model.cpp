@@ -35,15 +35,14 @@ at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const a
 }
 
 ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
-                       const ModelParallel& parallel, NamedTensors parameters, Json config,
-                       std::filesystem::path source)
+                       const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
       backbone_(spec, parameters_, parallel),
       head_weight_(parameter(parameters_, spec.architecture->weights.value_head + ".weight")),
       head_bias_(parameter(parameters_, spec.architecture->weights.value_head + ".bias")),
       config_(std::make_shared<const Json>(std::move(config))),
-      source_(std::move(source)) {}
+      companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
                             const ModelParallel& parallel) {
@@ -61,7 +60,8 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const auto parts = std::make_shared<const ParameterParts>(spec, all, parallel.tp);
   NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
-  return {spec, parts, parallel, std::move(parameters), value_config(config, *spec.architecture), path};
+  return {
+      spec, parts, parallel, std::move(parameters), value_config(config, *spec.architecture), read_companions(path)};
 }
 
 at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const {
@@ -72,12 +72,11 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const 
 }
 
 void ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                             HfSaveOptions options) const {
-  if (options.companions.empty()) options.companions = source_;
-  write_hf_files(folder, *config_, whole, options);
+                             const HfSaveOptions& options) const {
+  write_hf_files(folder, *config_, whole, *companions_, options);
 }
 
-void ValueModel::save(const std::filesystem::path& folder, HfSaveOptions options) const {
+void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {
   write_folder_atomic(folder,
                       [&](const std::filesystem::path& temporary) { write_files(temporary, parameters_, options); });
 }

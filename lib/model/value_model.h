@@ -42,20 +42,21 @@ class ValueModel {
   /// All ranks that share the model get all values. **Collective** over cp and tp.
   at::Tensor values(const PackedTokens& tokens, bool recompute = false) const;
 
-  void save(const std::filesystem::path& folder, HfSaveOptions options = {}) const;
+  void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// See Transformer::write_files.
-  void write_files(const std::filesystem::path& folder, const NamedTensors& whole, HfSaveOptions options = {}) const;
+  void write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                   const HfSaveOptions& options = {}) const;
 
  private:
   ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
-             NamedTensors parameters, Json config, std::filesystem::path source);
+             NamedTensors parameters, Json config, Companions companions);
 
   std::shared_ptr<const ParameterParts> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_weight_, head_bias_;  // [1, E], [1]
   std::shared_ptr<const Json> config_;
-  std::filesystem::path source_;
+  std::shared_ptr<const Companions> companions_;  // of the folder it was loaded from
 };
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -81,6 +82,20 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
+}
+
+Json Learner::state() const {
+  return {{"updates", num_updates_}};
+}
+
+std::optional<OptimizerShard> Learner::optimizer_shard() const {
+  if (!options_.shares_optimizer && ranks_.shards.rank() > 0) return {};
+  return roll::optimizer_shard(optimizer_, ranks_.parts);
+}
+
+void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
+  load_optimizer(optimizer_, ranks_.parts, folder, name);
+  num_updates_ = state.at("updates").get<int64_t>();
 }
 
 void Learner::expect_last() {

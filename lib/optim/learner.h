@@ -5,7 +5,9 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "model/parameter_parts.h"
 #include "optim/gradient_reducer.h"
 #include "optim/optimizer.h"
+#include "optim/optimizer_shard.h"
 #include "optim/schedule.h"
 
 namespace roll {
@@ -62,6 +65,13 @@ class Learner {
   /// The whole summed gradient of the last update, before clipping, on every rank: only when keep_gradients was set.
   void keep_gradients(bool keep) { keeps_gradient_ = keep; }
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
+
+  /// What a later run goes on with, beside the weights: the schedule's place, and this rank's optimizer state (none
+  /// where another rank holds the same).
+  Json state() const;
+  std::optional<OptimizerShard> optimizer_shard() const;
+  /// Takes up both, from load_optimizer()'s folder and name. UserError as there.
+  void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
   /// FlatAdamW's.
   void put_away(bool keeps_parameters) { optimizer_.put_away(keeps_parameters); }

@@ -137,6 +137,29 @@ NamedTensors FlatAdamW::named_gradients() const {
   return named;
 }
 
+std::vector<StatePiece> FlatAdamW::state_pieces() const {
+  std::vector<StatePiece> pieces;
+  for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
+    const int64_t bucket = layout_.bucket_of[static_cast<size_t>(i)];
+    const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+    const int64_t slice_begin = b.begin + slices_.own * (b.size / slices_.num_slices);
+    const int64_t slice_end = slice_begin + b.size / slices_.num_slices;
+    const int64_t offset = layout_.offsets[static_cast<size_t>(i)];
+    const int64_t begin = std::max(offset, slice_begin);
+    const int64_t end = std::min(offset + tensors_[static_cast<size_t>(i)].numel(), slice_end);
+    if (begin >= end) continue;
+    StatePiece piece{.parameter = i, .begin = begin - offset, .end = end - offset, .states = {}};
+    const auto add = [&](const char* name, const at::Tensor& states) {
+      piece.states.emplace_back(name, state_of(states, bucket).narrow(0, begin - slice_begin, end - begin));
+    };
+    add("first_moment", first_moment_);
+    add("second_moment", second_moment_);
+    if (has_masters()) add("master", masters_);
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
 int64_t FlatAdamW::num_parameters() const {
   int64_t total = 0;
   for (const at::Tensor& tensor : tensors_) total += tensor.numel();

@@ -31,6 +31,14 @@ struct SliceOptions {
   std::function<int64_t(const std::string& name)> copies = {};  // see FlatParameter; empty: 1
 };
 
+/// What an optimizer holds of one parameter: elements [begin, end) of the (possibly tensor-parallel) tensor, flattened.
+struct StatePiece {
+  int64_t parameter = 0;  // index into names()
+  int64_t begin = 0, end = 0;
+  std::vector<std::pair<std::string, at::Tensor>>
+      states;  // "first_moment", "second_moment" and, if any, "master": views
+};
+
 class FlatAdamW {
  public:
   /// Moves the storage of `parameters` (leaf tensors of one dtype and device) into a flat buffer; the tensors stay the
@@ -46,6 +54,8 @@ class FlatAdamW {
 
   const FlatLayout& layout() const { return layout_; }
   const std::vector<std::string>& names() const { return names_; }
+  /// This rank's part of a parameter.
+  at::IntArrayRef shape(int64_t parameter) const { return tensors_[static_cast<size_t>(parameter)].sizes(); }
 
   /// [size] float32: the gradient of a bucket, and this rank's slice of it.
   at::Tensor gradient(int64_t bucket) const { return bucket_of(gradient_, bucket); }
@@ -65,6 +75,11 @@ class FlatAdamW {
   /// The gradient of each parameter: a view of gradient().
   at::Tensor named_gradient(int64_t parameter) const { return view_in(gradient_, parameter); }
   NamedTensors named_gradients() const;
+
+  /// All of this rank's state, for saving and loading: in order of parameters, without those it holds nothing of.
+  std::vector<StatePiece> state_pieces() const;
+  int64_t num_steps() const { return num_steps_; }
+  void set_num_steps(int64_t steps) { num_steps_ = steps; }
 
   int64_t num_parameters() const;
   /// Memory of moments and masters, as the allocator gave it.

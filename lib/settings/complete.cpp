@@ -145,14 +145,6 @@ void complete_trackers(TrackConfig& track, Checker& check) {
   track.track_with = TrackConfig{}.track_with;
 }
 
-/// What both root configurations have.
-template <class T>
-void complete_run(T& config, Checker& check) {
-  complete_trackers(config.track, check);
-  check.require(config.resume_from_checkpoint == "false" || config.resume_from_checkpoint.empty(),
-                config.resume_from_checkpoint, "needs resuming, which this version does not have; set it to false");
-}
-
 void split_commas(std::vector<std::string>& names) {
   std::vector<std::string> all;
   for (const std::string& name : names)
@@ -177,7 +169,7 @@ void complete(Config& config, Checker& check) {
   complete_experience_keys(config.experience);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
-  complete_run(config, check);
+  complete_trackers(config.track, check);
   check.require(config.max_restarts == 0, config.max_restarts,
                 "needs resuming, which this version does not have; set it to 0");
   note_strategies({&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
@@ -197,7 +189,7 @@ void complete(SftConfig& config, Checker& check) {
   if (epochs) config.num_train_epochs = *epochs;
   complete_data(config.sft_train.data_args, config.validation.data_args, config.global_template);
   complete_divisor(config.loss, config.sequence_length);
-  complete_run(config, check);
+  complete_trackers(config.track, check);
   note_strategies({&config.sft_train.strategy_args}, check);
   split_commas(config.sft_train.model_args.freeze_module_prefix);
 }

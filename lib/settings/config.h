@@ -16,6 +16,7 @@
 #include "packing/config.h"
 #include "reward/config.h"
 #include "rollout/config.h"
+#include "settings/checkpoint_config.h"
 #include "track/config.h"
 
 namespace roll {
@@ -209,11 +210,9 @@ struct Config {
   std::string output_dir = "./output";
   std::optional<std::string> logging_dir;
   int64_t max_steps = 500;
-  int64_t save_steps = 50;
   int64_t eval_steps = 10;
   int64_t logging_steps = 1;
-  int64_t max_ckpt_to_keep = 0;
-  std::string resume_from_checkpoint = "false";
+  CheckpointConfig checkpoints;
   TrackConfig track;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
@@ -270,11 +269,9 @@ struct Config {
     v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
     v("max_steps", max_steps, "steps of the run", at_least(1));
-    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1));
     v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many steps; the files hold them all", at_least(1));
-    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
-    v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
+    checkpoints.fields(v);
     track.fields(v);
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");

@@ -14,11 +14,9 @@ struct SftConfig {
   TrackConfig track;
   std::optional<int64_t> max_steps;  // null: num_train_epochs passes
   int64_t num_train_epochs = 1;
-  int64_t save_steps = 0;
   int64_t eval_steps = 0;
   int64_t logging_steps = 1;
-  int64_t max_ckpt_to_keep = 0;
-  std::string resume_from_checkpoint = "false";
+  CheckpointConfig checkpoints{.save_steps = 0, .metric_for_best_model = "val/loss", .greater_is_better = false};
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   std::optional<std::string> pretrain;
@@ -45,11 +43,9 @@ struct SftConfig {
     track.fields(v);
     v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", at_least(1));
     v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", at_least(1));
-    v("save_steps", save_steps, "a checkpoint every so many updates; 0 or -1: only at the end", at_least(-1));
     v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1));
-    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
-    v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint, "true: the newest checkpoint; or its path");
+    checkpoints.fields(v);
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");

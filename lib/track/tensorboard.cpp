@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstring>
 #include <fstream>
 
 #include "base/clock.h"
@@ -65,10 +66,10 @@ std::string scalar(const std::string& tag, double value) {
 
 class TensorboardSink : public Sink {
  public:
-  explicit TensorboardSink(const std::filesystem::path& folder) {
+  TensorboardSink(const std::filesystem::path& folder, const std::string& run) {
     make_folder(folder);
     // TensorBoard looks for "tfevents" and reads the files of a folder in the order of their names.
-    file_ = folder / fmt::format("events.out.tfevents.{:010.0f}.roll.{}", wall_clock_s(), ::getpid());
+    file_ = folder / fmt::format("events.out.tfevents.{:010.0f}{}{}", wall_clock_s(), event_file_mark(run), ::getpid());
     out_.open(file_, std::ios::binary | std::ios::app);
     append(first_event(wall_clock_s()));
   }
@@ -98,6 +99,36 @@ std::string tfrecord(std::string_view payload) {
   return length + masked_crc(length) + std::string(payload) + masked_crc(payload);
 }
 
+bool read_tfrecord(std::istream& in, std::string& payload) {
+  constexpr uint64_t kLongest = uint64_t{1} << 30;
+  std::array<char, 12> head{};
+  if (!in.read(head.data(), head.size())) return false;
+  uint64_t size = 0;
+  std::memcpy(&size, head.data(), sizeof size);
+  if (masked_crc({head.data(), 8}) != std::string_view(head.data() + 8, 4) || size > kLongest) return false;
+  payload.resize(size);
+  std::array<char, 4> crc{};
+  if (!in.read(payload.data(), static_cast<std::streamsize>(size)) || !in.read(crc.data(), crc.size())) return false;
+  return masked_crc(payload) == std::string_view(crc.data(), crc.size());
+}
+
+int64_t step_of_event(std::string_view event) {
+  const std::string time = event_time(0), step_key = key(2, kVarint);
+  if (event.size() <= time.size() || !event.substr(time.size()).starts_with(step_key)) return 0;
+  uint64_t step = 0;
+  int shift = 0;
+  for (const char byte : event.substr(time.size() + step_key.size())) {
+    step |= static_cast<uint64_t>(byte & 0x7F) << shift;
+    shift += 7;
+    if (!(byte & 0x80) || shift > 56) break;
+  }
+  return static_cast<int64_t>(step);
+}
+
+std::string event_file_mark(const std::string& run) {
+  return fmt::format(".roll-{}.", run);
+}
+
 std::string first_event(double wall_time_s) {
   return event_time(wall_time_s) + message(3, "brain.Event:2");
 }
@@ -108,8 +139,8 @@ std::string scalars_event(double wall_time_s, int64_t step, const MetricValues& 
   return event_time(wall_time_s) + key(2, kVarint) + varint(static_cast<uint64_t>(step)) + message(5, summary);
 }
 
-std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder) {
-  return std::make_unique<TensorboardSink>(folder);
+std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run) {
+  return std::make_unique<TensorboardSink>(folder, run);
 }
 
 }  // namespace roll

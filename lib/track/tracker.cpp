@@ -6,8 +6,6 @@ namespace roll {
 
 Tracker::Tracker(const TrackerOptions& options, Log& log)
     : logging_steps_(options.logging_steps), last_step_(options.last_step) {
-  const auto tensorboard =
-      options.tensorboard_dir.empty() ? options.output_dir / "tensorboard" : options.tensorboard_dir;
   for (const TrackerKind kind : options.track_with) {
     switch (kind) {
       case TrackerKind::kStdout:
@@ -17,7 +15,7 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
         sinks_.push_back(make_jsonl_sink(options.output_dir / "metrics.jsonl"));
         break;
       case TrackerKind::kTensorboard:
-        sinks_.push_back(make_tensorboard_sink(tensorboard));
+        sinks_.push_back(make_tensorboard_sink(options.tensorboard_dir, options.run));
         break;
       case TrackerKind::kService:
         throw Bug("a web service stands for the other three");

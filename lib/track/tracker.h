@@ -24,16 +24,17 @@ class Sink {
 std::unique_ptr<Sink> make_stdout_sink(Log& log, std::vector<std::string> headline = {});
 /// One object per line: {"step": 12, name: value, ...}, 9 significant digits, null for NaN and infinities. Appends.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
-/// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf).
-std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder);
+/// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf), with the run in its name.
+std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run);
 
 struct TrackerOptions {
-  std::vector<TrackerKind> track_with;    // no web service
-  std::filesystem::path output_dir;       // metrics.jsonl goes here
-  std::filesystem::path tensorboard_dir;  // "": output_dir/tensorboard
-  std::vector<std::string> headline{};    // what people follow on standard output; the files hold everything
-  int64_t logging_steps = 1;              // standard output shows every so many steps; the files hold them all
-  int64_t last_step = 0;                  // is always shown
+  std::vector<TrackerKind> track_with;  // no web service
+  std::filesystem::path output_dir;     // metrics.jsonl goes here
+  std::filesystem::path tensorboard_dir;
+  std::string run{};                    // names the run over all its restarts
+  std::vector<std::string> headline{};  // what people follow on standard output; the files hold everything
+  int64_t logging_steps = 1;            // standard output shows every so many steps; the files hold them all
+  int64_t last_step = 0;                // is always shown
 };
 
 class Tracker {

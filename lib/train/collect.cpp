@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
+#include "dist/agree.h"
 #include "reward/reward.h"
 #include "reward/reward_pool.h"
 #include "track/progress.h"
@@ -85,15 +86,6 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
 
 }  // namespace
 
-/// In lock-step, all tensor ranks must stop before the same token.
-bool Collector::is_stop_wished() {
-  const int64_t mine = stop_signal();
-  if (mesh_.tp().size() == 1) return mine != 0;
-  const auto any = static_cast<int>(mesh_.tp().all_reduce_max(mine, "wish to stop"));
-  if (any) request_stop(any);
-  return any != 0;
-}
-
 std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
                                               const CollectRequest& request, CollectTimes& times) {
   const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
@@ -112,9 +104,10 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
       submitted[row.domain].push_back(index);
     };
     generate(actor, tokenizer, share.requests, request.sampling, on_done,
-             {.should_stop = [&] { return is_stop_wished(); }, .on_step = {}});
+             // In lock-step, all tensor ranks must stop before the same token.
+             {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }, .on_step = {}});
   }
-  throw_if_stopped();
+  if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
   times.generate_s += watch.restart();
   for (const auto& [domain, order] : submitted) {
     const auto results = rewards_.at(domain)->collect();

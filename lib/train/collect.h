@@ -27,6 +27,7 @@ struct CollectRequest {
   int64_t first_group = 0;  // group_index of the first row; names its random numbers too
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line
+  bool may_stop = true;            // a wish to stop ends it
 };
 
 /// How the configuration samples: training by actor_infer.generating_args, validation by its own.
@@ -44,13 +45,11 @@ class Collector {
 
   /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
   /// sample, so the responses do not depend on the number of ranks. `actor` is the sampler's: its tensor ranks draw the
-  /// same tokens in lock-step. Adds to `times`. **Collective**. Stopped when a signal came.
+  /// same tokens in lock-step. Adds to `times`. **Collective**. Stopped, on all ranks, when one was asked to.
   std::vector<RolloutRecord> collect(const Transformer& actor, const Tokenizer& tokenizer,
                                      const CollectRequest& request, CollectTimes& times);
 
  private:
-  bool is_stop_wished();
-
   Mesh& mesh_;
   Log& log_;
   std::map<std::string, std::unique_ptr<RewardPool>> rewards_;  // by domain

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
-#include "base/stop.h"
 
 namespace roll {
 
@@ -35,7 +34,6 @@ std::vector<at::Tensor> forward_step(const Batch& step, const BatchRule& rule, a
   for (const auto& sequences : mine) {
     if (progress) progress->advance();
     if (sequences.empty()) continue;
-    throw_if_stopped();
     const auto outputs = compute(to_device(select(step, sequences), device));
     ROLL_CHECK_EQ(static_cast<int64_t>(outputs.size()), num_outputs, "compute gives what it was asked for");
     for (int64_t k = 0; k < num_outputs; ++k) {

@@ -36,6 +36,9 @@ class ActorTrainer {
   void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
   void bring_back() { learner_.bring_back(); }
 
+  Learner& learner() { return learner_; }
+  const Learner& learner() const { return learner_; }
+
  private:
   const Config& config_;
   Transformer& model_;
@@ -55,6 +58,9 @@ class CriticTrainer {
   /// Leaves the device to the sampler.
   void put_away() { learner_.put_away(/*keeps_parameters=*/false); }
   void bring_back() { learner_.bring_back(); }
+
+  Learner& learner() { return learner_; }
+  const Learner& learner() const { return learner_; }
 
  private:
   const Config& config_;

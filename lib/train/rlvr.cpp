@@ -1,5 +1,7 @@
 #include "train/rlvr.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
@@ -30,8 +32,9 @@ struct Data {
   std::vector<Row> validation;
 };
 
-Data load_data(const Config& config, Log& log) {
-  const RoleFolders folders = role_folders(config);
+Data load_data(const Config& config, const RunStart& start, Log& log) {
+  RoleFolders folders = role_folders(config);
+  if (start.resume) folders.actor = start.resume->folder / "actor", folders.critic = start.resume->folder / "critic";
   Data data{folders, Tokenizer::load(folders.actor), {}, {}, {}};
   if (!config.rollout_replay) {
     data.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
@@ -41,12 +44,21 @@ Data load_data(const Config& config, Log& log) {
   return data;
 }
 
+RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
+  std::map<std::string, int64_t> per_update{{"actor_train", config.actor_train.mini_batch(ranks.size())}};
+  if (config.uses_critic()) per_update["critic"] = config.critic.mini_batch(ranks.size());
+  return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
+}
+
 class Rlvr {
  public:
-  Rlvr(const Config& config, Data data, at::Device device, Communicator& ranks, Log& log);
+  Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
+  void take_up(const ResumePoint& point);
+  Json state() const;
+  RunState run_state(Json state);
   void run_step(int64_t step);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step) const;
@@ -56,7 +68,6 @@ class Rlvr {
   void update(const Experience& experience, int64_t step, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
-  void save_if_due(int64_t step);
 
   const Config& config_;
   at::Device device_;
@@ -76,14 +87,16 @@ class Rlvr {
   ActorTrainer actor_;                   // optimizer and schedule
   std::optional<CriticTrainer> critic_;  // the same
   History history_;
+  int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
   Collector collector_;
   Offload offload_;
   Throughput throughput_;
+  std::optional<ResumePoint> resume_;
   Run run_;
 };
 
-Rlvr::Rlvr(const Config& config, Data data, at::Device device, Communicator& ranks, Log& log)
+Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
     : config_(config),
       device_(device),
       ranks_(ranks),
@@ -103,12 +116,59 @@ Rlvr::Rlvr(const Config& config, Data data, at::Device device, Communicator& ran
       collector_(config.rewards, config.response_length.value(), mesh_of_.sampler, log),
       offload_(config, device, actor_, critic_, roles_),
       throughput_(device, roles_.actor.dtype(), ranks.size()),
-      run_(run_keys(config), config.max_steps, rlvr_headline(), ranks, log) {}
+      resume_(plan.start.resume),
+      run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
+  if (resume_) agree(ranks, [&] { take_up(*resume_); });
+}
+
+/// What is not in the models' folders.
+void Rlvr::take_up(const ResumePoint& point) {
+  const std::filesystem::path file = point.folder / "state.json", optimizers = point.folder / "optimizer";
+  const Json state = read_json(file);
+  try {
+    if (prompts_) prompts_->load_state(state.at("prompts"));
+    experience_state_.load_state(state.at("experience"));
+    actor_.learner().load(state.at("actor"), optimizers, "actor");
+    if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
+    tokens_seen_ = state.at("tokens_seen").get<int64_t>();
+    history_ = history_from(state.at("history"));
+  } catch (const nlohmann::json::exception& error) {
+    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
+  }
+}
+
+Json Rlvr::state() const {
+  Json state{{"tokens_seen", tokens_seen_},
+             {"experience", experience_state_.state()},
+             {"actor", actor_.learner().state()},
+             {"history", to_json(history_)}};
+  if (prompts_) state["prompts"] = prompts_->state();
+  if (critic_) state["critic"] = critic_->learner().state();
+  return state;
+}
+
+RunState Rlvr::run_state(Json state) {
+  RunState run{std::move(state), {}};
+  run.parts.push_back(
+      checkpoint_part("actor", roles_.actor, mesh_of_.actor, [this] { return actor_.learner().optimizer_shard(); }));
+  if (critic_)
+    run.parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic,
+                                        [this] { return critic_->learner().optimizer_shard(); }));
+  return run;
+}
 
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, device_));
-  if (config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
-  for (int64_t step = 1; step <= config_.max_steps; ++step) run_step(step);
+  if (!resume_ && config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
+  for (int64_t step = run_.first_step(); step <= config_.max_steps; ++step) {
+    const Json before = state();
+    try {
+      run_step(step);
+    } catch (const Stopped& stopped) {  // while it sampled: the step is as if it had not begun
+      run_.stop(stopped, step - 1, [&] { return run_state(before); });
+    }
+    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), step, [&] { return run_state(state()); });
+  }
   tell_history(history_, log_);
   log_.info("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
@@ -121,12 +181,12 @@ void Rlvr::run_step(int64_t step) {
   const std::vector<RolloutRecord> rollouts = rollouts_of(step, metrics);
   const Experience experience = experience_of(rollouts, step, metrics);
   update(experience, step, metrics);
+  tokens_seen_ += experience.tokens.num_tokens();
   throughput_.add_step(experience, step, watch.seconds(), metrics);
   history_.scores.push_back(value_of(metrics, "critic/score/mean"));
   if (validates(step)) metrics.merge(validate(step));
   run_.track(step, metrics);
-  save_if_due(step);
-  if (stop_agreed(ranks_)) throw_if_stopped();
+  run_.save_if_due(step, [this] { return run_state(state()); });
 }
 
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
@@ -216,7 +276,8 @@ Metrics Rlvr::validate(int64_t step) {
   CollectRequest request{.num_samples = config_.validation.generating_args.num_return_sequences.value_or(1),
                          .step = step,
                          .sampling = sampling_params(config_, tokenizer_, Purpose::kValidate, step),
-                         .phase = fmt::format("step {}: validate", step)};
+                         .phase = fmt::format("step {}: validate", step),
+                         .may_stop = step == 0};  // else the step's weights are changed already: it is finished
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
   CollectTimes times;
   const auto records = collect(request, times);
@@ -230,17 +291,15 @@ Metrics Rlvr::validate(int64_t step) {
   return metrics;
 }
 
-void Rlvr::save_if_due(int64_t step) {
-  std::vector<CheckpointPart> parts{checkpoint_part("actor", roles_.actor, mesh_of_.actor)};
-  if (roles_.critic) parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic));
-  run_.save_if_due(step, parts);
-}
-
 }  // namespace
 
-void run_rlvr(const Config& config, at::Device device, Communicator& ranks, Log& log) {
+void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
+  RunPlan plan = plan_rlvr(config, flags, ranks, log);
   std::optional<Rlvr> pipeline;
-  agree(ranks, [&] { pipeline.emplace(config, load_data(config, log), device, ranks, log); });
+  agree(ranks, [&] {
+    Data data = load_data(config, plan.start, log);
+    pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
+  });
   pipeline->run();
 }
 

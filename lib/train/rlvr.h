@@ -6,12 +6,13 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "settings/config.h"
+#include "train/run.h"
 
 namespace roll {
 
 /// Loads models and data, then runs max_steps steps with validations and checkpoints. **Collective**.
-/// UserError: see roles.h, prompts.h, group_quota.h; a replay that does not fit the configuration. Stopped when a
-/// signal came.
-void run_rlvr(const Config& config, at::Device device, Communicator& ranks, Log& log);
+/// UserError: see run_start.h, roles.h, prompts.h, group_quota.h; a replay that does not fit the configuration. Stopped
+/// when a signal came: what was done is saved.
+void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

@@ -1,67 +1,126 @@
-// What a run of any pipeline has beside its steps: its folder, its log, what it tells and when, its checkpoints.
+// What a run of any pipeline has beside its steps: its folder, its log, what it tells and when, its checkpoints, its
+// end.
 #pragma once
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
+#include "base/stop.h"
 #include "dist/communicator.h"
 #include "settings/load_config.h"
 #include "track/tracker.h"
 #include "train/roles.h"
 #include "train/run_folder.h"
+#include "train/run_start.h"
+#include "train/saver.h"
 
 namespace roll {
 
+/// What the command line says of a run, beside its configuration.
+struct RunFlags {
+  bool new_run = false;
+  bool allow_config_change = false;
+  std::string resume_command;  // the same command line, going on with what is there
+  std::string version;         // of the program and its libraries, for the checkpoints
+};
+
 /// The keys that every pipeline's configuration has for this.
 struct RunKeys {
-  std::string output_dir;
-  std::string log_dir;
+  RunWish wish;
+  std::optional<std::string> log_dir;  // none: the run folder
   TrackConfig track;
-  int64_t logging_steps, save_steps, max_ckpt_to_keep;
-  std::string resolved_config;  // YAML
+  CheckpointConfig checkpoints;
+  int64_t logging_steps;
+  double timeout_s;
+  std::string resume_command;
 };
+/// What a pipeline begins its run with: the keys, and where it starts.
+struct RunPlan {
+  RunKeys keys;
+  RunStart start;
+};
+
 template <class C>
-RunKeys run_keys(const C& config) {
-  return {config.output_dir,    config.logging_dir.value_or(config.output_dir),
-          config.track,         config.logging_steps,
-          config.save_steps,    config.max_ckpt_to_keep,
-          resolved_yaml(config)};
+RunKeys run_keys(const C& config, const RunFlags& flags, double timeout_s,
+                 std::map<std::string, int64_t> sequences_per_update) {
+  return {.wish = {.output_dir = config.output_dir,
+                   .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
+                   .new_run = flags.new_run,
+                   .allow_config_change = flags.allow_config_change,
+                   .resolved_config = resolved_yaml(config),
+                   .version = flags.version,
+                   .sequences_per_update = std::move(sequences_per_update)},
+          .log_dir = config.logging_dir,
+          .track = config.track,
+          .checkpoints = config.checkpoints,
+          .logging_steps = config.logging_steps,
+          .timeout_s = timeout_s,
+          .resume_command = flags.resume_command};
 }
 
-/// One model of a checkpoint.
-struct CheckpointPart {
-  std::string folder;                    // its name in the checkpoint
-  std::function<NamedTensors()> gather;  // **Collective**; whole weights on rank 0
-  std::function<void(const std::filesystem::path& folder, const NamedTensors& whole)> write;
-};
+/// Before anything is loaded. **Collective**. UserError as start_of().
+template <class C>
+RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
+                 std::map<std::string, int64_t> sequences_per_update, Communicator& ranks, Log& log) {
+  RunPlan plan{run_keys(config, flags, timeout_s, std::move(sequences_per_update)), {}};
+  plan.start = start_of(plan.keys.wish, ranks, log);
+  return plan;
+}
+
 template <class Model>
-CheckpointPart checkpoint_part(std::string folder, const Model& model, Mesh& mesh) {
-  return {std::move(folder), [&] { return gather_on_first(model, mesh); },
+CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
+                               std::function<std::optional<OptimizerShard>()> optimizer) {
+  return {std::move(name), [&] { return gather_on_first(model, mesh); }, std::move(optimizer),
           [&](const std::filesystem::path& to, const NamedTensors& whole) { model.write_files(to, whole); }};
 }
 
+/// What a checkpoint has beside the models' weights and optimizers.
+struct RunState {
+  Json state;
+  std::vector<CheckpointPart> parts;
+};
+
 class Run {
  public:
-  /// Starts the run folder, its log.txt and the trackers, on rank 0. `headline`: what the terminal shows of a step.
-  Run(RunKeys keys, int64_t last_step, std::vector<std::string> headline, Communicator& ranks, Log& log);
+  /// Makes the run folder ready and starts log.txt and the trackers, on rank 0: after the plan's checkpoint, what the
+  /// files hold of later steps is taken away. `headline`: what the terminal shows of a step. **Collective**. UserError:
+  /// a rank does not see the folder.
+  Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }
+  int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
   /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
-  /// The step's metrics to the trackers.
+  /// The step's metrics to the trackers; all ranks know them.
   void track(int64_t step, const Metrics& metrics);
-  /// A checkpoint where save_steps has one. **Collective**.
-  void save_if_due(int64_t step, const std::vector<CheckpointPart>& parts);
+  /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
+  /// succeed. **Collective**. SystemError.
+  void save_if_due(int64_t step, const std::function<RunState()>& state);
+  /// Saves what is not saved and ends the run as `stopped` says, with the command that goes on. **Collective**.
+  /// SystemError: it could not be saved.
+  [[noreturn]] void stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state);
 
  private:
+  bool save(int64_t step, const std::function<RunState()>& state);
+  void require_saved(int64_t step);
+
   RunKeys keys_;
+  RunStart start_;
   int64_t last_step_;
   Communicator& ranks_;
+  Log& log_;
   RunFolder folder_;
+  Saver saver_;
   std::optional<Tracker> tracker_;  // rank 0
+  bool is_overdue_ = false;
+  int64_t saving_step_ = -1;
+  int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
+  double measured_ = 0;
+  std::optional<double> best_;
 };
 
 }  // namespace roll

@@ -1,12 +1,10 @@
 #include "train/run_folder.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <vector>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 
 namespace roll {
 
@@ -14,37 +12,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void move_away(const fs::path& folder, Log& log) {
-  for (int n = 1;; ++n) {
-    const fs::path old = fmt::format("{}.{}", folder.string(), n);
-    if (fs::exists(old)) continue;
-    fs::rename(folder, old);
-    log.info("output_dir {} held an earlier run; it is now {}", folder.string(), old.string());
-    return;
-  }
-}
+constexpr double kPatience_s = 20;  // for ranks of a job that was killed and is about to end
 
 }  // namespace
 
-void RunFolder::start(const std::string& resolved_config, Log& log) const {
-  if (fs::exists(path_ / "metrics.jsonl")) move_away(path_, log);
+std::unique_ptr<FileLock> lock_run_folder(const fs::path& folder) {
+  std::string holder;
+  auto lock = FileLock::take(folder / kLockFile, kPatience_s, holder);
+  if (!lock)
+    throw user_error("output_dir = {}: another run is at work there ({}); wait for it or stop it, or use --new-run",
+                     folder.string(), holder.empty() ? "unknown" : holder);
+  return lock;
+}
+
+std::unique_ptr<FileLock> RunFolder::start(const std::string& run, const std::string& resolved_config,
+                                           std::unique_ptr<FileLock> held) const {
   make_folder(path_);
+  if (!held) held = lock_run_folder(path_);
+  write_file_atomic(path_ / kRunFile, to_line({{"run", run}}) + "\n");
   write_file_atomic(path_ / "config.resolved.yaml", resolved_config);
-}
-
-fs::path RunFolder::checkpoint(int64_t step) const {
-  return checkpoints() / fmt::format("step_{:06}", step);
-}
-
-void RunFolder::save_checkpoint(int64_t step, int64_t max_to_keep,
-                                const std::function<void(const fs::path&)>& fill) const {
-  write_folder_atomic(checkpoint(step), fill);
-  if (max_to_keep <= 0) return;
-  std::vector<fs::path> complete;
-  for (const auto& entry : fs::directory_iterator(checkpoints()))
-    if (entry.path().filename().string().starts_with("step_")) complete.push_back(entry.path());
-  std::sort(complete.begin(), complete.end());
-  for (size_t i = 0; i + static_cast<size_t>(max_to_keep) < complete.size(); ++i) fs::remove_all(complete[i]);
+  return held;
 }
 
 }  // namespace roll

@@ -2,8 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -45,6 +47,14 @@ std::vector<SftRow> load_sft_rows(const DataArgs& data, const SftConfig& config,
   return rows;
 }
 
+/// Tells whether a run goes on with the same rows in the same order.
+std::string fingerprint(const std::vector<SftRow>& rows) {
+  uint64_t hash = fnv1a("");
+  for (const SftRow& row : rows)
+    hash = fnv1a({reinterpret_cast<const char*>(row.ids.data()), row.ids.size() * sizeof(int64_t)}, hash);
+  return fmt::format("{:016x}", hash);
+}
+
 /// Each row is a group of its own.
 Batch batch_of(const std::vector<SftRow>& rows, const std::vector<int64_t>& indices) {
   Batch batch;
@@ -68,13 +78,16 @@ std::vector<int64_t> first_indices(int64_t count) {
   return indices;
 }
 
-struct Data {
+struct SftData {
   std::filesystem::path model_folder;
   std::vector<SftRow> training, validation;
 };
 
-Data load_data(const SftConfig& config, Log& log) {
-  Data data{model_folder(config.sft_train.model_args.model_name_or_path.value()), {}, {}};
+SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) {
+  SftData data{start.resume ? start.resume->folder / "actor"
+                            : model_folder(config.sft_train.model_args.model_name_or_path.value()),
+               {},
+               {}};
   const Tokenizer tokenizer = Tokenizer::load(data.model_folder);
   data.training = load_sft_rows(config.sft_train.data_args, config, data.model_folder, tokenizer, "training rows", log);
   data.validation =
@@ -91,10 +104,12 @@ int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_s
 
 class Sft {
  public:
-  Sft(const SftConfig& config, Data data, at::Device device, Communicator& ranks, Log& log);
+  Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
 
  private:
+  void take_up(const ResumePoint& point);
+  RunState state();
   std::vector<int64_t> rows_of(int64_t update);
   Metrics train(int64_t update);
   Metrics validate();
@@ -110,12 +125,13 @@ class Sft {
   Transformer model_;
   Learner learner_;
   std::optional<LossPlugin> loss_;
+  std::optional<ResumePoint> resume_;
   Run run_;
   std::vector<int64_t> order_;
   int64_t order_epoch_ = -1;
 };
 
-Sft::Sft(const SftConfig& config, Data data, at::Device device, Communicator& ranks, Log& log)
+Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
     : config_(config),
       ranks_(ranks),
       log_(log),
@@ -130,8 +146,30 @@ Sft::Sft(const SftConfig& config, Data data, at::Device device, Communicator& ra
       learner_("sft_train", model_.parameters(),
                learner_options(config.sft_train, config.max_grad_norm, total_updates_), {mesh_, model_.parts()}),
       loss_(open_plugin(config.sft_train.loss_func, "sft_train.loss_func")),
-      run_(run_keys(config), total_updates_, {"sft/loss", "val/loss", "sft/grad_norm", "sft/lr", "time/step_total"},
-           ranks, log) {}
+      resume_(plan.start.resume),
+      run_(std::move(plan), total_updates_, {"sft/loss", "val/loss", "sft/grad_norm", "sft/lr", "time/step_total"},
+           ranks, log) {
+  if (resume_) agree(ranks, [&] { take_up(*resume_); });
+}
+
+/// What is not in the model's folder. Where an update's rows begin follows from its number.
+void Sft::take_up(const ResumePoint& point) {
+  const std::filesystem::path file = point.folder / "state.json";
+  const Json state = read_json(file);
+  try {
+    if (state.at("rows") != fingerprint(rows_))
+      throw user_error("the rows of sft_train are not those of {}; resume with the data of that run",
+                       point.folder.string());
+    learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
+  } catch (const nlohmann::json::exception& error) {
+    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
+  }
+}
+
+RunState Sft::state() {
+  return {{{"rows", fingerprint(rows_)}, {"actor", learner_.state()}},
+          {checkpoint_part("actor", model_, mesh_, [this] { return learner_.optimizer_shard(); })}};
+}
 
 /// Position p of the endless stream is entry p % rows of the shuffle of epoch p / rows.
 std::vector<int64_t> Sft::rows_of(int64_t update) {
@@ -182,7 +220,8 @@ Metrics Sft::validate() {
 
 void Sft::run() {
   Progress progress(log_, "sft", total_updates_, "updates");
-  for (int64_t update = 1; update <= total_updates_; ++update) {
+  progress.advance(run_.first_step() - 1);
+  for (int64_t update = run_.first_step(); update <= total_updates_; ++update) {
     ranks_.set_step(update);
     Stopwatch watch;
     Metrics metrics = train(update);
@@ -190,18 +229,23 @@ void Sft::run() {
     metrics.add("time/step_total", watch.seconds());
     if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate());
     run_.track(update, metrics);
-    run_.save_if_due(update, {checkpoint_part("actor", model_, mesh_)});
+    run_.save_if_due(update, [this] { return state(); });
     progress.advance();
-    if (stop_agreed(ranks_)) throw_if_stopped();
+    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
   }
-  log_.info("weights: {}", (run_.folder().checkpoint(total_updates_) / "actor").string());
+  log_.info("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
 }
 
 }  // namespace
 
-void run_sft(const SftConfig& config, at::Device device, Communicator& ranks, Log& log) {
+void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
+  RunPlan plan = plan_run(config, flags, config.sft_train.backend_timeout * 60,
+                          {{"sft_train", config.sft_train.mini_batch(ranks.size())}}, ranks, log);
   std::optional<Sft> pipeline;
-  agree(ranks, [&] { pipeline.emplace(config, load_data(config, log), device, ranks, log); });
+  agree(ranks, [&] {
+    SftData data = load_sft_data(config, plan.start, log);
+    pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
+  });
   pipeline->run();
 }
 

@@ -4,12 +4,13 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "settings/sft_config.h"
+#include "train/run.h"
 
 namespace roll {
 
 /// Loads model and rows, then runs max_steps updates, or num_train_epochs passes; each pass in an order named by (seed,
 /// epoch). The last rows of a pass that do not fill an update open the next one. **Collective**.
 /// UserError: see roles.h, sft_rows.h; fewer rows than one update needs. Stopped when a signal came.
-void run_sft(const SftConfig& config, at::Device device, Communicator& ranks, Log& log);
+void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);
 
 }  // namespace roll

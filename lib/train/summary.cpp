@@ -23,6 +23,14 @@ std::vector<std::string> rlvr_headline() {
           "time/step_total"};
 }
 
+Json to_json(const History& history) {
+  return {{"scores", history.scores}, {"validated", history.validated}};
+}
+
+History history_from(const Json& json) {
+  return {json.at("scores").get<std::vector<double>>(), json.at("validated").get<std::vector<double>>()};
+}
+
 void tell_history(const History& history, Log& log) {
   if (history.scores.size() > 1) log.info("training score by step:\n{}", plot_curve(history.scores, 60, 8));
   if (history.validated.size() > 1)

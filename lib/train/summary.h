@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "train/roles.h"
 
@@ -20,6 +21,8 @@ struct History {
   std::vector<double> scores;     // mean score of each step
   std::vector<double> validated;  // share of right responses of each validation
 };
+Json to_json(const History& history);
+History history_from(const Json& json);
 /// The curve of the scores, and the first and the last validation.
 void tell_history(const History& history, Log& log);
 

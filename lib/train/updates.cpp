@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "base/stop.h"
 #include "train/comm_metrics.h"
 #include "train/packing_metrics.h"
 
@@ -81,7 +80,6 @@ Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mes
     }
     Metrics of_update;
     const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
-      throw_if_stopped();
       if (progress) progress->advance();
       if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
       const LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/stop.h"
 #include "transport/wire.h"
 
 namespace roll {
@@ -26,15 +25,12 @@ std::string Wait::where() const {
 }
 
 void Wait::pause(const std::function<std::vector<int>()>& late) {
-  const double now = monotonic_s();
-  const double waited_s = now - start_s_;
+  const double waited_s = monotonic_s() - start_s_;
   if (waited_s > kYield_s) {
     ::usleep(kSleep_us);
   } else if (waited_s > kSpin_s) {
     ::sched_yield();
   }
-  if (stop_signal() && stop_seen_s_ < 0) stop_seen_s_ = now;
-  if (stop_seen_s_ >= 0 && now - stop_seen_s_ > kStopGrace_s) throw Stopped(stop_signal());
   if (waited_s > timeout_s_)
     throw system_error(
         "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "

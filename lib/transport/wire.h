@@ -19,19 +19,17 @@ namespace roll {
 class Wait {
  public:
   Wait(const Whereabouts& place, std::string_view collective, double timeout_s);
-  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them;
-  /// Stopped when this process was asked to end and the others have not come within kStopGrace_s.
+  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them. A
+  /// wish to stop changes nothing: those that are missing may be finishing a step, or saving it.
   void pause(const std::function<std::vector<int>()>& late);
   /// "rank 0 of 4, step 12: all-reduce 'gradients'"
   std::string where() const;
-  static constexpr double kStopGrace_s = 2;
 
  private:
   Whereabouts place_;
   std::string collective_;
   double timeout_s_;
   double start_s_;
-  double stop_seen_s_ = -1;
 };
 
 struct Outgoing {

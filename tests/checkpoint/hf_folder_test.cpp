@@ -33,9 +33,7 @@ TEST_CASE("an HF folder gives back config, tensors and companions", "[checkpoint
   folder.write("source/tokenizer.json", "{}");
   folder.write("source/generation_config.json", "{}");
   folder.write("source/model.safetensors", "not copied");
-  HfSaveOptions options;
-  options.companions = folder / "source";
-  save_folder(folder / "model", kConfig, some_tensors(), options);
+  save_folder(folder / "model", kConfig, some_tensors(), {}, read_companions(folder / "source"));
   const HfFolder opened = HfFolder::open(folder / "model");
   CHECK(opened.config()["torch_dtype"] == "float32");
   CHECK_FALSE(opened.config().contains("dtype"));
@@ -77,9 +75,8 @@ TEST_CASE("weights are converted when saved", "[checkpoint]") {
 TEST_CASE("a save that fails leaves the older folder whole", "[checkpoint]") {
   const TemporaryFolder folder;
   save_folder(folder / "model", kConfig, some_tensors(), {});
-  HfSaveOptions options;
-  options.companions = folder / "does_not_exist";
-  CHECK(message_of([&] { save_folder(folder / "model", kConfig, {{"z", at::ones({1})}}, options); }) != "no exception");
+  const NamedTensors twice{{"z", at::ones({1})}, {"z", at::ones({1})}};
+  CHECK(message_of([&] { save_folder(folder / "model", kConfig, twice, {}); }) != "no exception");
   CHECK(HfFolder::open(folder / "model").find("a") != nullptr);
   CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
 }

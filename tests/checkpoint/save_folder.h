@@ -9,9 +9,10 @@
 namespace roll::test {
 
 inline void save_folder(const std::filesystem::path& folder, const Json& config, const NamedTensors& tensors,
-                        const HfSaveOptions& options = {}) {
-  write_folder_atomic(
-      folder, [&](const std::filesystem::path& temporary) { write_hf_files(temporary, config, tensors, options); });
+                        const HfSaveOptions& options = {}, const Companions& companions = {}) {
+  write_folder_atomic(folder, [&](const std::filesystem::path& temporary) {
+    write_hf_files(temporary, config, tensors, companions, options);
+  });
 }
 
 }  // namespace roll::test

@@ -1,0 +1,77 @@
+// roll verify and roll inspect: what a checkpoint, or a run's newest one, holds, and whether it holds it still.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/manifest.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The checkpoint itself, or the newest one of a run folder or of its checkpoints.
+fs::path checkpoint_in(const std::string& folder) {
+  std::error_code ec;
+  if (!fs::is_directory(folder, ec)) throw user_error("{}: no such folder", folder);
+  for (const char* below : {"", "latest", "checkpoints/latest"})
+    if (fs::exists(fs::path(folder) / below / kManifestFile, ec)) return fs::canonical(fs::path(folder) / below);
+  throw user_error("{}: holds no checkpoint: a folder like output/checkpoints/step_000010, with its {}, is needed", folder,
+                   kManifestFile);
+}
+
+std::string size_text(int64_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{} bytes", bytes) : fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+int64_t total_bytes(const FileSums& files) {
+  int64_t bytes = 0;
+  for (const auto& [path, sum] : files) bytes += sum.bytes;
+  return bytes;
+}
+
+void verify(const std::string& folder) {
+  const fs::path checkpoint = checkpoint_in(folder);
+  const auto faults = faults_of(checkpoint);
+  for (const std::string& fault : faults) std::printf("%s\n", fault.c_str());
+  if (!faults.empty()) throw user_error("{}: {} of its files are not what was written", checkpoint.string(), faults.size());
+  const FileSums files = read_manifest(checkpoint).files;
+  std::printf("%s: %zu files, %s, all as they were written\n", checkpoint.c_str(), files.size(),
+              size_text(total_bytes(files)).c_str());
+}
+
+void inspect(const std::string& folder, bool config) {
+  const fs::path checkpoint = checkpoint_in(folder);
+  if (config) {
+    std::fputs(read_file(checkpoint / "config.resolved.yaml").c_str(), stdout);
+    return;
+  }
+  const Manifest manifest = read_manifest(checkpoint);
+  std::printf("%s\n", checkpoint.c_str());
+  for (const auto& [key, value] : manifest.about.items()) std::printf("  %-22s %s\n", key.c_str(), to_line(value).c_str());
+  const Json state = read_json(checkpoint / "state.json");
+  for (const auto& [key, value] : state.items()) std::printf("  %-22s %s\n", key.c_str(), to_line(value).c_str());
+  for (const auto& [path, sum] : manifest.files)
+    std::printf("  %-44s %14s  %s\n", path.c_str(), size_text(sum.bytes).c_str(), sum.xxh3.c_str());
+}
+
+}  // namespace
+
+void add_checkpoint_tools(CLI::App& app) {
+  auto folder = std::make_shared<std::string>();
+  auto config = std::make_shared<bool>(false);
+  auto* check = app.add_subcommand("verify", "check every byte of a checkpoint against its manifest");
+  check->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
+  check->callback([=] { verify(*folder); });
+  auto* look = app.add_subcommand("inspect", "show what a checkpoint holds: step, tokens, state, files");
+  look->add_option("checkpoint", *folder, "a checkpoint, or a run folder: its newest one")->required();
+  look->add_flag("--config", *config, "print the configuration that it was trained with");
+  look->callback([=] { inspect(*folder, *config); });
+}
+
+}  // namespace roll

@@ -1,0 +1,25 @@
+// A lock that lives as long as the process that holds it, however it ends: flock(2) on a file that names its holder.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace roll {
+
+class FileLock {
+ public:
+  /// Takes the lock of `file`, which is created; a holder that is about to end gets `patience_s`. The file then says
+  /// who holds it. SystemError: the file cannot be written. `holder` gets what the file says where another process
+  /// keeps it; then the result is null.
+  static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+}  // namespace roll

@@ -1,0 +1,165 @@
+#include "checkpoint/store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kSaving = ".saving_";
+constexpr const char* kRemoving = ".removing_";
+constexpr const char* kPrefix = "step_";
+
+std::string name_of(int64_t step) {
+  return fmt::format("{}{:06}", kPrefix, step);
+}
+
+/// The step of "step_000010"; names that a run does not give have none.
+std::optional<int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix)) return {};
+  int64_t step = 0;
+  const char* begin = name.data() + std::char_traits<char>::length(kPrefix);
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), step);
+  if (error != std::errc() || name != name_of(step)) return {};
+  return step;
+}
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) entries.push_back(it->path());
+  return entries;
+}
+
+}  // namespace
+
+fs::path CheckpointStore::path(int64_t step) const {
+  return folder_ / name_of(step);
+}
+
+fs::path CheckpointStore::saving_path(int64_t step) const {
+  return folder_ / (kSaving + name_of(step));
+}
+
+void CheckpointStore::begin(int64_t step) const {
+  abandon(step);
+  make_folder(saving_path(step));
+}
+
+void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& files) const {
+  write_manifest(saving_path(step), {about, files});
+  sync_tree(saving_path(step));
+  remove(path(step));
+  rename_lasting(saving_path(step), path(step));
+  link_atomic(name_of(step), folder_ / "latest");
+}
+
+void CheckpointStore::abandon(int64_t step) const noexcept {
+  std::error_code ignored;
+  fs::remove_all(saving_path(step), ignored);
+}
+
+std::vector<int64_t> CheckpointStore::steps() const {
+  std::vector<int64_t> steps;
+  for (const auto& entry : entries_of(folder_))
+    if (const auto step = step_of(entry.filename().string())) steps.push_back(*step);
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(const std::string&)>& tell) const {
+  std::vector<int64_t> all = steps();
+  for (auto step = all.rbegin(); step != all.rend(); ++step) {
+    try {
+      const auto faults = faults_of(path(*step));
+      if (faults.empty()) return *step;
+      tell(fmt::format("checkpoint {} is damaged and left out: {}{}", path(*step).string(), faults.front(),
+                       faults.size() > 1 ? fmt::format(" (and {} more files)", faults.size() - 1) : ""));
+    } catch (const UserError& error) {
+      tell(fmt::format("checkpoint {} is left out: {}", path(*step).string(), error.what()));
+    }
+  }
+  return {};
+}
+
+void CheckpointStore::rotate(const std::string& run, const Keeping& keeping) const {
+  if (keeping.newest <= 0) return;
+  std::vector<Own> own = own_checkpoints(run);
+  std::set<int64_t> kept;
+  const auto keep_first = [&](int64_t count) {
+    for (int64_t i = 0; i < std::min(count, std::ssize(own)); ++i) kept.insert(own[i].step);
+  };
+  const std::vector<Own> all = own;
+  std::reverse(own.begin(), own.end());
+  keep_first(keeping.newest);
+  std::erase_if(own, [](const Own& checkpoint) { return !checkpoint.metric; });
+  std::stable_sort(own.begin(), own.end(), [&](const Own& a, const Own& b) {
+    return keeping.greater_is_better ? *a.metric > *b.metric : *a.metric < *b.metric;
+  });
+  keep_first(keeping.best);
+  for (const Own& checkpoint : all)
+    if (!kept.contains(checkpoint.step)) remove(path(checkpoint.step));
+}
+
+std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::string& run) const {
+  std::vector<Own> own;
+  for (const int64_t step : steps()) {
+    try {
+      const Json about = read_manifest(path(step)).about;
+      const auto owner = about.find("run"), metric = about.find("metric");
+      if (owner == about.end() || *owner != run) continue;
+      const bool is_measured = metric != about.end() && metric->is_number();
+      own.push_back({step, is_measured ? std::optional(metric->get<double>()) : std::nullopt});
+    } catch (const UserError&) {  // damaged: perhaps somebody wants to look at it
+    }
+  }
+  return own;
+}
+
+void CheckpointStore::sweep() const {
+  for (const auto& entry : entries_of(folder_)) {
+    const std::string name = entry.filename().string();
+    std::error_code ignored;
+    if (name.starts_with(kSaving) || name.starts_with(kRemoving)) fs::remove_all(entry, ignored);
+  }
+}
+
+int64_t CheckpointStore::supersede_after(int64_t step) const {
+  int64_t count = 0;
+  for (const int64_t other : steps()) {
+    if (other <= step) continue;
+    const fs::path aside = path(other).string() + ".superseded";
+    remove(aside);
+    rename_lasting(path(other), aside);
+    ++count;
+  }
+  return count;
+}
+
+void CheckpointStore::remove(const fs::path& checkpoint) const {
+  std::error_code ec;
+  if (!fs::exists(checkpoint, ec)) return;
+  const fs::path removing = folder_ / (kRemoving + checkpoint.filename().string());
+  fs::remove_all(removing, ec);
+  rename_lasting(checkpoint, removing);
+  fs::remove_all(removing, ec);
+  if (ec) throw system_error("{}: cannot be removed ({})", removing.string(), ec.message());
+}
+
+int64_t free_bytes(const fs::path& folder) {
+  fs::path existing = fs::absolute(folder);
+  std::error_code ec;
+  while (!fs::exists(existing, ec) && existing.has_relative_path()) existing = existing.parent_path();
+  const fs::space_info space = fs::space(existing, ec);
+  if (ec) throw system_error("{}: cannot tell the free space ({})", existing.string(), ec.message());
+  return static_cast<int64_t>(space.available);
+}
+
+}  // namespace roll

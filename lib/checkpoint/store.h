@@ -1,0 +1,68 @@
+// The checkpoints of a run: folders step_NNNNNN that are whole or absent. One is written under a hidden name, gets its
+// manifest last, and then its own name; what is removed gets a hidden name first. So whatever moment a run dies at, a
+// folder with its own name is complete, and hidden ones are rubbish that the next run may sweep.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/manifest.h"
+
+namespace roll {
+
+/// What is kept of a run's checkpoints.
+struct Keeping {
+  int64_t newest = 0;  // 0: all
+  int64_t best = 0;    // beside them, by "metric" of the manifests
+  bool greater_is_better = true;
+};
+
+class CheckpointStore {
+ public:
+  explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const std::filesystem::path& folder() const { return folder_; }
+  std::filesystem::path path(int64_t step) const;
+  /// Where checkpoint `step` is written until it is finished.
+  std::filesystem::path saving_path(int64_t step) const;
+
+  /// Makes an empty saving_path(). SystemError.
+  void begin(int64_t step) const;
+  /// Finishes it: all is on the disk, `about` and `files` in its manifest, its name is path(), and `latest` leads
+  /// there. SystemError.
+  void commit(int64_t step, const Json& about, const FileSums& files) const;
+  /// Removes an unfinished one, whatever state it is in.
+  void abandon(int64_t step) const noexcept;
+
+  /// Steps with a folder of that name, ascending, complete or not.
+  std::vector<int64_t> steps() const;
+  /// The newest one without a fault; `tell` is given what is wrong with each newer one.
+  std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& tell) const;
+
+  /// Removes what `keeping` does not keep of the checkpoints whose manifest says "run": `run`; others are not ours.
+  void rotate(const std::string& run, const Keeping& keeping) const;
+  /// Removes what a dead run left unfinished. Nobody else may be at work here.
+  void sweep() const;
+  /// Gives checkpoints after `step` a name ("step_000020.superseded") under which nobody takes them for this run's.
+  /// Returns how many there were.
+  int64_t supersede_after(int64_t step) const;
+
+ private:
+  struct Own {
+    int64_t step;
+    std::optional<double> metric;
+  };
+  std::vector<Own> own_checkpoints(const std::string& run) const;  // ascending
+  void remove(const std::filesystem::path& checkpoint) const;
+
+  std::filesystem::path folder_;
+};
+
+/// Bytes that a user may still write where `folder` is, or will be. SystemError.
+int64_t free_bytes(const std::filesystem::path& folder);
+
+}  // namespace roll

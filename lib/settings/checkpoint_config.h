@@ -1,0 +1,30 @@
+// Keys of what a run saves and goes on with, for every pipeline.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace roll {
+
+struct CheckpointConfig {
+  int64_t save_steps = 50;
+  int64_t max_ckpt_to_keep = 0;
+  int64_t best_ckpt_to_keep = 0;
+  std::string metric_for_best_model = "val_correct/all/mean";
+  bool greater_is_better = true;
+  std::string resume_from_checkpoint = "false";
+
+  template <class V>
+  void fields(V& v) {
+    v("save_steps", save_steps, "a checkpoint every so many steps; 0 or -1: only at the end", at_least(-1));
+    v("max_ckpt_to_keep", max_ckpt_to_keep, "newest checkpoints kept; 0: all", at_least(0));
+    v("best_ckpt_to_keep", best_ckpt_to_keep,
+      "checkpoints kept beside them, the best by metric_for_best_model; a new best is saved at once", at_least(0));
+    v("metric_for_best_model", metric_for_best_model, "the metric that tells which checkpoints are best");
+    v("greater_is_better", greater_is_better, "false: the smallest metric_for_best_model is the best");
+    v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint,
+                   "true: go on with the run in output_dir, where there is one; or a checkpoint's folder");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,194 @@
+#include "train/run_start.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/store.h"
+#include "dist/agree.h"
+#include "settings/config_change.h"
+#include "train/run_folder.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kNewRun = "ROLL_NEW_RUN";
+
+std::string new_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+bool is_off(const std::string& resume) {
+  return resume.empty() || resume == "false";
+}
+
+int64_t num_lines(const fs::path& file) {
+  std::ifstream in(file);
+  return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+}
+
+fs::path folder_of(const RunWish& wish) {
+  if (wish.new_run) return fs::path(wish.output_dir) / env(kNewRun).value_or("run");
+  const fs::path latest = fs::path(wish.output_dir) / "latest";
+  std::error_code ec;
+  const bool is_link = fs::is_symlink(latest, ec) && !run_in(latest).empty();
+  return !is_off(wish.resume_from_checkpoint) && is_link && run_in(wish.output_dir).empty()
+             ? fs::path(wish.output_dir) / fs::read_symlink(latest)
+             : fs::path(wish.output_dir);
+}
+
+/// The checkpoint that a path names: itself, or the newest sound one of a run folder or its checkpoints.
+fs::path checkpoint_at(const std::string& path, Log& log) {
+  std::error_code ec;
+  const auto refuse = [&](const std::string& why) {
+    throw user_error("resume_from_checkpoint = {}: {}; give a folder like output/checkpoints/step_000010, or true",
+                     path, why);
+  };
+  if (!fs::is_directory(path, ec)) refuse("no such folder");
+  if (fs::exists(fs::path(path) / kManifestFile, ec)) {
+    const auto faults = faults_of(path);
+    if (!faults.empty()) refuse("the checkpoint is damaged: " + faults.front());
+    return path;
+  }
+  for (const fs::path& folder : {fs::path(path) / "checkpoints", fs::path(path)}) {
+    const CheckpointStore store(folder);
+    if (const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); }))
+      return store.path(*step);
+  }
+  refuse("holds no complete checkpoint");
+  return {};
+}
+
+ResumePoint resume_point(const fs::path& checkpoint) {
+  const Json about = read_manifest(checkpoint).about;
+  const auto step = about.find("step");
+  if (step == about.end() || !step->is_number_integer() || step->get<int64_t>() < 0)
+    throw user_error("{}: step: a whole number is needed", (checkpoint / kManifestFile).string());
+  return {fs::canonical(checkpoint), step->get<int64_t>()};
+}
+
+void refuse_changes(const RunWish& wish, const fs::path& checkpoint, Log& log) {
+  const fs::path saved = checkpoint / "config.resolved.yaml";
+  std::vector<ConfigChange> changes = config_changes(read_file(saved), saved.string(), wish.resolved_config);
+  const Json about = read_manifest(checkpoint).about;
+  const auto then = about.find("sequences_per_update");
+  for (const auto& [role, now] : wish.sequences_per_update) {
+    if (then == about.end() || !then->is_object() || !then->contains(role) || (*then)[role] == now) continue;
+    changes.push_back({role + ": sequences of an update, over all ranks", to_line((*then)[role]), std::to_string(now)});
+  }
+  if (changes.empty()) return;
+  std::string list;
+  for (const auto& [key, before, now] : changes)
+    list += fmt::format("\n  {}: {} -> {}", key, before.empty() ? "(absent)" : before, now.empty() ? "(absent)" : now);
+  if (!wish.allow_config_change)
+    throw user_error(
+        "the configuration is not the one that {} was trained with:{}\nset these back, or go on all the same with "
+        "--allow-config-change",
+        checkpoint.string(), list);
+  log.warn("going on with another configuration than {} was trained with:{}", checkpoint.string(), list);
+}
+
+/// The run that a folder's own files name; one that says nothing gets a new name.
+std::string run_of(const fs::path& folder) {
+  std::error_code ec;
+  if (!fs::exists(folder / kRunFile, ec)) return new_id();
+  const Json about = read_json(folder / kRunFile);
+  const auto run = about.is_object() ? about.find("run") : about.end();
+  return about.is_object() && run != about.end() && run->is_string() ? run->get<std::string>() : new_id();
+}
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto relative = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+RunStart decided(const RunWish& wish, Log& log) {
+  const bool restarts = env("ROLL_RESTART").has_value();
+  if (wish.new_run && !is_off(wish.resume_from_checkpoint))
+    throw user_error("--new-run begins a run of its own, and resume_from_checkpoint = {} goes on with one; drop one",
+                     wish.resume_from_checkpoint);
+  RunStart start{.folder = folder_of(wish), .run = {}, .resume = {}, .goes_on = false, .lock = {}};
+  const std::string held = run_in(start.folder);
+  const std::string& wished = wish.resume_from_checkpoint;
+  std::optional<fs::path> checkpoint;
+  if (!is_off(wished) && wished != "true") checkpoint = checkpoint_at(wished, log);
+  const bool is_own = checkpoint && is_below(*checkpoint, start.folder);
+  start.goes_on = !held.empty() && (restarts || wished == "true" || is_own);
+  if (!held.empty() && !start.goes_on)
+    throw user_error(
+        "output_dir = {}: holds a run already ({}); go on with it by --resume, or begin beside it by --new-run",
+        start.folder.string(), held);
+  start.run = start.goes_on ? run_of(start.folder) : new_id();
+  if (start.goes_on) start.lock = lock_run_folder(start.folder);
+  if (start.goes_on && (restarts || !is_own)) {
+    const CheckpointStore store(start.folder / "checkpoints");
+    if (const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); }))
+      checkpoint = store.path(*step);
+  }
+  if (checkpoint) {
+    refuse_changes(wish, *checkpoint, log);
+    start.resume = resume_point(*checkpoint);
+  }
+  return start;
+}
+
+}  // namespace
+
+std::string run_in(const fs::path& folder) {
+  const auto steps = CheckpointStore(folder / "checkpoints").steps();
+  const int64_t lines = num_lines(folder / "metrics.jsonl");
+  std::error_code ec;
+  std::string held = lines > 0 ? fmt::format("{} lines of metrics", lines) : "";
+  if (!steps.empty()) held += fmt::format("{}checkpoint step_{:06}", held.empty() ? "" : ", ", steps.back());
+  if (held.empty() && fs::is_directory(folder / "rollouts", ec) && !fs::is_empty(folder / "rollouts", ec))
+    held = "rollouts";
+  return held;
+}
+
+void name_new_run() {
+  if (env(kNewRun)) return;
+  std::array<char, 32> now{};
+  const std::time_t seconds = std::time(nullptr);
+  std::tm local{};
+  std::strftime(now.data(), now.size(), "%Y-%m-%d_%H-%M-%S", ::localtime_r(&seconds, &local));
+  set_env(kNewRun, now.data());
+}
+
+RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
+  RunStart start;
+  agree(ranks, [&] {
+    if (ranks.is_first()) start = decided(wish, log);
+  });
+  Json told;
+  if (ranks.is_first()) {
+    told = {{"folder", start.folder.string()}, {"run", start.run}, {"goes_on", start.goes_on}};
+    if (start.resume) told["resume"] = {{"folder", start.resume->folder.string()}, {"step", start.resume->step}};
+  }
+  told = parse_json(ranks.broadcast_bytes(to_line(told), 0, "start of the run"), "start of the run");
+  start.folder = told["folder"].get<std::string>();
+  start.run = told["run"].get<std::string>();
+  start.goes_on = told["goes_on"].get<bool>();
+  if (told.contains("resume"))
+    start.resume = {told["resume"]["folder"].get<std::string>(), told["resume"]["step"].get<int64_t>()};
+  return start;
+}
+
+Json about_checkpoint(const RunWish& wish, const std::string& run, int64_t step) {
+  return {{"format", 1},
+          {"roll", wish.version},
+          {"run", run},
+          {"step", step},
+          {"sequences_per_update", wish.sequences_per_update}};
+}
+
+}  // namespace roll

@@ -1,0 +1,57 @@
+// How a run begins: in which folder, as which run, and after which step of a checkpoint. Decided by rank 0 before
+// anything is loaded, without touching what is there; all ranks are told.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/file_lock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "dist/communicator.h"
+
+namespace roll {
+
+/// What the user asks for.
+struct RunWish {
+  std::string output_dir;
+  std::string resume_from_checkpoint;  // "false" or "", "true", or a path
+  bool new_run = false;                // --new-run: a folder of its own below output_dir
+  bool allow_config_change = false;
+  std::string resolved_config;                          // YAML
+  std::string version;                                  // of the program and its libraries
+  std::map<std::string, int64_t> sequences_per_update;  // by role: what batch sizes and layout come to
+};
+
+/// A checkpoint to go on with.
+struct ResumePoint {
+  std::filesystem::path folder;  // absolute
+  int64_t step = 0;
+};
+
+struct RunStart {
+  std::filesystem::path folder;
+  std::string run;                    // names the run over all its restarts
+  std::optional<ResumePoint> resume;  // none: from the beginning
+  bool goes_on = false;               // the folder holds this very run already
+  std::unique_ptr<FileLock> lock;     // rank 0's, where the folder is there already
+};
+
+/// What output_dir holds of a run: "7 steps and checkpoint step_000005"; "" when it holds none.
+std::string run_in(const std::filesystem::path& folder);
+
+/// The process that started the ranks, and a restart after it, agree on this name: "2026-11-21_20-24-10".
+void name_new_run();
+
+/// **Collective**. UserError: a run in the folder that nobody asked to go on with, a path without a checkpoint, a
+/// configuration that would change the training (with old and new values), another process at work in the folder.
+RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log);
+
+/// What a finished checkpoint's manifest says of the run, read back by start_of().
+Json about_checkpoint(const RunWish& wish, const std::string& run, int64_t step);
+
+}  // namespace roll

@@ -1,0 +1,81 @@
+// Checkpoints that are written while training goes on: what belongs to one is copied when it is taken (host memory for
+// weights and optimizer state, once more), and each rank's own thread writes it. Rank 0 finishes the folder when all
+// ranks have put down what they wrote (part_<rank>.json), so a folder is complete without anybody waiting for it.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "checkpoint/store.h"
+#include "dist/communicator.h"
+#include "optim/optimizer_shard.h"
+
+namespace roll {
+
+/// One model of a checkpoint.
+struct CheckpointPart {
+  std::string name;                                          // "actor": its folder, and its optimizer's files
+  std::function<NamedTensors()> gather;                      // **Collective**; whole weights on rank 0
+  std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's, if it has any to save
+  std::function<void(const std::filesystem::path& folder, const NamedTensors& whole)> write;
+};
+
+/// What is saved of a step.
+struct Checkpoint {
+  int64_t step = 0;
+  Json about;          // of the manifest
+  Json state;          // state.json: everything but tensors
+  std::string config;  // YAML
+  std::vector<CheckpointPart> parts;
+};
+
+class Saver {
+ public:
+  /// `timeout_s`: how long rank 0 waits for another rank's files. All ranks see the folder of `store`.
+  Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log);
+  /// Gives up what is not finished.
+  ~Saver();
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
+  /// Copies the checkpoint and begins to write it, once the one before has ended. False, with a warning, where there is
+  /// no room for it. **Collective**. SystemError: a weight or an optimizer state is not finite; nothing is written
+  /// then, or removed.
+  bool save(const Checkpoint& checkpoint);
+  /// Whether the save in progress has failed, on any rank, with a warning that says why; `waits`: once it has ended.
+  /// **Collective**.
+  bool failed(bool waits);
+  /// The newest step whose checkpoint is known to be complete; -1: none.
+  int64_t saved_step() const { return saved_step_; }
+
+ private:
+  struct Staged;
+  bool has_place(const Staged& staged);
+  void write(const Staged& staged);
+  void take_parts(int64_t step, FileSums& sums) const;
+  void tell_failure(int64_t step, const std::string& why);
+  void join();
+
+  CheckpointStore store_;
+  Keeping keeping_;
+  double timeout_s_;
+  Communicator& ranks_;
+  Log& log_;
+  std::thread thread_;
+  std::atomic<bool> done_ = true;
+  std::atomic<bool> gives_up_ = false;
+  std::string error_;  // of the thread; read after it has ended
+  int64_t step_ = -1;  // of the save in progress
+  int64_t saved_step_ = -1;
+};
+
+}  // namespace roll

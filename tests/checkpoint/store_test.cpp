@@ -1,0 +1,148 @@
+#include "checkpoint/store.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/file.h"
+#include "checkpoint/temporary_folder.h"
+#include "error_of.h"
+
+namespace roll {
+
+using Catch::Contains;
+using test::TemporaryFolder;
+using testing::error_of;
+namespace fs = std::filesystem;
+
+namespace {
+
+void save(const CheckpointStore& store, int64_t step, const Json& about = {{"run", "r"}}) {
+  store.begin(step);
+  make_folder(store.saving_path(step) / "actor");
+  FileSums sums;
+  for (const char* file : {"state.json", "actor/model.safetensors"}) {
+    write_file_atomic(store.saving_path(step) / file, fmt::format("{} of step {}", file, step));
+    sums[file] = sum_of_file(store.saving_path(step) / file);
+  }
+  store.commit(step, about, sums);
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Json measured(double metric) {
+  return {{"run", "r"}, {"metric", metric}};
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint is there when it has its manifest, and latest leads to it", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder / "checkpoints");
+  CHECK(store.steps().empty());
+  store.begin(3);
+  CHECK(store.steps().empty());
+  CHECK(fs::exists(store.saving_path(3)));
+  save(store, 3);
+  save(store, 12);
+  CHECK(store.steps() == std::vector<int64_t>{3, 12});
+  CHECK(fs::canonical(folder / "checkpoints/latest") == fs::canonical(store.path(12)));
+  CHECK(names_in(store.folder()) == std::vector<std::string>{"latest", "step_000003", "step_000012"});
+  CHECK(faults_of(store.path(3)).empty());
+}
+
+TEST_CASE("each damaged file is named", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  save(store, 1);
+  const fs::path file = store.path(1) / "actor/model.safetensors";
+  const std::string whole = read_file(file);
+  const auto fault = [&](const std::string& bytes) {
+    write_file_atomic(file, bytes);
+    const auto faults = faults_of(store.path(1));
+    return faults.size() == 1 ? faults[0] : fmt::format("{} faults", faults.size());
+  };
+  CHECK(fault(whole.substr(1)) == fmt::format("actor/model.safetensors: {} bytes, but {} were written",
+                                              whole.size() - 1, whole.size()));
+  CHECK(fault("A" + whole.substr(1)) == "actor/model.safetensors: its bytes have changed since they were written");
+  fs::remove(file);
+  CHECK(faults_of(store.path(1)) == std::vector<std::string>{"actor/model.safetensors: is missing"});
+  write_file_atomic(file, whole);
+  CHECK(faults_of(store.path(1)).empty());
+  write_file_atomic(store.path(1) / "stray", "");
+  CHECK(faults_of(store.path(1)) == std::vector<std::string>{"stray: is not in the manifest"});
+}
+
+TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const auto error = [&](const std::string& manifest) {
+    folder.write(kManifestFile, manifest);
+    return error_of([&] { faults_of(folder.path()); });
+  };
+  CHECK_THAT(error(R"({"files": {"../x": {"bytes": 1, "xxh3": ""}}})"), Contains("../x: a path below the folder"));
+  CHECK_THAT(error(R"({"files": {"/etc/passwd": {"bytes": 1, "xxh3": ""}}})"), Contains("a path below the folder"));
+  CHECK_THAT(error(R"({"files": {"x": {"bytes": "1", "xxh3": ""}}})"), Contains("with bytes and xxh3"));
+  CHECK_THAT(error(R"({"files": 3})"), Contains("an object is needed"));
+  CHECK_THAT(error("[]"), Contains("a JSON object is needed"));
+  CHECK_THAT(error(R"({"files": {)"), Contains("not valid JSON"));
+  fs::remove(folder / kManifestFile);
+  CHECK_THAT(error_of([&] { faults_of(folder.path()); }), Contains("is missing: the checkpoint is not complete"));
+}
+
+TEST_CASE("the newest checkpoint without a fault is found, and what is wrong with newer ones is said", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  std::vector<std::string> told;
+  const auto newest = [&] {
+    told.clear();
+    return store.newest_sound([&](const std::string& what) { told.push_back(what); });
+  };
+  CHECK_FALSE(newest());
+  for (const int64_t step : {1, 2, 3, 4}) save(store, step);
+  CHECK(newest() == 4);
+  fs::remove(store.path(4) / kManifestFile);
+  write_file_atomic(store.path(3) / "state.json", "torn");
+  CHECK(newest() == 2);
+  REQUIRE(told.size() == 2);
+  CHECK_THAT(told[0], Contains("step_000004 is left out") && Contains("not complete"));
+  CHECK_THAT(told[1], Contains("step_000003 is damaged") && Contains("state.json"));
+}
+
+TEST_CASE("rotation keeps the newest and the best, and leaves what is not its own", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  for (const auto& [step, metric] : std::map<int64_t, double>{{1, 0.5}, {2, 0.9}, {3, 0.7}, {4, 0.1}, {5, 0.2}})
+    save(store, step, measured(metric));
+  save(store, 6);  // measured nothing
+  save(store, 7, {{"run", "another"}, {"metric", 2.0}});
+  fs::create_directory(folder / "step_000000");  // somebody's, without a manifest
+  store.rotate("r", {.newest = 0, .best = 1});
+  CHECK(store.steps().size() == 8);
+  store.rotate("r", {.newest = 2, .best = 2});
+  CHECK(store.steps() == std::vector<int64_t>{0, 2, 3, 5, 6, 7});
+  store.rotate("r", {.newest = 1, .best = 1, .greater_is_better = false});
+  CHECK(store.steps() == std::vector<int64_t>{0, 5, 6, 7});
+  store.rotate("r", {.newest = 1});
+  CHECK(store.steps() == std::vector<int64_t>{0, 6, 7});
+}
+
+TEST_CASE("what dead runs left is swept; what is superseded loses its name", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  for (const int64_t step : {1, 2, 3}) save(store, step);
+  store.begin(4);
+  fs::create_directory(folder / ".removing_step_000000");
+  folder.write("mine.txt", "");
+  store.sweep();
+  CHECK(store.supersede_after(1) == 2);
+  CHECK(store.supersede_after(1) == 0);
+  const std::vector<std::string> expected{"latest", "mine.txt", "step_000001", "step_000002.superseded",
+                                          "step_000003.superseded"};
+  CHECK(names_in(folder.path()) == expected);
+  CHECK(store.steps() == std::vector<int64_t>{1});
+}
+
+}  // namespace roll

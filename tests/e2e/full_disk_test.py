@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""A disk that refuses: from some moment on every write, sync or rename in the run folder fails, or a single one does. The run says which
+file and ends, or goes on; with --resume on a disk that works again it gives what an undisturbed run gives. Argument: the roll binary.
+ROLL_DISK_FAULTS: how many faults (default 12)."""
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from resumed import check_same, command, prepare, run
+
+FAULTS = int(os.environ.get("ROLL_DISK_FAULTS", "12"))
+# Counts the calls that touch a file below $FAULTY_FOLDER and fails those whose number is in [$FAULTY_FROM, $FAULTY_TO).
+SHIM = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static int calls;
+static int is_in_folder(const char* path) {
+  const char* folder = getenv("FAULTY_FOLDER");
+  return folder && path && strncmp(path, folder, strlen(folder)) == 0;
+}
+static int is_fd_in_folder(int fd) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t n = readlink(link, path, sizeof path - 1);
+  if (n <= 0) return 0;
+  path[n] = 0;
+  return is_in_folder(path);
+}
+static int fails(int concerned) {
+  if (!concerned) return 0;
+  int call = __sync_fetch_and_add(&calls, 1);
+  if (call < atoi(getenv("FAULTY_FROM")) || call >= atoi(getenv("FAULTY_TO"))) return 0;
+  errno = ENOSPC;
+  return 1;
+}
+ssize_t write(int fd, const void* bytes, size_t size) {
+  static ssize_t (*real)(int, const void*, size_t);
+  if (!real) real = dlsym(RTLD_NEXT, "write");
+  return fails(is_fd_in_folder(fd)) ? -1 : real(fd, bytes, size);
+}
+ssize_t writev(int fd, const struct iovec* parts, int count) {
+  static ssize_t (*real)(int, const struct iovec*, int);
+  if (!real) real = dlsym(RTLD_NEXT, "writev");
+  return fails(is_fd_in_folder(fd)) ? -1 : real(fd, parts, count);
+}
+int fsync(int fd) {
+  static int (*real)(int);
+  if (!real) real = dlsym(RTLD_NEXT, "fsync");
+  return fails(is_fd_in_folder(fd)) ? -1 : real(fd);
+}
+int rename(const char* from, const char* to) {
+  static int (*real)(const char*, const char*);
+  if (!real) real = dlsym(RTLD_NEXT, "rename");
+  return fails(is_in_folder(to)) ? -1 : real(from, to);
+}
+"""
+
+
+def main():
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if not compiler:
+        print("skipped: no C compiler for the library that makes writes fail")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "shim.c").write_text(SHIM)
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", folder / "shim.so", folder / "shim.c", "-ldl"], check=True)
+        prepare(folder)
+        base, out = folder / "base", folder / "faulty"
+        run(folder, base, 1)
+        rng = random.Random(1)
+        ends = {0: 0, 1: 0}
+        for fault in range(FAULTS):
+            shutil.rmtree(out, ignore_errors=True)
+            first = rng.randrange(600)
+            last = first + 1 if fault % 3 == 0 else 1 << 30
+            environment = os.environ | dict(LD_PRELOAD=str(folder / "shim.so"), FAULTY_FOLDER=str(out), FAULTY_FROM=str(first),
+                                            FAULTY_TO=str(last))
+            done = subprocess.run(command(folder, out, 1), capture_output=True, text=True, timeout=300, env=environment)
+            said = done.stdout + done.stderr
+            assert done.returncode in ends, f"fault {first}: exit code {done.returncode}\n{said[-3000:]}"
+            assert done.returncode == 0 or str(out) in said, f"fault {first}: no file is named\n{said[-3000:]}"
+            assert "filesystem error" not in said and "terminate called" not in said, said[-3000:]
+            ends[done.returncode] += 1
+            run(folder, out, 1, "--resume")
+            check_same(out, base)
+        assert ends[1], "no fault was felt"
+        print(f"{FAULTS} faults: {ends[1]} ended the run, {ends[0]} did not; each was gone on with to the undisturbed result")
+
+
+main()

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""A run that is killed with SIGKILL at random moments, on any rank or the process that started the ranks, and started again with --resume
+gives what an undisturbed one gives: weights and rollouts to the bit, every step once in metrics.jsonl and TensorBoard. Then what --resume,
+--new-run and a changed configuration do. Argument: the roll binary. ROLL_KILLS: how many kills (default 8 for each number of ranks)."""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from resumed import STEPS, binary, check_same, command, prepare, run
+
+KILLS = int(os.environ.get("ROLL_KILLS", "8"))
+
+
+def descendants(pid):
+    found = []
+    try:
+        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return found
+    for child in map(int, children):
+        found += [child] + descendants(child)
+    return found
+
+
+def is_rank(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/exe").resolve() == binary
+    except OSError:
+        return False
+
+
+def kill_at_random(folder, out, ranks, rng, longest):
+    """Starts or resumes the run and kills one of its processes; True when it was too late: the run has ended by itself."""
+    with open(folder / "killed.log", "w") as log:
+        process = subprocess.Popen(command(folder, out, ranks, "--resume"), stdout=log, stderr=log, start_new_session=True)
+        try:
+            process.wait(rng.uniform(0, longest))
+        except subprocess.TimeoutExpired:
+            victims = [process.pid] + [pid for pid in descendants(process.pid) if is_rank(pid)]
+            try:
+                os.kill(rng.choice(victims), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        code = process.wait(120)
+    text = (folder / "killed.log").read_text()
+    assert code in (0, 1, -signal.SIGKILL), f"exit code {code}\n{text[-3000:]}"
+    return code == 0
+
+
+def check_kills(folder, ranks):
+    base, out = folder / f"base{ranks}", folder / f"killed{ranks}"
+    begun = time.monotonic()
+    run(folder, base, ranks)
+    longest = time.monotonic() - begun
+    rng = random.Random(ranks)
+    kills = rounds = 0
+    while kills < KILLS:
+        shutil.rmtree(out, ignore_errors=True)
+        while not kill_at_random(folder, out, ranks, rng, longest):
+            kills += 1
+            assert kills < 20 * KILLS + 100, "the run does not get on"
+        rounds += 1
+        check_same(out, base)
+    print(f"{ranks} ranks: {kills} kills in {rounds} runs of {STEPS} steps; each gave the undisturbed run's weights, rollouts and metrics", flush=True)
+
+
+def check_stops(folder, ranks):
+    """A wish to stop saves what was done, whatever save_steps says, and names the command that goes on."""
+    out = folder / f"stopped{ranks}"
+    run(folder, folder / f"plain{ranks}", ranks, "save_steps=0", "best_ckpt_to_keep=0")
+    num_steps = lambda: (out / "metrics.jsonl").read_text().count("\n") if (out / "metrics.jsonl").exists() else 0
+    saved = 0
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGUSR1, 75)):
+        process = subprocess.Popen(command(folder, out, ranks, "--resume", "save_steps=0", "best_ckpt_to_keep=0"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        wanted = num_steps() + 2  # with step 0, the first validation
+        while process.poll() is None and num_steps() < wanted:
+            time.sleep(0.01)
+        process.send_signal(number)
+        text = process.communicate(timeout=120)[0]
+        if process.returncode == 0:
+            break
+        assert process.returncode == code, f"{number}: exit code {process.returncode}, not {code}\n{text[-3000:]}"
+        if "which is saved" in text:
+            saved += 1
+            assert "go on with: roll train" in text and "--resume" in text, text[-3000:]
+    assert saved >= 2, f"{saved} stops saved something"
+    run(folder, out, ranks, "--resume", "save_steps=0", "best_ckpt_to_keep=0")
+    for checkpoint in (out / "checkpoints").glob("step_*"):  # those of the stops
+        if checkpoint.name != f"step_{STEPS:06}":
+            shutil.rmtree(checkpoint)
+    check_same(out, folder / f"plain{ranks}")
+    print(f"{ranks} ranks: {saved} stops were saved and gone on with", flush=True)
+
+
+def check_folder(folder):
+    """The run in base1 is complete: what does a second start do there?"""
+    out = folder / "base1"
+    before = {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
+    text = run(folder, out, 1, code=2)
+    assert "holds a run already" in text and "--resume" in text and "--new-run" in text, text
+    assert before == {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
+    text = run(folder, out, 1, "--resume", "actor_train.training_args.learning_rate=0.5", code=2)
+    assert "learning_rate: 0.001 -> 0.5" in text and "--allow-config-change" in text, text
+    run(folder, out, 1, "--resume")  # nothing is left to do
+    check_same(out, out)
+    text = run(folder, out, 1, "--new-run", "max_steps=1", "save_steps=0", "eval_steps=0")
+    new = out / "latest"
+    assert new.is_symlink() and (new / "checkpoints/step_000001/manifest.json").exists(), list(new.iterdir())
+    # Damage is named, and the checkpoint before it is taken.
+    damaged = folder / "damaged"
+    shutil.copytree(out, damaged, symlinks=True)
+    weights = damaged / f"checkpoints/step_{STEPS:06}/actor/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    text = run(folder, damaged, 1, "--resume")
+    assert f"step_{STEPS:06} is damaged" in text and "actor/model.safetensors" in text and f"going on after step {STEPS - 1}" in text, text
+    check_same(damaged, out)
+    print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        prepare(folder)
+        check_kills(folder, 1)
+        check_folder(folder)
+        check_stops(folder, 1)
+        check_kills(folder, 2)
+        check_stops(folder, 2)
+
+
+main()

@@ -1,0 +1,47 @@
+#include "settings/config_change.h"
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include "error_of.h"
+
+namespace roll {
+
+namespace {
+
+std::string changed(const std::string& before, const std::string& now) {
+  std::string all;
+  for (const ConfigChange& change : config_changes(before, "saved.yaml", now))
+    all += fmt::format("{}: {} -> {}; ", change.key, change.before, change.now);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("what changes the training is listed, where and how it runs is free", "[settings]") {
+  CHECK(changed("a: 1\n", "a: 1\n").empty());
+  CHECK(changed("seed: 1\ngamma: 1\n", "seed: 2\ngamma: 1\n") == "seed: 1 -> 2; ");
+  CHECK(changed("actor_train: {training_args: {learning_rate: 0.1}}", "actor_train: {training_args: {learning_rate: 1}}") ==
+        "actor_train.training_args.learning_rate: 0.1 -> 1; ");
+  CHECK(changed("rewards: {a: {type: math_rule}}", "rewards: {b: {type: math_rule}}") ==
+        "rewards.a.type: math_rule -> ; rewards.b.type:  -> math_rule; ");
+  CHECK(changed("loss_mask_keys: [a, b]", "loss_mask_keys: [b, a]") == "loss_mask_keys: [a, b] -> [b, a]; ");
+  CHECK(changed("output_dir: a\nsave_steps: 1\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 1}}}",
+                "output_dir: b\nsave_steps: 2\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 2}}}")
+            .empty());
+}
+
+TEST_CASE("a run may be lengthened where the learning rate does not depend on its length", "[settings]") {
+  const auto lengthened = [](const std::string& args) {
+    return changed("max_steps: 5\ntraining_args: " + args, "max_steps: 9\ntraining_args: " + args);
+  };
+  CHECK(lengthened("{lr_scheduler_type: constant, warmup_ratio: 0}").empty());
+  CHECK(lengthened("{lr_scheduler_type: linear, warmup_ratio: 0}") == "max_steps: 5 -> 9; ");
+  CHECK(lengthened("{lr_scheduler_type: constant, warmup_ratio: 0.1}") == "max_steps: 5 -> 9; ");
+}
+
+TEST_CASE("a saved configuration that is no YAML is named", "[settings]") {
+  CHECK_THAT(testing::error_of([] { changed("a: [", "a: 1"); }), Catch::StartsWith("saved.yaml:"));
+}
+
+}  // namespace roll
