@@ -26,11 +26,33 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+void rename_to(const fs::path& from, const fs::path& to) {
+  std::error_code ec;
+  fs::rename(from, to, ec);
+  if (ec) throw system_error("{}: cannot be renamed to {} ({})", from.string(), to.string(), ec.message());
+}
+
+void remove_folder(const fs::path& folder) {
+  std::error_code ec;
+  fs::remove_all(folder, ec);
+  if (ec) throw system_error("{}: cannot be removed ({})", folder.string(), ec.message());
+}
+
 fs::path temporary_beside(const fs::path& path) {
   return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
 }
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ec;
+  return fs::exists(path, ec);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ec;
+  return fs::is_directory(path, ec);
+}
 
 std::string read_file(const fs::path& file) {
   std::error_code ec;
@@ -56,14 +78,14 @@ void write_file_atomic(const fs::path& file, const std::function<void(const Appe
     if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
   }
   sync_path(temporary, O_RDONLY);
-  fs::rename(temporary, file);
+  rename_to(temporary, file);
   sync_path(parent_of(file), O_RDONLY | O_DIRECTORY);
 }
 
 void write_folder_atomic(const fs::path& folder, const std::function<void(const fs::path&)>& fill) {
   make_folder(parent_of(folder));
   const fs::path temporary = temporary_beside(folder);
-  fs::remove_all(temporary);
+  remove_folder(temporary);
   make_folder(temporary);
   try {
     fill(temporary);
@@ -75,8 +97,8 @@ void write_folder_atomic(const fs::path& folder, const std::function<void(const 
   for (const auto& entry : fs::recursive_directory_iterator(temporary))
     sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
   sync_path(temporary, O_RDONLY | O_DIRECTORY);
-  fs::remove_all(folder);
-  fs::rename(temporary, folder);
+  remove_folder(folder);
+  rename_to(temporary, folder);
   sync_path(parent_of(folder), O_RDONLY | O_DIRECTORY);
 }
 

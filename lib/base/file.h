@@ -23,6 +23,10 @@ void write_file_atomic(const std::filesystem::path& file, const std::function<vo
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 
+/// Whether something, or a folder, is there. What cannot be looked at, such as links in a circle, is not.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+
 /// Creates the folder and its parents. SystemError names it when that fails.
 void make_folder(const std::filesystem::path& folder);
 
