@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/agree.h"
@@ -32,6 +33,7 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
              {keys_.checkpoints.max_ckpt_to_keep, keys_.checkpoints.best_ckpt_to_keep,
               keys_.checkpoints.greater_is_better},
              keys_.timeout_s, ranks, log) {
+  if (start_.resume) best_ = start_.resume->best_metric;
   agree(ranks, [&] {
     if (!ranks.is_first()) return;
     start_.lock = folder_.start(start_.run, keys_.wish.resolved_config, std::move(start_.lock));
@@ -67,7 +69,8 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
   });
 }
 
-void Run::track(int64_t step, const Metrics& metrics) {
+void Run::track(int64_t step, Metrics metrics) {
+  if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();
   for (const auto& [name, value] : values)
     if (name == keys_.checkpoints.metric_for_best_model && std::isfinite(value))
@@ -76,6 +79,7 @@ void Run::track(int64_t step, const Metrics& metrics) {
 }
 
 bool Run::save(int64_t step, const std::function<RunState()>& make) {
+  const Stopwatch watch;
   const RunState made = make();
   Checkpoint checkpoint{.step = step,
                         .about = about_checkpoint(keys_.wish, start_.run, step),
@@ -83,7 +87,10 @@ bool Run::save(int64_t step, const std::function<RunState()>& make) {
                         .config = keys_.wish.resolved_config,
                         .parts = made.parts};
   if (measured_step_ == step) checkpoint.about["metric"] = measured_;
-  if (!saver_.save(checkpoint)) return false;
+  if (best_) checkpoint.about["best_metric"] = *best_;
+  const bool is_begun = saver_.save(checkpoint);
+  save_s_ += watch.seconds();
+  if (!is_begun) return false;
   saving_step_ = step;
   return true;
 }

@@ -95,8 +95,9 @@ class Run {
   int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
   /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
-  /// The step's metrics to the trackers; all ranks know them.
-  void track(int64_t step, const Metrics& metrics);
+  /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. All
+  /// ranks know them.
+  void track(int64_t step, Metrics metrics);
   /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
   /// succeed. **Collective**. SystemError.
   void save_if_due(int64_t step, const std::function<RunState()>& state);
@@ -117,6 +118,7 @@ class Run {
   Saver saver_;
   std::optional<Tracker> tracker_;  // rank 0
   bool is_overdue_ = false;
+  double save_s_ = 0;  // not yet told
   int64_t saving_step_ = -1;
   int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
   double measured_ = 0;

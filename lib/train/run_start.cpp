@@ -74,7 +74,9 @@ ResumePoint resume_point(const fs::path& checkpoint) {
   const auto step = about.find("step");
   if (step == about.end() || !step->is_number_integer() || step->get<int64_t>() < 0)
     throw user_error("{}: step: a whole number is needed", (checkpoint / kManifestFile).string());
-  return {fs::canonical(checkpoint), step->get<int64_t>()};
+  const auto best = about.find("best_metric");
+  return {fs::canonical(checkpoint), step->get<int64_t>(),
+          best != about.end() && best->is_number() ? std::optional(best->get<double>()) : std::nullopt};
 }
 
 void refuse_changes(const RunWish& wish, const fs::path& checkpoint, Log& log) {
@@ -110,6 +112,18 @@ std::string run_of(const fs::path& folder) {
 bool is_below(const fs::path& path, const fs::path& folder) {
   const auto relative = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
   return !relative.empty() && *relative.begin() != "..";
+}
+
+Json to_json(const ResumePoint& point) {
+  Json json{{"folder", point.folder.string()}, {"step", point.step}};
+  if (point.best_metric) json["best_metric"] = *point.best_metric;
+  return json;
+}
+
+ResumePoint resume_point_from(const Json& json) {
+  ResumePoint point{json["folder"].get<std::string>(), json["step"].get<int64_t>(), {}};
+  if (json.contains("best_metric")) point.best_metric = json["best_metric"].get<double>();
+  return point;
 }
 
 RunStart decided(const RunWish& wish, Log& log) {
@@ -172,14 +186,14 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   Json told;
   if (ranks.is_first()) {
     told = {{"folder", start.folder.string()}, {"run", start.run}, {"goes_on", start.goes_on}};
-    if (start.resume) told["resume"] = {{"folder", start.resume->folder.string()}, {"step", start.resume->step}};
+    if (start.resume) told["resume"] = to_json(*start.resume);
   }
   told = parse_json(ranks.broadcast_bytes(to_line(told), 0, "start of the run"), "start of the run");
   start.folder = told["folder"].get<std::string>();
   start.run = told["run"].get<std::string>();
   start.goes_on = told["goes_on"].get<bool>();
   if (told.contains("resume"))
-    start.resume = {told["resume"]["folder"].get<std::string>(), told["resume"]["step"].get<int64_t>()};
+    start.resume = resume_point_from(told["resume"]);
   return start;
 }
 

@@ -31,6 +31,7 @@ struct RunWish {
 struct ResumePoint {
   std::filesystem::path folder;  // absolute
   int64_t step = 0;
+  std::optional<double> best_metric;  // of all steps up to it
 };
 
 struct RunStart {

@@ -66,6 +66,30 @@ int rename(const char* from, const char* to) {
 """
 
 
+def check_small_disk(folder, base):
+    """A file system that fills up: checkpoints for which there is no room are left out and said, until the last one; with room, all is well."""
+    disk = folder / "disk"
+    disk.mkdir()
+    mount = lambda *words: subprocess.run(["mount", *words, str(disk)], capture_output=True).returncode == 0
+    if not mount("-t", "tmpfs", "-o", "size=19m", "tmpfs"):
+        print("the small disk is left out: no file system can be mounted here", flush=True)
+        return
+    try:
+        text = run(folder, disk / "run", 1, "max_ckpt_to_keep=0", code=1)
+        assert "a checkpoint takes" in text and "GB are free" in text and "could not be written" in text, text[-3000:]
+        assert list((disk / "run/checkpoints").glob("step_*")), "no checkpoint had room"
+        (disk / "fill").write_bytes(bytes(shutil.disk_usage(disk).free - (32 << 10)))
+        text = run(folder, disk / "run", 1, "--resume", code=1)
+        assert str(disk / "run") in text, text[-3000:]
+        (disk / "fill").unlink()
+        assert mount("-o", "remount,size=200m")
+        run(folder, disk / "run", 1, "--resume")
+        check_same(disk / "run", base)
+        print("a disk that fills up ends the run when it matters, and the run goes on when there is room", flush=True)
+    finally:
+        subprocess.run(["umount", "-l", str(disk)])
+
+
 def main():
     compiler = shutil.which("gcc") or shutil.which("cc")
     if not compiler:
@@ -78,6 +102,7 @@ def main():
         prepare(folder)
         base, out = folder / "base", folder / "faulty"
         run(folder, base, 1)
+        check_small_disk(folder, base)
         rng = random.Random(1)
         ends = {0: 0, 1: 0}
         for fault in range(FAULTS):

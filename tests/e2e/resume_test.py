@@ -98,6 +98,12 @@ def check_stops(folder, ranks):
     print(f"{ranks} ranks: {saved} stops were saved and gone on with", flush=True)
 
 
+def verify(checkpoint, code):
+    done = subprocess.run([binary, "verify", checkpoint], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
 def check_folder(folder):
     """The run in base1 is complete: what does a second start do there?"""
     out = folder / "base1"
@@ -120,7 +126,58 @@ def check_folder(folder):
     text = run(folder, damaged, 1, "--resume")
     assert f"step_{STEPS:06} is damaged" in text and "actor/model.safetensors" in text and f"going on after step {STEPS - 1}" in text, text
     check_same(damaged, out)
-    print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should")
+    # Each file, torn, is named by roll verify.
+    checkpoint = damaged / "checkpoints/latest"
+    assert verify(checkpoint, 0).endswith("all as they were written\n")
+    for file in sorted(path for path in checkpoint.rglob("*") if path.is_file() and path.name != "manifest.json"):
+        whole = file.read_bytes()
+        for torn in (whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
+            file.write_bytes(torn)
+            text = verify(checkpoint, 2)
+            assert str(file.relative_to(checkpoint)) + ":" in text, (file, text)
+        file.write_bytes(whole)
+    manifest = checkpoint / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    assert "manifest.json" in verify(checkpoint, 2)
+    print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should", flush=True)
+
+
+def check_safety(folder):
+    """What a run must not do to others, and to itself."""
+    # Two at once: the second is refused, whether the first has done a step or not.
+    out = folder / "shared"
+    first = subprocess.Popen(command(folder, out, 1, "max_steps=1000"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while first.poll() is None and not (out / ".lock").exists():
+        time.sleep(0.01)
+    text = run(folder, out, 1, "--resume", "max_steps=1000", code=2)
+    assert "another run is at work there (process" in text, text
+    first.terminate()
+    assert first.wait(120) == 143
+    # A start that fails leaves no trace; what else lies in the folder stays.
+    out = folder / "home"
+    out.mkdir()
+    (out / "model").symlink_to(folder / "actor")
+    run(folder, out, 1, "rewards.counted.command=[no/such/program]", code=2)
+    assert [path.name for path in out.iterdir()] == ["model"], list(out.iterdir())
+    # The model that is read may be below output_dir, and may be gone at the end; output_dir may be the working folder.
+    shutil.copytree(folder / "critic", out / "critic")
+    process = subprocess.Popen(command(folder, ".", 1, "reward_pretrain=critic", "critic.model_args.model_name_or_path=critic", "save_steps=0"),
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=out)
+    while process.poll() is None and not (out / "metrics.jsonl").exists():
+        time.sleep(0.01)
+    shutil.rmtree(out / "critic", ignore_errors=True)
+    text = process.communicate(timeout=120)[0]
+    assert process.returncode == 0 and (out / "checkpoints/latest/critic/tokenizer.json").exists(), text[-3000:]
+    # Weights that are not finite are not saved, and what was saved stays.
+    out = folder / "diverged"
+    run(folder, out, 1, "max_steps=1", "actor_train.training_args.lr_scheduler_type=constant", "critic.training_args.lr_scheduler_type=constant")
+    huge = ["actor_train.training_args.lr_scheduler_type=constant", "critic.training_args.lr_scheduler_type=constant",
+            "actor_train.training_args.learning_rate=3.0e+38", "actor_train.training_args.weight_decay=1.0e+3", "eval_steps=0", "--allow-config-change"]
+    text = run(folder, out, 1, "--resume", "max_steps=2", "max_ckpt_to_keep=1", "actor_train.training_args.gradient_accumulation_steps=8",
+               "critic.training_args.gradient_accumulation_steps=8", *huge, code=1)
+    assert "holds NaN or infinite numbers" in text, text[-3000:]
+    assert [path.name for path in (out / "checkpoints").glob("step_*")] == ["step_000001"], list((out / "checkpoints").iterdir())
+    print("a folder in use, a failed start, a model that goes away and a diverged run do no harm", flush=True)
 
 
 def main():
@@ -129,6 +186,7 @@ def main():
         prepare(folder)
         check_kills(folder, 1)
         check_folder(folder)
+        check_safety(folder)
         check_stops(folder, 1)
         check_kills(folder, 2)
         check_stops(folder, 2)
