@@ -30,7 +30,8 @@ std::optional<double> seconds_of(const std::string& text) {
     return count_of(match[1]) * (unit == "m" ? kMinute_s : unit == "h" ? kHour_s : unit == "d" ? kDay_s : 1);
   }
   if (std::regex_match(text, match, kDays))
-    return count_of(match[1]) * kDay_s + count_of(match[2]) * kHour_s + count_of(match[3]) * kMinute_s + count_of(match[4]);
+    return count_of(match[1]) * kDay_s + count_of(match[2]) * kHour_s + count_of(match[3]) * kMinute_s +
+           count_of(match[4]);
   if (std::regex_match(text, match, kClock))
     return count_of(match[1]) * kHour_s + count_of(match[2]) * kMinute_s + count_of(match[3]);
   return std::nullopt;

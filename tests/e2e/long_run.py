@@ -20,7 +20,7 @@ def prepare(binary, folder):
 def config(folder, kind, out):
     training = dict(learning_rate=1e-4, per_device_train_batch_size=2, gradient_accumulation_steps=1, lr_scheduler_type="constant")
     shared = dict(exp_name="long", seed=3, output_dir=str(out), pretrain=str(folder / "model"), track_with=["jsonl"], max_steps=1000000,
-                  save_steps=0, eval_steps=0)
+                  save_steps=3, max_ckpt_to_keep=2, eval_steps=0)
     data = dict(file_name=[str(folder / "rows.jsonl")])
     if kind == "sft":
         return shared | dict(sequence_length=32, sft_train=dict(training_args=training, data_args=data | dict(prompt="question", response="answer")))

@@ -20,7 +20,7 @@ def check_killed(folder):
     for ranks in (1, 2):
         with LongRun(binary, folder, "train", ranks, max_restarts=2) as run:
             for attempt in (1, 2):
-                run.work()
+                run.work(5)
                 old = run.ranks()
                 os.kill(old[-1], signal.SIGKILL)
                 run.until(lambda: run.ranks() and not set(run.ranks()) & set(old), "restart")
@@ -30,6 +30,7 @@ def check_killed(folder):
             err = run.end(1)[1]
         said = re.findall(rf"(?m)^roll: (restart \d of 2: )?rank {ranks - 1} on host \S+ was killed by signal 9 \(Killed\)", err)
         assert said == ["restart 1 of 2: ", "restart 2 of 2: ", ""], err
+        assert run.log().count("going on after step") == 2, run.log()
         note = rf"restart 2 of 2: rank {ranks - 1} on host \S+ was killed by signal 9 .*; working again after \d"
         assert re.search(note, run.log()), run.log()
 
@@ -72,7 +73,7 @@ def check_not_finite(folder):
             found = re.findall(rf"warning: step (\d+): {prefix}: mini-batch 1 is skipped: .*; it is from (\S+)", err)
             assert len(found) == 3, err
             for step, file in found:
-                assert f"step_{int(step):06}.jsonl" in file and open(file).readlines(), file
+                assert f"step_{int(step):06}.jsonl" in file and (run.out / file).read_text(), file
             lines = [json.loads(line) for line in open(run.out / "metrics.jsonl")]
             assert [line.get(f"{prefix}/skipped_updates") for line in lines[-2:]] == [1, 1], lines[-2:]
 
