@@ -21,12 +21,13 @@ fs::path checkpoint_in(const std::string& folder) {
   if (!fs::is_directory(folder, ec)) throw user_error("{}: no such folder", folder);
   for (const char* below : {"", "latest", "checkpoints/latest"})
     if (fs::exists(fs::path(folder) / below / kManifestFile, ec)) return fs::canonical(fs::path(folder) / below);
-  throw user_error("{}: holds no checkpoint: a folder like output/checkpoints/step_000010, with its {}, is needed", folder,
-                   kManifestFile);
+  throw user_error("{}: holds no checkpoint: a folder like output/checkpoints/step_000010, with its {}, is needed",
+                   folder, kManifestFile);
 }
 
 std::string size_text(int64_t bytes) {
-  return bytes < 1'000'000 ? fmt::format("{} bytes", bytes) : fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+  return bytes < 1'000'000 ? fmt::format("{} bytes", bytes)
+                           : fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
 }
 
 int64_t total_bytes(const FileSums& files) {
@@ -39,7 +40,8 @@ void verify(const std::string& folder) {
   const fs::path checkpoint = checkpoint_in(folder);
   const auto faults = faults_of(checkpoint);
   for (const std::string& fault : faults) std::printf("%s\n", fault.c_str());
-  if (!faults.empty()) throw user_error("{}: {} of its files are not what was written", checkpoint.string(), faults.size());
+  if (!faults.empty())
+    throw user_error("{}: {} of its files are not what was written", checkpoint.string(), faults.size());
   const FileSums files = read_manifest(checkpoint).files;
   std::printf("%s: %zu files, %s, all as they were written\n", checkpoint.c_str(), files.size(),
               size_text(total_bytes(files)).c_str());
@@ -53,7 +55,8 @@ void inspect(const std::string& folder, bool config) {
   }
   const Manifest manifest = read_manifest(checkpoint);
   std::printf("%s\n", checkpoint.c_str());
-  for (const auto& [key, value] : manifest.about.items()) std::printf("  %-22s %s\n", key.c_str(), to_line(value).c_str());
+  for (const auto& [key, value] : manifest.about.items())
+    std::printf("  %-22s %s\n", key.c_str(), to_line(value).c_str());
   const Json state = read_json(checkpoint / "state.json");
   for (const auto& [key, value] : state.items()) std::printf("  %-22s %s\n", key.c_str(), to_line(value).c_str());
   for (const auto& [path, sum] : manifest.files)

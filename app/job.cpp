@@ -18,6 +18,7 @@
 #include "job/launch.h"
 #include "job/mpirun_output.h"
 #include "job/threads.h"
+#include "job/time_limit.h"
 #include "job/world.h"
 #include "model/device.h"
 #include "train/run_start.h"
@@ -39,6 +40,9 @@ void add_job_flags(CLI::App& sub, JobFlags& flags) {
       ->excludes(resume);
   sub.add_flag("--allow-config-change", flags.allow_config_change,
                "go on with a configuration that trains otherwise than the checkpoint's did");
+  sub.add_option("--time-limit", flags.time_limit,
+                 "after that time save, and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds. Slurm's own "
+                 "limit is known");
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
   sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
@@ -86,11 +90,13 @@ std::vector<std::string> own_arguments() {
 Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
   Launch launch{.num_ranks = static_cast<int>(plan.num_ranks), .hostfile = plan.hostfile};
   launch.start_limit_s = plan.timeout_s + kMpirunsTime_s;
+  launch.max_restarts = static_cast<int>(plan.max_restarts);
   try {
     launch.mpirun_args = shell_words(flags.mpirun_args);
   } catch (const UserError& error) {
     throw user_error("--mpirun-args = {}: {}", flags.mpirun_args, error.what());
   }
+  if (flags.time_limit) parse_time_limit(*flags.time_limit, "--time-limit");
   launch.args = own_arguments();
   std::erase(launch.args, "--dry-run");
   return launch;
@@ -117,6 +123,9 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
   log.info("run: {}; {}{}", plan.name, each, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
+  if (plan.max_restarts > 0 && !somebody_stands_by())
+    log.note("note: max_restarts = {}: does nothing here, because only who starts the ranks could start them again",
+             plan.max_restarts);
   try {
     work({*ranks, log, device});
   } catch (const std::exception& error) {
@@ -163,12 +172,14 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
     std::printf("%s\n", shell_line(launch_command(launch)).c_str());
     return;
   }
+  const std::optional<double> limit = time_limit(flags.time_limit);
   if (const auto exit_code = run_ranks(launch)) {
     // The ranks have said what there was to say; only their exit code is left to pass on.
     if (*exit_code != 0) throw AnotherRankFailed(0, *exit_code);
     return;
   }
   catch_stop_signals();
+  if (limit) stop_at(*limit);
   run_rank(flags, plan, work);
 }
 

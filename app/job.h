@@ -29,12 +29,13 @@ struct JobFlags {
   bool resume = false;
   bool new_run = false;
   bool allow_config_change = false;
+  std::optional<std::string> time_limit;
   std::string device = "auto";
   std::string communicator = "auto";  // a Transport
   std::vector<std::string> overrides;
 };
 
-/// Adds --config, -n, --hostfile, --mpirun-args, --dry-run, --device, --communicator and the overrides.
+/// Adds --config, -n, --hostfile, --mpirun-args, --time-limit, --dry-run, --device, --communicator and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags);
 
 /// The overrides, with what --resume means.
@@ -58,13 +59,14 @@ struct JobPlan {
   int64_t num_ranks = 1;
   std::string hostfile;
   double timeout_s = 1800;  // longest wait in one collective
+  int64_t max_restarts = 0;
   std::vector<std::string> notes;
   std::map<std::string, std::string> environment;  // system_envs
 };
 template <class T>
 JobPlan plan_job(const CheckedConfig<T>& checked, const WorkerConfig& worker) {
-  return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,
-          worker.backend_timeout * 60, checked.notes,     checked.config.system_envs};
+  return {checked.config.exp_name,     checked.num_ranks, checked.hostfile,          worker.backend_timeout * 60,
+          checked.config.max_restarts, checked.notes,     checked.config.system_envs};
 }
 
 /// Starts the ranks when this process is alone and waits for their end; else joins them and runs `work`. With --dry-run

@@ -1,26 +1,37 @@
 // How a job ends after an error: what is said, the exit code, and that no rank waits for ever. app/main.cpp uses the
 // two functions in this order; the library only throws.
 //
-//   who dies                  who notices               within                     exit code       words
-//   a rank throws             itself, then all others   5 s (MPI_Abort and time    2 user, 1       its own line, with
-//                             (agree.h, MPI_Abort)      for leaving)               system, 70 bug  "[rank 3]"
-//   a rank is killed          mpirun, told to           seconds                    1               "rank 3 on host h2
-//                             stand_by.h                                                           was killed by signal
-//                             9"
-//   a rank hangs, or its      every rank that waits     backend_timeout, in each   1               "waited 30 min and
-//   nothing host is out of reach      for it (transport/wait)   collective                                 came from
-//   rank 8" mpirun loses a host       stand_by.h                8 s after the first word   1               "the
-//   connection to host h2
-//                                                       of a failure, then mpirun                  is lost"
-//                                                       is killed
-//   a rank does not start     stand_by.h                backend_timeout + 30 s     1               "the ranks did not
-//   all
-//                                                                                                  start in time"
-//   a rank does not come to   deadline.h (SIGALRM,      backend_timeout; 30 s      the error's     "not all other ranks
-//   came" the end, or its           also where MPI waits)     while it unwinds, 5 s destructors wait on its way out
-//   Ctrl-C, SIGTERM           every rank at the next    the current token or       130, 143        "stopped by Ctrl-C"
-//                             safe place (base/stop.h)  micro-batch; at the second
-//                                                       signal at once
+// clang-format off
+//  what happens               who notices                within                     exit code   words
+//  a rank throws              itself, then all others    5 s: MPI_Abort, and time   2 user, 1   its own line, with
+//                             (agree.h, MPI_Abort)       for leaving                system, 70  "[rank 3]"
+//                                                                                   bug
+//  a rank is killed           mpirun, told to            seconds                    1           "rank 3 on host h2 was
+//                             stand_by.h                                                        killed by signal 9"
+//  a rank hangs, or its host  every rank that waits for  backend_timeout, in each   1           "waited 30 min and
+//  is out of reach            it (transport/wait)        collective                             nothing came from rank
+//                                                                                               8"
+//  mpirun loses a host        stand_by.h                 8 s after the first word   1           "the connection to host
+//                                                        of a failure; then mpirun              h2 is lost"
+//                                                        is killed
+//  a rank does not start      stand_by.h                 backend_timeout + 30 s     1           "the ranks did not all
+//                                                                                               start in time"
+//  a rank does not come to    deadline.h (SIGALRM, also  backend_timeout; 30 s      the         "not all other ranks
+//  the end, or its            where MPI waits)           while it unwinds, 5 s on   error's     came"
+//  destructors wait                                      its way out
+//  mpirun is killed           stand_by.h, which ends     at once                    1           "mpirun was killed by
+//                             the ranks                                                         signal 9"
+//  the process that stands    the kernel ends mpirun,    seconds                    -           -
+//  by is killed               or the only rank
+//  Ctrl-C, SIGTERM            all ranks, together        the current token; the     130, 143    "stopped by SIGTERM"
+//  (base/stop.h)              (stop_agreed)              step, once it trains
+//  one of them once more      every rank, stand_by.h     at once                    130, 143    "ended at once when
+//                                                                                               that came again"
+//  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
+//  (time_limit.h)                                                                               limit"
+//
+// Under max_restarts a job that ends with none of 0, 2, 75, 130, 143 is started again (launch.h, restart.h).
+// clang-format on
 #pragma once
 
 #include <exception>

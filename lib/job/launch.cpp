@@ -9,19 +9,26 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/terminal.h"
+#include "job/restart.h"
 #include "job/stand_by.h"
 #include "job/threads.h"
 #include "job/world.h"
 #include "transport/nccl_communicator.h"
+#include "transport/socket.h"
 #include "transport/wire.h"
 
 namespace roll {
 
 namespace {
+
+constexpr const char* kMpirun = "mpirun";
+constexpr const char* kStandingBy = "ROLL_STANDING_BY";
 
 /// Whether one process may read another's memory: many containers forbid it, and Open MPI then complains per message.
 bool can_read_other_processes() {
@@ -55,7 +62,7 @@ std::vector<std::string> variables_to_pass() {
     const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
     const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sees to it itself
-    if (passes && !is_default && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != "ROLL_STANDING_BY")
+    if (passes && !is_default && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != kStandingBy)
       names.push_back(name);
   }
   return names;
@@ -79,7 +86,7 @@ void add_many_hosts(std::vector<std::string>& command, const std::string& hostfi
 }
 
 std::vector<std::string> mpirun_command(const Launch& launch, const std::string& program) {
-  std::vector<std::string> command = {"mpirun", "-n", std::to_string(launch.num_ranks), "--bind-to", "none"};
+  std::vector<std::string> command = {kMpirun, "-n", std::to_string(launch.num_ranks), "--bind-to", "none"};
   if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
   if (launch.hostfile.empty())
     add_one_host(command, launch.num_ranks);
@@ -88,10 +95,31 @@ std::vector<std::string> mpirun_command(const Launch& launch, const std::string&
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   append(command, {"-x", fmt::format("ROLL_TERMINAL={}", terminal.interactive ? terminal.columns : 0)});
   append(command, {"-x", "ROLL_LAUNCHED=1"});
+  append(command, {"--mca", "ess_base_forward_signals",
+                   fmt::format("SIG{}", sigabbrev_np(stand_in_signal(StopKind::kInterrupt)))});
   if (!can_read_other_processes()) append(command, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   command.insert(command.end(), launch.mpirun_args.begin(), launch.mpirun_args.end());
   command.push_back(program);
   return command;
+}
+
+bool is_alone(const Launch& launch) {
+  return launch.num_ranks == 1 && launch.hostfile.empty();
+}
+
+/// A rank that dies with its launcher needs no time for it; mpirun does, to end those on other hosts.
+JobEnd run_once(const Launch& launch) {
+  std::vector<std::string> command = launch_command(launch);
+  const std::string mark = fmt::format("{}=1", kStandingBy);
+  command.insert(command.begin() + (is_alone(launch) ? 0 : 1), {is_alone(launch) ? "env" : "-x", mark});
+  return stand_by(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
+}
+
+/// What another attempt may mend: neither a stop nor what the user has to.
+bool is_fault(int exit_code) {
+  static const std::set<int> kNone = {0, 2, exit_code_of(StopKind::kInterrupt), exit_code_of(StopKind::kTerminate),
+                                      exit_code_of(StopKind::kPreempt)};
+  return !kNone.contains(exit_code);
 }
 
 const char* name_of(Launcher launcher) {
@@ -104,26 +132,38 @@ SystemError killed_error(const KilledRank& killed) {
                       strsignal(killed.signal), hint);
 }
 
-/// The job's exit code; SystemError where no rank could say what happened.
-int exit_code_of_job(const JobEnd& end, const std::string& mpirun) {
+/// Whether a wish to stop killed ranks that did not listen yet.
+bool died_of_wish(const JobEnd& end) {
+  if (!end.wish || end.output.failed()) return false;
+  const int number = stand_in_signal(*end.wish);
+  if (end.output.killed()) return end.output.killed()->signal == number;
+  return WIFSIGNALED(end.status) ? WTERMSIG(end.status) == number : WEXITSTATUS(end.status) == 128 + number;
+}
+
+/// The job's exit code; SystemError, or Stopped, where no rank could say what happened.
+int exit_code_of_job(const JobEnd& end, const Launch& launch) {
   const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
-  if (end.first_signal) return code == 0 ? 0 : 128 + end.first_signal;
+  if (end.insisted) throw Stopped(*end.wish, ", and ended at once when that came again: the last checkpoint stands");
+  if (died_of_wish(end)) throw Stopped(*end.wish);
   if (end.late)
     throw system_error(
         "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in at "
         "all others, and those connect to it?",
-        mpirun);
+        kMpirun);
   if (end.forced)
-    throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended", mpirun);
+    throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended",
+                       is_alone(launch) ? "the rank" : kMpirun);
+  if (WIFSIGNALED(end.status) && is_alone(launch))
+    throw killed_error({.rank = 0, .host = host_name(), .signal = WTERMSIG(end.status)});
   if (WIFSIGNALED(end.status))
-    throw system_error("{} was killed by signal {} ({})", mpirun, WTERMSIG(end.status),
+    throw system_error("{} was killed by signal {} ({})", kMpirun, WTERMSIG(end.status),
                        strsignal(WTERMSIG(end.status)));
   if (end.output.killed()) throw killed_error(*end.output.killed());
   if (!end.output.lost_host().empty())
     throw system_error("the connection to host {} is lost: its network, or the host itself", end.output.lost_host());
   if (end.output.failed()) return std::max(code, 1);
   if (code == 127)
-    throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", mpirun);
+    throw system_error("{}: not found or not executable; install Open MPI (Debian: openmpi-bin), or use -n 1", kMpirun);
   // Ranks that fail by themselves say why; one that a signal killed cannot.
   if (code > 128 && code < 128 + NSIG)
     throw system_error("a rank was killed by signal {} ({})", code - 128, strsignal(code - 128));
@@ -134,8 +174,7 @@ int exit_code_of_job(const JobEnd& end, const std::string& mpirun) {
 
 std::vector<std::string> launch_command(const Launch& launch) {
   const std::string program = launch.program.empty() ? own_program() : launch.program;
-  std::vector<std::string> command =
-      launch.num_ranks == 1 && launch.hostfile.empty() ? std::vector{program} : mpirun_command(launch, program);
+  std::vector<std::string> command = is_alone(launch) ? std::vector{program} : mpirun_command(launch, program);
   command.insert(command.end(), launch.args.begin(), launch.args.end());
   return command;
 }
@@ -145,11 +184,28 @@ std::optional<int> run_ranks(const Launch& launch) {
   if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
     throw user_error("-n = {}: {} started {} processes; drop -n, or give both the same number", launch.num_ranks,
                      name_of(world.launcher), world.size);
-  const bool alone = launch.num_ranks == 1 && launch.hostfile.empty();
-  if (world.launcher != Launcher::kNone || alone) return std::nullopt;
-  std::vector<std::string> command = launch_command(launch);
-  command.insert(command.begin() + 1, {"-x", "ROLL_STANDING_BY=1"});
-  return exit_code_of_job(stand_by(command, launch.start_limit_s), command[0]);
+  const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || somebody_stands_by());
+  if (world.launcher != Launcher::kNone || goes_on_here) return std::nullopt;
+  for (int restart = 0;; ++restart) {
+    const JobEnd end = run_once(launch);
+    const bool may_restart = restart < launch.max_restarts && !end.wish && (restart > 0 || end.output.started());
+    std::string reason;
+    try {
+      const int code = exit_code_of_job(end, launch);
+      if (!may_restart || !is_fault(code)) return code;
+      const std::string& said = end.output.first_error();
+      reason = said.empty() ? fmt::format("the ranks ended with exit code {}", code) : said;
+    } catch (const SystemError& error) {
+      if (!may_restart) throw;
+      reason = error.what();
+    }
+    std::fprintf(stderr, "roll: restart %d of %d: %s\n", restart + 1, launch.max_restarts, reason.c_str());
+    tell_restart({.number = restart + 1, .most = launch.max_restarts, .reason = reason, .failed_s = end.failed_s});
+  }
+}
+
+bool somebody_stands_by() {
+  return env(kStandingBy).has_value();
 }
 
 std::vector<std::string> version_lines() {

@@ -5,12 +5,13 @@
 #include <regex>
 #include <utility>
 
-#include "base/env.h"
+#include "job/launch.h"
 
 namespace roll {
 
 namespace {
 
+constexpr std::string_view kError = "roll: ";
 constexpr const char* kStarted = "roll: all ranks are there";
 
 bool is_dashes(const std::string& line) {
@@ -29,9 +30,12 @@ bool repeats(const std::string& line) {
 }
 
 /// "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the line that follows it, and the
-/// error that Open MPI 4 makes when it counts them; that it passes on the signal we sent; and our own mark.
+/// error that Open MPI 4 makes when it counts them; that it passes on the signal we sent; what libevent says in an
+/// mpirun that ends; and our own mark.
 bool is_noise(const std::string& line) {
-  if (line == kStarted || line.starts_with("mpirun: Forwarding signal ")) return true;
+  for (const std::string_view begin : {"mpirun: Forwarding signal ", "[warn] Epoll "})
+    if (line.starts_with(begin)) return true;
+  if (line == kStarted) return true;
   static const std::regex pattern(
       R"(\[[^\]]+\] (\d+ more process(es)? ha(s|ve) sent help|Set MCA parameter "orte_base_help|.*/show_help\.c at).*)");
   return line.starts_with('[') && std::regex_match(line, pattern);
@@ -44,7 +48,7 @@ int number(const std::ssub_match& match) {
 }  // namespace
 
 void tell_start() {
-  if (env("ROLL_STANDING_BY")) std::fprintf(stderr, "%s\n", kStarted);
+  if (somebody_stands_by()) std::fprintf(stderr, "%s\n", kStarted);
 }
 
 std::string MpirunOutput::take(std::string_view bytes) {
@@ -79,7 +83,7 @@ std::string MpirunOutput::shown(const std::string& line) {
 
 /// A rank's line may come between those of a notice; what we say ourselves is always shown.
 std::string MpirunOutput::shown_in_notice(const std::string& line) {
-  if (notice_ == Notice::kLeftOut) return line.starts_with("roll: ") ? line + "\n" : "";
+  if (notice_ == Notice::kLeftOut) return line.starts_with(kError) ? line + "\n" : "";
   if (notice_ == Notice::kShown) return line + "\n";
   notice_ = repeats(line) ? Notice::kLeftOut : Notice::kShown;
   return notice_ == Notice::kLeftOut ? "" : dashes_ + line + "\n";
@@ -91,7 +95,7 @@ void MpirunOutput::understand(const std::string& line) {
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
   started_ |= line == kStarted;
-  failed_ |= line.starts_with("roll: ") && line != kStarted;
+  if (first_error_.empty() && line.starts_with(kError) && line != kStarted) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 breaks its sentences
   if (!killed_ && !abort_code_ && std::regex_search(text_, match, kKilled))

@@ -28,7 +28,9 @@ class MpirunOutput {
   /// Whether the ranks have begun to work: tell_start() was heard.
   bool started() const { return started_; }
   /// Whether a rank has said why it fails, or has called MPI_Abort: from then on the job has to end.
-  bool failed() const { return failed_ || abort_code_; }
+  bool failed() const { return !first_error_.empty() || abort_code_; }
+  /// What the first rank to speak has said, "" where none has.
+  const std::string& first_error() const { return first_error_; }
   std::optional<int> abort_code() const { return abort_code_; }
   const std::optional<KilledRank>& killed() const { return killed_; }
   /// The host that mpirun has lost, "" where it has not.
@@ -45,7 +47,7 @@ class MpirunOutput {
   std::string text_;    // the notice so far
   std::string line_;    // not yet ended
   bool started_ = false;
-  bool failed_ = false;
+  std::string first_error_;
   std::optional<int> abort_code_;
   std::optional<KilledRank> killed_;
   std::string lost_host_;

@@ -24,15 +24,19 @@ constexpr int kLook_ms = 500;
 sigset_t signals_to_watch() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, number);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&set, number);
   return set;
+}
+
+StopKind wish_of(uint32_t signal) {
+  return signal == SIGINT ? StopKind::kInterrupt : signal == SIGUSR1 ? StopKind::kPreempt : StopKind::kTerminate;
 }
 
 /// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
 /// Returns only on failure, with errno. Only async-signal-safe calls.
-void become(char* const* command, const sigset_t& old_mask, int errors) {
+void become(char* const* command, const sigset_t& old_mask, int errors, int orphan_signal) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::prctl(PR_SET_PDEATHSIG, orphan_signal);
   ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
   ::dup2(errors, STDERR_FILENO);
   if (::isatty(STDIN_FILENO)) {
@@ -42,25 +46,27 @@ void become(char* const* command, const sigset_t& old_mask, int errors) {
   ::execvp(command[0], command);
 }
 
-pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, int errors) {
+pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, int errors, int orphan_signal) {
   std::vector<char*> words;
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const pid_t child = ::fork();
   if (child < 0) throw system_error("fork{}", errno_text());
   if (child > 0) return child;
-  become(words.data(), old_mask, errors);
+  become(words.data(), old_mask, errors, orphan_signal);
   ::_exit(127);
 }
 
 class StandBy {
  public:
-  StandBy(const std::vector<std::string>& command, double start_limit_s) : start_limit_s_(start_limit_s) {
+  StandBy(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
+      : start_limit_s_(start_limit_s) {
     const sigset_t watched = signals_to_watch();
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
     if (::pipe2(errors_.data(), O_CLOEXEC) != 0) throw system_error("pipe for mpirun{}", errno_text());
     ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
     signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    child_ = spawn(command, old_mask_, errors_[1]);
+    child_ = spawn(command, old_mask_, errors_[1], orphan_signal);
     ::close(errors_[1]);
     ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
   }
@@ -84,6 +90,8 @@ class StandBy {
     // What mpirun leaves behind (ssh) may hold the pipe open, so its end is not waited for.
     show_errors();
     show(end_.output.rest());
+    if (end_began_s_ < 0) end_.failed_s = wall_clock_s();
+    end_leftovers();
     return std::move(end_);
   }
 
@@ -91,12 +99,19 @@ class StandBy {
   void pass_signals_on() {
     signalfd_siginfo info{};
     while (::read(signals_, &info, sizeof info) == sizeof info) {
-      const auto number = static_cast<int>(info.ssi_signo);
-      if (number == SIGCHLD) continue;
-      ::kill(child_, end_.first_signal ? SIGTERM : number == SIGINT ? SIGUSR1 : SIGUSR2);
-      if (end_.first_signal) begin_end();
-      if (!end_.first_signal) end_.first_signal = number == SIGINT ? SIGINT : SIGTERM;
+      if (info.ssi_signo != SIGCHLD) pass_on(wish_of(info.ssi_signo));
     }
+  }
+
+  void pass_on(StopKind kind) {
+    if (!end_.wish) end_.wish = kind;
+    const bool urges = kind != StopKind::kPreempt;
+    if (urges && urged_) {
+      end_.insisted = true;
+      begin_end();
+    }
+    ::kill(child_, end_.insisted ? SIGTERM : stand_in_signal(kind));
+    urged_ |= urges;
   }
 
   void show_errors() {
@@ -109,7 +124,8 @@ class StandBy {
     if (end_.output.failed()) begin_end();
   }
 
-  static void show(const std::string& text) {
+  void show(const std::string& text) const {
+    if (end_.insisted) return;  // how Open MPI and the ranks die of it
     for (size_t at = 0; at < text.size();) {
       const ssize_t size = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
       if (size <= 0) return;  // nobody reads us; the job goes on
@@ -123,7 +139,9 @@ class StandBy {
   }
 
   void begin_end() {
-    if (end_began_s_ < 0) end_began_s_ = monotonic_s();
+    if (end_began_s_ >= 0) return;
+    end_began_s_ = monotonic_s();
+    end_.failed_s = wall_clock_s();
   }
 
   /// mpirun goes, and with it what it started on this host: ranks, if any are left, and its connections to others
@@ -136,21 +154,32 @@ class StandBy {
     ::kill(-child_, SIGKILL);
   }
 
+  /// Ranks that outlived mpirun, and what such ranks had started: a restart must not meet them.
+  static void end_leftovers() {
+    const double began_s = monotonic_s();
+    while (::waitpid(-1, nullptr, WNOHANG) >= 0 && monotonic_s() - began_s < kGrace_s) {
+      std::ifstream children(fmt::format("/proc/self/task/{}/children", ::getpid()));
+      for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+      ::usleep(10'000);
+    }
+  }
+
   std::array<int, 2> errors_ = {-1, -1};
   int signals_ = -1;
   bool listening_ = true;
+  bool urged_ = false;  // by Ctrl-C or SIGTERM
   sigset_t old_mask_{};
   pid_t child_ = -1;
   double start_limit_s_;
   double began_s_ = monotonic_s();
   double end_began_s_ = -1;
-  JobEnd end_;
+  JobEnd end_{};
 };
 
 }  // namespace
 
-JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s) {
-  return StandBy(command, start_limit_s).run();
+JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal) {
+  return StandBy(command, start_limit_s, orphan_signal).run();
 }
 
 }  // namespace roll

@@ -1,26 +1,31 @@
 // The process that started mpirun, until the job's end: passes signals on, shows what is worth showing of mpirun's
 // standard error, and sees to it that mpirun does end after a failure: it would wait for ever for a host that it cannot
-// reach.
+// reach. One rank that is to be restarted is stood by for in the same way, without mpirun.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "job/mpirun_output.h"
 
 namespace roll {
 
 struct JobEnd {
-  int status = 0;        // wait()'s, of mpirun
-  int first_signal = 0;  // SIGINT or SIGTERM when this process was asked to end
-  bool forced = false;   // mpirun had to be killed
-  bool late = false;     // because the ranks did not start in time
-  MpirunOutput output;
+  int status = 0;                  // wait()'s, of the command
+  std::optional<StopKind> wish{};  // the first signal that asked this process for an end
+  bool insisted = false;           // Ctrl-C or SIGTERM came once more
+  bool forced = false;             // the command had to be killed
+  bool late = false;               // because the ranks did not start in time
+  double failed_s = 0;             // when a failure was first heard of, or the end; wall clock
+  MpirunOutput output{};
 };
 
-/// Runs `command` (mpirun and its arguments) to its end. The first wish to stop is passed on as a signal that mpirun
-/// hands to the ranks (see base/stop.h), the second as one that makes mpirun kill them. The ranks have `start_limit_s`
-/// to tell_start(). SystemError: fork.
-JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s);
+/// Runs `command` (mpirun's, or the only rank's) to its end, and ends what it leaves behind on this host. The first
+/// wish to stop is passed on as a signal that mpirun hands to the ranks (see base/stop.h), and then nothing hurries
+/// them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this process is
+/// killed, `command` gets `orphan_signal`. SystemError: fork.
+JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

@@ -72,13 +72,14 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
   trace_.buckets = reducer_.buckets();
   trace_.reduced_s = monotonic_s();
   result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
-  result.grad_norm = gradient_norm();
-  if (!std::isfinite(result.grad_norm))
-    throw system_error("{}: update {}: the gradient norm is {} (loss {}); lower the learning rate or check the rewards",
-                       name_, num_updates_ + 1, result.grad_norm, result.loss);
+  result.grad_norm = gradient_norm(result.loss);
   if (keeps_gradient_) keep_gradient();
-  optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
-  gather_parameters();
+  result.skipped = !std::isfinite(result.grad_norm);
+  num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
+  if (!result.skipped) {
+    optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
+    gather_parameters();
+  }
   trace_.end_s = monotonic_s();
   ++num_updates_;
   return result;
@@ -115,8 +116,8 @@ void Learner::sum_copies(const Bucket& bucket, int64_t index) {
   }
 }
 
-double Learner::gradient_norm() {
-  double squares = optimizer_.squared_gradient();
+double Learner::gradient_norm(double loss) {
+  double squares = std::isfinite(loss) ? optimizer_.squared_gradient() : std::nan("");
   if (options_.shares_optimizer && ranks_.shards.communicates())
     squares = ranks_.shards.all_reduce_sum(squares, name_ + " gradient norm");
   if (ranks_.parts && !ranks_.parts->is_whole())

@@ -47,6 +47,7 @@ struct UpdateResult {
   double grad_norm = 0;  // before clipping, over all ranks
   double lr = 0;
   double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
+  bool skipped = false;  // loss or norm were not finite: weights and moments are as they were
 };
 
 class Learner {
@@ -56,7 +57,8 @@ class Learner {
 
   /// Runs micro_loss(k) and its backward for k = 0..num_micro_batches-1 (this rank's; the number may differ between
   /// ranks), sums the gradients over the ranks, clips, and updates. An undefined loss counts as 0 (a micro-batch
-  /// without a valid token). **Collective**. SystemError when the gradient is not finite: weights stay as they were.
+  /// without a valid token). Where the loss or the gradient's norm is not finite, nothing but the schedule moves on,
+  /// and the result says `skipped`, on every rank. **Collective**.
   UpdateResult update(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
 
   /// Moves the learning-rate schedule on by one update that had nothing to learn from; weights and moments stay.
@@ -77,6 +79,9 @@ class Learner {
   void put_away(bool keeps_parameters) { optimizer_.put_away(keeps_parameters); }
   void bring_back() { optimizer_.bring_back(); }
 
+  /// Updates up to now, one after the other, that had to be skipped.
+  int64_t num_skipped_in_a_row() const { return num_skipped_in_a_row_; }
+
   double lr() const { return options_.schedule.at(num_updates_); }
   /// Of this rank.
   int64_t num_parameters() const { return optimizer_.num_parameters(); }
@@ -89,7 +94,8 @@ class Learner {
   double accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
   void expect_last();
   void sum_copies(const Bucket& bucket, int64_t index);
-  double gradient_norm();
+  /// NaN on all ranks where `loss` is not finite on one.
+  double gradient_norm(double loss);
   void keep_gradient();
   void gather_parameters();
 
@@ -100,6 +106,7 @@ class Learner {
   FlatAdamW optimizer_;
   GradientReducer reducer_;
   int64_t num_updates_ = 0;
+  int64_t num_skipped_in_a_row_ = 0;
   bool keeps_gradient_ = false;
   NamedTensors kept_gradient_;
   UpdateTrace trace_;

@@ -170,8 +170,6 @@ void complete(Config& config, Checker& check) {
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_trackers(config.track, check);
-  check.require(config.max_restarts == 0, config.max_restarts,
-                "needs resuming, which this version does not have; set it to 0");
   note_strategies({&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
                    &config.reference.strategy_args, &config.critic.strategy_args},
                   check);

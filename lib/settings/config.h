@@ -244,6 +244,7 @@ struct Config {
   RolloutMock rollout_mock;
   bool offload = false;
   int64_t max_restarts = 0;
+  int64_t max_nonfinite_updates = 3;
   WorkerConfig actor_train{.duties = {.samples = false}};
   WorkerConfig actor_infer{
       .duties = {.trains = false, .is_policy = false, .forwards = false, .has_data = false, .leads = false}};
@@ -303,7 +304,10 @@ struct Config {
     v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
     v("rollout_mock", rollout_mock, "ROLL's spelling of rollout_dump_dir and rollout_replay");
     v("offload", offload, "while a GPU samples, optimizer states, critic and reference move to host memory");
-    v("max_restarts", max_restarts, "restarts after a rank died", at_least(0));
+    v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000));
+    v("max_nonfinite_updates", max_nonfinite_updates,
+      "updates in a row that are skipped for a loss or gradient that is NaN or infinite; one more ends the run",
+      at_least(0));
     v("actor_train", actor_train, "the policy in training");
     v("actor_infer", actor_infer, "the policy in sampling");
     v("reference", reference, "the frozen policy");

@@ -17,6 +17,8 @@ struct SftConfig {
   int64_t eval_steps = 0;
   int64_t logging_steps = 1;
   CheckpointConfig checkpoints{.save_steps = 0, .metric_for_best_model = "val/loss", .greater_is_better = false};
+  int64_t max_restarts = 0;
+  int64_t max_nonfinite_updates = 3;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
   FromEnv from_env;  // no key: which values are written as where they came from
@@ -47,6 +49,10 @@ struct SftConfig {
     v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1));
     checkpoints.fields(v);
+    v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000));
+    v("max_nonfinite_updates", max_nonfinite_updates,
+      "updates in a row that are skipped for a loss or gradient that is NaN or infinite; one more ends the run",
+      at_least(0));
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");

@@ -5,6 +5,7 @@
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
 #include "train/advantage_stage.h"
+#include "train/rollout_record.h"
 #include "train/worker_setup.h"
 
 namespace roll {
@@ -25,8 +26,24 @@ Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Mesh
     first->gradients.emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
   first->traces.emplace_back(plan.prefix, learner.trace());
   plan.mini_batches = rest;
+  plan.num_done = 1;
   metrics.merge(run_updates(step, plan, learner, mesh, loss, prepare));
   return metrics;
+}
+
+/// Where the step's rollouts are, from which rollout_replay makes the step again; in the run folder, where nothing says
+/// otherwise.
+std::filesystem::path rollouts_file(const Config& config, int64_t step) {
+  return numbered(config.rollout_replay.value_or(config.rollout_dump_dir.value_or("rollouts")), "step_", step,
+                  ".jsonl");
+}
+
+/// What a skipped update needs to be told.
+void complete_plan(UpdatePlan& plan, const Config& config, int64_t step, Log& log) {
+  plan.step = step;
+  plan.max_nonfinite_updates = config.max_nonfinite_updates;
+  plan.log = &log;
+  plan.source = [&config, step] { return rollouts_file(config, step).string(); };
 }
 
 }  // namespace
@@ -63,6 +80,7 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
   plan.num_groups = num_groups;
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
+  complete_plan(plan, config_, step_number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out = token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute,
                                      e.response_mask().to(at::kBool));
@@ -90,6 +108,7 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
   plan.num_groups = num_groups;
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};
+  complete_plan(plan, config_, step_number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return loss_(e, model_.values(e.tokens, recompute), counts);
   };

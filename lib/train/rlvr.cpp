@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "dist/agree.h"
+#include "job/restart.h"
 #include "model/device.h"
 #include "train/advantage_stage.h"
 #include "train/collect.h"
@@ -160,6 +161,7 @@ RunState Rlvr::run_state(Json state) {
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, device_));
   if (!resume_ && config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
+  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   for (int64_t step = run_.first_step(); step <= config_.max_steps; ++step) {
     const Json before = state();
     try {

@@ -8,11 +8,14 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "base/stop.h"
 #include "checkpoint/hub_cache.h"
 #include "data/sft_rows.h"
 #include "dist/agree.h"
+#include "job/restart.h"
 #include "model/log_probs.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -20,6 +23,7 @@
 #include "train/comm_metrics.h"
 #include "train/forward.h"
 #include "train/plugin_inputs.h"
+#include "train/rollout_record.h"
 #include "train/run.h"
 #include "train/worker_setup.h"
 
@@ -112,6 +116,7 @@ class Sft {
   RunState state();
   std::vector<int64_t> rows_of(int64_t update);
   Metrics train(int64_t update);
+  std::string write_origins(int64_t update, const std::vector<int64_t>& rows) const;
   Metrics validate();
 
   const SftConfig& config_;
@@ -188,12 +193,17 @@ std::vector<int64_t> Sft::rows_of(int64_t update) {
 }
 
 Metrics Sft::train(int64_t update) {
-  const Batch batch = batch_of(rows_, rows_of(update));
+  const std::vector<int64_t> rows = rows_of(update);
+  const Batch batch = batch_of(rows_, rows);
   const bool recompute = config_.sft_train.recomputes();
   UpdatePlan plan = update_plan("sft", config_.sft_train, config_.loss, model_.spec(), model_.device());
   plan.mini_batches = {first_indices(batch.num_sequences())};
   plan.num_groups = batch.num_sequences();
   plan.loss_mask = "labels_mask";
+  plan.step = update;
+  plan.max_nonfinite_updates = config_.max_nonfinite_updates;
+  plan.log = &log_;
+  plan.source = [&] { return write_origins(update, rows); };
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
@@ -202,6 +212,16 @@ Metrics Sft::train(int64_t update) {
     return sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, config_.loss);
   };
   return run_updates(batch, plan, learner_, mesh_, loss);
+}
+
+/// One line per row of an update: which row of which file it was.
+std::string Sft::write_origins(int64_t update, const std::vector<int64_t>& rows) const {
+  std::string lines;
+  for (const int64_t row : rows) lines += to_line({{"id", rows_[row].id}, {"row", rows_[row].origin}}) + "\n";
+  const auto file = numbered(run_.folder().path() / "skipped", "step_", update, ".jsonl");
+  make_folder(file.parent_path());
+  write_file_atomic(file, lines);
+  return file.string();
 }
 
 Metrics Sft::validate() {
@@ -219,6 +239,7 @@ Metrics Sft::validate() {
 }
 
 void Sft::run() {
+  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   Progress progress(log_, "sft", total_updates_, "updates");
   progress.advance(run_.first_step() - 1);
   for (int64_t update = run_.first_step(); update <= total_updates_; ++update) {

@@ -25,6 +25,28 @@ int64_t num_filled(const std::vector<Partition>& plans) {
   return filled;
 }
 
+/// Means over the updates that were made: one that was not would make them all NaN.
+void add_update_metrics(const std::string& prefix, const UpdateResult& result, const Metrics& of_loss, Metrics& over) {
+  over.add(prefix + "/lr", result.lr);
+  if (result.skipped) return over.add(prefix + "/skipped_updates@sum", 1);
+  over.add(prefix + "/grad_norm", result.grad_norm);
+  for (const auto& [name, value] : of_loss.values()) over.add(name + "@mean", value);
+}
+
+void tell_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& result, const Learner& learner,
+                  const Communicator& ranks) {
+  if (plan.log && ranks.is_first())
+    plan.log->warn("step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient's norm {}; it is from {}",
+                   plan.step, plan.prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss,
+                   result.grad_norm, plan.source ? plan.source() : "");
+  if (learner.num_skipped_in_a_row() <= plan.max_nonfinite_updates) return;
+  throw system_error(
+      "step {}: {}: {} updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = {}; lower "
+      "the "
+      "learning rate, or look at what was trained on",
+      plan.step, plan.prefix, learner.num_skipped_in_a_row(), plan.max_nonfinite_updates);
+}
+
 }  // namespace
 
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups) {
@@ -86,10 +108,8 @@ Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mes
       of_update.merge(loss.metrics);
       return scale == 1.0 ? loss.loss : loss.loss * scale;
     });
-    for (const auto& [name, value] : merge_over_ranks(of_update, mesh.dp()).values())
-      over_updates.add(name + "@mean", value);
-    over_updates.add(plan.prefix + "/grad_norm", result.grad_norm);
-    over_updates.add(plan.prefix + "/lr", result.lr);
+    add_update_metrics(plan.prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
+    if (result.skipped) tell_skipped(plan, update, result, learner, mesh.world());
     add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
                         over_updates);
     add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);

@@ -27,6 +27,12 @@ struct UpdatePlan {
   std::vector<std::string> loss_mask_keys;
   std::string loss_mask;  // the mask without whose tokens there is nothing to learn
   Phase phase{};
+  int64_t step = 0;
+  int64_t num_done = 0;  // mini-batches of the step that earlier plans held
+  int64_t max_nonfinite_updates = 0;
+  Log* log = nullptr;
+  /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
+  std::function<std::string()> source{};
 };
 
 /// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.
@@ -37,8 +43,9 @@ using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const Mini
 /// global without a collective. `prepare`, where given, adds what depends on the whole mini-batch. Returns the metrics
 /// of the loss (per update summed over micro-batches and ranks, then the mean over the updates),
 /// <prefix>/{grad_norm,lr} and those of packing_metrics.h and comm_metrics.h; the same on every rank. A mini-batch
-/// without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches. **Collective**.
-/// UserError: a loss_mask_key that is no mask.
+/// without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches; one whose loss or
+/// gradient is not finite neither, is counted as <prefix>/skipped_updates and told. **Collective**. UserError: a
+/// loss_mask_key that is no mask. SystemError: more than max_nonfinite_updates skipped in a row.
 template <class B>
 Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss<B>& micro_batch_loss, const std::function<void(B&)>& prepare = {});

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <limits>
+
+#include "base/clock.h"
 
 using namespace roll;
 
@@ -15,33 +18,62 @@ int ending_after(const std::vector<int>& signals) {
   if (child == 0) {
     catch_stop_signals();
     for (const int number : signals) ::raise(number);
-    ::_exit(stop_signal());
+    ::_exit(stop_wish() ? static_cast<int>(*stop_wish()) : 0);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+constexpr int kInterrupt = static_cast<int>(StopKind::kInterrupt);
+constexpr int kTerminate = static_cast<int>(StopKind::kTerminate);
+constexpr int kPreempt = static_cast<int>(StopKind::kPreempt);
+
 }  // namespace
 
-TEST_CASE("a first signal is a wish, a second one of its kind ends the process", "[base]") {
+TEST_CASE("a first signal is a wish, Ctrl-C or SIGTERM after it ends the process", "[base]") {
   CHECK(ending_after({}) == 0);
-  CHECK(ending_after({SIGINT}) == SIGINT);
-  CHECK(ending_after({SIGTERM}) == SIGTERM);
+  CHECK(ending_after({SIGINT}) == kInterrupt);
+  CHECK(ending_after({SIGTERM}) == kTerminate);
   CHECK(ending_after({SIGINT, SIGINT}) == -SIGINT);
   CHECK(ending_after({SIGTERM, SIGTERM}) == -SIGTERM);
+  CHECK(ending_after({SIGINT, SIGTERM}) == -SIGTERM);
 }
 
-TEST_CASE("the signals that mpirun hands on stand for Ctrl-C and SIGTERM", "[base]") {
-  CHECK(ending_after({SIGUSR1}) == SIGINT);
-  CHECK(ending_after({SIGUSR2}) == SIGTERM);
+TEST_CASE("an early warning stays what was asked for, and may come twice; an end may follow it once", "[base]") {
+  CHECK(ending_after({SIGUSR1, SIGUSR1}) == kPreempt);
+  CHECK(ending_after({SIGUSR1, SIGTERM}) == kPreempt);
+  CHECK(ending_after({SIGUSR1, SIGTERM, SIGTERM}) == -SIGTERM);
+  CHECK(ending_after({SIGTERM, SIGUSR1}) == kTerminate);
+}
+
+TEST_CASE("the signals that mpirun hands on stand for others", "[base]") {
+  for (const StopKind kind : {StopKind::kInterrupt, StopKind::kTerminate, StopKind::kPreempt})
+    CHECK(ending_after({stand_in_signal(kind)}) == static_cast<int>(kind));
+  CHECK(ending_after({stand_in_signal(StopKind::kInterrupt), SIGTERM}) == -SIGTERM);
 }
 
 TEST_CASE("a wish becomes an exception with the shell's exit code", "[base]") {
   CHECK_NOTHROW(throw_if_stopped());
-  request_stop(SIGTERM);
+  request_stop(StopKind::kTerminate);
   CHECK_THROWS_AS(throw_if_stopped(), Stopped);
-  request_stop(0);
-  CHECK(Stopped(SIGTERM).exit_code() == 143);
-  CHECK(std::string(Stopped(SIGINT).what()) == "stopped by Ctrl-C (SIGINT)");
+  request_stop(std::nullopt);
+  CHECK(Stopped(StopKind::kInterrupt).exit_code() == 130);
+  CHECK(Stopped(StopKind::kTerminate).exit_code() == 143);
+  CHECK(Stopped(StopKind::kPreempt).exit_code() == 75);
+  CHECK(Stopped(StopKind::kTimeLimit).exit_code() == 75);
+  CHECK(std::string(Stopped(StopKind::kInterrupt).what()) == "stopped by Ctrl-C (SIGINT)");
+  CHECK(std::string(Stopped(StopKind::kPreempt, " after step 3").what()) == "stopped by SIGUSR1 after step 3");
+}
+
+TEST_CASE("a time limit is a wish from then on, where there was none before", "[base]") {
+  stop_at(wall_clock_s() + 3600);
+  CHECK_FALSE(stop_wish());
+  stop_at(wall_clock_s() - 1);
+  CHECK(stop_wish() == StopKind::kTimeLimit);
+  request_stop(StopKind::kTerminate);
+  CHECK(stop_wish() == StopKind::kTerminate);
+  request_stop(std::nullopt);
+  stop_at(std::numeric_limits<double>::infinity());
+  CHECK_FALSE(stop_wish());
 }

@@ -65,8 +65,8 @@ TEST_CASE("each damaged file is named", "[checkpoint]") {
     const auto faults = faults_of(store.path(1));
     return faults.size() == 1 ? faults[0] : fmt::format("{} faults", faults.size());
   };
-  CHECK(fault(whole.substr(1)) == fmt::format("actor/model.safetensors: {} bytes, but {} were written",
-                                              whole.size() - 1, whole.size()));
+  CHECK(fault(whole.substr(1)) ==
+        fmt::format("actor/model.safetensors: {} bytes, but {} were written", whole.size() - 1, whole.size()));
   CHECK(fault("A" + whole.substr(1)) == "actor/model.safetensors: its bytes have changed since they were written");
   fs::remove(file);
   CHECK(faults_of(store.path(1)) == std::vector<std::string>{"actor/model.safetensors: is missing"});

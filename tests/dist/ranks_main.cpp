@@ -18,6 +18,7 @@
 #include "job/join.h"
 #include "job/launch.h"
 #include "job/mpirun_output.h"
+#include "job/restart.h"
 #include "job/threads.h"
 #include "job/world.h"
 
@@ -47,8 +48,9 @@ void two_disagree(Communicator& ranks) {
   });
 }
 
-void one_crashes(Communicator& ranks) {
-  if (ranks.rank() == 1) std::raise(SIGSEGV);
+void last_crashes(Communicator& ranks) {
+  if (const std::string note = roll::restart_note(); !note.empty() && ranks.is_first()) say(ranks, note);
+  if (ranks.rank() == ranks.size() - 1) std::raise(SIGSEGV);
   ranks.barrier("never complete");
 }
 
@@ -71,12 +73,26 @@ void work_until_stopped(Communicator& ranks) {
   roll::throw_if_stopped();
 }
 
+void work_on_after_wish(Communicator& ranks) {
+  ranks.barrier("all are here");
+  if (ranks.is_first()) say(ranks, "working");
+  while (!roll::stop_agreed(ranks)) ::usleep(10000);
+  for (int i = 0; i < 30; ++i) ::usleep(100000);
+  say(ranks, "leaves in order");
+  roll::throw_if_stopped();
+}
+
 /// Rank 1 never looks at the wish; the others wait for it in a collective.
 void wait_until_stopped(Communicator& ranks) {
   ranks.barrier("all are here");
   if (ranks.is_first()) say(ranks, "working");
-  if (ranks.rank() == 1) ::sleep(60), ::sleep(60);
+  if (ranks.rank() == ranks.size() - 1) ::sleep(60), ::sleep(60);
   ranks.barrier("never complete");
+}
+
+void work_without_listening(Communicator& ranks) {
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM}) std::signal(number, SIG_DFL);
+  wait_until_stopped(ranks);
 }
 
 /// Two deadlines: one in time, one not.
@@ -98,17 +114,21 @@ void one_hangs_at_exit(Communicator& ranks) {
 const std::map<std::string, void (*)(Communicator&)> kModes = {{"sum", sum},
                                                                {"throw", one_throws},
                                                                {"disagree", two_disagree},
-                                                               {"crash", one_crashes},
+                                                               {"crash", last_crashes},
                                                                {"late", one_is_late},
                                                                {"deadline", one_has_a_deadline},
                                                                {"hang-at-exit", one_hangs_at_exit},
                                                                {"diverge", ranks_diverge},
                                                                {"stop", work_until_stopped},
+                                                               {"stop-slowly", work_on_after_wish},
+                                                               {"deaf", work_without_listening},
                                                                {"stop-waiting", wait_until_stopped}};
 
 int run(int num_ranks, const std::string& mode, const std::vector<std::string>& args) {
   const auto start_limit_s = static_cast<double>(roll::env_count("ROLL_TEST_START").value_or(60));
-  const roll::Launch launch{.num_ranks = num_ranks, .args = args, .start_limit_s = start_limit_s};
+  const auto restarts = static_cast<int>(roll::env_count("ROLL_TEST_RESTARTS").value_or(0));
+  const roll::Launch launch{
+      .num_ranks = num_ranks, .args = args, .start_limit_s = start_limit_s, .max_restarts = restarts};
   if (const auto code = roll::run_ranks(launch)) return *code;
   roll::catch_stop_signals();
   roll::set_threads_per_rank(roll::detect_world());

@@ -35,6 +35,11 @@ class Job {
 
   std::string output() const { return std::filesystem::exists(output_) ? read_file(output_) : ""; }
   void send(int signal) const { ::kill(pid_, signal); }
+  /// To the job's processes of that name.
+  void send_to(const std::string& program, int signal) const {
+    for (const auto& process : processes())
+      if (read_file(process / "comm") == program + "\n") ::kill(std::stoi(process.filename()), signal);
+  }
   /// Waits until the output holds `text`.
   bool shows(const std::string& text) const {
     for (int i = 0; i < 600 && output().find(text) == std::string::npos; ++i)
@@ -50,7 +55,7 @@ class Job {
   /// that are dead and not reaped have none.
   bool leaves_nothing_behind() const {
     for (int i = 0; i < 100; ++i) {
-      if (!still_runs()) return true;
+      if (processes().empty()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
     return false;
@@ -58,13 +63,14 @@ class Job {
 
  private:
   std::string mark() const { return fmt::format("ROLL_TEST_JOB={}", name_); }
-  bool still_runs() const {
+  std::vector<std::filesystem::path> processes() const {
+    std::vector<std::filesystem::path> found;
     for (const auto& process : std::filesystem::directory_iterator("/proc")) {
       std::ifstream file(process.path() / "environ");  // no process, or another user's: nothing to read
       const std::string environment{std::istreambuf_iterator<char>(file), {}};
-      if (environment.find(mark()) != std::string::npos) return true;
+      if (environment.find(mark()) != std::string::npos) found.push_back(process);
     }
-    return false;
+    return found;
   }
   void become(const std::vector<std::string>& args, const std::vector<std::string>& variables) const {
     const int file = ::open(output_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0600);
@@ -225,12 +231,85 @@ TEST_CASE("Ctrl-C and SIGTERM let all ranks leave in order, and are said once", 
   }
 }
 
-TEST_CASE("SIGTERM ends ranks that wait for one that does not listen", "[dist]") {
+TEST_CASE("an end that is asked for twice comes at once, whatever the ranks do, and in one line", "[dist]") {
+  const auto [signal, code] = GENERATE(std::pair{SIGINT, 130}, std::pair{SIGTERM, 143});
   const Job job({"2", "stop-waiting"});
   REQUIRE(job.shows("working"));
-  job.send(SIGTERM);
-  CHECK(job.exit_code() == 143);
-  CHECK_THAT(job.output(), Catch::Contains("roll: stopped by SIGTERM"));
+  job.send(signal);
+  std::this_thread::sleep_for(std::chrono::seconds(1));  // two signals of a kind that wait together are one
+  job.send(signal);
+  CHECK(job.exit_code() == code);
+  CHECK_THAT(job.output(),
+             Catch::Contains("working\nroll: stopped by ") && Catch::EndsWith("last checkpoint stands\n"));
+  CHECK(count(job.output(), "\n") == 2);
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("SIGUSR1 lets all ranks leave in order, with a code of its own; SIGTERM may follow it", "[dist]") {
+  const bool urged = GENERATE(false, true);
+  const Job job({"2", urged ? "stop-slowly" : "stop"});
+  REQUIRE(job.shows("working"));
+  job.send(SIGUSR1);
+  if (urged) std::this_thread::sleep_for(std::chrono::seconds(1)), job.send(SIGTERM);
+  CHECK(job.exit_code() == 75);
+  CHECK(count(job.output(), "leaves in order") == 2);
+  CHECK(count(job.output(), "roll: stopped by SIGUSR1") == 1);
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("ranks that do not listen yet are stopped by the first signal", "[dist]") {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGUSR1, 75}}) {
+    const Job job({"2", "deaf"});
+    REQUIRE(job.shows("working"));
+    job.send(signal);
+    CHECK(job.exit_code() == code);
+    CHECK(count(job.output(), "roll: stopped by ") == 1);
+    CHECK(job.leaves_nothing_behind());
+  }
+}
+
+TEST_CASE("a job whose rank dies is started again, and knows why", "[dist]") {
+  const auto [ranks, rank] = GENERATE(std::pair{"2", 1}, std::pair{"1", 0});
+  const Job job({ranks, "crash"}, {"ROLL_TEST_RESTARTS=2"});
+  CHECK(job.exit_code() == 1);
+  const std::string killed = fmt::format("rank {} on host ", rank);
+  CHECK_THAT(job.output(), Catch::Contains("roll: restart 1 of 2: " + killed) &&
+                               Catch::Contains("roll: restart 2 of 2: " + killed) &&
+                               Catch::Contains(fmt::format("rank 0 of {}: restart 2 of 2: ", ranks) + killed));
+  CHECK(count(job.output(), "roll: " + killed) == 1);  // the last one
+  CHECK(count(job.output(), "; working again after ") == 2);
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("neither the user's mistakes nor a stop nor ranks that never were there are tried again", "[dist]") {
+  const Job wrong({"2", "throw"}, {"ROLL_TEST_RESTARTS=2"});
+  CHECK(wrong.exit_code() == 2);
+  CHECK(count(wrong.output(), "restart") == 0);
+  const Job stopped({"1", "stop"}, {"ROLL_TEST_RESTARTS=2"});
+  REQUIRE(stopped.shows("working"));
+  stopped.send(SIGTERM);
+  CHECK(stopped.exit_code() == 143);
+  CHECK(count(stopped.output(), "restart") == 0);
+  const Job missing({"2", "sum"}, {"ROLL_TEST_RESTARTS=2", "PATH=/nowhere"});
+  CHECK(missing.exit_code() == 1);
+  CHECK(count(missing.output(), "restart") == 0);
+}
+
+TEST_CASE("a killed mpirun leaves no rank behind", "[dist]") {
+  const Job job({"2", "stop-waiting"});
+  REQUIRE(job.shows("working"));
+  job.send_to("mpirun", SIGKILL);
+  CHECK(job.exit_code() == 1);
+  CHECK_THAT(job.output(), Catch::Contains("roll: mpirun was killed by signal 9 (Killed)"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("when the process that stands by is killed, the ranks end", "[dist]") {
+  const std::string ranks = GENERATE("1", "2");
+  const Job job({ranks, "stop-waiting"}, {"ROLL_TEST_RESTARTS=1"});
+  REQUIRE(job.shows("working"));
+  job.send(SIGKILL);
+  CHECK(job.exit_code() == 128 + SIGKILL);
   CHECK(job.leaves_nothing_behind());
 }
 

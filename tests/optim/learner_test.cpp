@@ -46,13 +46,44 @@ TEST_CASE("an update without a valid micro-batch leaves the weights alone", "[tr
   CHECK(at::equal(parameters[0].second, at::ones({2, 2})));
 }
 
-TEST_CASE("a gradient that is not finite stops the run before the weights are touched", "[train]") {
+TEST_CASE("an update whose gradient or loss is not finite is skipped: weights, moments stay, the schedule moves on",
+          "[train]") {
   const auto ranks = make_communicator({.kind = Transport::kSingle});
-  const auto parameters = two_parameters();
-  Learner learner("actor_train", parameters, options(0.1), *ranks);
-  CHECK_THROWS_WITH(learner.update(1, [&](int64_t) { return (parameters[0].second - 1).sqrt().sum(); }),
-                    Catch::Contains("actor_train: update 1: the gradient norm is"));
-  CHECK(at::equal(parameters[0].second, at::ones({2, 2})));
+  const auto run = [&](const std::vector<double>& factors) {
+    const auto parameters = two_parameters();
+    auto linear = options(0.1);
+    linear.schedule = {.type = LrScheduleType::kLinear, .peak_lr = 0.1, .warmup_steps = 0, .total_steps = 4};
+    Learner learner("actor_train", parameters, linear, *ranks);
+    for (const double factor : factors) {
+      const at::Tensor& w = parameters[0].second;
+      // Factor 0: the loss is 0, its gradient infinite. A NaN in the loss alone has a finite gradient.
+      const auto result = learner.update(1, [&](int64_t) {
+        if (factor == 0) return (w - w.detach()).sqrt().sum();
+        return std::isnan(factor) ? w.sum() + factor : factor * (w * w).sum();
+      });
+      CHECK(result.skipped == (factor == 0 || std::isnan(factor)));
+      CHECK((learner.num_skipped_in_a_row() > 0) == result.skipped);
+    }
+    return std::tuple(parameters[0].second[0][0].item<float>(), learner.lr());
+  };
+  const double nan = std::nan("");
+  CHECK(run({0}) == std::tuple(1.0F, 0.1 * 3 / 4));
+  CHECK(run({nan, 0, nan}) == std::tuple(1.0F, 0.1 * 1 / 4));
+  CHECK(std::get<0>(run({0, 2})) == Approx(std::get<0>(run({nan, 2}))));
+  CHECK(std::get<0>(run({0, 2})) ==
+        Approx(1 - 0.1 * 3 / 4));  // the first moments' own step is 1, as if none was before
+}
+
+TEST_CASE("what is not finite on one rank is skipped on all", "[train]") {
+  const auto said = test::run_local_ranks(2, [](Communicator& ranks) {
+    const auto parameters = two_parameters();
+    Learner learner("test", parameters, options(0.1), ranks);
+    const auto result = learner.update(1, [&](int64_t) {
+      return ranks.rank() == 1 ? parameters[0].second.sum() + std::nan("") : parameters[0].second.sum();
+    });
+    return fmt::format("{} {}", result.skipped, parameters[0].second[0][0].item<float>());
+  });
+  for (const auto& text : said) CHECK(text == "true 1");
 }
 
 TEST_CASE("frozen parameters stay as they are", "[train]") {

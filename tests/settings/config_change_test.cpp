@@ -1,7 +1,7 @@
 #include "settings/config_change.h"
 
-#include <catch2/catch.hpp>
 #include <fmt/format.h>
+#include <catch2/catch.hpp>
 
 #include "error_of.h"
 
@@ -21,13 +21,15 @@ std::string changed(const std::string& before, const std::string& now) {
 TEST_CASE("what changes the training is listed, where and how it runs is free", "[settings]") {
   CHECK(changed("a: 1\n", "a: 1\n").empty());
   CHECK(changed("seed: 1\ngamma: 1\n", "seed: 2\ngamma: 1\n") == "seed: 1 -> 2; ");
-  CHECK(changed("actor_train: {training_args: {learning_rate: 0.1}}", "actor_train: {training_args: {learning_rate: 1}}") ==
+  CHECK(changed("actor_train: {training_args: {learning_rate: 0.1}}",
+                "actor_train: {training_args: {learning_rate: 1}}") ==
         "actor_train.training_args.learning_rate: 0.1 -> 1; ");
   CHECK(changed("rewards: {a: {type: math_rule}}", "rewards: {b: {type: math_rule}}") ==
         "rewards.a.type: math_rule -> ; rewards.b.type:  -> math_rule; ");
   CHECK(changed("loss_mask_keys: [a, b]", "loss_mask_keys: [b, a]") == "loss_mask_keys: [a, b] -> [b, a]; ");
-  CHECK(changed("output_dir: a\nsave_steps: 1\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 1}}}",
-                "output_dir: b\nsave_steps: 2\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 2}}}")
+  CHECK(changed(
+            "output_dir: a\nsave_steps: 1\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 1}}}",
+            "output_dir: b\nsave_steps: 2\nactor_train: {strategy_args: {strategy_config: {tensor_parallel_size: 2}}}")
             .empty());
 }
 

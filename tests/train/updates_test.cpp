@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <sstream>
 
+#include "base/error.h"
+#include "base/log.h"
 #include "dist/local_ranks.h"
 #include "job/join.h"
 
@@ -45,7 +49,51 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   return text;
 }
 
+/// Three updates of a sequence each, of which those in `bad` have a NaN in their loss: the metrics, or the error, and
+/// what the log said.
+std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, int64_t max_nonfinite_updates) {
+  Mesh mesh(ranks, {});
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
+  Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
+  UpdatePlan plan{.prefix = "test", .mini_batches = {{0}, {1}, {2}}, .num_groups = 1};
+  plan.rule.num_sequences = 1;
+  plan.loss_mask_keys = {"response_mask"};
+  plan.loss_mask = "response_mask";
+  plan.step = 12, plan.max_nonfinite_updates = max_nonfinite_updates, plan.log = &log;
+  plan.source = [] { return "rollouts.jsonl"; };
+  const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
+    const bool is_bad = std::find(bad.begin(), bad.end(), e.sequence_index[0]) != bad.end();
+    LossResult result{parameters[0].second.sum() * (is_bad ? std::nan("") : 1), {}};
+    result.metrics.add("test/loss@sum", is_bad ? std::nan("") : 7);
+    return result;
+  };
+  std::string text;
+  try {
+    for (const auto& [name, value] : run_updates(five_sequences(), plan, learner, mesh, loss).values())
+      if (name == "test/loss" || name == "test/skipped_updates") text += fmt::format("{} {:g}; ", name, value);
+  } catch (const SystemError& error) {
+    text = error.what();
+  }
+  return text + err.str();
+}
+
 }  // namespace
+
+TEST_CASE("an update whose loss is not finite is left out, counted and told; too many in a row end the run",
+          "[train]") {
+  const auto one = make_communicator({.kind = Transport::kSingle});
+  CHECK(three_updates(*one, {}, 0) == "test/loss 7; ");
+  const std::string skipped = three_updates(*one, {1}, 1);
+  CHECK_THAT(skipped, Catch::StartsWith("test/loss 7; test/skipped_updates 1; "));
+  CHECK_THAT(skipped,
+             Catch::Contains("step 12: test: mini-batch 2 is skipped: its loss is nan, its gradient's norm nan; "
+                             "it is from rollouts.jsonl"));
+  CHECK_THAT(three_updates(*one, {0, 2}, 1), Catch::StartsWith("test/loss 7; test/skipped_updates 2; "));
+  CHECK_THAT(three_updates(*one, {0, 1}, 1), Catch::StartsWith("step 12: test: 2 updates in a row"));
+  CHECK_THAT(three_updates(*one, {1}, 0), Catch::StartsWith("step 12: test: 1 updates in a row"));
+}
 
 TEST_CASE("an update sums over micro-batches and ranks; fillers are not computed and do not count", "[train]") {
   const auto all = [](Communicator& ranks) { return update(ranks, true); };

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""How a run is stopped: Ctrl-C once and twice, SIGTERM, SIGUSR1, the time limit, a launcher or a disk that goes. Argument: the roll binary."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from long_run import LongRun, prepare
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+# Words after these: how to go on, once the pipeline has saved.
+STOPS = [(signal.SIGINT, 130, "roll: stopped by Ctrl-C (SIGINT)"), (signal.SIGTERM, 143, "roll: stopped by SIGTERM"),
+         (signal.SIGUSR1, 75, "roll: stopped by SIGUSR1")]
+
+
+def only_line(err, begin):
+    lines = [line for line in err.splitlines() if line]
+    assert len(lines) == 1 and lines[0].startswith(begin), f"{begin!r} is not all of:\n{err}"
+
+
+def check_signals(folder):
+    for kind in ("sft", "train"):
+        for ranks in (1, 2):
+            for number, code, words in STOPS:
+                with LongRun(binary, folder, kind, ranks) as run:
+                    run.work()
+                    run.process.send_signal(number)
+                    only_line(run.end(code)[1], words)
+
+
+def check_rank_is_signalled(folder):
+    """As srun does, or an administrator: only one rank gets the signal, all end."""
+    with LongRun(binary, folder, "train", 2) as run:
+        run.work()
+        os.kill(run.ranks()[1], signal.SIGUSR1)
+        only_line(run.end(75)[1], "roll: stopped by SIGUSR1")
+
+
+def check_twice(folder):
+    """The ranks are held, so that nothing but the second signal can end them."""
+    with LongRun(binary, folder, "train", 2) as run:
+        run.work()
+        for rank in run.ranks():
+            os.kill(rank, signal.SIGSTOP)
+        run.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        run.process.send_signal(signal.SIGINT)
+        only_line(run.end(130)[1], "roll: stopped by Ctrl-C (SIGINT), and ended at once")
+    with LongRun(binary, folder, "sft") as run:
+        run.work()
+        run.process.send_signal(signal.SIGSTOP)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            run.process.send_signal(number)
+        run.process.send_signal(signal.SIGCONT)
+        run.process.wait()
+        assert run.process.returncode in (-signal.SIGINT, -signal.SIGTERM), run.process.returncode
+
+
+def check_time_limit(folder):
+    for ranks in (1, 2):
+        with LongRun(binary, folder, "train", ranks, ["--time-limit", "3s"]) as run:
+            only_line(run.end(75)[1], "roll: stopped by the time limit")
+    with LongRun(binary, folder, "sft", 1, ["--time-limit", "soon"]) as run:
+        only_line(run.end(2)[1], "roll: --time-limit = soon: must be a time above 0")
+
+
+def check_lost_launcher(folder):
+    for victim in ("roll", "mpirun"):
+        with LongRun(binary, folder, "train", 2) as run:
+            run.work()
+            process = run.process.pid
+            if victim == "mpirun":
+                process = next(p for p in run.processes() if pathlib.Path(f"/proc/{p}/comm").read_text() == "mpirun\n")
+            os.kill(process, signal.SIGKILL)
+            err = run.end(-signal.SIGKILL if victim == "roll" else 1)[1]
+            if victim == "mpirun":
+                only_line(err, "roll: mpirun was killed by signal 9 (Killed)")
+
+
+def mount(folder, options):
+    try:
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", folder], capture_output=True, text=True)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
+
+
+def check_disk(folder):
+    """A disk that is full, and one that cannot be written: exit code 1 and the file's name."""
+    disk = folder / "disk"
+    disk.mkdir()
+    if not mount(disk, "size=256k"):
+        print("a full disk is not tested: this machine allows no tmpfs", flush=True)
+        return
+    try:
+        for ranks in (1, 2):
+            with LongRun(binary, folder, "train", ranks, out=disk / f"full{ranks}") as run:
+                err = run.end(1)[1]
+                assert f"{run.out}/" in err and "No space left on device" in err, err
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with LongRun(binary, folder, "train", 2, out=disk / "read_only") as run:
+            err = run.end(1)[1]
+            assert f"{run.out}" in err and "Read-only file system" in err, err
+    finally:
+        subprocess.run(["umount", "-l", disk], check=True)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        prepare(binary, folder)
+        for check in (check_signals, check_rank_is_signalled, check_twice, check_time_limit, check_lost_launcher, check_disk):
+            begin = time.monotonic()
+            check(folder)
+            print(f"{check.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+
+
+main()
