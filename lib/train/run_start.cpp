@@ -192,8 +192,7 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   start.folder = told["folder"].get<std::string>();
   start.run = told["run"].get<std::string>();
   start.goes_on = told["goes_on"].get<bool>();
-  if (told.contains("resume"))
-    start.resume = resume_point_from(told["resume"]);
+  if (told.contains("resume")) start.resume = resume_point_from(told["resume"]);
   return start;
 }
 
