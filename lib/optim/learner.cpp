@@ -86,7 +86,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
 }
 
 Json Learner::state() const {
-  return {{"updates", num_updates_}};
+  return {{"updates", num_updates_}, {"skipped_in_a_row", num_skipped_in_a_row_}};
 }
 
 std::optional<OptimizerShard> Learner::optimizer_shard() const {
@@ -97,6 +97,7 @@ std::optional<OptimizerShard> Learner::optimizer_shard() const {
 void Learner::load(const Json& state, const std::filesystem::path& folder, const std::string& name) {
   load_optimizer(optimizer_, ranks_.parts, folder, name);
   num_updates_ = state.at("updates").get<int64_t>();
+  num_skipped_in_a_row_ = state.at("skipped_in_a_row").get<int64_t>();
 }
 
 void Learner::expect_last() {
