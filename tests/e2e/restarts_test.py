@@ -48,7 +48,7 @@ def check_hanging(folder):
                     run.work()
                 os.kill(run.ranks()[held], signal.SIGSTOP)
                 err = run.end(1)[1]
-            named = rf"rank {1 - held} of 2, step \d+: .*: waited 3\.0 s and nothing came from rank {held}"
+            named = rf"(?m)^roll: rank {1 - held} of 2, step \d+: .*: waited 3\.0 s and nothing came from rank {held}"
             assert len(re.findall(named, err)) == 1 + restarts, err
 
 
