@@ -15,8 +15,7 @@ namespace {
 
 /// Short and stable in width: 4 significant digits, whole numbers as they are.
 std::string short_number(double value) {
-  if (value == static_cast<double>(static_cast<int64_t>(value)) && std::abs(value) < 1e7)
-    return fmt::format("{:.0f}", value);
+  if (std::abs(value) < 1e7 && value == std::trunc(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.4g}", value);
 }
 

@@ -31,11 +31,13 @@ void Wait::pause(const std::function<std::vector<int>()>& late) {
   } else if (waited_s > kSpin_s) {
     ::sched_yield();
   }
-  if (waited_s > timeout_s_)
-    throw system_error(
-        "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "
-        "backend_timeout)",
-        where(), duration_text(timeout_s_), fmt::join(late(), ", "));
+  if (waited_s <= timeout_s_) return;
+  const std::vector<int> missing = late();
+  if (missing.empty()) return;  // it was this process that was held
+  throw system_error(
+      "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "
+      "backend_timeout)",
+      where(), duration_text(timeout_s_), fmt::join(missing, ", "));
 }
 
 }  // namespace roll

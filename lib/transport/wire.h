@@ -19,8 +19,9 @@ namespace roll {
 class Wait {
  public:
   Wait(const Whereabouts& place, std::string_view collective, double timeout_s);
-  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them. A
-  /// wish to stop changes nothing: those that are missing may be finishing a step, or saving it.
+  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them,
+  /// unless there are none. A wish to stop changes nothing: those that are missing may be finishing a step, or saving
+  /// it.
   void pause(const std::function<std::vector<int>()>& late);
   /// "rank 0 of 4, step 12: all-reduce 'gradients'"
   std::string where() const;

@@ -6,11 +6,13 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 
-from long_run import LongRun, prepare
+import one_step
+from long_run import HANG_S, LongRun, prepare
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 TIMEOUT = {"actor_train.backend_timeout": 0.05}  # 3 s
@@ -48,7 +50,7 @@ def check_hanging(folder):
                     run.work()
                 os.kill(run.ranks()[held], signal.SIGSTOP)
                 err = run.end(1)[1]
-            named = rf"rank {1 - held} of 2, step \d+: .*: waited 3\.0 s and nothing came from rank {held}"
+            named = rf"(?m)^roll: rank {1 - held} of 2, step \d+: .*: waited 3\.0 s and nothing came from rank {held}"
             assert len(re.findall(named, err)) == 1 + restarts, err
 
 
@@ -63,26 +65,42 @@ def check_stop_after_restart(folder):
 
 
 def check_not_finite(folder):
-    """Weights of 1e30 after the first update: the loss of all later ones is not finite."""
-    for kind, role, prefix in (("sft", "sft_train", "sft"), ("train", "actor_train", "actor")):
-        for ranks in (1, 2):
-            rate = {f"{role}.training_args.learning_rate": 1e30}
-            with LongRun(binary, folder, kind, ranks, max_nonfinite_updates=2, **rate) as run:
-                err = run.end(1)[1]
-            assert f"{prefix}: 3 updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = 2" in err, err
-            found = re.findall(rf"warning: step (\d+): {prefix}: mini-batch 1 is skipped: .*; it is from (\S+)", err)
-            assert len(found) == 3, err
-            for step, file in found:
-                assert f"step_{int(step):06}.jsonl" in file and (run.out / file).read_text(), file
-            lines = [json.loads(line) for line in open(run.out / "metrics.jsonl")]
-            assert [line.get(f"{prefix}/skipped_updates") for line in lines[-2:]] == [1, 1], lines[-2:]
+    """Weights of 1e30 after an update: the loss of all later ones is not finite."""
+    for ranks in (1, 2):
+        with LongRun(binary, folder, "sft", ranks, max_nonfinite_updates=2, **{"sft_train.training_args.learning_rate": 1e30}) as run:
+            err = run.end(1)[1]
+        assert "sft: 3 updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = 2" in err, err
+        found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; it is from (\S+)", err)
+        assert len(found) == 3, err
+        for step, file in found:
+            assert file == f"{run.out}/skipped/step_{int(step):06}.jsonl", file
+            rows = [json.loads(line)["row"] for line in open(file)]
+            assert len(rows) == 2 * ranks and all(row.startswith(f"{folder}/rows.jsonl:") for row in rows), rows
+        lines = [json.loads(line) for line in open(run.out / "metrics.jsonl")]
+        assert [line.get("sft/skipped_updates") for line in lines[-2:]] == [1, 1] and "sft/loss" not in lines[-1], lines[-2:]
+
+
+def check_replay_of_not_finite(folder):
+    """Mini-batches are counted over all of a step, also where the first one is looked at by itself."""
+    place = folder / "replay"
+    place.mkdir()
+    config = one_step.prepare(binary, place, "ppo")
+    done = subprocess.run([binary, "train", "--config", config, "-n", "2", "--device", "cpu", "max_nonfinite_updates=1",
+                           "actor_train.training_args.learning_rate=1e30"], capture_output=True, text=True, timeout=HANG_S)
+    assert done.returncode == 1, done.stderr
+    found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; it is from (\S+)", done.stderr)
+    first = int(found[0][0])
+    file = str(place / "rollouts/step_000001.jsonl")
+    assert first > 1 and found == [(str(first), file), (str(first + 1), file)], done.stderr
+    assert "step 1: actor: 2 updates in a row whose loss or gradient is not finite" in done.stderr, done.stderr
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         prepare(binary, folder)
-        for check in (check_killed, check_hanging, check_stop_after_restart, check_not_finite):
+        for check in (check_killed, check_hanging, check_stop_after_restart, check_not_finite,
+                      check_replay_of_not_finite):
             begin = time.monotonic()
             check(folder)
             print(f"{check.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
