@@ -100,7 +100,7 @@ void run(Flags flags) {
                                                        .vocab_size = model.spec().vocab_size,
                                                        .max_tokens = model.spec().max_positions - 1}),
                                     flags.num_responses);
-  Output output(flags.output);
+  Output output(flags.output, input);
   OrderedLines lines(output.stream(), requests.size());
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());

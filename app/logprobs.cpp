@@ -22,7 +22,7 @@ void run(const Flags& flags) {
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
   Input input(flags.input);
   const Transformer model = Transformer::load(flags.model, device, dtype);
-  Output output(flags.output);
+  Output output(flags.output, input);
   write_log_probs(model, input.stream(), input.name(), output.stream(), flags.job);
   output.close();
 }

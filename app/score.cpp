@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -72,9 +73,10 @@ void run(const Flags& flags) {
   const Wanted wanted = flags.config.empty() ? from_flags(flags) : from_config(flags);
   RewardPool pool(wanted.args, wanted.response_length, wanted.where);
   Input input(flags.input);
-  Output output(flags.output);
-  score_rows(pool, input.stream(), input.name(), output.stream());
+  Output output(flags.output, input);
+  const RewardFaults faults = score_rows(pool, input.stream(), input.name(), output.stream());
   output.close();
+  if (faults.total() > 0) std::cerr << fmt::format("warning: of the rewards, {}\n", faults.text());
 }
 
 void add_reward_flags(CLI::App& sub, Node& reward) {

@@ -1,12 +1,30 @@
 #include "app/streams.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <iostream>
 
 #include "base/error.h"
 
 namespace roll {
 
-Input::Input(const std::string& name) : name_(name == "-" ? "stdin" : name), stream_(&std::cin) {
+namespace {
+
+/// Of regular files only: two ends of a terminal, or /dev/null twice, do each other no harm.
+bool is_same_file(const std::string& input, const std::string& output) {
+  const auto look = [](const std::string& name, int fd, struct stat& found) {
+    return (name == "-" ? ::fstat(fd, &found) : ::stat(name.c_str(), &found)) == 0 && S_ISREG(found.st_mode);
+  };
+  struct stat in {
+  }, out{};
+  return look(input, STDIN_FILENO, in) && look(output, STDOUT_FILENO, out) && in.st_dev == out.st_dev &&
+         in.st_ino == out.st_ino;
+}
+
+}  // namespace
+
+Input::Input(const std::string& name) : path_(name), name_(name == "-" ? "stdin" : name), stream_(&std::cin) {
   if (name == "-") return;
   file_.open(name, std::ios::binary);
   if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
@@ -17,7 +35,10 @@ Input::Input(const std::string& name) : name_(name == "-" ? "stdin" : name), str
   stream_ = &file_;
 }
 
-Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
+Output::Output(const std::string& name, const Input& input)
+    : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
+  if (is_same_file(input.path(), name))
+    throw user_error("--output = {}: is the file that --input reads; write to another one", name);
   if (name == "-") return;
   file_.open(name, std::ios::binary | std::ios::trunc);
   if (!file_) throw user_error("{}: cannot open for writing{}", name, errno_text());

@@ -14,17 +14,20 @@ class Input {
   std::istream& stream() { return *stream_; }
   /// For messages.
   const std::string& name() const { return name_; }
+  /// As it was given: a path, or "-".
+  const std::string& path() const { return path_; }
 
  private:
-  std::string name_;
+  std::string path_, name_;
   std::ifstream file_;
   std::istream* stream_;
 };
 
 class Output {
  public:
-  /// UserError when the file cannot be opened for writing.
-  explicit Output(const std::string& name);
+  /// UserError when the file cannot be opened for writing, or is, by whatever path, the one that `input` reads: opening
+  /// it would empty that.
+  Output(const std::string& name, const Input& input);
   std::ostream& stream() { return *stream_; }
   /// Call after the last line: SystemError if something could not be written.
   void close();

@@ -55,7 +55,7 @@ class LineTokenizer {
 void tokenize(const Flags& flags) {
   LineTokenizer tokenizer(flags);
   Input in(flags.input);
-  Output out(flags.output);
+  Output out(flags.output, in);
   for_each_json_line(in.stream(), in.name(), [&](int64_t line, const Json& row) {
     out.stream() << tokenizer.line(row, fmt::format("{}:{}", in.name(), line));
     // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.

@@ -3,23 +3,37 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 #include <thread>
 
+#include "base/env.h"
 #include "base/error.h"
 
 namespace roll {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = ChildProcess::Clock;
 constexpr size_t kStderrTail = 4096;
+constexpr int kStatusFd = 3;
+constexpr double kLongestKill_s = 5;  // a process in the middle of a disk access dies late
+
+// The program runs below a shell that gathers whatever it leaves behind (see PR_SET_CHILD_SUBREAPER) and outlives it.
+constexpr const char* kGatherer =
+    "\"$@\" 3>&-; status=$?; exec <&- >&- 2>&-; echo $status >&3; exec 3>&-; exec sleep 1000000000";
 
 Clock::time_point deadline_after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -44,17 +58,62 @@ void never_block(int fd) {
 }
 
 /// In the child, between fork and exec: only async-signal-safe calls. Reports errno through `failure`.
-[[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int failure) {
+[[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
   setpgid(0, 0);
-  dup2(in, 0), dup2(out, 1), dup2(err, 2);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // outlasts exec
+  dup2(in, 0), dup2(out, 1), dup2(err, 2), dup2(status, kStatusFd);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL), signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
-  execvp(argv[0], argv.data());
-  const int error = errno;
-  [[maybe_unused]] const ssize_t n = write(failure, &error, sizeof error);
+  execv(argv[0], argv.data());
   _exit(127);
+}
+
+bool is_executable(const std::string& file) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) != 0) return false;
+  if (!S_ISREG(found.st_mode)) errno = EACCES;
+  return S_ISREG(found.st_mode) && ::access(file.c_str(), X_OK) == 0;
+}
+
+/// The processes below `root`, however deep, that still run.
+std::vector<pid_t> processes_below(pid_t root) {
+  std::map<pid_t, std::vector<pid_t>> children;
+  std::set<pid_t> running;
+  std::error_code ended;  // a process may end while it is looked at
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ended)) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string line;
+    if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])) || !std::getline(stat, line))
+      continue;
+    std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+    char state = 'Z';
+    pid_t parent = 0;
+    behind_name >> state >> parent;
+    const auto pid = static_cast<pid_t>(std::stoi(line));
+    children[parent].push_back(pid);
+    if (state != 'Z' && state != 'X') running.insert(pid);
+  }
+  std::vector<pid_t> below, to_visit{root};
+  while (!to_visit.empty()) {
+    const pid_t parent = to_visit.back();
+    to_visit.pop_back();
+    for (const pid_t child : children[parent]) {
+      to_visit.push_back(child);
+      if (running.contains(child)) below.push_back(child);
+    }
+  }
+  return below;
+}
+
+/// What one of them starts meanwhile, or leaves behind as it dies, stays below `root`, which lives.
+void kill_below(pid_t root) {
+  const auto deadline = deadline_after(kLongestKill_s);
+  for (auto below = processes_below(root); !below.empty() && Clock::now() < deadline; below = processes_below(root)) {
+    for (const pid_t pid : below) ::kill(pid, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 /// A write to a child that is gone must be an error code, not a signal that kills us: SIGPIPE is blocked in this thread
@@ -82,68 +141,77 @@ class PipeSignalBlocked {
 
 }  // namespace
 
-/// One round of writing and reading; ends at the first newline, or at the end of the output.
-struct ChildProcess::Exchange {
-  std::string_view to_write;
-  bool close_when_written = false;
-  bool until_newline = true;
-  std::string& read;
-};
+void check_executable(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    if (!is_executable(program)) throw user_error("{}: cannot be started{}", program, errno_text());
+    return;
+  }
+  std::istringstream folders(env("PATH").value_or("/usr/bin:/bin"));
+  int error = ENOENT;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (is_executable((folder.empty() ? "." : folder) + "/" + program)) return;
+    if (errno == EACCES) error = errno;
+  }
+  errno = error;
+  throw user_error("{}: cannot be started{}", program, errno_text());
+}
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   if (command.empty()) throw user_error("no program to start");
+  check_executable(command[0]);
+  std::vector<std::string> words{"/bin/sh", "-c", kGatherer, "sh"};
+  words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> argv;
-  for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+  for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  Pipe in, out, err, failure;
+  Pipe in, out, err, status;
   pid_ = fork();
-  if (pid_ == 0) become(argv, in.read_end, out.write_end, err.write_end, failure.write_end);
+  if (pid_ == 0) become(argv, in.read_end, out.write_end, err.write_end, status.write_end);
   const std::string fork_error = pid_ < 0 ? errno_text() : "";
-  for (int* fd : {&in.read_end, &out.write_end, &err.write_end, &failure.write_end}) close_fd(*fd);
-  input_ = in.write_end, output_ = out.read_end, errors_ = err.read_end;
-  int error = 0;
-  const bool failed = pid_ < 0 || read(failure.read_end, &error, sizeof error) == sizeof error;
-  close_fd(failure.read_end);
-  if (failed) {
-    if (pid_ > 0) waitpid(pid_, nullptr, 0);
-    for (int* fd : {&input_, &output_, &errors_}) close_fd(*fd);
-    throw user_error("{}: cannot be started{}", command[0],
-                     error != 0 ? fmt::format(" ({})", std::strerror(error)) : fork_error);
+  for (int* fd : {&in.read_end, &out.write_end, &err.write_end, &status.write_end}) close_fd(*fd);
+  input_ = in.write_end, output_ = out.read_end, errors_ = err.read_end, status_ = status.read_end;
+  if (pid_ < 0) {
+    close_all();
+    throw system_error("{}: cannot be started{}", command[0], fork_error);
   }
   setpgid(pid_, pid_);  // both sides, so that it holds whoever comes first
-  for (const int fd : {input_, output_, errors_}) never_block(fd);
+  for (const int fd : {input_, output_, errors_, status_}) never_block(fd);
 }
 
 ChildProcess::~ChildProcess() {
   kill();
-  for (int* fd : {&input_, &output_, &errors_}) close_fd(*fd);
+  close_all();
 }
 
-void ChildProcess::close_input() {
-  close_fd(input_);
+void ChildProcess::close_all() {
+  for (int* fd : {&input_, &output_, &errors_, &status_}) close_fd(*fd);
 }
 
 void ChildProcess::kill() {
-  if (exit_code_) return;
-  ::kill(-pid_, SIGKILL);
-  reap(true);
+  if (pid_ < 0) return;
+  has_ended();  // its own status is worth more than our signal
+  kill_below(pid_);
+  ::kill(pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  if (!exit_code_) exit_code_ = -SIGKILL;
 }
 
-bool ChildProcess::reap(bool wait) {
-  if (exit_code_) return true;
-  int status = 0;
-  pid_t got;
-  while ((got = waitpid(pid_, &status, wait ? 0 : WNOHANG)) < 0 && errno == EINTR) {
-  }
-  if (got == 0) return false;
-  exit_code_ = got < 0 ? -1 : WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
-  ::kill(-pid_, SIGKILL);  // what it started and left behind
+bool ChildProcess::has_ended() {
+  std::array<char, 16> text{};
+  if (exit_code_ || status_ < 0) return true;
+  const ssize_t n = read(status_, text.data(), text.size() - 1);
+  if (n < 0) return false;
+  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());  // nothing: somebody killed the shell
+  exit_code_ = code > 128 ? 128 - code : code;                       // as shells say it
   return true;
 }
 
 std::string ChildProcess::end(double timeout_s) {
   const auto deadline = deadline_after(timeout_s);
-  while (!reap(false) && Clock::now() < deadline) {
+  while (!has_ended() && Clock::now() < deadline) {
     read_errors();
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
@@ -163,63 +231,79 @@ void ChildProcess::read_errors() {
   if (n == 0) close_fd(errors_);
 }
 
-/// False when the output has ended.
-bool ChildProcess::read_output(std::string& into) {
+/// Appends what is there, but no more than one pipe holds.
+void ChildProcess::read_output() {
   std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t n = read(output_, buffer.data(), buffer.size());
-    if (n > 0) into.append(buffer.data(), static_cast<size_t>(n));
-    if (n == 0) return false;
-    if (n < 0 && errno != EINTR) return errno == EAGAIN;
-  }
+  const ssize_t n = output_ < 0 ? -1 : read(output_, buffer.data(), buffer.size());
+  if (n > 0) unread_.append(buffer.data(), static_cast<size_t>(n));
+  if (n == 0) close_fd(output_);
 }
 
-void ChildProcess::write_some(Exchange& what) {
+void ChildProcess::write_some(std::string_view& text) {
   const PipeSignalBlocked guard;
-  const ssize_t n = write(input_, what.to_write.data(), what.to_write.size());
-  if (n > 0) what.to_write.remove_prefix(static_cast<size_t>(n));
-  const bool broken = n < 0 && errno != EAGAIN && errno != EINTR;
-  if (broken) what.to_write = {};  // the child's end of output tells the rest
-  if (broken || (what.to_write.empty() && what.close_when_written)) close_input();
+  const ssize_t n = write(input_, text.data(), text.size());
+  if (n > 0) text.remove_prefix(static_cast<size_t>(n));
+  if (n < 0 && errno != EAGAIN && errno != EINTR) close_fd(input_);  // the end of its output tells the rest
 }
 
-ChildProcess::Outcome ChildProcess::exchange(Exchange& what, double timeout_s) {
-  const auto deadline = deadline_after(timeout_s);
-  while (true) {
-    if (what.until_newline && what.read.find('\n') != std::string::npos) return Outcome::kDone;
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Outcome::kTimeout;
-    std::array<pollfd, 3> fds = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0},
-                                 pollfd{what.to_write.empty() ? -1 : input_, POLLOUT, 0}};
-    if (poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, 60000))) < 0 && errno != EINTR)
-      throw system_error("poll on a child process{}", errno_text());
-    if (fds[2].revents != 0) write_some(what);
-    if (fds[1].revents != 0) read_errors();
-    if (fds[0].revents != 0 && !read_output(what.read)) {
-      const bool line = what.until_newline && what.read.find('\n') != std::string::npos;
-      return line || !what.until_newline ? Outcome::kDone : Outcome::kEnded;
-    }
-  }
+/// Whether it has read all that was written.
+bool ChildProcess::has_read_all() const {
+  int left = 0;
+  return input_ < 0 || (ioctl(input_, FIONREAD, &left) == 0 && left == 0);
+}
+
+/// Waits until something can be read or written, at most `longest`, and does it.
+void ChildProcess::exchange(std::string_view& to_write, Clock::duration longest) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
+  const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
+  std::array<pollfd, 4> fds = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}, pollfd{status_, POLLIN, 0},
+                               pollfd{to_write.empty() ? -1 : input_, POLLOUT, 0}};
+  if (ppoll(fds.data(), fds.size(), &limit, nullptr) < 0 && errno != EINTR)
+    throw system_error("poll on a child process{}", errno_text());
+  if (fds[3].revents != 0) write_some(to_write);
+  if (fds[1].revents != 0) read_errors();
+  if (fds[0].revents != 0) read_output();
 }
 
 ChildProcess::Outcome ChildProcess::ask(std::string_view line, double timeout_s, std::string& reply) {
-  if (input_ < 0 || output_ < 0) return Outcome::kEnded;
-  const std::string text = std::string(line) + '\n';
-  Exchange what{text, false, true, unread_};
-  const Outcome outcome = exchange(what, timeout_s);
-  if (outcome != Outcome::kDone) return outcome;
-  const size_t newline = unread_.find('\n');
-  reply = unread_.substr(0, newline);
-  unread_.erase(0, newline + 1);
+  const auto deadline = deadline_after(timeout_s);
+  const size_t num_before = line.empty() ? 0 : line.size() - 1;
+  const auto outcome = hand_over(line.substr(0, num_before), deadline);
+  if (outcome == Outcome::kDone) return answer_to(std::string(line.substr(num_before)) + '\n', deadline, reply);
+  reply = unread_.substr(0, unread_.find('\n'));
   return outcome;
 }
 
-ChildProcess::Outcome ChildProcess::finish(std::string_view input, double timeout_s, std::string& output) {
-  if (input.empty()) close_input();
-  Exchange what{input, true, false, output};
-  const Outcome outcome = exchange(what, timeout_s);
-  close_input();
-  return outcome;
+/// Waits until all but the question's last character is read: whatever is said before that is no answer. (A program
+/// that reads JSON values may answer at the brace, without waiting for the newline.)
+ChildProcess::Outcome ChildProcess::hand_over(std::string_view line, Clock::time_point deadline) {
+  auto pause = std::chrono::microseconds(20);
+  read_output();
+  while (true) {
+    if (!unread_.empty()) return Outcome::kUnasked;
+    if (input_ < 0 || output_ < 0 || has_ended()) return Outcome::kEnded;
+    if (line.empty() && has_read_all()) return Outcome::kDone;
+    if (Clock::now() >= deadline) return Outcome::kTimeout;
+    pause = std::min(2 * pause, std::chrono::microseconds(1000));
+    exchange(line, line.empty() ? pause : std::max<Clock::duration>(deadline - Clock::now(), {}));
+  }
+}
+
+ChildProcess::Outcome ChildProcess::answer_to(std::string_view end, Clock::time_point deadline, std::string& reply) {
+  size_t newline = 0;
+  while ((newline = unread_.find('\n')) == std::string::npos) {
+    if (unread_.size() > kLongestLine) return Outcome::kTooLong;
+    if (has_ended()) read_output();  // its last words
+    if ((output_ < 0 || has_ended()) && unread_.find('\n') == std::string::npos) return Outcome::kEnded;
+    if (Clock::now() >= deadline) return Outcome::kTimeout;
+    exchange(end, deadline - Clock::now());
+  }
+  reply = unread_.substr(0, newline);
+  unread_.erase(0, newline + 1);
+  if (reply.size() > kLongestLine) return Outcome::kTooLong;
+  if (unread_.empty()) return Outcome::kDone;
+  reply = unread_.substr(0, unread_.find('\n'));
+  return Outcome::kUnasked;
 }
 
 }  // namespace roll

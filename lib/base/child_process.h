@@ -1,9 +1,13 @@
-// A child process with its standard input and output on pipes, in its own process group: killing it kills whatever it
-// started, and it is always reaped (no zombies). Nothing waits longer than it was told.
+// A program that answers lines: standard input and output on pipes, one line out for each line in. Nothing waits
+// longer, and no line grows larger, than it was told. Killing it kills whatever it started, children that went their
+// own way (setsid, double fork) included: a shell above it is made the one to which Linux hands all of its orphans
+// (PR_SET_CHILD_SUBREAPER), so that nothing leaves the tree that /proc shows. That needs no privileges, where a
+// namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,25 +15,32 @@
 
 namespace roll {
 
+/// UserError, with the reason, unless `program` is a file or found on PATH, and may be executed.
+void check_executable(const std::string& program);
+
 class ChildProcess {
  public:
-  /// Starts `command` (program, found on PATH, and its arguments). UserError when it cannot be started.
+  using Clock = std::chrono::steady_clock;
+
+  /// Starts `command` (program, found on PATH, and its arguments). UserError as check_executable().
   explicit ChildProcess(const std::vector<std::string>& command);
-  /// Kills the group if it still runs, and reaps.
+  /// Kills all of it.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  enum class Outcome { kDone, kTimeout, kEnded };
+  /// kDone: one line was answered. All others leave it in a state that only kill() ends:
+  /// kTimeout  no answer yet
+  /// kEnded    it ended, or closed its input or output, first
+  /// kTooLong  an answer longer than kLongestLine
+  /// kUnasked  more than one line, or one before the question was read (`reply` is that line, or its beginning)
+  enum class Outcome { kDone, kTimeout, kEnded, kTooLong, kUnasked };
+  static constexpr size_t kLongestLine = 1 << 20;
 
-  /// Writes `line` and a newline and waits for one line in `reply`. kTimeout after timeout_s: the child still runs and
-  /// may yet answer, so kill it. kEnded: it closed its output first. Output is read while input is written.
+  /// Writes `line` and a newline and waits for one line in `reply`. Output is read while input is written.
   Outcome ask(std::string_view line, double timeout_s, std::string& reply);
 
-  /// Writes `input`, closes the child's input, reads all its output until it ends. kDone, or kTimeout.
-  Outcome finish(std::string_view input, double timeout_s, std::string& output);
-
-  /// SIGKILL to the whole group, then reaps. Nothing if it has been reaped.
+  /// SIGKILL to all of it, then reaps.
   void kill();
 
   /// Waits up to timeout_s for the end, then kills. "exit status 3" or "signal 9 (Killed)".
@@ -39,20 +50,21 @@ class ChildProcess {
   const std::string& stderr_tail() const { return stderr_tail_; }
   /// 0 for success, -signal for a signal; nothing while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
-  pid_t pid() const { return pid_; }
 
  private:
-  struct Exchange;
-  Outcome exchange(Exchange& what, double timeout_s);
-  void write_some(Exchange& what);
-  bool read_output(std::string& into);
+  Outcome hand_over(std::string_view line, Clock::time_point deadline);
+  Outcome answer_to(std::string_view end, Clock::time_point deadline, std::string& reply);
+  void exchange(std::string_view& to_write, Clock::duration longest);
+  void write_some(std::string_view& text);
+  void read_output();
   void read_errors();
-  bool reap(bool wait);
-  void close_input();
+  bool has_read_all() const;
+  bool has_ended();
+  void close_all();
 
-  pid_t pid_ = -1;
-  int input_ = -1, output_ = -1, errors_ = -1;
-  std::string unread_;  // output behind the last line that was asked for
+  pid_t pid_ = -1;  // of the shell above it
+  int input_ = -1, output_ = -1, errors_ = -1, status_ = -1;
+  std::string unread_;
   std::string stderr_tail_;
   std::optional<int> exit_code_;
 };

@@ -73,7 +73,7 @@ struct RewardArgs {
     v("reward_type", reward_type, "the type's number as it is; hard: 1 from 0.5 on, else 0");
     v("format_pattern", format_pattern, "PCRE2 expression that a response must match, else its reward is 0");
     v("response_length_penalty_coef", response_length_penalty_coef,
-      "taken off: this x response tokens / response_length", at_least(0));
+      "taken off: this x response tokens / response_length", within(0, 1'000'000));
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
     v("timeout_s", timeout_s, "seconds that one response may take", above_to(0, 86400));
     v("world_size", world_size, "rewards computed at the same time", within(1, 1024));

@@ -27,7 +27,8 @@ struct ExactMatchArgs {
   }
 };
 
-/// 1 when the text (whole, its last line, or what follows the last marker) equals the ground truth, both stripped.
+/// 1 when the text (whole, its last line, or what follows the last marker) equals the ground truth, both stripped. A
+/// blank ground truth is an error of the answer: an empty response must not earn anything.
 /// UserError: after_marker without a marker.
 std::unique_ptr<RewardFunction> make_exact_match(const ExactMatchArgs& args, const RuleContext& context);
 

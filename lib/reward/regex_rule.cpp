@@ -20,11 +20,12 @@ class RegexRule : public RewardFunction {
       const auto groups = pattern_.last_match(query.response);
       if (!groups) return {0, Json{{"rule", "no match"}}};
       if (groups->size() < 2) return {1, Json{{"answer", (*groups)[0]}, {"rule", "match"}}};
+      if (stripped(query.ground_truth).empty()) return failed_reward(kNoGroundTruth);
       const std::string answer = stripped((*groups)[1]);
       const bool equal = same_text(answer, query.ground_truth, ignore_case_);
       return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", "group"}}};
     } catch (const MatchFailed&) {
-      return {0, Json{{"error", "timeout"}}};
+      return failed_reward("timeout");
     }
   }
 

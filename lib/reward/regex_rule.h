@@ -18,8 +18,8 @@ struct RegexArgs {
   }
 };
 
-/// 1 when `pattern` matches and its last match's first group, stripped, equals the ground truth. UserError: no pattern,
-/// or one that does not compile.
+/// 1 when `pattern` matches and its last match's first group, stripped, equals the ground truth (a blank one is an
+/// error of the answer). UserError: no pattern, or one that does not compile.
 std::unique_ptr<RewardFunction> make_regex(const RegexArgs& args, const RuleContext& context);
 
 }  // namespace roll

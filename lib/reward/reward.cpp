@@ -1,5 +1,6 @@
 #include "reward/reward.h"
 
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
@@ -8,6 +9,11 @@
 namespace roll {
 
 namespace {
+
+RewardResult within_bounds(RewardResult result) {
+  if (std::abs(result.reward) <= kLargestReward) return result;
+  return failed_reward(fmt::format("reward = {}: must be finite and within +-{}", result.reward, kLargestReward));
+}
 
 /// A rule with what all types share: format, hard rewards, length penalty.
 class Shaped : public RewardFunction {
@@ -21,13 +27,15 @@ class Shaped : public RewardFunction {
     if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s);
   }
 
+  void prepare() override { rule_->prepare(); }
+
   RewardResult score(const RewardQuery& query) override {
-    RewardResult result = rule_->score(query);
+    RewardResult result = within_bounds(rule_->score(query));
     if (hard_) result.reward = result.reward >= 0.5 ? 1 : 0;
     result.score = result.reward;
     if (format_) check_format(query, result);
     if (penalty_per_token_ != 0) penalise_length(query, result);
-    return result;
+    return within_bounds(std::move(result));
   }
 
  private:
@@ -74,6 +82,27 @@ void check_length_penalty(const RewardArgs& args, int64_t response_length, const
 }
 
 }  // namespace
+
+RewardResult failed_reward(const std::string& why) {
+  return {0, Json{{"error", why}}};
+}
+
+void RewardFaults::add(const Json& detail) {
+  const auto error = detail.find("error");
+  if (error == detail.end()) return;
+  if (*error == "timeout") {
+    ++timeouts;
+    return;
+  }
+  if (errors++ == 0) first_error = error->is_string() ? error->get<std::string>() : to_line(*error);
+}
+
+std::string RewardFaults::text() const {
+  std::string text;
+  if (timeouts > 0) text = fmt::format("{} took longer than timeout_s", timeouts);
+  if (errors > 0) text += fmt::format("{}{} failed, the first: {}", text.empty() ? "" : ", ", errors, first_error);
+  return text;
+}
 
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {
   const RewardType& type = chosen_type(args, where);

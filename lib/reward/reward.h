@@ -8,7 +8,8 @@
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
-// A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}.
+// A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}. Any other "error" in the
+// detail says that the reward could not be had either, such as a number that is not finite or beyond kLargestReward.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +35,31 @@ struct RewardResult {
   double score = 0;  // the reward before penalties; make_reward()'s functions set it
 };
 
+/// Squares of such rewards, summed over a million responses, and their sixteenths are float32 numbers.
+constexpr double kLargestReward = 1e6;
+
+/// What stands for a reward that could not be had.
+RewardResult failed_reward(const std::string& why);
+
+/// How many answers failed.
+struct RewardFaults {
+  int64_t timeouts = 0, errors = 0;
+  std::string first_error;
+
+  void add(const Json& detail);
+  int64_t total() const { return timeouts + errors; }
+  /// "2 took longer than timeout_s, 1 failed: ..."
+  std::string text() const;
+};
+
 /// One kind of reward. Not thread-safe: one object per thread.
 class RewardFunction {
  public:
   virtual ~RewardFunction() = default;
-  /// UserError when an external program is broken; a wrong or unreadable response is a reward, never an error.
+  /// Before the first query. UserError: an external program that is not there, or may not be executed.
+  virtual void prepare() {}
+  /// UserError when an external program is broken (command.h); a wrong or unreadable response is a reward, never an
+  /// error.
   virtual RewardResult score(const RewardQuery& query) = 0;
 };
 

@@ -6,6 +6,7 @@ namespace roll {
 
 RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where) {
   for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where));
+  for (auto& reward : rewards_) reward->prepare();
   for (auto& reward : rewards_) threads_.emplace_back([this, &reward] { work(*reward); });
 }
 

@@ -16,7 +16,8 @@ namespace roll {
 
 class RewardPool {
  public:
-  /// Starts args.world_size worker threads, each with its own RewardFunction. UserError as make_reward().
+  /// Starts args.world_size worker threads, each with its own RewardFunction. UserError as make_reward(),
+  /// and as RewardFunction::prepare().
   RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.");
   /// Drops what is not yet begun and waits for what is (each bounded by the time limit).
   ~RewardPool();

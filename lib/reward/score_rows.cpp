@@ -38,22 +38,26 @@ RewardQuery query_of(const Json& row, const std::string& where) {
   return query;
 }
 
-void write_results(RewardPool& pool, std::ostream& out) {
-  for (const RewardResult& result : pool.collect())
+void write_results(RewardPool& pool, std::ostream& out, RewardFaults& faults) {
+  for (const RewardResult& result : pool.collect()) {
+    faults.add(result.detail);
     out << to_line(Json{{"reward", json_float(result.reward)}, {"detail", result.detail}}) << '\n';
+  }
 }
 
 }  // namespace
 
-void score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
+RewardFaults score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
+  RewardFaults faults;
   int64_t waiting = 0;
   for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
     pool.submit(query_of(row, fmt::format("{}:{}", origin, line)));
     if (++waiting < kRowsAtOnce) return;
-    write_results(pool, out);
+    write_results(pool, out, faults);
     waiting = 0;
   });
-  write_results(pool, out);
+  write_results(pool, out, faults);
+  return faults;
 }
 
 }  // namespace roll

@@ -9,7 +9,8 @@
 namespace roll {
 
 /// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line and
-/// writes {"reward", "detail"}. `origin` names the input. UserError "origin:line: ..." for a missing or mistyped field.
-void score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
+/// writes {"reward", "detail"}. Gives what failed. `origin` names the input. UserError "origin:line: ..." for a missing
+/// or mistyped field.
+RewardFaults score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
 
 }  // namespace roll

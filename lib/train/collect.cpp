@@ -87,7 +87,7 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
 }  // namespace
 
 std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
-                                              const CollectRequest& request, CollectTimes& times) {
+                                              const CollectRequest& request, CollectStatistics& statistics) {
   const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
   std::vector<RolloutRecord> mine(share.requests.size());
   std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
@@ -108,19 +108,44 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
              {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }, .on_step = {}});
   }
   if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
-  times.generate_s += watch.restart();
+  statistics.generate_s += watch.restart();
+  take_rewards(submitted, mine, request.step);
+  statistics.rewards_s += watch.seconds();
+  if (!mesh_.is_leader()) mine.clear();
+  auto all = exchange_rollouts(std::move(mine), mesh_.world());
+  for (const auto& [domain, pool] : rewards_)
+    statistics.faults[domain];  // so that every curve begins with the first step
+  for (const RolloutRecord& record : all) statistics.faults[record.domain].add(record.reward_detail);
+  return all;
+}
+
+void Collector::take_rewards(const std::map<std::string, std::vector<size_t>>& submitted,
+                             std::vector<RolloutRecord>& records, int64_t step) {
   for (const auto& [domain, order] : submitted) {
     const auto results = rewards_.at(domain)->collect();
     ROLL_CHECK_EQ(results.size(), order.size(), "a reward pool answers every query");
+    RewardFaults faults;
     for (size_t i = 0; i < order.size(); ++i) {
-      mine[order[i]].score = as_written(results[i].score);
-      mine[order[i]].reward = as_written(results[i].reward);
-      mine[order[i]].reward_detail = results[i].detail;
+      records[order[i]].score = as_written(results[i].score);
+      records[order[i]].reward = as_written(results[i].reward);
+      records[order[i]].reward_detail = results[i].detail;
+      faults.add(results[i].detail);
     }
+    const bool is_first = !warned_.contains(domain) || warned_[domain] != step;
+    if (faults.total() == 0 || !is_first) continue;
+    warned_[domain] = step;
+    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, results.size(), faults.text());
   }
-  times.rewards_s += watch.seconds();
-  if (!mesh_.is_leader()) mine.clear();
-  return exchange_rollouts(std::move(mine), mesh_.world());
+}
+
+void CollectStatistics::add_to(Metrics& metrics) const {
+  metrics.add("time/step_generate", generate_s);
+  metrics.add("time/step_rewards", rewards_s);
+  for (const auto& [domain, failed] : faults)
+    for (const auto& prefix : {std::string(), domain + "/"}) {
+      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.timeouts));
+      metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors));
+    }
 }
 
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {

@@ -16,6 +16,7 @@
 #include "rollout/sampler.h"
 #include "settings/config.h"
 #include "text/tokenizer.h"
+#include "track/metrics.h"
 #include "train/rollout_record.h"
 
 namespace roll {
@@ -33,9 +34,14 @@ struct CollectRequest {
 /// How the configuration samples: training by actor_infer.generating_args, validation by its own.
 SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step);
 
-struct CollectTimes {
-  double generate_s = 0;  // until this rank's last response
-  double rewards_s = 0;   // waiting for rewards after that
+/// What collecting took, and which rewards failed.
+struct CollectStatistics {
+  double generate_s = 0;                       // until this rank's last response
+  double rewards_s = 0;                        // waiting for rewards after that
+  std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
+
+  /// time/step_generate, time/step_rewards, reward/timeouts, reward/errors and the last two as <domain>/...
+  void add_to(Metrics& metrics) const;
 };
 
 class Collector {
@@ -45,14 +51,19 @@ class Collector {
 
   /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
   /// sample, so the responses do not depend on the number of ranks. `actor` is the sampler's: its tensor ranks draw the
-  /// same tokens in lock-step. Adds to `times`. **Collective**. Stopped, on all ranks, when one was asked to.
+  /// same tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked to.
+  /// Warns once per domain and step of the rewards that failed on this rank.
   std::vector<RolloutRecord> collect(const Transformer& actor, const Tokenizer& tokenizer,
-                                     const CollectRequest& request, CollectTimes& times);
+                                     const CollectRequest& request, CollectStatistics& statistics);
 
  private:
+  void take_rewards(const std::map<std::string, std::vector<size_t>>& submitted, std::vector<RolloutRecord>& records,
+                    int64_t step);
+
   Mesh& mesh_;
   Log& log_;
   std::map<std::string, std::unique_ptr<RewardPool>> rewards_;  // by domain
+  std::map<std::string, int64_t> warned_;                       // the last step, by domain
 };
 
 /// All records of the world's ranks, in data order. **Collective**.

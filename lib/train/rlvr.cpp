@@ -63,7 +63,7 @@ class Rlvr {
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step) const;
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
-  std::vector<RolloutRecord> collect(CollectRequest request, CollectTimes& times);
+  std::vector<RolloutRecord> collect(CollectRequest request, CollectStatistics& statistics);
   Experience experience_of(const std::vector<RolloutRecord>& rollouts, int64_t step, Metrics& metrics);
   void update(const Experience& experience, int64_t step, Metrics& metrics);
   bool validates(int64_t step) const;
@@ -199,6 +199,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
   auto rollouts = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group);
+  check_vocabulary(rollouts, roles_.actor.spec().vocab_size, "rollout_replay = " + *config_.rollout_replay);
   // The updates of a step, and with them the learning rate and what needs old log-probs, were counted for this many.
   const int64_t num_groups = std::ssize(rollouts) / config_.num_return_sequences_in_group;
   if (num_groups != config_.rollout_batch_size)
@@ -214,15 +215,14 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
                          .step = step,
                          .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
                          .phase = fmt::format("step {}: generate", step)};
-  CollectTimes times;
+  CollectStatistics statistics;
   while (!groups.is_full()) {
     request.rows = prompts_->next(groups.missing());
-    groups.add(collect(request, times));
+    groups.add(collect(request, statistics));
     request.first_group += std::ssize(request.rows);
     request.phase = fmt::format("step {}: generate for groups that a filter dropped", step);
   }
-  metrics.add("time/step_generate", times.generate_s);
-  metrics.add("time/step_rewards", times.rewards_s);
+  statistics.add_to(metrics);
   for (const auto& [domain, num_sampled] : groups.num_sampled()) {
     metrics.add("rollout/groups_sampled@sum", static_cast<double>(num_sampled));
     metrics.add(fmt::format("{}/rollout/groups_sampled@mean", domain), static_cast<double>(num_sampled));
@@ -230,14 +230,14 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   return groups.take();
 }
 
-std::vector<RolloutRecord> Rlvr::collect(CollectRequest request, CollectTimes& times) {
+std::vector<RolloutRecord> Rlvr::collect(CollectRequest request, CollectStatistics& statistics) {
   update_sampler(roles_, ranks_.traffic());
   ranks_.traffic().set_phase("generate");
   offload_.put_away();
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   request.sampling.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
       static_cast<int64_t>(share * static_cast<double>(free_device_bytes(device_))), "KV cache");
-  auto records = collector_.collect(roles_.sampling_policy(), tokenizer_, request, times);
+  auto records = collector_.collect(roles_.sampling_policy(), tokenizer_, request, statistics);
   offload_.bring_back();
   return records;
 }
@@ -279,8 +279,8 @@ Metrics Rlvr::validate(int64_t step) {
                          .phase = fmt::format("step {}: validate", step),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
-  CollectTimes times;
-  const auto records = collect(request, times);
+  CollectStatistics statistics;
+  const auto records = collect(request, statistics);
   if (ranks_.is_first()) write_rollouts(run_.folder().rollouts(), "val_", step, records);
   Metrics metrics;
   add_validation_metrics(records, metrics);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "reward/reward.h"
 
 namespace roll {
 
@@ -37,6 +38,8 @@ Json to_json(const RolloutRecord& r) {
 
 namespace {
 
+constexpr double kRounding = 1e-3;  // how far above 0 a kernel may round the log-prob of a sure token
+
 /// Typed access to the fields of one line, with located errors.
 class Fields {
  public:
@@ -51,6 +54,20 @@ class Fields {
   std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
   int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
   double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
+  double reward(const char* key) const {
+    const double value = number(key);
+    if (!(std::abs(value) <= kLargestReward)) throw bad(key, json_.at(key), fmt::format("within +-{}", kLargestReward));
+    return value;
+  }
+  std::vector<float> log_probs(const char* key) const {
+    std::vector<float> values;
+    for (const Json& x : array(key)) {
+      const bool is_log_prob = x.is_number() && x.get<double>() <= kRounding && std::isfinite(x.get<float>());
+      if (!is_log_prob) throw bad(key, x, "a list of finite numbers, none above 0");
+      values.push_back(x.get<float>());
+    }
+    return values;
+  }
   const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
   std::vector<int64_t> ids(const char* key) const {
     std::vector<int64_t> ids;
@@ -63,7 +80,7 @@ class Fields {
   }
 
  private:
-  UserError bad(const char* key, const Json& value, const char* what) const {
+  UserError bad(const char* key, const Json& value, const std::string& what) const {
     return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), what);
   }
   const Json& json_;
@@ -84,17 +101,14 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
   r.response = f.text("response");
   r.prompt_ids = f.ids("prompt_ids");
   r.response_ids = f.ids("response_ids");
-  for (const Json& x : f.array("log_probs")) {
-    if (!x.is_number()) throw user_error("{}: log_probs = {}: must be a list of numbers", origin, to_line(x));
-    r.log_probs.push_back(x.get<float>());
-  }
+  r.log_probs = f.log_probs("log_probs");
   if (r.log_probs.size() != r.response_ids.size())
     throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
                      r.log_probs.size(), r.response_ids.size());
   r.finish_reason = f.text("finish_reason");
-  r.reward = f.number("reward");
-  r.score = json.contains("score") ? f.number("score") : r.reward;
-  r.reward_detail = json.value("reward_detail", Json::object());
+  r.reward = f.reward("reward");
+  r.score = json.contains("score") ? f.reward("score") : r.reward;
+  if (json.contains("reward_detail")) r.reward_detail = f.at("reward_detail", &Json::is_object, "a mapping");
   r.ground_truth = f.text("ground_truth");
   r.tag = f.text("tag");
   if (json.contains("difficulty")) r.difficulty = f.number("difficulty");
@@ -159,14 +173,30 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
 std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size) {
   fs::path file = numbered(folder, "step_", step, ".jsonl");
   const fs::path nested = numbered(folder / "rollouts", "step_", step, ".jsonl");
-  if (!fs::exists(file) && fs::exists(nested)) file = nested;
-  if (!fs::exists(file))
+  std::error_code absent;
+  if (!fs::exists(file, absent) && fs::exists(nested, absent)) file = nested;
+  if (!fs::exists(file, absent))
     throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
                      folder.string(), step, file.string());
   auto records = records_from_lines(read_file(file), file.string());
+  for (const RolloutRecord& record : records)
+    if (record.step != step)
+      throw user_error("{}: step = {}: must be {}, as the file's name says", file.string(), record.step, step);
   sort_records(records);
   check_groups(records, group_size, file.string());
   return records;
+}
+
+void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin) {
+  for (const RolloutRecord& record : records)
+    for (const auto* ids : {&record.prompt_ids, &record.response_ids})
+      if (const int64_t largest = std::ranges::max(*ids); largest >= vocab_size)
+        throw user_error(
+            "{}: step {}, group {}, sample {}: {} holds the token {}: the model has 0 to {}; replay what a model with "
+            "this "
+            "vocabulary sampled",
+            origin, record.step, record.group_index, record.sample_index,
+            ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
 }
 
 }  // namespace roll

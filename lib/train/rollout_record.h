@@ -41,7 +41,8 @@ double as_written(double x);
 Json to_json(const RolloutRecord& record);
 
 /// `origin` is file:line. UserError: a missing or mistyped field, an empty prompt or response, ids that are not
-/// non-negative integers, log_probs whose number is not that of response_ids.
+/// non-negative integers, log_probs whose number is not that of response_ids or that are above 0, a reward or score
+/// beyond kLargestReward.
 RolloutRecord record_from_json(const Json& json, const std::string& origin);
 
 /// One line per record.
@@ -56,9 +57,12 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
                                const std::string& extension);
 
 /// The records of one step of a `rollout_replay` folder: DIR/step_NNNNNN.jsonl, or DIR/rollouts/step_NNNNNN.jsonl.
-/// They come sorted by (group_index, sample_index). UserError: no such file, a malformed line, a group or sample twice,
-/// groups of different size than `group_size`.
+/// They come sorted by (group_index, sample_index). UserError: no such file, a malformed line or one of another step, a
+/// group or sample twice, groups of different size than `group_size`.
 std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size);
+
+/// UserError "origin: group ..." for a token id that a model of this vocabulary does not have.
+void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);
 
 /// Data order: group after group, sample after sample.
 void sort_records(std::vector<RolloutRecord>& records);

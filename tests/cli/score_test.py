@@ -99,7 +99,32 @@ with tempfile.TemporaryDirectory() as folder:
     broken(["--type", "command"], ROW, "--command: missing")
     broken(["--type", "command", "--", "no-such-program"], ROW, "no-such-program: cannot be started")
     broken(["--type", "command", "--", "sh", "-c", "echo why >&2; exit 4"], ROW, "exit status 4", "why")
-    broken(["--type", "command", "--", "sh", "-c", "read x; echo 12; sleep 5"], ROW, "answered 12")
+    broken(["--type", "command", "--", "sh", "-c", "read x; echo 12; sleep 5"], ROW, 'answered "12"')
+    stray = "import json, sys\nprint(json.dumps({'reward': -1}), flush=True)\nfor line in sys.stdin: print(json.dumps({'reward': json.loads(line)['ground_truth']}), flush=True)"
+    broken(["--type", "command", "--", sys.executable, "-c", stray], ROW * 4, "printed", "-1", "without being asked")
+    wild = "while read x; do case $x in *3*) echo '{\"reward\": 1e308}';; *2*) exit 3;; *) echo '{\"reward\": 1}';; esac; done"
+    rows = "".join(json.dumps({"response": str(i), "ground_truth": "x"}) + "\n" for i in (7, 2, 3, 7))
+    code, out, err = roll(["--type", "command", "--", "sh", "-c", wild.replace("$x in", "${x#*response} in")], rows)
+    expect(code == 0 and [json.loads(line)["reward"] for line in out.splitlines()] == [1, 0, 0, 1], f"failed answers score 0: {code} {out} {err}")
+    expect("warning: of the rewards, 2 failed, the first: ended (exit status 3)" in err, f"failed answers are told, not {err}")
+    for row in ('{"response": "", "ground_truth": ""}\n',):
+        code, out, err = roll(["--type", "exact_match"], row)
+        expect(code == 0 and json.loads(out)["reward"] == 0 and "no ground_truth" in err, f"no truth, no reward: {out} {err}")
+
+    same = pathlib.Path(folder) / "same.jsonl"
+    for name in ("link", "hard"):
+        same.write_text(ROW)
+        other = pathlib.Path(folder) / name
+        other.symlink_to(same) if name == "link" else other.hardlink_to(same)
+        for given in (str(same), str(other), folder + "/./same.jsonl"):
+            broken(MATH + ["--input", str(same), "--output", given], "", "is the file that --input reads")
+    with same.open("a") as grows:
+        code = subprocess.run([BINARY, "score", *MATH, "--input", str(same)], stdout=grows, stderr=subprocess.PIPE, timeout=60).returncode
+    with same.open() as read:
+        code2 = subprocess.run([BINARY, "score", *MATH, "--output", str(same)], stdin=read, stderr=subprocess.PIPE, timeout=60).returncode
+    expect((code, code2) == (2, 2) and same.read_text() == ROW, "standard input or output that is the other one's file")
+    code, _, _ = roll(MATH + ["--input", "/dev/null", "--output", "/dev/null"], "")
+    expect(code == 0, "/dev/null is no file to lose")
     broken(["--config", str(config), "--domain", "mth"], ROW, "--domain = mth", "did you mean 'math'")
     broken(["--config", str(config)], ROW, "--domain", "math, words")
     broken(["--config", folder + "/none.yaml"], ROW, "none.yaml")

@@ -8,6 +8,7 @@
 #include "config/flag.h"
 #include "config/key_table.h"
 #include "config/load.h"
+#include "reward/reply.h"
 #include "reward/reward_pool.h"
 
 namespace roll {
@@ -18,6 +19,10 @@ RewardArgs args_of(RewardType type) {
   RewardArgs args;
   args.type = std::move(type);
   return args;
+}
+
+RewardArgs program(const std::string& script) {
+  return args_of(CommandArgs{.command = {"sh", "-c", script}});
 }
 
 /// The keys of a domain, read as a file's are.
@@ -164,7 +169,8 @@ TEST_CASE("bad reward options name the key, the value and what to do", "[reward]
              Catch::Contains("pattern = (unclosed") && Catch::Contains("character 9"));
   CHECK_THAT(complaint_of("type: math_rule\ntimeout_s: 0"), Catch::Contains("timeout_s = 0: must be above 0"));
   CHECK_THAT(complaint_of("type: math_rule\nworld_size: 0"), Catch::Contains("world_size = 0: must be in 1..1024"));
-  CHECK_THAT(complaint_of("type: math_rule\nresponse_length_penalty_coef: -1"), Catch::Contains("must be 0 or more"));
+  CHECK_THAT(complaint_of("type: math_rule\nresponse_length_penalty_coef: -1"),
+             Catch::Contains("must be in 0..1000000"));
   RewardArgs args = args_of(MathRuleArgs());
   args.response_length_penalty_coef = 1;
   CHECK_THAT(complaint(args, 0), Catch::Contains("set response_length"));
@@ -233,26 +239,120 @@ TEST_CASE("ROLL's loose and strict are refused by their own reason", "[reward]")
   CHECK(complaint_of("type: math_rule\nreward_type: soft").empty());
 }
 
-TEST_CASE("a command that ends or babbles is the user's error, with its last words", "[reward]") {
-  RewardArgs args = args_of(CommandArgs{.command = {"sh", "-c", "read x; echo out of cheese >&2; exit 3"}});
-
-  CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("exit status 3") && Catch::Contains("out of cheese"));
-  args = args_of(CommandArgs{.command = {"sh", "-c", "read x; echo hello; sleep 9"}});
-  CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("answered hello"));
-  args = args_of(CommandArgs{.command = {"no-such-program-here"}});
-  CHECK_THROWS_WITH(score(args, "", ""), Catch::Contains("no-such-program-here: cannot be started"));
+TEST_CASE("a command that never answers, or babbles, is the user's error, with its last words", "[reward]") {
+  CHECK_THROWS_WITH(score(program("read x; echo out of cheese >&2; exit 3"), "", "1"),
+                    Catch::Contains("exit status 3") && Catch::Contains("out of cheese"));
+  CHECK_THROWS_WITH(score(program("read x; echo hello; sleep 9"), "", ""), Catch::Contains("answered \"hello\""));
+  CHECK_THROWS_WITH(score(program("read x; echo '{\"reward\": true}'; sleep 9"), "", ""), Catch::Contains("answered"));
+  const RewardArgs args = args_of(CommandArgs{.command = {"no-such-program-here"}});
+  CHECK(complaint(args).empty());  // a configuration may be checked where its program is not
+  CHECK_THROWS_WITH(RewardPool(args, 0),
+                    Catch::Contains("rewards.command = no-such-program-here: cannot be started (No "
+                                    "such file or directory); give a program that is there"));
 }
 
-TEST_CASE("a command that is too slow gives 0 for that response and is started again", "[reward]") {
-  RewardArgs args = args_of(CommandArgs{
-      .command = {"sh", "-c", "while read x; do case $x in *slow*) sleep 60;; esac; echo '{\"reward\": 1}'; done"}});
-  args.timeout_s = 0.5;
+TEST_CASE("a command's stray line is never the next answer", "[reward]") {
+  const std::string answers = "while read x; do echo '{\"reward\": 1}'; done";
+  CHECK_THROWS_WITH(score(program("echo '{\"reward\": -1}'; " + answers), "", ""),
+                    Catch::Contains("printed \"{\\\"reward\\\": -1}\" without being asked"));
+  const auto after = make_reward(program("read x; echo '{\"reward\": 1}'; sleep 0.1; echo noise; " + answers), 0, "c.");
+  CHECK(after->score(query_of("", "")).reward == 1);
+  CHECK_THROWS_WITH(after->score(query_of("", "")),
+                    Catch::Contains("c.command = sh -c") && Catch::Contains("printed \"noise\" without being asked"));
+}
 
+TEST_CASE("a command's answer holds its question's id, or none", "[reward]") {
+  const auto right =
+      make_reward(args_of(CommandArgs{.command = {"python3", "-uc",
+                                                  "import sys, json\n"
+                                                  "for line in sys.stdin:\n"
+                                                  "  print(json.dumps({'id': json.loads(line)['id'], 'reward': 2}))"}}),
+                  0, "");
+  for (int i = 0; i < 3; ++i) CHECK(right->score(query_of("", "")).reward == 2);
+  const auto late = make_reward(program("while read x; do echo '{\"reward\": 1, \"id\": 1}'; done"), 0, "");
+  CHECK(late->score(query_of("", "")).reward == 1);
+  CHECK_THROWS_WITH(late->score(query_of("", "")), Catch::Contains("the question's id is 2"));
+}
+
+TEST_CASE("any line is an answer, a bad answer or none", "[reward]") {
+  const auto kind = [](std::string_view line) { return parse_reply(line, 7).kind; };
+  CHECK(parse_reply(R"( {"reward": 0.5, "id": 7, "detail": {"a": 1}})", 7).result.reward == 0.5);
+  CHECK(parse_reply(R"({"reward": 1, "detail": "x"})", 7).result.detail == Json{{"detail", "x"}});
+  for (const char* line : {"", " ", "1", "hello", "[1]", "null", "\xff\xfe", R"({"reward": 1, "id": 6})",
+                           R"({"reward": 1, "id": "7"})", R"({"id": null})"})
+    CHECK(kind(line) == Reply::Kind::kNoAnswer);
+  for (const char* line : {"{", "{}", "{\"reward\": NaN}", R"({"reward": 1e999})", R"({"reward": null})",
+                           R"({"reward": "1"})", R"({"reward": 1} x)", "{\xff}"})
+    CHECK(kind(line) == Reply::Kind::kBadAnswer);
+  CHECK(parse_reply(std::string(300, 'x'), 7).reason.size() < 320);
+}
+
+TEST_CASE("a reward is finite and within bounds, or an error of its answer", "[reward]") {
+  const auto numbers = make_reward(program("read x; echo '{\"reward\": 1}'; for n in 1e308 -1e308 1000001 NaN 1000000; "
+                                           "do read x; echo \"{\\\"reward\\\": $n}\"; done"),
+                                   0, "");
+  numbers->score(query_of("", ""));
+  for (const char* shown : {"1e+308", "-1e+308", "1000001"}) {
+    const RewardResult result = numbers->score(query_of("", ""));
+    CHECK(result.reward == 0);
+    CHECK(result.score == 0);
+    CHECK_THAT(result.detail["error"].get<std::string>(),
+               Catch::Contains(fmt::format("reward = {}: must be finite", shown)));
+  }
+  CHECK_THAT(numbers->score(query_of("", "")).detail["error"].get<std::string>(), Catch::Contains("NaN"));
+  RewardArgs penalised = args_of(ExactMatchArgs());
+  penalised.response_length_penalty_coef = 1e6;
+  const auto penalty = make_reward(penalised, 1, "")->score(query_of("a", "a", 2));
+  CHECK(penalty.reward == 0);
+  CHECK(penalty.detail.contains("error"));
+}
+
+TEST_CASE("a command that is too slow, or ends, costs that answer and is started again", "[reward]") {
+  RewardArgs args = program(
+      "while read x; do case $x in *slow*) sleep 60;; *bad*) exit 5;; *long*) head -c 1100000 /dev/zero; sleep 60;; "
+      "esac;"
+      " echo '{\"reward\": 1}'; done");
+  args.timeout_s = 20;
   const auto reward = make_reward(args, 0, "");
-  const auto slow = reward->score(query_of("slow", ""));
-  CHECK(slow.reward == 0);
-  CHECK(slow.detail["error"] == "timeout");
+  const auto error = [&](const char* response) {
+    const RewardResult result = reward->score(query_of(response, ""));
+    CHECK(result.reward == 0);
+    return result.detail["error"].get<std::string>();
+  };
   CHECK(reward->score(query_of("fast", "")).reward == 1);
+  CHECK(error("bad") == "ended (exit status 5) instead of answering");
+  CHECK(reward->score(query_of("fast", "")).reward == 1);
+  CHECK(error("long") == "answered more than 1048576 bytes without a newline");
+  CHECK(reward->score(query_of("fast", "")).reward == 1);
+  args.timeout_s = 0.5;
+  const auto impatient = make_reward(args, 0, "");
+  CHECK(impatient->score(query_of("slow", "")).detail["error"] == "timeout");
+  CHECK(impatient->score(query_of("fast", "")).reward == 1);
+  const auto fails_often = [&] {
+    for (int i = 0; i < 31; ++i) reward->score(query_of("bad", ""));
+  };
+  fails_often();
+  CHECK(reward->score(query_of("fast", "")).reward == 1);
+  fails_often();
+  CHECK_THROWS_WITH(reward->score(query_of("bad", "")), Catch::Contains("32th failure in a row"));
+}
+
+TEST_CASE("nothing is right without a ground truth", "[reward]") {
+  for (const RewardArgs& args : {args_of(ExactMatchArgs()), args_of(RegexArgs{.pattern = "(x*)"})}) {
+    const auto result = make_reward(args, 0, "")->score(query_of("", " "));
+    CHECK(result.reward == 0);
+    CHECK(result.detail["error"] == "the row has no ground_truth");
+  }
+}
+
+TEST_CASE("failed rewards are counted by their kind", "[reward]") {
+  RewardFaults faults;
+  CHECK(faults.total() == 0);
+  for (const char* detail : {R"({"error": "timeout"})", R"({"a": 1})", R"({"error": "ended"})", R"({"error": 3})"})
+    faults.add(Json::parse(detail));
+  CHECK(faults.timeouts == 1);
+  CHECK(faults.errors == 2);
+  CHECK(faults.text() == "1 took longer than timeout_s, 2 failed, the first: ended");
 }
 
 TEST_CASE("the pool gives results in the order of submission", "[reward]") {
@@ -272,13 +372,12 @@ TEST_CASE("the pool gives results in the order of submission", "[reward]") {
 }
 
 TEST_CASE("the pool rethrows a worker's error and can be used again", "[reward]") {
-  RewardArgs args = args_of(CommandArgs{
-      .command = {"sh", "-c", "while read x; do case $x in *bad*) exit 5;; esac; echo '{\"reward\": 1}'; done"}});
-
+  const RewardArgs args =
+      program("while read x; do case $x in *bad*) echo no; continue;; esac; echo '{\"reward\": 1}'; done");
   RewardPool pool(args, 0);
   pool.submit(query_of("good", ""));
   pool.submit(query_of("bad", ""));
-  CHECK_THROWS_WITH(pool.collect(), Catch::Contains("rewards.command") && Catch::Contains("exit status 5"));
+  CHECK_THROWS_WITH(pool.collect(), Catch::Contains("rewards.command") && Catch::Contains("answered \"no\""));
   pool.submit(query_of("good", ""));
   CHECK(pool.collect().at(0).reward == 1);
 }

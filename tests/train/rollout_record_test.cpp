@@ -70,7 +70,13 @@ TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   broken([](Json& j) { j["response_ids"] = Json::array(); }, "at least one token");
   broken([](Json& j) { j["response_ids"][1] = -4; }, "response_ids = -4");
   broken([](Json& j) { j["log_probs"].erase(0); }, "log_probs has 2 entries");
+  broken([](Json& j) { j["log_probs"][1] = 0.5; }, "log_probs = 0.5: must be a list of finite numbers, none above 0");
+  broken([](Json& j) { j["log_probs"][1] = nullptr; }, "log_probs = null");
+  broken([](Json& j) { j["log_probs"][1] = -1e300; }, "log_probs = -1e+300");
   broken([](Json& j) { j["group_index"] = 0.5; }, "group_index = 0.5");
+  broken([](Json& j) { j["reward"] = 1e308; }, "reward = 1e+308: must be within +-1000000");
+  broken([](Json& j) { j["score"] = -1e7; }, "score = -10000000.0");
+  broken([](Json& j) { j["reward_detail"] = 3; }, "reward_detail = 3: must be a mapping");
 }
 
 TEST_CASE("a replay is sorted into data order and its groups are checked", "[train]") {
@@ -89,8 +95,20 @@ TEST_CASE("a replay is sorted into data order and its groups are checked", "[tra
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("3 responses: must be a positive multiple"));
   write({written_record(0, 0), written_record(0, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 2), UserError);
+  RolloutRecord of_another_step = written_record(0, 1);
+  of_another_step.step = 2;
+  write({written_record(0, 0), of_another_step});
+  CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("step = 2: must be 3, as the file's name says"));
   write({written_record(0, 0), written_record(2, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 1), UserError);
+}
+
+TEST_CASE("a replay holds only tokens of the model", "[train]") {
+  const std::vector<RolloutRecord> records{written_record(0, 0), written_record(0, 1)};
+  CHECK_NOTHROW(check_vocabulary(records, 10, "f"));
+  CHECK_THROWS_WITH(
+      check_vocabulary(records, 9, "f"),
+      Catch::Contains("f: step 3, group 0, sample 0: response_ids holds the token 9: the model has 0 to 8"));
 }
 
 }  // namespace roll

@@ -1,0 +1,43 @@
+#include "reward/reply.h"
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShown = 200;
+
+Reply bad_answer(std::string_view line, const std::string& why) {
+  return {Reply::Kind::kBadAnswer, {}, fmt::format("answered {}: {}", said_text(line), why)};
+}
+
+Reply no_answer(std::string_view line, const std::string& why) {
+  return {Reply::Kind::kNoAnswer, {}, fmt::format("answered {}: {}", said_text(line), why)};
+}
+
+}  // namespace
+
+std::string said_text(std::string_view line) {
+  return to_line(Json(std::string(line.substr(0, kShown)))) + (line.size() > kShown ? " ..." : "");
+}
+
+Reply parse_reply(std::string_view line, int64_t id) {
+  const std::string wanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string_view::npos || line[begin] != '{') return no_answer(line, wanted);
+  Json json;
+  try {
+    json = parse_json(line, "answer");
+  } catch (const UserError&) {  // such as {"reward": NaN}, which Python writes
+    return bad_answer(line, wanted);
+  }
+  if (json.contains("id") && json["id"] != id) return no_answer(line, fmt::format("the question's id is {}", id));
+  if (!json.contains("reward") || !json["reward"].is_number()) return bad_answer(line, wanted);
+  Reply reply{.result = {json["reward"].get<double>(), Json::object()}};
+  if (json.contains("detail")) reply.result.detail = json["detail"];
+  if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
+  return reply;
+}
+
+}  // namespace roll
