@@ -18,8 +18,8 @@ namespace {
 std::unique_ptr<Communicator> make_host(Transport kind, const World& world, double timeout_s) {
   if (kind == Transport::kSingle) return make_single_communicator();
   if (kind == Transport::kMpi) return make_host_communicator(make_mpi_wire(), timeout_s);
-  return make_host_communicator(
-      make_tcp_wire(world.rank, world.size, world.master_address, world.master_port, timeout_s), timeout_s);
+  const TcpStart start{world.master_address, world.master_port, world.one_host, world.job_secret};
+  return make_host_communicator(make_tcp_wire(world.rank, world.size, start, timeout_s), timeout_s);
 }
 
 /// Whether two ranks of one host have the same GPU, as in tests: NCCL refuses that.

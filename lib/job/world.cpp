@@ -49,6 +49,8 @@ World from_variables(int rank, int size) {
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"})
     if (env(name).value_or("").empty())
       throw user_error("environment: RANK and WORLD_SIZE are set but {} is not; set it, or unset all four", name);
+  world.one_host = env_count("LOCAL_WORLD_SIZE") == size;
+  world.job_secret = env("ROLL_JOB_SECRET").value_or("");
   world.master_address = *env("MASTER_ADDR");
   world.master_port = static_cast<int>(*env_count("MASTER_PORT"));
   if (world.master_port < 1 || world.master_port > 65535)

@@ -20,6 +20,8 @@ struct World {
   int local_size = 1;
   std::string master_address = {};  // kVariables
   int master_port = 0;
+  bool one_host = false;        // kVariables: LOCAL_WORLD_SIZE says that all ranks are on this host
+  std::string job_secret = {};  // kVariables: ROLL_JOB_SECRET, or ""
 };
 
 /// Reads mpirun's, srun's or torchrun-style variables. UserError: incomplete or contradictory ones.

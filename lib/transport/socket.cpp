@@ -22,16 +22,16 @@ namespace {
 
 constexpr time_t kConnect_s = 3;
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+sockaddr_in address_of(const Endpoint& endpoint) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = endpoint.address;
+  address.sin_port = htons(static_cast<uint16_t>(endpoint.port));
+  return address;
+}
 
-Addresses resolve(const std::string& address, int port, int type) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = type;
-  addrinfo* found = nullptr;
-  const int code = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (code != 0) throw system_error("host {}: cannot be resolved ({})", address, ::gai_strerror(code));
-  return {found, &::freeaddrinfo};
+Endpoint endpoint_of(const sockaddr_in& address) {
+  return {address.sin_addr.s_addr, ntohs(address.sin_port)};
 }
 
 void make_ready(int fd) {
@@ -41,9 +41,9 @@ void make_ready(int fd) {
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-std::string text_of(const sockaddr_in& address) {
+std::string address_text(const Endpoint& endpoint) {
   std::array<char, INET_ADDRSTRLEN> text{};
-  return ::inet_ntop(AF_INET, &address.sin_addr, text.data(), text.size());
+  return ::inet_ntop(AF_INET, &endpoint.address, text.data(), text.size());
 }
 
 bool would_wait() {
@@ -51,6 +51,29 @@ bool would_wait() {
 }
 
 }  // namespace
+
+std::string to_string(const Endpoint& endpoint) {
+  return fmt::format("{}:{}", address_text(endpoint), endpoint.port);
+}
+
+Endpoint endpoint_of(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (code != 0) throw ConnectionLost(fmt::format("host {}: cannot be resolved ({})", host, ::gai_strerror(code)));
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  return {reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr, static_cast<uint32_t>(port)};
+}
+
+bool is_loopback(const Endpoint& endpoint) {
+  return ntohl(endpoint.address) >> 24 == 127;
+}
+
+Endpoint loopback() {
+  return {htonl(INADDR_LOOPBACK), 0};
+}
 
 Socket::~Socket() {
   if (fd_ >= 0) ::close(fd_);
@@ -63,14 +86,14 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 
 size_t Socket::send_some(std::span<const std::byte> bytes) const {
   const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  if (count < 0 && !would_wait()) throw system_error("send failed{}", errno_text());
+  if (count < 0 && !would_wait()) throw ConnectionLost("send failed" + errno_text());
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
 size_t Socket::receive_some(std::span<std::byte> bytes) const {
   const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
-  if (count == 0) throw SystemError("the connection was closed");
-  if (count < 0 && !would_wait()) throw system_error("receive failed{}", errno_text());
+  if (count == 0) throw ConnectionLost("the connection was closed");
+  if (count < 0 && !would_wait()) throw ConnectionLost("receive failed" + errno_text());
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
@@ -96,54 +119,48 @@ Socket Socket::accept_one() const {
   return caller;
 }
 
-int Socket::port() const {
+Endpoint Socket::own_endpoint() const {
   sockaddr_in address{};
   socklen_t length = sizeof address;
   if (::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0)
     throw system_error("getsockname{}", errno_text());
-  return ntohs(address.sin_port);
+  return endpoint_of(address);
 }
 
-Socket listen_anywhere() {
+Socket listen_at(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  if (!socket.is_open() || ::bind(socket.fd(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+  const sockaddr_in address = address_of(endpoint);
+  const int on = 1;  // a port of a job that has just ended may be taken again
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!socket.is_open() || ::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.fd(), SOMAXCONN) != 0)
-    throw system_error("cannot listen on a TCP port{}", errno_text());
+    throw system_error("cannot listen at {}{}", to_string(endpoint), errno_text());
   make_ready(socket.fd());
   return socket;
 }
 
-Socket connect_to(const std::string& address, int port) {
-  const Addresses found = resolve(address, port, SOCK_STREAM);
+Socket connect_to(const Endpoint& endpoint) {
   Socket socket(::socket(AF_INET, SOCK_STREAM, 0));
   const timeval limit{kConnect_s, 0};
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  if (!socket.is_open() || ::connect(socket.fd(), found->ai_addr, found->ai_addrlen) != 0)
-    throw system_error("cannot connect to {}:{}{}", address, port, errno_text());
+  const sockaddr_in address = address_of(endpoint);
+  if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw ConnectionLost(fmt::format("cannot connect to {}{}", to_string(endpoint), errno_text()));
   // Who knocks at a free port of this host can be given that very port for itself, and is then connected to itself.
-  sockaddr_in own{};
-  socklen_t length = sizeof own;
-  ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&own), &length);
-  const auto* peer = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  if (own.sin_port == peer->sin_port && own.sin_addr.s_addr == peer->sin_addr.s_addr)
-    throw system_error("cannot connect to {}:{} (nobody listens)", address, port);
+  const Endpoint own = socket.own_endpoint();
+  if (own.port == endpoint.port && own.address == endpoint.address)
+    throw ConnectionLost(fmt::format("cannot connect to {} (nobody listens)", to_string(endpoint)));
   make_ready(socket.fd());
   return socket;
 }
 
-std::string own_address_towards(const std::string& address, int port) {
-  const Addresses found = resolve(address, port, SOCK_DGRAM);
+Endpoint own_endpoint_towards(const Endpoint& endpoint) {
   const Socket socket(::socket(AF_INET, SOCK_DGRAM, 0));
-  sockaddr_in own{};
-  socklen_t length = sizeof own;
+  const sockaddr_in address = address_of(endpoint);
   // Connecting a datagram socket sends nothing; it only picks the route, and with it our address.
-  if (!socket.is_open() || ::connect(socket.fd(), found->ai_addr, found->ai_addrlen) != 0 ||
-      ::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&own), &length) != 0)
-    throw system_error("no route to {}:{}{}", address, port, errno_text());
-  return text_of(own);
+  if (!socket.is_open() || ::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    throw system_error("no route to {}{}", to_string(endpoint), errno_text());
+  return {socket.own_endpoint().address, 0};
 }
 
 std::string host_name() {
@@ -158,7 +175,8 @@ std::string own_address() {
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> interfaces(first, &::freeifaddrs);
   for (const ifaddrs* each = first; each; each = each->ifa_next) {
     const bool useful = each->ifa_addr && each->ifa_addr->sa_family == AF_INET && (each->ifa_flags & IFF_UP) != 0;
-    if (useful && !(each->ifa_flags & IFF_LOOPBACK)) return text_of(*reinterpret_cast<sockaddr_in*>(each->ifa_addr));
+    if (useful && !(each->ifa_flags & IFF_LOOPBACK))
+      return address_text(endpoint_of(*reinterpret_cast<sockaddr_in*>(each->ifa_addr)));
   }
   return "127.0.0.1";
 }

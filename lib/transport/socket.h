@@ -2,23 +2,45 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 
+#include "base/error.h"
+
 namespace roll {
+
+/// The peer is gone, or nobody is there.
+struct ConnectionLost : SystemError {
+  using SystemError::SystemError;
+};
+
+/// Where somebody listens.
+struct Endpoint {
+  uint32_t address = 0;  // IPv4, in the network's byte order
+  uint32_t port = 0;
+};
+/// "10.0.0.1:29500"
+std::string to_string(const Endpoint& endpoint);
+/// The first IPv4 address of a host. ConnectionLost: the name does not resolve.
+Endpoint endpoint_of(const std::string& host, int port);
+bool is_loopback(const Endpoint& endpoint);
+/// 127.0.0.1, any port.
+Endpoint loopback();
 
 /// A TCP socket, closed with its owner; -1 is none.
 class Socket {
  public:
-  explicit Socket(int fd = -1) : fd_(fd) {}
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
   ~Socket();
   Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
   Socket& operator=(Socket&& other) noexcept;
   int fd() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
 
-  /// How many bytes went through now, without waiting; 0 when none can. SystemError when the peer is gone.
+  /// How many bytes went through now, without waiting; 0 when none can. ConnectionLost.
   size_t send_some(std::span<const std::byte> bytes) const;
   size_t receive_some(std::span<std::byte> bytes) const;
   /// All of them; `pause` is called between looks and may throw.
@@ -26,20 +48,20 @@ class Socket {
   void receive_all(std::span<std::byte> bytes, const std::function<void()>& pause) const;
   /// The next caller of a listening socket, or a closed socket when there is none now.
   Socket accept_one() const;
-  int port() const;
+  Endpoint own_endpoint() const;
 
  private:
-  int fd_;
+  int fd_ = -1;
 };
 
-/// Listens on a free port of all addresses. SystemError.
-Socket listen_anywhere();
+/// Listens there, and nowhere else; port 0 is a free one. SystemError.
+Socket listen_at(const Endpoint& endpoint);
 
-/// SystemError when nobody listens there, or nothing answers within 3 s.
-Socket connect_to(const std::string& address, int port);
+/// ConnectionLost when nobody listens there, or nothing answers within 3 s.
+Socket connect_to(const Endpoint& endpoint);
 
-/// Our own address as a host at `address`:`port` would see it. SystemError: the name does not resolve.
-std::string own_address_towards(const std::string& address, int port);
+/// Our own address (without a port) as that endpoint would see it. SystemError.
+Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
 /// This host's name, and its first IPv4 address that is not the loopback ("127.0.0.1" when it has no other).
 /// SystemError.

@@ -1,123 +1,41 @@
 // Sockets between all pairs of ranks, for processes that were started with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
-// The store is c10d's, so that torchrun's agent, which already holds MASTER_PORT, can serve it.
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <numeric>
-#include <random>
 
-#include "base/env.h"
 #include "base/error.h"
-#include "transport/socket.h"
+#include "transport/meeting.h"
 #include "transport/wire.h"
 
 namespace roll {
 
 namespace {
 
-using Store = c10::intrusive_ptr<c10d::TCPStore>;
-constexpr std::chrono::milliseconds kAnswer{30000};
-
-c10d::TCPStoreOptions store_options(bool is_server, int port) {
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<uint16_t>(port);
-  options.isServer = is_server;
-  options.waitWorkers = false;
-  options.timeout = kAnswer;
-  return options;
-}
-
-std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-/// The ranks start in any order: waits until somebody listens. Before that c10d would fill the terminal with warnings.
-void await_server(const std::string& address, int port, Wait& wait) {
-  while (true) {
-    try {
-      connect_to(address, port);
-      return;
-    } catch (const SystemError&) {
-      wait.pause([] { return std::vector<int>{0}; });
-    }
-  }
-}
-
-Store open_store(int rank, const std::string& address, int port, Wait& wait) {
-  const bool is_server = rank == 0 && env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") != "True";
-  if (!is_server) await_server(address, port, wait);
-  try {
-    return c10::make_intrusive<c10d::TCPStore>(address, store_options(is_server, port));
-  } catch (const std::exception& error) {
-    throw system_error("{}: cannot {} the store at {}:{}: {}", wait.where(), is_server ? "open" : "reach", address,
-                       port, first_line(error.what()));
-  }
-}
-
-std::string stored_text(const std::vector<uint8_t>& bytes) {
-  return {bytes.begin(), bytes.end()};
-}
-
-std::vector<uint8_t> bytes_to_store(const std::string& text) {
-  return {text.begin(), text.end()};
-}
-
-std::string fetch(Store& store, const std::string& key, int from, Wait& wait) {
-  while (!store->check({key})) wait.pause([&] { return std::vector<int>{from}; });
-  return stored_text(store->get(key));
-}
-
-/// The first words on a connection: a stranger who finds the port does not know the token.
-struct Hello {
-  uint64_t token;
-  uint64_t rank;
-};
-
-/// How ranks find each other, shared by a wire and those split from it: rank 0 holds the store for all of them.
-struct Meeting {
-  std::string address;
-  int port = 0;
-  Store store;
-  uint64_t token = 0;
-  int num_channels = 0;
-};
-
-std::shared_ptr<Meeting> open_meeting(int rank, const std::string& address, int port, Wait& wait) {
-  auto meeting = std::make_shared<Meeting>();
-  meeting->address = address, meeting->port = port;
-  meeting->store = open_store(rank, address, port, wait);
-  if (rank == 0)
-    meeting->store->set("roll/token", bytes_to_store(std::to_string(std::random_device()() * 0x100000001ull + 1)));
-  meeting->token = std::stoull(fetch(meeting->store, "roll/token", 0, wait));
-  return meeting;
-}
-
 class TcpWire : public Wire {
  public:
-  /// `members`: ranks of the world, this process is members[rank].
-  TcpWire(std::shared_ptr<Meeting> meeting, std::vector<int> members, int rank, Wait& wait)
-      : meeting_(std::move(meeting)),
+  /// `members`: ranks of the world, this process is members[rank]. `met`, by rank of this wire: who is connected
+  /// already, and where the others listen.
+  TcpWire(Met met, std::vector<int> members, int rank, Wait& wait)
+      : secret_(met.secret),
         members_(std::move(members)),
         rank_(rank),
         size_(std::ssize(members_)),
-        channel_(meeting_->num_channels++) {
-    peers_.resize(members_.size());
-    const Socket listener = listen_anywhere();
-    meeting_->store->set(
-        key_of(rank),
-        bytes_to_store(fmt::format("{}:{}", own_address_towards(meeting_->address, meeting_->port), listener.port())));
-    // Rank 0 last: once it has met everybody, nobody needs its store until the next wire is made.
-    for (int lower = rank - 1; lower >= 0; --lower) call(lower, wait);
-    while (!missing().empty()) answer(listener, wait);
+        peers_(std::move(met.peers)) {
+    for (int lower = 0; lower < rank; ++lower)
+      if (!peers_[static_cast<size_t>(lower)].is_open()) call(lower, met.endpoints[static_cast<size_t>(lower)], wait);
+    Door door(std::move(met.listener), secret_);
+    while (!missing().empty()) answer(door, wait);
   }
 
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
     std::vector<int> processes;
     for (const int member : members) processes.push_back(in_world(member));
-    const auto own = std::find(members.begin(), members.end(), rank_) - members.begin();
+    const auto own = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
     Wait wait({in_world(rank_), size_, -1}, "start of a group over tcp", timeout_s);
-    return std::make_unique<TcpWire>(meeting_, std::move(processes), static_cast<int>(own), wait);
+    Met met{.secret = secret_, .endpoints = std::vector<Endpoint>(members.size())};
+    met.peers.resize(members.size());
+    if (members.size() > 1) exchange_endpoints(members, own, met, wait);
+    return std::make_unique<TcpWire>(std::move(met), std::move(processes), own, wait);
   }
 
   int rank() const override { return rank_; }
@@ -143,8 +61,6 @@ class TcpWire : public Wire {
   }
 
  private:
-  std::string key_of(int member) const { return fmt::format("roll/channel{}/rank{}", channel_, in_world(member)); }
-
   std::vector<int> missing() const {
     std::vector<int> ranks;
     for (int i = 0; i < size_; ++i)
@@ -152,22 +68,36 @@ class TcpWire : public Wire {
     return ranks;
   }
 
-  void call(int lower, Wait& wait) {
-    const std::string place = fetch(meeting_->store, key_of(lower), in_world(lower), wait);
-    const size_t colon = place.rfind(':');
-    Socket socket = connect_to(place.substr(0, colon), std::stoi(place.substr(colon + 1)));
-    const Hello hello{meeting_->token + static_cast<uint64_t>(channel_), static_cast<uint64_t>(rank_)};
-    socket.send_all(std::as_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
-    peers_[static_cast<size_t>(lower)] = std::move(socket);
+  /// The members of a group tell each other, through this wire, where they listen for it.
+  void exchange_endpoints(const std::vector<int>& members, int own, Met& met, Wait& wait) {
+    const int other = members[own == 0 ? 1 : 0];
+    met.listener = listen_at({peers_[static_cast<size_t>(other)].own_endpoint().address, 0});
+    met.endpoints[static_cast<size_t>(own)] = met.listener.own_endpoint();
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (members[i] == rank_) continue;
+      out.push_back({members[i], std::as_bytes(std::span(&met.endpoints[static_cast<size_t>(own)], 1))});
+      in.push_back({members[i], std::as_writable_bytes(std::span(&met.endpoints[i], 1))});
+    }
+    exchange(out, in, wait);
   }
 
-  void answer(const Socket& listener, Wait& wait) {
-    Socket caller = listener.accept_one();
-    if (!caller.is_open()) return wait.pause([&] { return missing(); });
-    Hello hello{};
-    caller.receive_all(std::as_writable_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
-    if (hello.token == meeting_->token + static_cast<uint64_t>(channel_) && hello.rank < peers_.size())
-      peers_[hello.rank] = std::move(caller);
+  void call(int lower, const Endpoint& endpoint, Wait& wait) {
+    try {
+      Socket socket = connect_to(endpoint);
+      const Hello hello{secret_, static_cast<uint64_t>(rank_), {}};
+      socket.send_all(std::as_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
+      peers_[static_cast<size_t>(lower)] = std::move(socket);
+    } catch (const ConnectionLost& error) {
+      throw system_error("{}: rank {} is gone: {}", wait.where(), in_world(lower), error.what());
+    }
+  }
+
+  void answer(Door& door, Wait& wait) {
+    std::optional<Guest> guest = door.next();
+    if (!guest) return wait.pause([&] { return missing(); });
+    if (guest->hello.rank < peers_.size()) peers_[guest->hello.rank] = std::move(guest->socket);
   }
 
   bool move_some(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
@@ -201,11 +131,10 @@ class TcpWire : public Wire {
     return ranks;
   }
 
-  std::shared_ptr<Meeting> meeting_;
+  Secret secret_;
   std::vector<int> members_;
   int rank_;
   int size_;
-  int channel_;
   std::vector<Socket> peers_;
   bool broken_ = false;
   std::atomic<bool> abandoned_ = false;
@@ -213,11 +142,11 @@ class TcpWire : public Wire {
 
 }  // namespace
 
-std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const std::string& address, int port, double timeout_s) {
+std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s) {
   Wait wait({rank, size, -1}, "start over tcp", timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));
   std::iota(everyone.begin(), everyone.end(), 0);
-  return std::make_unique<TcpWire>(open_meeting(rank, address, port, wait), std::move(everyone), rank, wait);
+  return std::make_unique<TcpWire>(meet(rank, size, start, wait), std::move(everyone), rank, wait);
 }
 
 }  // namespace roll

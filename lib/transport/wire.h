@@ -71,8 +71,16 @@ void mpi_abort(int exit_code);
 /// "Open MPI v4.1.4"; may be asked before MPI begins.
 std::string mpi_version();
 
-/// Over sockets between all pairs; the ranks find each other in a c10d TCPStore at `address`:`port`, which rank 0 opens
-/// unless torchrun's agent did. **Collective**. SystemError names who did not come within the time limit.
-std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const std::string& address, int port, double timeout_s);
+/// What ranks that find each other over sockets are told.
+struct TcpStart {
+  std::string address;  // of rank 0, or of torchrun's agent
+  int port = 0;
+  bool one_host = false;  // all ranks are known to run on one host: only its loopback is used
+  std::string secret{};   // ROLL_JOB_SECRET
+};
+
+/// Over sockets between all pairs, after a meeting (meeting.h). **Collective**. SystemError names who did not come
+/// within the time limit.
+std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s);
 
 }  // namespace roll

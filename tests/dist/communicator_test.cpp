@@ -115,7 +115,7 @@ TEST_CASE("a rank that does not come is named after the time limit", "[dist]") {
 }
 
 TEST_CASE("ranks whose first rank never opens its store give up in time", "[dist]") {
-  CHECK_THROWS_WITH(make_tcp_wire(1, 2, "127.0.0.1", test::free_port(), 0.3),
+  CHECK_THROWS_WITH(make_tcp_wire(1, 2, {"127.0.0.1", test::free_port()}, 0.3),
                     Catch::Contains("nothing came from rank 0"));
 }
 

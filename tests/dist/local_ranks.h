@@ -24,7 +24,7 @@ constexpr double kStart_s = 60;  // to find each other on a busy machine
 inline int free_port() {
   static std::atomic<int> next = 20000 + ::getpid() % 1000 * 10;
   for (;; ++next) try {
-      connect_to("127.0.0.1", next);
+      connect_to({loopback().address, static_cast<uint32_t>(next)});
     } catch (const SystemError&) {
       return next++;
     }
@@ -42,7 +42,7 @@ inline std::vector<std::string> run_local_ranks(int num_ranks, const std::functi
       std::string& mine = said[static_cast<size_t>(rank)];
       try {
         const auto ranks =
-            make_host_communicator(make_tcp_wire(rank, num_ranks, "127.0.0.1", port, kStart_s), timeout_s);
+            make_host_communicator(make_tcp_wire(rank, num_ranks, {"127.0.0.1", port}, kStart_s), timeout_s);
         mine = body(*ranks);
       } catch (const std::exception& error) {
         mine = std::string("error: ") + error.what();

@@ -1,0 +1,255 @@
+#include "transport/meeting.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Ranks = std::vector<int>;
+
+constexpr std::chrono::milliseconds kBetweenCalls{10};
+
+/// A port and a secret, where only some may look. Rank 0 shows it, the others see it; what an earlier job showed may be
+/// seen first, and does not open anything.
+class Board {
+ public:
+  virtual ~Board() = default;
+  virtual void show(const std::string& text) = 0;
+  virtual std::optional<std::string> see() = 0;
+  virtual void clear() = 0;
+};
+
+/// A file in a folder that only this user can enter.
+class PrivateFile : public Board {
+ public:
+  explicit PrivateFile(int port)
+      : folder_(fs::temp_directory_path() / fmt::format("roll-{}", ::getuid())),
+        file_(folder_ / fmt::format("meeting-{}", port)) {}
+
+  void show(const std::string& text) override {
+    ::mkdir(folder_.c_str(), S_IRWXU);
+    check_folder();
+    write_file_atomic(file_, text);
+  }
+  std::optional<std::string> see() override {
+    std::error_code absent;
+    if (!fs::exists(file_, absent)) return std::nullopt;
+    check_folder();
+    std::string text;
+    std::getline(std::ifstream(file_), text);
+    return text;
+  }
+  void clear() override {
+    std::error_code gone;
+    fs::remove(file_, gone);
+  }
+
+ private:
+  void check_folder() const {
+    struct stat found {};
+    if (::lstat(folder_.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() ||
+        (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+      throw system_error(
+          "{}: must be a folder that only this user may enter, for the ranks' secret; remove it, or set ROLL_JOB_SECRET",
+          folder_.string());
+  }
+
+  fs::path folder_, file_;
+};
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// The store of torchrun's agent, which anybody who reaches its port can read.
+class AgentStore : public Board {
+ public:
+  AgentStore(const TcpStart& start, Wait& wait) : key_("roll/" + env("TORCHELASTIC_RESTART_COUNT").value_or("0")) {
+    c10d::TCPStoreOptions options;
+    options.port = static_cast<uint16_t>(start.port);
+    options.waitWorkers = false;
+    options.timeout = std::chrono::milliseconds(30000);
+    try {
+      store_ = c10::make_intrusive<c10d::TCPStore>(start.address, options);
+    } catch (const std::exception& error) {
+      throw system_error("{}: cannot reach torchrun's store at {}:{}: {}", wait.where(), start.address, start.port,
+                         first_line(error.what()));
+    }
+  }
+  void show(const std::string& text) override { store_->set(key_, {text.begin(), text.end()}); }
+  std::optional<std::string> see() override {
+    if (!store_->check({key_})) return std::nullopt;
+    const std::vector<uint8_t> bytes = store_->get(key_);
+    return std::string(bytes.begin(), bytes.end());
+  }
+  void clear() override { store_->deleteKey(key_); }
+
+ private:
+  std::string key_;
+  c10::intrusive_ptr<c10d::TCPStore> store_;
+};
+
+bool has_agent() {
+  return env("TORCHELASTIC_USE_AGENT_STORE").value_or("False") == "True";
+}
+
+/// What names this host by its loopback on every host. (A name of its own may stand for the loopback at home only.)
+bool is_one_host(const TcpStart& start) {
+  return start.one_host || start.address == "localhost" || start.address.starts_with("127.");
+}
+
+/// Where rank 0 listens and what it asks, as one line.
+struct Invitation {
+  Endpoint endpoint;
+  std::string secret;
+
+  std::string text() const { return fmt::format("{} {} {}", endpoint.address, endpoint.port, secret); }
+  static std::optional<Invitation> parse(const std::string& text) {
+    Invitation invitation;
+    std::istringstream in(text);
+    if (!(in >> invitation.endpoint.address >> invitation.endpoint.port)) return std::nullopt;
+    in >> invitation.secret;
+    return invitation;
+  }
+};
+
+/// How the invitation gets from rank 0 to the others: by what all were told, by a file, by the agent's store.
+class Inviter {
+ public:
+  Inviter(const TcpStart& start, Wait& wait) : start_(start) {
+    if (has_agent()) store_ = std::make_unique<AgentStore>(start, wait);
+    if (is_one_host(start) && start.secret.empty()) file_ = std::make_unique<PrivateFile>(start.port);
+  }
+
+  /// Rank 0's.
+  Door open() {
+    Socket listener = store_ ? listen_at({host().address, 0}) : listen_at_master();
+    Invitation invitation{store_ ? listener.own_endpoint() : Endpoint{}, start_.secret};
+    if (start_.secret.empty() && (file_ || store_)) invitation.secret = random_secret();
+    const Secret secret = secret_of(invitation.secret);
+    if (file_) file_->show(invitation.text());
+    if (file_ || !start_.secret.empty()) invitation.secret.clear();
+    if (store_) store_->show(invitation.text());
+    return {std::move(listener), secret};
+  }
+  void close() {
+    if (file_) file_->clear();
+    if (store_) store_->clear();
+  }
+
+  /// The others'; nothing while there is none.
+  std::optional<Invitation> see() {
+    Invitation invitation{is_one_host(start_) ? Endpoint{loopback().address, static_cast<uint32_t>(start_.port)}
+                                              : endpoint_of(start_.address, start_.port),
+                          start_.secret};
+    if (store_) {
+      const auto text = store_->see();
+      const auto told = text ? Invitation::parse(*text) : std::nullopt;
+      if (!told) return std::nullopt;
+      invitation.endpoint = told->endpoint;
+      if (start_.secret.empty()) invitation.secret = told->secret;
+    }
+    if (file_) {
+      const auto text = file_->see();
+      const auto told = text ? Invitation::parse(*text) : std::nullopt;
+      if (!told) return std::nullopt;
+      invitation.secret = told->secret;
+    }
+    return invitation;
+  }
+
+ private:
+  Endpoint host() const {
+    return is_one_host(start_) ? loopback() : own_endpoint_towards(endpoint_of(start_.address, start_.port));
+  }
+  /// On the address that all know, unless that is another one here (behind a translation, or the name of this host).
+  Socket listen_at_master() const {
+    const auto port = static_cast<uint32_t>(start_.port);
+    if (is_one_host(start_)) return listen_at({loopback().address, port});
+    const Endpoint master = endpoint_of(start_.address, start_.port);
+    const bool is_ours = !is_loopback(master) && own_endpoint_towards(master).address == master.address;
+    return listen_at({is_ours ? master.address : 0, port});
+  }
+
+  const TcpStart& start_;
+  std::unique_ptr<Board> store_, file_;
+};
+
+Met receive_all(int size, Inviter& inviter, Wait& wait) {
+  Met met{.secret = secret_of(random_secret())};
+  met.peers.resize(static_cast<size_t>(size));
+  met.endpoints.resize(static_cast<size_t>(size));
+  const auto missing = [&] {
+    Ranks ranks;
+    for (int i = 1; i < size; ++i)
+      if (!met.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
+    return ranks;
+  };
+  Door door = inviter.open();
+  while (!missing().empty()) {
+    std::optional<Guest> guest = door.next();
+    if (!guest) {
+      wait.pause(missing);
+    } else if (guest->hello.rank > 0 && guest->hello.rank < met.peers.size()) {
+      met.endpoints[guest->hello.rank] = guest->hello.endpoint;
+      met.peers[guest->hello.rank] = std::move(guest->socket);  // the last call counts
+    }
+  }
+  inviter.close();
+  for (int i = 1; i < size; ++i) try {
+      const auto pause = [&] { wait.pause([&] { return Ranks{i}; }); };
+      const Socket& peer = met.peers[static_cast<size_t>(i)];
+      peer.send_all(std::as_bytes(std::span(met.secret)), pause);
+      peer.send_all(std::as_bytes(std::span(met.endpoints)), pause);
+    } catch (const ConnectionLost& error) {
+      throw system_error("{}: rank {} is gone: {}", wait.where(), i, error.what());
+    }
+  return met;
+}
+
+/// One call; ConnectionLost when rank 0 is not there yet, or the invitation was an earlier job's.
+Met call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
+  const auto pause = [&] { wait.pause([] { return Ranks{0}; }); };
+  Met met;
+  met.peers.resize(static_cast<size_t>(size));
+  met.endpoints.resize(static_cast<size_t>(size));
+  Socket first = connect_to(invitation.endpoint);
+  met.listener = listen_at({first.own_endpoint().address, 0});
+  const Hello hello{secret_of(invitation.secret), static_cast<uint64_t>(rank), met.listener.own_endpoint()};
+  first.send_all(std::as_bytes(std::span(&hello, 1)), pause);
+  first.receive_all(std::as_writable_bytes(std::span(met.secret)), pause);
+  first.receive_all(std::as_writable_bytes(std::span(met.endpoints)), pause);
+  met.peers[0] = std::move(first);
+  return met;
+}
+
+}  // namespace
+
+Met meet(int rank, int size, const TcpStart& start, Wait& wait) {
+  Inviter inviter(start, wait);
+  if (rank == 0) return receive_all(size, inviter, wait);
+  while (true) {
+    try {
+      if (const auto invitation = inviter.see()) return call_first(rank, size, *invitation, wait);
+    } catch (const ConnectionLost&) {  // it is not there yet
+    }
+    std::this_thread::sleep_for(kBetweenCalls);
+    wait.pause([] { return Ranks{0}; });
+  }
+}
+
+}  // namespace roll

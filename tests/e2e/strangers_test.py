@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Strangers at the ports of a job that torchrun-style variables start: whatever they say or leave unsaid, both ranks come
+through, and the ports are open on the loopback only, and only until the ranks have met. Argument: the roll binary."""
+import os
+import pathlib
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import replay
+
+LIMIT_S = 120
+WORDS = {
+    "nothing, and leaves": b"",
+    "garbage": bytes(range(256)) * 4,
+    "the beginning of a greeting": b"\0" * 40,
+    "a greeting without the secret": b"\0" * 64 + (1).to_bytes(8, "little") + b"\0" * 8,
+    "HTTP": b"GET / HTTP/1.0\r\n\r\n",
+    "c10d's store": b"\0" + (0x3C85F7CE).to_bytes(4, "little") + b"\x05" + (10).to_bytes(8, "little") + b"roll/token",
+}
+failures = 0
+
+
+def expect(holds, what):
+    global failures
+    if not holds:
+        failures += 1
+        print("FAILED:", what)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listening(process):
+    """(address, port) of the sockets on which a process listens."""
+    inodes = set()
+    for fd in pathlib.Path(f"/proc/{process.pid}/fd").glob("*"):
+        try:
+            inodes.add(os.readlink(fd))
+        except OSError:
+            pass
+    found = set()
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in inodes:
+            address, port = fields[1].split(":")
+            found.add((socket.inet_ntoa(bytes.fromhex(address)[::-1]), int(port, 16)))
+    return found
+
+
+def attack(port, held):
+    for words in WORDS.values():
+        try:
+            caller = socket.create_connection(("127.0.0.1", port), timeout=5)
+            caller.sendall(words)
+            if words and len(held) < 200:
+                held.append(caller)  # and waits
+            else:
+                caller.close()
+        except OSError:
+            return
+
+
+class Job:
+    def __init__(self, folder, name, port, **env):
+        self.folder, self.name = folder, name
+        self.env = {**os.environ, "OMP_NUM_THREADS": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                    "TMPDIR": str(folder), **env}
+
+    def start(self, rank):
+        out = []
+        replay.train(self.folder, self.name, 2, rows=8, accumulation=1, max_steps=1, launch=lambda *words: out.append(words))
+        words = [str(word) for word in out[0]] + ["--communicator", "tcp"]
+        return subprocess.Popen([replay.binary, *words], env={**self.env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def finish(ranks, what):
+    for rank, process in enumerate(ranks):
+        out, _ = process.communicate(timeout=LIMIT_S)
+        expect(process.returncode == 0, f"{what}: rank {rank} ended with {process.returncode}:\n{out[-2000:]}")
+
+
+def wait_until(holds, what):
+    end = time.monotonic() + LIMIT_S
+    while not holds():
+        if time.monotonic() > end:
+            sys.exit(f"waited in vain: {what}")
+        time.sleep(0.01)
+
+
+def one_rank_waits(folder):
+    """Strangers come while rank 0 waits for rank 1."""
+    port, held = free_port(), []
+    job = Job(folder, "waiting", port)
+    first = job.start(0)
+    wait_until(lambda: listening(first), "rank 0 listens")
+    expect(listening(first) == {("127.0.0.1", port)}, f"rank 0 listens at {listening(first)}")
+    secret = folder / f"roll-{os.getuid()}"
+    expect(stat.S_IMODE(secret.stat().st_mode) == 0o700, "the secret's folder is its user's")
+    for _ in range(100):
+        attack(port, held)
+    second = job.start(1)
+    wait_until(lambda: not listening(first), "rank 0's port closes")
+    finish([first, second], "strangers at rank 0's port")
+    expect(not list(secret.iterdir()), "the secret is gone after the meeting")
+
+
+def at_every_port(folder):
+    """Strangers knock at every port that either rank opens."""
+    port, held, seen = free_port(), [], set()
+    job = Job(folder, "everywhere", port)
+    (folder / f"roll-{os.getuid()}" / f"meeting-{port}").write_text("0 0 of an earlier job\n")
+    ranks = [job.start(1), job.start(0)]
+
+    def knock(process):
+        while process.poll() is None:
+            for place in listening(process):
+                seen.add(place[0])
+                attack(place[1], held)
+
+    strangers = [threading.Thread(target=knock, args=(process,)) for process in ranks]
+    for stranger in strangers:
+        stranger.start()
+    finish(ranks[::-1], "strangers at every port")
+    for stranger in strangers:
+        stranger.join()
+    expect(seen == {"127.0.0.1"}, f"ports were open on {seen}")
+
+
+def secrets_of_users(folder):
+    """ROLL_JOB_SECRET is what ranks are let in by."""
+    port = free_port()
+    ranks = [Job(folder, "named", port, ROLL_JOB_SECRET="one secret").start(rank) for rank in (0, 1)]
+    finish(ranks, "with a secret")
+    right = Job(folder, "wrong", port, ROLL_JOB_SECRET="one secret").start(0)
+    wrong = Job(folder, "wrong", port, ROLL_JOB_SECRET="another").start(1)
+    try:
+        wrong.wait(timeout=3)
+        expect(False, "a rank with another secret does not come in")
+    except subprocess.TimeoutExpired:
+        pass
+    for process in (right, wrong):
+        process.kill()
+        process.communicate()
+    long = Job(folder, "long", port, ROLL_JOB_SECRET="x" * 64).start(0)
+    out, _ = long.communicate(timeout=LIMIT_S)
+    expect(long.returncode == 2 and "ROLL_JOB_SECRET" in out, f"a secret that is too long: {out}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    replay.make_model(folder)
+    (folder / "rows.jsonl").write_text("".join(f'{{"id": "{i}", "prompt": "{i}+1=", "ground_truth": "{i + 1}", "tag": "sum"}}\n' for i in range(40)))
+    one_rank_waits(folder)
+    at_every_port(folder)
+    secrets_of_users(folder)
+
+print("strangers:", "all as it should be" if failures == 0 else f"{failures} failures")
+sys.exit(failures != 0)
