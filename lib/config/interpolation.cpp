@@ -106,21 +106,30 @@ class Interpolator {
     Node result;
     result.kind = Node::Kind::kScalar;
     result.quoted = quoted;
+    bool from_env = false;
     for (size_t i = 0; i < text.size();) {
       if (text.substr(i, 3) == "\\${") {
-        result.text += "${";
+        result.text += "${", result.env_text += "\\${";
         i += 3;
       } else if (text.substr(i, 2) == "${") {
         const size_t end = end_of_interpolation(text, i);
         if (end == std::string_view::npos) throw failure("a ${{ without its }}; write \\${{ for a plain one");
-        result.text += as_text(evaluate_one(text.substr(i + 2, end - i - 3), path, nesting));
+        const Node part = evaluate_one(text.substr(i + 2, end - i - 3), path, nesting);
+        result.text += as_text(part), result.env_text += portable_text(part);
+        from_env = from_env || !part.env_text.empty();
         i = end;
       } else {
-        result.text += text[i++];
+        result.text += text[i], result.env_text += text[i++];
       }
       if (result.text.size() > kMaxText) throw failure("grows beyond {} characters", kMaxText);
     }
+    if (!from_env) result.env_text.clear();
     return result;
+  }
+
+  /// What an interpolation of this text would give again, without what the environment gave.
+  static std::string portable_text(const Node& node) {
+    return node.env_text.empty() ? escaped_interpolations(as_text(node)) : node.env_text;
   }
 
   static std::string as_text(const Node& node) {
@@ -144,8 +153,12 @@ class Interpolator {
     while (comma < argument.size() && argument[comma] != ',')
       comma = argument.substr(comma, 2) == "${" ? std::min(end_of_interpolation(argument, comma), argument.size())
                                                 : comma + 1;
-    const std::string name = as_text(evaluate(trim(argument.substr(0, comma)), path, false, nesting));
-    if (const auto value = env(name)) return plain(*value);
+    const Node name_node = evaluate(trim(argument.substr(0, comma)), path, false, nesting);
+    const std::string name = as_text(name_node);
+    if (const auto value = env(name)) {
+      const bool is_plain = argument.find("${") == std::string_view::npos;  // else the default may refer to other keys
+      return plain(*value, fmt::format("${{oc.env:{}}}", is_plain ? std::string(argument) : portable_text(name_node)));
+    }
     if (comma >= argument.size())
       throw failure("the environment variable {0} is not set; set it, or write ${{oc.env:{0},default}}", name);
     const std::string_view fallback = trim(argument.substr(comma + 1));
@@ -155,10 +168,11 @@ class Interpolator {
                   : retype(evaluate(fallback, path, false, nesting));
   }
 
-  static Node plain(const std::string& text) {
+  static Node plain(const std::string& text, const std::string& env_text) {
     Node node;
     node.kind = Node::Kind::kScalar;
     node.text = text;
+    node.env_text = env_text;
     return node;
   }
 
@@ -254,6 +268,15 @@ class Interpolator {
 };
 
 }  // namespace
+
+std::string escaped_interpolations(const std::string& text) {
+  std::string escaped;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text.compare(i, 2, "${") == 0) escaped += '\\';
+    escaped += text[i];
+  }
+  return escaped;
+}
 
 void interpolate(Node& root, std::vector<std::string>& notes) {
   Path path;

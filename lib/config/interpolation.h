@@ -13,6 +13,10 @@ namespace roll {
 /// its node with `error` set, for the reader of that key to tell: what nobody reads may hold anything. Names that only
 /// a file of Hydra's `defaults:` list could bring (`${deepspeed_zero3}`) become empty mappings; each such reference is
 /// reported in `notes`. UserError when the interpolations together grow without bounds.
+/// Text from the environment keeps its origin beside it (Node::env_text).
 void interpolate(Node& root, std::vector<std::string>& notes);
+
+/// The text as one that interpolate() gives back as it is.
+std::string escaped_interpolations(const std::string& text);
 
 }  // namespace roll

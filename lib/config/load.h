@@ -21,6 +21,7 @@ template <class T>
 struct Loaded {
   T config;
   std::map<std::string, SetKey> set;  // the keys that were set, for KeyIndex
+  FromEnv from_env;                   // for to_yaml
   std::vector<std::string> notes;     // what was accepted and means nothing here
   std::string origin;
 };
@@ -46,6 +47,7 @@ Loaded<T> load_yaml(const std::string& yaml, const std::string& origin,
   context.complaints.throw_if_any();
   if (!context.noted.empty()) loaded.notes.push_back(context.noted.text(origin));
   loaded.set = std::move(context.set);
+  loaded.from_env = std::move(context.from_env);
   return loaded;
 }
 

@@ -48,13 +48,13 @@ std::string describe(const Node& node) {
   return "text";
 }
 
-std::string flow_text(const Node& node) {
+std::string flow_text(const Node& node, bool hides_env) {
   switch (node.kind) {
     case Node::Kind::kNull:
       return "null";
     case Node::Kind::kList: {
       std::string items;
-      for (size_t i = 0; i < node.list.size(); ++i) items += (i ? ", " : "") + flow_text(node.list[i]);
+      for (size_t i = 0; i < node.list.size(); ++i) items += (i ? ", " : "") + flow_text(node.list[i], hides_env);
       return "[" + items + "]";
     }
     case Node::Kind::kMap:
@@ -62,13 +62,14 @@ std::string flow_text(const Node& node) {
     case Node::Kind::kScalar:
       break;
   }
-  return node.quoted ? "\"" + node.text + "\"" : node.text;
+  const std::string& text = hides_env && !node.env_text.empty() ? node.env_text : node.text;
+  return node.quoted ? "\"" + text + "\"" : text;
 }
 
 std::string excerpt(const Node& node) {
   constexpr size_t kLimit = 60;
   std::string text;
-  for (const char c : flow_text(node)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  for (const char c : flow_text(node, true)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
   if (text.size() <= kLimit) return text;
   size_t cut = kLimit;
   while (cut > 0 && (text[cut] & 0xC0) == 0x80) --cut;  // not inside a UTF-8 sequence

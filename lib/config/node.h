@@ -31,7 +31,8 @@ struct Node {
   std::vector<Node> list;
   std::vector<MapEntry> map;  // in the file's order, keys are unique
   Place place;
-  std::string error;  // why this value cannot be known (a failed interpolation); told when it is read
+  std::string env_text;  // kScalar: where the environment gave some of it, the text with that part as ${oc.env:NAME}
+  std::string error;     // why this value cannot be known (a failed interpolation); told when it is read
 
   /// The value of a key, or nullptr. Only for maps; others have no keys.
   const Node* find(std::string_view key) const;
@@ -50,10 +51,10 @@ struct MapEntry {
 /// "text", "a whole number", "a list", ...: what a value is, for "expected x, found y".
 std::string describe(const Node& node);
 
-/// The whole value on one line, as YAML's flow style shows it: `[0, 1]`.
-std::string flow_text(const Node& node);
+/// The whole value on one line, as YAML's flow style shows it: `[0, 1]`. `hides_env`: see Node::env_text.
+std::string flow_text(const Node& node, bool hides_env = false);
 
-/// The value as a message shows it: one line, cut to 60 characters.
+/// The value as a message shows it: one line, cut to 60 characters, without what the environment gave.
 std::string excerpt(const Node& node);
 
 }  // namespace roll

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/complaints.h"
+#include "config/from_env.h"
 #include "config/node.h"
 
 namespace roll {
@@ -35,6 +36,7 @@ struct ReadContext {
   Complaints complaints;
   NotedKeys noted;
   std::map<std::string, SetKey> set;
+  FromEnv from_env;
   /// Paths at which a key of this name is known.
   std::function<std::vector<std::string>(const std::string& key)> homes;
 

@@ -19,6 +19,7 @@ const Node* StructReader::use(const char* key) {
     used_[i] = true;
     const std::string path = prefix_ + key;
     context_.set[path] = {entry.value.place, excerpt(entry.value)};
+    context_.from_env.add(path, entry.value);
     if (entry.value.error.empty()) return &entry.value;
     context_.complain(entry.value, path, entry.value.error);
   }

@@ -108,7 +108,9 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
       continue;
     }
     T value{};
-    const std::string inner = HasFields<T> ? fmt::format("{}[{}]", path, out.size()) : path;
+    const std::string numbered = fmt::format("{}[{}]", path, out.size());
+    context.from_env.add(numbered, item);
+    const std::string inner = HasFields<T> ? numbered : path;
     read_value(context, item, inner, value);
     out.push_back(std::move(value));
   }
@@ -123,6 +125,7 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
   for (const MapEntry& entry : node.map) {
     const std::string inner = path + "." + entry.key;
     context.set[inner] = {entry.place, excerpt(entry.value)};
+    context.from_env.add(inner, entry.value);
     if (!entry.value.error.empty())
       context.complain(entry.value, inner, entry.value.error);
     else

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "config/interpolation.h"
 #include "config/scalar.h"
 
 namespace roll {
@@ -24,12 +25,11 @@ bool is_plain_safe(const std::string& text) {
 
 std::string yaml_text(const std::string& text) {
   if (is_plain_safe(text)) return text;
-  std::string escaped;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text.compare(i, 2, "${") == 0) escaped += '\\';
-    escaped += text[i];
-  }
-  return to_line(Json(escaped));  // JSON's escapes are YAML's
+  return quoted_yaml(escaped_interpolations(text));
+}
+
+std::string quoted_yaml(const std::string& text) {
+  return to_line(Json(text));  // JSON's escapes are YAML's
 }
 
 std::string yaml_number(double value) {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <optional>
 
+#include "config/from_env.h"
 #include "config/walk.h"
 
 namespace roll {
 
 /// A scalar as YAML that reads back as this text: plain where that is safe, in double quotes otherwise.
 std::string yaml_text(const std::string& text);
+/// In double quotes, interpolations kept.
+std::string quoted_yaml(const std::string& text);
 /// The shortest decimal that reads back as this number.
 std::string yaml_number(double value);
 
@@ -55,14 +58,15 @@ std::string yaml_scalar(const std::optional<T>& value) {
 
 class YamlWriter {
  public:
-  explicit YamlWriter(int indent = 0) : indent_(indent) {}
+  explicit YamlWriter(const FromEnv& from_env, int indent = 0, std::string prefix = "")
+      : from_env_(from_env), indent_(indent), prefix_(std::move(prefix)) {}
 
   template <class M>
   void operator()(const char* key, M& member, const char*, const Range& = {}) {
-    write(key, member);
+    write(key, key, member);
   }
   void bool_or_text(const char* key, std::string& member, const char*) {
-    line(key, member == "true" || member == "false" ? member : yaml_text(member));
+    line(key, member == "true" || member == "false" ? member : scalar(prefix_ + key, member));
   }
   void noted(KeyList, const char*) {}
   void refused(KeyList, const char*) {}
@@ -71,28 +75,29 @@ class YamlWriter {
   std::string text() const { return text_; }
 
  private:
+  /// `name`: the key's part of the path; `key`: the same as YAML.
   template <class M>
-  void write(const std::string& key, M& member) {
+  void write(const std::string& name, const std::string& key, M& member) {
     if constexpr (HasFields<M>) {
-      YamlWriter inner(indent_ + 2);
+      YamlWriter inner = below(name, 2);
       member.fields(inner);
       group(key, inner.text());
     } else {
-      line(key, yaml_scalar(member));
+      line(key, scalar(prefix_ + name, member));
     }
   }
   template <class T>
-  void write(const std::string& key, std::map<std::string, T>& members) {
-    YamlWriter inner(indent_ + 2);
-    for (auto& [name, member] : members) inner.write(yaml_text(name), member);
+  void write(const std::string& name, const std::string& key, std::map<std::string, T>& members) {
+    YamlWriter inner = below(name, 2);
+    for (auto& [inner_name, member] : members) inner.write(inner_name, yaml_text(inner_name), member);
     group(key, inner.text());
   }
 
   template <HasFields T>
-  void write(const std::string& key, std::vector<T>& members) {
+  void write(const std::string& name, const std::string& key, std::vector<T>& members) {
     std::string items;
     for (T& member : members) {
-      YamlWriter inner(indent_ + 4);
+      YamlWriter inner = below(fmt::format("{}[{}]", name, &member - members.data()), 4);
       member.fields(inner);
       std::string item = inner.text();
       item[indent_ + 2] = '-';
@@ -101,17 +106,48 @@ class YamlWriter {
     members.empty() ? line(key, "[]") : group(key, items);
   }
 
+  /// The value, or the interpolation that it came from.
+  template <class M>
+  std::string scalar(const std::string& path, const M& member) const {
+    if (const std::string* text = from_env_.at(path)) return *text;
+    return yaml_scalar(member);
+  }
+  std::string scalar(const std::string& path, const std::string& member) const {
+    const std::string* text = from_env_.at(path);
+    if (!text) text = from_env_.like(member);
+    return text ? quoted_yaml(*text) : yaml_scalar(member);
+  }
+  template <class M>
+  std::string scalar(const std::string& path, const std::optional<M>& member) const {
+    return member ? scalar(path, *member) : "null";
+  }
+  template <class M>
+  requires(!HasFields<M>) std::string scalar(const std::string& path, const std::vector<M>& members)
+  const {
+    std::string list;
+    for (size_t i = 0; i < members.size(); ++i) {
+      const std::string* text = from_env_.at(fmt::format("{}[{}]", path, i));
+      list += (i ? ", " : "") + (text ? quoted_yaml(*text) : scalar(std::string(), members[i]));
+    }
+    return "[" + list + "]";
+  }
+
+  YamlWriter below(const std::string& name, int indent) const {
+    return YamlWriter(from_env_, indent_ + indent, prefix_ + name + ".");
+  }
   void line(const std::string& key, const std::string& value);
   void group(const std::string& key, const std::string& inner);
 
+  const FromEnv& from_env_;
   int indent_;
+  std::string prefix_;  // of paths
   std::string text_;
 };
 
-/// The whole configuration as YAML.
+/// The whole configuration as YAML; what came from the environment is written as the interpolation that it was.
 template <HasFields T>
-std::string to_yaml(T config) {
-  YamlWriter writer;
+std::string to_yaml(T config, const FromEnv& from_env = {}) {
+  YamlWriter writer(from_env);
   config.fields(writer);
   return writer.text();
 }

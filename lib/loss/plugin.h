@@ -12,6 +12,10 @@ namespace roll {
 
 struct LossExport;
 
+/// What can be known of a plug-in without running any of its code: the file, its symbol, the version of roll/loss.h.
+/// UserError as LossPlugin::open().
+void check_plugin_file(const PluginArgs& args, const std::string& origin);
+
 /// An opened library's function with its settings; copies share the library.
 class LossPlugin {
  public:

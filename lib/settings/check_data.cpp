@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "data/domains.h"
 #include "data/prompt_stream.h"
@@ -138,8 +139,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
   check_templates(config.global_template, config.validation.data_args, check);
   check_rewards(config, check);
   if (config.rollout_replay)
-    return void(
-        check.require(fs::is_directory(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
+    return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
   check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
   check_shares(config, check);
   const DomainTags tags = check_tags(config, check) ? tags_of(config) : DomainTags();

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/nearest.h"
 #include "loss/aggregate.h"
 #include "loss/plugin.h"
@@ -48,7 +49,7 @@ void check_sample_weights(const LossConfig& loss, Checker& check) {
                 "must be two numbers, the smaller one first, e.g. [1, 10]");
 }
 
-/// Opens the library, so that a missing one, a wrong name or version is known before the run.
+/// So that a missing library, a wrong name or version is known before the run, which alone executes it.
 void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
   if (!plugin) {
     check.require(plugin.name.empty(), plugin.name, "needs {} as well", check.key(plugin.library));
@@ -57,9 +58,9 @@ void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
   if (!check.require(!plugin.name.empty(), plugin.name,
                      "which loss of {}? give the name in its ROLL_LOSS(name, function)", check.name(plugin.library)))
     return;
-  if (offline && !std::filesystem::exists(plugin.library))
+  if (offline && !is_there(plugin.library))
     return check.note(fmt::format("{}: not here, so not checked", check.name(plugin.library)));
-  check.collect_named(plugin.library, [&] { LossPlugin::open(plugin, check.key(plugin)); });
+  check.collect_named(plugin.library, [&] { check_plugin_file(plugin, check.key(plugin)); });
 }
 
 }  // namespace

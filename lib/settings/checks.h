@@ -25,7 +25,7 @@ void note_idle_keys(const Config& config, Checker& check);
 /// The keys of the policy loss against each other.
 void check_policy(const PolicyArgs& policy, Checker& check);
 
-/// The loss plug-ins of a worker: complete, loadable, and where they mean something.
+/// The loss plug-ins of a worker: complete, there, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
 /// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.

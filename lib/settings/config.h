@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "config/from_env.h"
 #include "data/config.h"
 #include "dist/config.h"
 #include "experience/config.h"
@@ -216,6 +217,7 @@ struct Config {
   TrackConfig track;
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
+  FromEnv from_env;  // no key: which values are written as where they came from
   int64_t rollout_batch_size = 128;
   int64_t prompt_length = 1024;
   std::optional<int64_t> response_length;  // filled when only sequence_length is set

@@ -22,7 +22,7 @@ namespace {
 template <class T>
 std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
   std::vector<Host> hosts;
-  if (result.hostfile.empty() || (options.offline && !std::filesystem::exists(result.hostfile))) return hosts;
+  if (result.hostfile.empty() || (options.offline && !is_there(result.hostfile))) return hosts;
   if (options.hostfile) return read_hostfile(result.hostfile);
   check.collect(result.config.hostfile, [&] { hosts = read_hostfile(result.hostfile); });
   return hosts;
@@ -91,6 +91,7 @@ CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vect
   auto loaded = load_yaml<T>(read_file(file), file.string(), overrides);
   CheckedConfig<T> result;
   result.config = std::move(loaded.config);
+  result.config.from_env = std::move(loaded.from_env);
   result.notes = std::move(loaded.notes);
   const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
   Checker check(keys, result.notes);
@@ -152,10 +153,10 @@ bool is_sft_config(const std::filesystem::path& file) {
 }
 
 std::string resolved_yaml(const Config& config) {
-  return to_yaml(config);
+  return to_yaml(config, config.from_env);
 }
 std::string resolved_yaml(const SftConfig& config) {
-  return to_yaml(config);
+  return to_yaml(config, config.from_env);
 }
 
 std::string key_reference() {

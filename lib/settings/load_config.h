@@ -40,7 +40,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
 /// Whether the file is one of `roll sft`: it describes sft_train.
 bool is_sft_config(const std::filesystem::path& file);
 
-/// YAML of every key with its value; reading it gives the same configuration.
+/// YAML of every key with its value, or the ${oc.env:NAME} that it came from; reading it gives the same configuration.
 std::string resolved_yaml(const Config& config);
 std::string resolved_yaml(const SftConfig& config);
 

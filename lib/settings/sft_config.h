@@ -19,6 +19,7 @@ struct SftConfig {
   CheckpointConfig checkpoints{.save_steps = 0, .metric_for_best_model = "val/loss", .greater_is_better = false};
   std::optional<std::string> hostfile;
   std::map<std::string, std::string> system_envs;
+  FromEnv from_env;  // no key: which values are written as where they came from
   std::optional<std::string> pretrain;
   int64_t sequence_length = 1024;
   double max_grad_norm = 1;

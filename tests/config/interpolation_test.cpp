@@ -44,6 +44,22 @@ TEST_CASE("a whole interpolation keeps the kind of its target", "[config]") {
   CHECK(root.find("f")->quoted);
 }
 
+TEST_CASE("what the environment gave keeps its origin, through references and texts", "[config]") {
+  set_env("ROLL_TEST_SET", "a${b}secret");
+  const Node root = resolved(
+      "a: ${oc.env:ROLL_TEST_SET}\nb: ${oc.env:ROLL_TEST_SET,none}\nc: ${a}\nd: x/${c}/${n}/\\${o}\nn: 8\n"
+      "e: ${oc.env:ROLL_TEST_UNSET,none}\nf: x${n}\ng: ${oc.env:ROLL_TEST_SET,${n}}\n");
+  const auto text = [&](const char* key) { return root.find(key)->env_text; };
+  CHECK(text("a") == "${oc.env:ROLL_TEST_SET}");
+  CHECK(text("b") == "${oc.env:ROLL_TEST_SET,none}");
+  CHECK(text("c") == "${oc.env:ROLL_TEST_SET}");
+  CHECK(text("d") == "x/${oc.env:ROLL_TEST_SET}/8/\\${o}");
+  CHECK(root.find("d")->text == "x/a${b}secret/8/${o}");
+  CHECK(text("g") == "${oc.env:ROLL_TEST_SET}");
+  for (const char* key : {"n", "e", "f"}) CHECK(text(key).empty());
+  CHECK(excerpt(*root.find("d")) == "x/${oc.env:ROLL_TEST_SET}/8/\\${o}");
+}
+
 TEST_CASE("oc.env takes the variable, else the default", "[config]") {
   set_env("ROLL_TEST_SET", "from env");
   const Node root = resolved(

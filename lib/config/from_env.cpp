@@ -1,0 +1,30 @@
+#include "config/from_env.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShortestSecret = 8;  // a short text is likely to stand elsewhere for another reason
+
+const std::string* find(const std::map<std::string, std::string>& among, const std::string& key) {
+  const auto found = among.find(key);
+  return found == among.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void FromEnv::add(const std::string& path, const Node& scalar) {
+  if (scalar.env_text.empty()) return;
+  by_path_[path] = scalar.env_text;
+  if (scalar.text.size() >= kShortestSecret) by_text_[scalar.text] = scalar.env_text;
+}
+
+const std::string* FromEnv::at(const std::string& path) const {
+  return find(by_path_, path);
+}
+
+const std::string* FromEnv::like(const std::string& text) const {
+  return find(by_text_, text);
+}
+
+}  // namespace roll

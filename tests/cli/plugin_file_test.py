@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Checking a configuration runs nothing of a loss plug-in: its constructors leave no trace.
+
+    plugin_file_test.py BINARY
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BINARY = pathlib.Path(sys.argv[1]).resolve()
+CASES = pathlib.Path(__file__).resolve().parent / "cases/config.json"
+SOURCE = """
+#include <stdint.h>
+#include <stdio.h>
+struct Export { uint32_t abi; const char* torch; void* function; };
+const struct Export roll_loss_f = {1, "any", 0}, roll_loss_new = {9, "any", 0};
+__attribute__((constructor)) static void run(void) { fclose(fopen("it_ran", "w")); }
+"""
+failures = 0
+
+
+def expect(holds, what):
+    global failures
+    if not holds:
+        failures += 1
+        print("FAILED:", what)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    for name, content in json.loads(CASES.read_text())["base"].items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    (folder / "f.c").write_text(SOURCE)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", "f.so", "f.c"], cwd=folder, check=True)
+
+    def roll(*args, name="f"):
+        run = subprocess.run([BINARY, *args, "--config", "rlvr.yaml", f"actor_train.loss_func={{library: f.so, name: {name}}}"],
+                             cwd=folder, capture_output=True, text=True, timeout=60)
+        return run.returncode, run.stderr
+
+    for args in (["validate-config"], ["validate-config", "--offline"], ["train", "--dry-run"]):
+        code, err = roll(*args)
+        expect(code == 0, f"{args}: exit {code}, {err}")
+        expect(not (folder / "it_ran").exists(), f"{args} ran the plug-in's constructor")
+    for name, said in (("g", "f.so has no symbol roll_loss_g"), ("new", "built for version 9 of roll/loss.h")):
+        code, err = roll("validate-config", name=name)
+        expect(code == 2 and said in err, f"name {name}: exit {code}, {err}")
+
+print("plugin_file:", "all as it should be" if failures == 0 else f"{failures} failures")
+sys.exit(failures != 0)
