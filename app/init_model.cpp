@@ -31,7 +31,7 @@ std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& fo
   if (name == "none") return {};
   if (name == "builtin") {
     write_tiny_tokenizer(folder, {.words = {"user", "assistant", "system", "boxed"}, .more_special_tokens = {}});
-  } else if (fs::exists(fs::path(name) / "tokenizer.json")) {
+  } else if (is_there(fs::path(name) / "tokenizer.json")) {
     write_companions(read_companions(name), folder);
   } else {
     throw user_error("--tokenizer = {}: holds no tokenizer.json; give a folder that does, builtin, or none", name);
@@ -40,7 +40,7 @@ std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& fo
 }
 
 void init_model(const InitFlags& flags) {
-  if (fs::exists(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
+  if (is_there(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
   HfSaveOptions options;
   options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   write_folder_atomic(flags.out, [&](const fs::path& folder) {

@@ -26,11 +26,27 @@ fs::path parent_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+void remove_folder(const fs::path& folder) {
+  std::error_code ec;
+  fs::remove_all(folder, ec);
+  if (ec) throw system_error("{}: cannot be removed ({})", folder.string(), ec.message());
+}
+
 fs::path temporary_beside(const fs::path& path) {
   return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
 }
 
 }  // namespace
+
+bool is_there(const fs::path& path) {
+  std::error_code ec;
+  return fs::exists(path, ec);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ec;
+  return fs::is_directory(path, ec);
+}
 
 std::string read_file(const fs::path& file) {
   std::error_code ec;
@@ -71,7 +87,7 @@ void write_file_atomic(const fs::path& file, const std::function<void(const Appe
 void write_folder_atomic(const fs::path& folder, const std::function<void(const fs::path&)>& fill) {
   make_folder(parent_of(folder));
   const fs::path temporary = temporary_beside(folder);
-  fs::remove_all(temporary);
+  remove_folder(temporary);
   make_folder(temporary);
   try {
     fill(temporary);

@@ -32,6 +32,10 @@ void rename_lasting(const std::filesystem::path& from, const std::filesystem::pa
 /// A symbolic link `link` -> `target`, in place of an older one. SystemError.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
+/// Whether something, or a folder, is there. What cannot be looked at, such as links in a circle, is not.
+bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
+
 /// Creates the folder and its parents. SystemError names it when that fails.
 void make_folder(const std::filesystem::path& folder);
 

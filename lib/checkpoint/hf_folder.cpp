@@ -34,12 +34,10 @@ Json read_weight_map(const fs::path& index_file) {
 }  // namespace
 
 Json HfFolder::read_config(const fs::path& folder) {
-  std::error_code ec;
-  if (!fs::exists(folder, ec)) throw user_error("{}: no such model folder", folder.string());
-  if (!fs::is_directory(folder, ec)) throw user_error("{}: a file where a model folder is needed", folder.string());
+  if (!is_there(folder)) throw user_error("{}: no such model folder", folder.string());
+  if (!is_folder(folder)) throw user_error("{}: a file where a model folder is needed", folder.string());
   const fs::path file = folder / "config.json";
-  if (!fs::exists(file, ec))
-    throw user_error("{}: no config.json; a Hugging Face model folder is needed", folder.string());
+  if (!is_there(file)) throw user_error("{}: no config.json; a Hugging Face model folder is needed", folder.string());
   Json config = read_json(file);
   if (!config.is_object())
     throw user_error("{}: a {} where a JSON object is needed", file.string(), config.type_name());
@@ -50,13 +48,12 @@ HfFolder HfFolder::open(const fs::path& folder) {
   HfFolder result;
   result.path_ = folder;
   result.config_ = read_config(folder);
-  if (fs::exists(folder / kIndexFile)) {
+  if (is_there(folder / kIndexFile)) {
     result.check_index(read_weight_map(folder / kIndexFile));
-  } else if (fs::exists(folder / kSingleFile)) {
+  } else if (is_there(folder / kSingleFile)) {
     result.add_file(kSingleFile);
   } else {
-    const bool pickled =
-        fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json");
+    const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
     throw user_error(
         "{}: neither {} nor {}{}", folder.string(), kSingleFile, kIndexFile,
         pickled ? "; pickled weights (pytorch_model.bin) are not read, save the model as safetensors" : "");
@@ -65,7 +62,7 @@ HfFolder HfFolder::open(const fs::path& folder) {
 }
 
 void HfFolder::add_file(const std::string& name) {
-  if (!fs::exists(path_ / name)) throw user_error("{}: {}: no such file", (path_ / kIndexFile).string(), name);
+  if (!is_there(path_ / name)) throw user_error("{}: {}: no such file", (path_ / kIndexFile).string(), name);
   files_.emplace_back(path_ / name);
   file_names_.push_back(name);
   for (const TensorEntry& entry : files_.back().entries()) {

@@ -65,6 +65,9 @@ void write_log_probs(const Transformer& model, std::istream& in, const std::stri
   };
   for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
     auto ids = parse_ids(row, fmt::format("{}:{}", origin, line), model.spec().vocab_size);
+    if (std::ssize(ids) > model.spec().max_positions)
+      throw user_error("{}:{}: ids: {} tokens: the model's max_position_embeddings is {}; give it less", origin, line,
+                       ids.size(), model.spec().max_positions);
     if (num_tokens + static_cast<int64_t>(ids.size()) > job.max_tokens_per_batch) flush();
     num_tokens += static_cast<int64_t>(ids.size());
     batch.push_back(std::move(ids));

@@ -3,9 +3,11 @@
 #include <ATen/ATen.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "model/spec.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
+#include "model/weights.h"
 
 namespace roll {
 
@@ -26,10 +28,14 @@ bool is_value_model(const HfFolder& folder) {
 }  // namespace
 
 void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options) {
-  if (std::filesystem::exists(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
+  if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
   const HfFolder folder = HfFolder::open(from);
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
   const at::ScalarType dtype = stored_dtype(folder);
+  for (const TensorEntry& entry : folder.entries())
+    if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
+      check_values(folder.read(entry.name), options.dtype.value_or(dtype),
+                   fmt::format("{}: {}", folder.file_of(entry.name), entry.name));
   if (is_value_model(folder)) {
     ValueModel::load(from, at::kCPU, dtype).save(to, options);
   } else {

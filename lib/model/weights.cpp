@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/error.h"
@@ -13,6 +14,8 @@
 namespace roll {
 
 namespace {
+
+constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinity
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
   std::vector<std::string> names;
@@ -44,6 +47,7 @@ at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const 
                      wanted.name, dtype_name(entry->dtype));
   // Always a copy: training must not write into pages of the file.
   const at::Tensor own = parts.cut(wanted.name, folder.read(wanted.name));
+  check_values(own, dtype, fmt::format("{}: {}", folder.file_of(wanted.name), wanted.name));
   return own.to(device, dtype, /*non_blocking=*/false, /*copy=*/true, at::MemoryFormat::Contiguous)
       .requires_grad_(true);
 }
@@ -66,6 +70,20 @@ at::Tensor init_one(const ParameterShape& wanted, uint64_t seed, uint32_t number
 }
 
 }  // namespace
+
+void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where) {
+  if (values.numel() == 0) return;
+  const auto [smallest, largest] = at::aminmax(values);
+  const double most = std::max(std::abs(smallest.item<double>()), std::abs(largest.item<double>()));
+  if (!std::isfinite(smallest.item<double>() + largest.item<double>()))
+    throw user_error("{}: holds NaN or infinite values; use a checkpoint from before the training diverged", where);
+  if (!std::isfinite(at::scalar_tensor(most, at::kDouble).to(dtype).item<double>()))
+    throw user_error("{}: holds {:.6g}, which is infinite in {}; use {}", where, most,
+                     dtype == at::kHalf       ? "fp16"
+                     : dtype == at::kBFloat16 ? "bf16"
+                                              : "fp32",
+                     most < kLargestBf16 ? "bf16" : "fp32");
+}
 
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterParts& parts, const std::function<bool(const std::string&)>& may_ignore,

@@ -14,11 +14,14 @@ namespace roll {
 
 /// Reads this rank's part of each of `wanted` (in that order), converted to `dtype` on `device`, as leaf tensors that
 /// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape,
-/// not floating, unexpected.
+/// not floating, unexpected, check_values().
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterParts& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype);
+
+/// UserError "where: ...": the CPU tensor holds NaN or infinite values, or some that are infinite in `dtype`.
+void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 
 /// Normal with standard deviation 0.02 for matrices, 1 for norms, 0 for biases. Each number is named by seed, parameter
 /// and index, so that devices, dtypes and machines agree.

@@ -6,6 +6,7 @@
 #include <istream>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "text/tokenizer.h"
@@ -31,7 +32,7 @@ int64_t step_of(const fs::path& file) {
 
 std::vector<int64_t> steps_in(const fs::path& folder) {
   std::vector<int64_t> steps;
-  if (!fs::is_directory(folder)) return steps;
+  if (!is_folder(folder)) return steps;
   for (const auto& entry : fs::directory_iterator(folder))
     if (const int64_t step = step_of(entry.path()); step > 0) steps.push_back(step);
   std::sort(steps.begin(), steps.end());
@@ -40,8 +41,8 @@ std::vector<int64_t> steps_in(const fs::path& folder) {
 
 /// The folder that holds step files, and which steps.
 std::pair<fs::path, std::vector<int64_t>> find_steps(const fs::path& path) {
-  if (!fs::exists(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
-  if (!fs::is_directory(path)) {
+  if (!is_there(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
+  if (!is_folder(path)) {
     const int64_t step = step_of(path);
     if (step == 0)
       throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",

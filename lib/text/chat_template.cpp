@@ -34,7 +34,7 @@ Source read_config_template(const JsonView& json) {
 
 Source native_source(const fs::path& folder, const std::optional<JsonView>& config) {
   const fs::path file = folder / "chat_template.jinja";
-  if (fs::exists(file)) return {read_file(file), file.string()};
+  if (is_there(file)) return {read_file(file), file.string()};
   const auto entry = config ? config->get("chat_template") : std::nullopt;
   if (entry) return read_config_template(*entry);
   throw user_error(
@@ -117,7 +117,7 @@ ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name)
   if (!is_native && std::ranges::find(names(), name) == names().end())
     throw user_error("template = {}: must be one of {}{}", name, fmt::join(names(), ", "), did_you_mean(name, names()));
   const fs::path file = folder / "tokenizer_config.json";
-  const FileJson json = fs::exists(file) ? parse_file_json(read_file(file), file.string()) : FileJson();
+  const FileJson json = is_there(file) ? parse_file_json(read_file(file), file.string()) : FileJson();
   const std::optional<JsonView> config = json.is_null() ? std::nullopt : std::optional(JsonView(json, file.string()));
   auto parts = std::make_unique<Parts>();
   parts->variables = special_token_variables(config);

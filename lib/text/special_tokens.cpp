@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 /// Calls `use(view)` when the file is there.
 template <class Use>
 void with_file(const fs::path& file, const Use& use) {
-  if (!fs::exists(file)) return;
+  if (!is_there(file)) return;
   const FileJson json = parse_file_json(read_file(file), file.string());
   use(JsonView(json, file.string()).object());
 }

@@ -201,7 +201,7 @@ Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& o
 
 Tokenizer Tokenizer::load(const fs::path& folder) {
   const fs::path file = folder / "tokenizer.json";
-  if (!fs::exists(file))
+  if (!is_there(file))
     throw user_error("{}: no tokenizer.json; name a Hugging Face model folder, saved with its fast tokenizer",
                      folder.string());
   Tokenizer tokenizer = parse(read_file(file), file.string());
