@@ -57,7 +57,7 @@ void never_block(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/// In the child, between fork and exec: only async-signal-safe calls. Reports errno through `failure`.
+/// In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
   setpgid(0, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // outlasts exec
@@ -81,12 +81,14 @@ bool is_executable(const std::string& file) {
 std::vector<pid_t> processes_below(pid_t root) {
   std::map<pid_t, std::vector<pid_t>> children;
   std::set<pid_t> running;
-  std::error_code ended;  // a process may end while it is looked at
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ended)) {
-    std::ifstream stat(entry.path() / "stat");
+  std::error_code ec;
+  for (auto entry = std::filesystem::directory_iterator("/proc", ec); !ec && entry != std::filesystem::end(entry);
+       entry.increment(ec)) {
+    const std::filesystem::path folder = entry->path();
+    const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
+    std::ifstream stat(folder / "stat");
     std::string line;
-    if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])) || !std::getline(stat, line))
-      continue;
+    if (!is_process || !std::getline(stat, line)) continue;
     std::istringstream behind_name(line.substr(std::min(line.size(), line.rfind(')') + 1)));
     char state = 'Z';
     pid_t parent = 0;
@@ -204,8 +206,8 @@ bool ChildProcess::has_ended() {
   if (exit_code_ || status_ < 0) return true;
   const ssize_t n = read(status_, text.data(), text.size() - 1);
   if (n < 0) return false;
-  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());  // nothing: somebody killed the shell
-  exit_code_ = code > 128 ? 128 - code : code;                       // as shells say it
+  const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the shell
+  exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // as shells say it
   return true;
 }
 
@@ -221,17 +223,16 @@ std::string ChildProcess::end(double timeout_s) {
   return code < 0 ? fmt::format("signal {} ({})", -code, strsignal(-code)) : fmt::format("exit status {}", code);
 }
 
+/// No more than one pipe holds: a child that writes without end must not keep us here.
 void ChildProcess::read_errors() {
-  std::array<char, 4096> buffer;
-  ssize_t n = 0;
-  while (errors_ >= 0 && (n = read(errors_, buffer.data(), buffer.size())) > 0) {
-    stderr_tail_.append(buffer.data(), static_cast<size_t>(n));
-    if (stderr_tail_.size() > kStderrTail) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTail);
-  }
+  std::array<char, 65536> buffer;
+  const ssize_t n = errors_ < 0 ? -1 : read(errors_, buffer.data(), buffer.size());
+  if (n > 0) stderr_tail_.append(buffer.data(), static_cast<size_t>(n));
   if (n == 0) close_fd(errors_);
+  if (stderr_tail_.size() > kStderrTail) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTail);
 }
 
-/// Appends what is there, but no more than one pipe holds.
+/// The same.
 void ChildProcess::read_output() {
   std::array<char, 65536> buffer;
   const ssize_t n = output_ < 0 ? -1 : read(output_, buffer.data(), buffer.size());

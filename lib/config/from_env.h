@@ -1,5 +1,5 @@
-// Which values came from the environment: they may be secret, so what is written or shown holds the `${oc.env:NAME}` that
-// they came from. Reading that gives the values again.
+// Which values came from the environment: they may be secret, so what is written or shown holds the `${oc.env:NAME}`
+// that they came from. Reading that gives the values again.
 #pragma once
 
 #include <map>

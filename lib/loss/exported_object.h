@@ -7,8 +7,9 @@
 
 namespace roll {
 
-/// The first `size` bytes of the object `symbol` as they stand in the file (pointers are not filled in); nothing when the
-/// library does not export it. UserError, a reason without the file's name: no shared library for this machine.
-std::optional<std::string> exported_object(const std::filesystem::path& library, const std::string& symbol, size_t size);
+/// The first `size` bytes of the object `symbol` as they stand in the file (pointers are not filled in); nothing when
+/// the library does not export it. UserError, a reason without the file's name: no shared library for this machine.
+std::optional<std::string> exported_object(const std::filesystem::path& library, const std::string& symbol,
+                                           size_t size);
 
 }  // namespace roll

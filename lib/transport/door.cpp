@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kHelloLimit_s = 10;
 constexpr size_t kMostCallers = 256;  // at once; more push out the one who has waited longest
+constexpr int kMostAccepted = 128;    // between looks, so that nobody is pushed out unheard
 
 }  // namespace
 
@@ -32,7 +33,9 @@ std::string random_secret() {
 }
 
 void Door::accept_all() {
-  for (Socket caller = listener_.accept_one(); caller.is_open(); caller = listener_.accept_one()) {
+  for (int i = 0; i < kMostAccepted; ++i) {
+    Socket caller = listener_.accept_one();
+    if (!caller.is_open()) return;
     if (callers_.size() == kMostCallers) callers_.pop_front();
     callers_.push_back({{{}, std::move(caller)}, 0, monotonic_s()});
   }

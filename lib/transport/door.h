@@ -1,5 +1,5 @@
-// A port that only ranks of this job get through: a caller first says a secret and who it is, within a short time. Whoever
-// says anything else, nothing, or leaves, is sent away, and the ranks neither wait for it nor fail by it.
+// A port that only ranks of this job get through: a caller first says a secret and who it is, within a short time.
+// Whoever says anything else, nothing, or leaves, is sent away, and the ranks neither wait for it nor fail by it.
 #pragma once
 
 #include <array>

@@ -64,7 +64,8 @@ class PrivateFile : public Board {
     if (::lstat(folder_.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != ::getuid() ||
         (found.st_mode & (S_IRWXG | S_IRWXO)) != 0)
       throw system_error(
-          "{}: must be a folder that only this user may enter, for the ranks' secret; remove it, or set ROLL_JOB_SECRET",
+          "{}: must be a folder that only this user may enter, for the ranks' secret; remove it, or set "
+          "ROLL_JOB_SECRET",
           folder_.string());
   }
 

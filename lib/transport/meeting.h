@@ -1,10 +1,11 @@
-// How processes that were started one by one find each other: all call rank 0, which tells them where the others listen.
+// How processes that were started one by one find each other: all call rank 0, which tells them where the others
+// listen.
 //
-// Rank 0 listens at MASTER_ADDR:MASTER_PORT, on that address alone, until all have come; where torchrun's agent holds that
-// port, at a free one, which the agent's store tells. What a caller must know is
-//   ROLL_JOB_SECRET, where it is set: the same text for all ranks, needed where strangers reach the port from other hosts
-//   otherwise, on one host, what rank 0 writes to a file that only its user can read
-//   otherwise what the agent's store tells, or nothing but our way of speaking
+// Rank 0 listens at MASTER_ADDR:MASTER_PORT, on that address alone, until all have come; where torchrun's agent holds
+// that port, at a free one, which the agent's store tells. What a caller must know is
+//   ROLL_JOB_SECRET, where it is set: the same text for all ranks, needed where strangers reach the port from other
+//   hosts otherwise, on one host, what rank 0 writes to a file that only its user can read otherwise what the agent's
+//   store tells, or nothing but our way of speaking
 #pragma once
 
 #include <string>

@@ -129,6 +129,21 @@ TEST_CASE("much standard error neither blocks the child nor fills our memory", "
   CHECK(child.stderr_tail().size() == 4096);
 }
 
+TEST_CASE("standard error without end keeps nobody from the time limit", "[base]") {
+  ChildProcess child(shell("exec cat /dev/zero >&2"));
+  std::string reply;
+  CHECK(child.ask("x", 0.3, reply) == Outcome::kTimeout);
+}
+
+TEST_CASE("a signal is no exit status, and 255 is no signal", "[base]") {
+  std::string reply;
+  for (const auto& [script, end] : {std::pair{"kill -9 $$", "signal 9 (Killed)"}, {"exit 255", "exit status 255"}}) {
+    ChildProcess child(shell(script));
+    CHECK(child.ask("x", 20, reply) == Outcome::kEnded);
+    CHECK(child.end(20) == end);
+  }
+}
+
 TEST_CASE("a program that is not there is the user's error", "[base]") {
   CHECK_THROWS_AS(ChildProcess({"no-such-program-here"}), UserError);
   CHECK_THROWS_WITH(ChildProcess({"/etc/passwd"}), "/etc/passwd: cannot be started (Permission denied)");

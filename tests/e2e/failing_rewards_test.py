@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""A training whose reward program hangs and dies every now and then: its answers are counted and told, every response is
+there, and no process is left behind after the run. Argument: the roll binary."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import replay
+
+STEPS = 3
+# One program, which numbers the questions over its lives; every third one fails, by turns, in one of two ways.
+JUDGE = """import json, pathlib, subprocess, sys, time
+count = pathlib.Path(sys.argv[1])
+subprocess.Popen(["setsid", "sleep", sys.argv[2]])
+for line in sys.stdin:
+    number = int(count.read_text()) + 1
+    count.write_text(str(number))
+    if number % 6 == 3:
+        time.sleep(1000)
+    if number % 6 == 0:
+        sys.exit("no more cheese")
+    print(json.dumps({"id": json.loads(line)["id"], "reward": number % 2, "detail": {"number": number}}), flush=True)
+"""
+
+
+def running(mark):
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (process / "cmdline").read_bytes().split(b"\0") and (process / "stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                found.append(process.name)
+        except OSError:
+            pass
+    return found
+
+
+def command_line(folder, name, mark, **flags):
+    words = []
+    (folder / "count").write_text("0")
+    judge = f"[{sys.executable}, {folder / 'judge.py'}, {folder / 'count'}, '{mark}']"
+    replay.train(folder, name, launch=lambda *given: words.extend(map(str, given)), max_steps=STEPS,
+                 **{"rewards.math_rule.type": "command", "rewards.math_rule.command": judge}, **flags)
+    return [replay.binary, *words]
+
+
+def check_run(folder, mark):
+    done = subprocess.run(command_line(folder, "run", mark, **{"rewards.math_rule.timeout_s": 1.5}), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    metrics = [json.loads(line) for line in open(folder / "run/metrics.jsonl")]
+    seen = 0
+    for step in range(1, STEPS + 1):
+        lines = [json.loads(line) for line in open(folder / f"run/rollouts/step_{step:06}.jsonl")]
+        assert len(lines) == 16, "a response is missing"
+        errors = [line["reward_detail"].get("error") for line in lines]
+        timeouts, ends = errors.count("timeout"), errors.count("ended (exit status 1) instead of answering")
+        assert timeouts + ends + errors.count(None) == 16 and timeouts > 0 and ends > 0, errors
+        assert all(line["score"] == line["reward"] == (0 if error else line["reward_detail"]["number"] % 2) for line, error in zip(lines, errors)), lines
+        for prefix in ("", "math_rule/"):
+            assert (metrics[step - 1][prefix + "reward/timeouts"], metrics[step - 1][prefix + "reward/errors"]) == (timeouts, ends), metrics[step - 1]
+        warning = (f"rewards.math_rule: step {step}: of 16 rewards, {timeouts} took longer than timeout_s, {ends} failed, the first: "
+                   "ended (exit status 1) instead of answering")
+        assert done.stderr.count(warning) == 1, done.stderr
+        seen += 16
+    assert int((folder / "count").read_text()) == seen, "a question was asked twice"
+    assert not running(mark), "the program's children are left"
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    replay.make_model(folder)
+    (folder / "rows.jsonl").write_text("".join(json.dumps(dict(id=str(i), prompt=f"{i}+1=", ground_truth=str(i + 1), tag="sum")) + "\n" for i in range(40)))
+    (folder / "judge.py").write_text(JUDGE)
+    mark = str(100000 + os.getpid())
+    check_run(folder, mark)
+print("failing rewards are as they should be")
