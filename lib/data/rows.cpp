@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/file.h"
 
 namespace roll {
 
@@ -93,7 +94,10 @@ std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
   std::set<fs::path> seen;
   for (const std::string& pattern : patterns) {
     for (const fs::path& file : expand_glob(pattern)) {
-      if (!seen.insert(fs::weakly_canonical(file)).second)
+      std::error_code ec;
+      const fs::path place = fs::weakly_canonical(file, ec);
+      if (ec) throw user_error("file_name = {}: {}: cannot be looked at ({})", pattern, file.string(), ec.message());
+      if (!seen.insert(place).second)
         throw user_error("file_name = {}: names {} a second time; its rows would count twice", pattern, file.string());
       files.push_back(file);
     }
@@ -135,7 +139,7 @@ Row parse_row(const Json& line, const std::string& origin, const PromptColumns& 
 std::vector<Row> read_rows(const std::vector<std::string>& patterns, const PromptColumns& columns) {
   std::vector<Row> rows;
   for (const fs::path& file : expand_files(patterns)) {
-    if (fs::is_directory(file))
+    if (is_folder(file))
       throw user_error("{}: is a folder; name the files in it, or give {}/*.jsonl", file.string(), file.string());
     std::ifstream in(file);
     if (!in) throw user_error("{}: cannot be read{}", file.string(), errno_text());
