@@ -173,9 +173,8 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
 std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size) {
   fs::path file = numbered(folder, "step_", step, ".jsonl");
   const fs::path nested = numbered(folder / "rollouts", "step_", step, ".jsonl");
-  std::error_code absent;
-  if (!fs::exists(file, absent) && fs::exists(nested, absent)) file = nested;
-  if (!fs::exists(file, absent))
+  if (!is_there(file) && is_there(nested)) file = nested;
+  if (!is_there(file))
     throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
                      folder.string(), step, file.string());
   auto records = records_from_lines(read_file(file), file.string());
