@@ -97,4 +97,5 @@ def main():
     sys.exit(failed > 0 or not jobs)
 
 
-main()
+if __name__ == "__main__":
+    main()
