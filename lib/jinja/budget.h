@@ -6,10 +6,10 @@
 
 namespace roll::jinja {
 
-/// The budget of the rendering that this thread does: from construction to destruction.
+/// The budget of the rendering that this thread does, in bytes: from construction to destruction.
 class Budget {
  public:
-  Budget();
+  explicit Budget(size_t most);
   ~Budget();
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
@@ -17,7 +17,8 @@ class Budget {
  private:
   friend void charge(size_t bytes);
   Budget* outer_;
-  size_t spent_ = 0;
+  size_t left_;
+  size_t most_;
 };
 
 /// An expression, a loop over a value or the making of one costs at least as much as so many bytes of text.

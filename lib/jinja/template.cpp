@@ -322,8 +322,8 @@ Template Template::parse(std::string_view source, const std::string& origin) {
   return out;
 }
 
-std::string Template::render(const Dict& variables) const {
-  const Budget budget;
+std::string Template::render(const Dict& variables, size_t max_work) const {
+  const Budget budget(max_work);
   Context context(variables);
   try {
     body_(context);

@@ -10,5 +10,5 @@ FUZZ(input) {
       {"eos_token", "</s>"},
       {"add_generation_prompt", true},
       {"tools", Value(roll::jinja::None{})}};
-  roll::fuzz::allow_refusal([&] { roll::jinja::Template::parse(input, "t.jinja").render(kVariables); });
+  roll::fuzz::allow_refusal([&] { roll::jinja::Template::parse(input, "t.jinja").render(kVariables, 10'000'000); });
 }
