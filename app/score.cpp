@@ -26,7 +26,7 @@ struct ScoreArgs {
   template <class V>
   void fields(V& v) {
     reward.fields(v);
-    v("response_length", response_length, "tokens of the longest response, for the length penalty", at_least(1));
+    v("response_length", response_length, "tokens of the longest response, for the length penalty", token_range());
   }
 };
 

@@ -48,10 +48,15 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ec);
 }
 
-std::string read_file(const fs::path& file) {
+std::string read_file(const fs::path& file, size_t max_bytes) {
   std::error_code ec;
   if (!fs::exists(file, ec)) throw user_error("{}: no such file", file.string());
   if (fs::is_directory(file, ec)) throw user_error("{}: is a folder where a file is needed", file.string());
+  if (!fs::is_regular_file(file, ec))
+    throw user_error("{}: is a pipe or device where a file is needed; write it to a file first", file.string());
+  if (const auto bytes = fs::file_size(file, ec); !ec && bytes > max_bytes)
+    throw user_error("{}: has {} MB; at most {} MB are read; is it the right file?", file.string(), bytes >> 20,
+                     max_bytes >> 20);
   std::ifstream in(file, std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();

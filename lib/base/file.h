@@ -8,8 +8,10 @@
 
 namespace roll {
 
-/// The bytes of a file. UserError when it is missing, a folder, or unreadable.
-std::string read_file(const std::filesystem::path& file);
+/// The bytes of a file. UserError when it is missing, unreadable, larger than `max_bytes`, or no file but a folder,
+/// pipe or device, which may have no end.
+constexpr size_t kMaxFileBytes = size_t{1} << 30;
+std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMaxFileBytes);
 
 /// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
 void write_file_atomic(const std::filesystem::path& file, std::string_view content);

@@ -1,4 +1,5 @@
-// JSON and JSON lines with located errors. Key order is kept, so that written lines read as they were built.
+// JSON and JSON lines with located errors. What is parsed here is bounded in size, in depth, and in the time that
+// looking keys up takes, so that no file, row or answer of a program can exhaust stack, memory or patience.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +11,33 @@
 
 namespace roll {
 
+/// Keys stay in order, so that written lines read as they were built. An object costs time quadratic in its keys.
 using Json = nlohmann::ordered_json;
 
-/// Parses `text`; `origin` (a file name, or file:line) opens the UserError of malformed text, which names line and
-/// column.
-Json parse_json(std::string_view text, const std::string& origin);
+/// Keys are sorted: for vocabularies and tables of weights, which have 100,000 keys.
+using FileJson = nlohmann::json;
 
-/// Reads and parses a whole file. UserError: missing, unreadable, malformed.
+/// Lists and objects in each other. Copying, writing and reading a value calls itself once a level.
+constexpr int kMaxJsonDepth = 200;
+
+/// Bytes of one text; the largest tokenizer.json that is known has 35 MB.
+constexpr size_t kMaxJsonBytes = 128 << 20;
+
+/// Parses `text`; `origin` (a file name, or file:line) opens the UserError of malformed text, which names line and
+/// column, and of text beyond the bounds.
+Json parse_json(std::string_view text, const std::string& origin);
+FileJson parse_file_json(std::string_view text, const std::string& origin);
+
+/// The same; UserError where the outermost object has a key twice.
+FileJson parse_unique_json(std::string_view text, const std::string& origin);
+
+/// Reads and parses a whole file. UserError: missing, unreadable, malformed, beyond the bounds.
 Json read_json(const std::filesystem::path& file);
+FileJson read_file_json(const std::filesystem::path& file);
+
+/// std::getline that takes no more than kMaxJsonBytes; UserError "origin:line" where a line is longer, or cannot be
+/// read.
+bool next_line(std::istream& in, std::string& text, const std::string& origin, int64_t line);
 
 /// Calls `row(line_number, value)` for each non-blank line of `in`; line numbers start at 1. `origin` names the stream
 /// in errors. A line that is not a JSON object is a UserError "origin:line: ...".

@@ -18,8 +18,8 @@ constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
 /// The map tensor -> file of an index.
-Json read_weight_map(const fs::path& index_file) {
-  const Json index = read_json(index_file);
+FileJson read_weight_map(const fs::path& index_file) {
+  const FileJson index = read_file_json(index_file);
   const std::string where = index_file.string();
   const auto map = index.is_object() ? index.find("weight_map") : index.end();
   if (!index.is_object() || map == index.end() || !map->is_object() || map->empty())
@@ -73,7 +73,7 @@ void HfFolder::add_file(const std::string& name) {
   }
 }
 
-void HfFolder::check_index(const Json& weight_map) {
+void HfFolder::check_index(const FileJson& weight_map) {
   std::set<std::string> names;
   for (const auto& file : weight_map) names.insert(file.get<std::string>());
   for (const std::string& name : names) add_file(name);

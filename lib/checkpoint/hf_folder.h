@@ -39,7 +39,7 @@ class HfFolder {
 
  private:
   void add_file(const std::string& name);
-  void check_index(const Json& weight_map);
+  void check_index(const FileJson& weight_map);
 
   std::filesystem::path path_;
   Json config_;

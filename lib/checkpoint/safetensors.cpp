@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -47,10 +46,10 @@ at::ScalarType parse_dtype(const std::string& name, const std::string& where) {
 }
 
 /// A JSON array of non-negative integers.
-std::vector<int64_t> parse_counts(const Json& tensor, const char* key, const std::string& where) {
+std::vector<int64_t> parse_counts(const FileJson& tensor, const char* key, const std::string& where) {
   const auto found = tensor.find(key);
   const bool is_list =
-      found != tensor.end() && found->is_array() && std::all_of(found->begin(), found->end(), [](const Json& x) {
+      found != tensor.end() && found->is_array() && std::all_of(found->begin(), found->end(), [](const FileJson& x) {
         return x.is_number_unsigned() && x.get<uint64_t>() <= uint64_t{INT64_MAX};
       });
   if (!is_list) throw user_error("{}: {}: a list of non-negative integers is needed", where, key);
@@ -66,7 +65,7 @@ size_t num_bytes(const TensorEntry& entry, const std::string& where) {
   return bytes;
 }
 
-TensorEntry parse_entry(const std::string& name, const Json& tensor, const std::string& file) {
+TensorEntry parse_entry(const std::string& name, const FileJson& tensor, const std::string& file) {
   const std::string where = fmt::format("{}: {}", file, name);
   if (!tensor.is_object()) throw user_error("{}: a {} where an object is needed", where, tensor.type_name());
   const auto dtype = tensor.find("dtype");
@@ -83,22 +82,6 @@ TensorEntry parse_entry(const std::string& name, const Json& tensor, const std::
     throw user_error("{}: data_offsets span {} bytes, but {} {} takes {}", where, entry.end - entry.begin,
                      dtype_name(entry.dtype), shape_text(entry.shape), expected);
   return entry;
-}
-
-/// Parses the header; JSON itself allows a key twice, the format does not.
-Json parse_unique(std::string_view text, const std::string& file) {
-  std::set<std::string> seen;
-  std::string twice;
-  const auto note_keys = [&](int depth, Json::parse_event_t event, Json& key) {
-    if (event == Json::parse_event_t::key && depth == 1 && !seen.insert(key.get<std::string>()).second)
-      twice = key.get<std::string>();
-    return true;
-  };
-  Json header = Json::parse(text, note_keys, /*allow_exceptions=*/false);
-  if (header.is_discarded()) throw user_error("{}: header: not valid JSON; the file is damaged, fetch it again", file);
-  if (!header.is_object()) throw user_error("{}: header: a {} where an object is needed", file, header.type_name());
-  if (!twice.empty()) throw user_error("{}: {}: is in the header twice", file, twice);
-  return header;
 }
 
 }  // namespace
@@ -153,7 +136,8 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
 }
 
 void SafetensorsFile::parse_header(std::string_view text) {
-  const Json header = parse_unique(text, file_);
+  const FileJson header = parse_unique_json(text, file_ + ": header");  // JSON itself allows a key twice
+  if (!header.is_object()) throw user_error("{}: header: a {} where an object is needed", file_, header.type_name());
   for (const auto& [name, value] : header.items()) {
     if (name != "__metadata__") {
       entries_.push_back(parse_entry(name, value, file_));

@@ -53,6 +53,24 @@ constexpr Range from_below(double low, double high) {
   return {.low = low, .high = high, .includes_high = false};
 }
 
+// What memory or time is proportional to. More is a slip of the keyboard, and would take a host down.
+/// A length or a budget of tokens.
+constexpr Range token_range() {
+  return within(1, 1 << 24);
+}
+/// Sequences, prompts or responses that are held at once.
+constexpr Range sequence_range() {
+  return within(1, 1 << 20);
+}
+/// Ranks that share something.
+constexpr Range rank_range() {
+  return within(1, 1 << 16);
+}
+/// Steps, updates or passes.
+constexpr Range round_range() {
+  return within(1, 1'000'000'000);
+}
+
 /// The first number in `member` that is outside of the range; nullopt when there is none. Members without a number
 /// (text, null, groups) are always inside.
 template <class M>

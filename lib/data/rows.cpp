@@ -97,6 +97,9 @@ std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
       std::error_code ec;
       const fs::path place = fs::weakly_canonical(file, ec);
       if (ec) throw user_error("file_name = {}: {}: cannot be looked at ({})", pattern, file.string(), ec.message());
+      if (!fs::is_regular_file(file, ec) && !fs::is_directory(file, ec) && fs::exists(file, ec))
+        throw user_error("file_name = {}: {} is a pipe or device, and rows are read twice; write it to a file first",
+                         pattern, file.string());
       if (!seen.insert(place).second)
         throw user_error("file_name = {}: names {} a second time; its rows would count twice", pattern, file.string());
       files.push_back(file);

@@ -53,10 +53,10 @@ struct StrategyConfig {
 
   template <class V>
   void fields(V& v) {
-    v("tensor_model_parallel_size", tensor_model_parallel_size, "ranks that share each weight matrix", at_least(1));
-    v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size", at_least(1));
-    v("context_parallel_size", context_parallel_size, "ranks that share each sequence", at_least(1));
-    v("ulysses_size", ulysses_size, "taken as context_parallel_size", at_least(1));
+    v("tensor_model_parallel_size", tensor_model_parallel_size, "ranks that share each weight matrix", rank_range());
+    v("tensor_parallel_size", tensor_parallel_size, "another spelling of tensor_model_parallel_size", rank_range());
+    v("context_parallel_size", context_parallel_size, "ranks that share each sequence", rank_range());
+    v("ulysses_size", ulysses_size, "taken as context_parallel_size", rank_range());
     v("use_distributed_optimizer", use_distributed_optimizer, "data ranks share the optimizer's state (ZeRO-1)");
     v("recompute_granularity", recompute_granularity, "activations recomputed backwards");
     v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
@@ -65,9 +65,9 @@ struct StrategyConfig {
     v.noted({"block_size"}, "the KV cache has no blocks");
     v("enable_prefix_caching", enable_prefix_caching, "the responses of a prompt share its prefill");
     v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone",
-      at_least(1));
+      token_range());
     v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler",
-      at_least(1));
+      token_range());
     engine_fields(v);
   }
 

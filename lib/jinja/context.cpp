@@ -3,30 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
+#include <iterator>
 
+#include "jinja/budget.h"
 #include "jinja/functions.h"
 
 namespace roll::jinja {
 
 namespace {
 
-// A second or two. A thousand messages take some ten thousand steps.
-constexpr int64_t kMaxSteps = 10'000'000;
 constexpr int kMaxMacroDepth = 50;
 
 }  // namespace
 
 Context::Context(Dict variables) {
   Dict outermost = global_functions();
-  std::ranges::move(variables, std::back_inserter(outermost));
+  std::move(variables.begin(), variables.end(), std::back_inserter(outermost));
   scopes_.push_back(std::move(outermost));
 }
 
 Value Context::get(const std::string& name) const {
-  for (const Dict& scope : std::views::reverse(scopes_))
-    for (const auto& [known, value] : std::views::reverse(scope))  // a variable given by the caller hides a function
-      if (known == name) return value;
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    charge(kEntryBytes * scope->size());
+    // A variable given by the caller hides a function.
+    const auto last =
+        std::find_if(scope->rbegin(), scope->rend(), [&](const auto& entry) { return entry.first == name; });
+    if (last != scope->rend()) return last->second;
+  }
   return Undefined{fmt::format("'{}'", name)};
 }
 
@@ -40,16 +43,13 @@ void Context::set(const std::string& name, Value value) {
 }
 
 void Context::write(std::string_view text) {
+  charge(text.size());
   check_length(out_.append(text).size());
 }
 
 void Context::at(int line) {
   line_ = line;
-  spend(1);
-}
-
-void Context::spend(int64_t steps) {
-  if ((steps_ += steps) > kMaxSteps) throw Failure(fmt::format("the template takes more than {} steps", kMaxSteps));
+  charge(kStepBytes);
 }
 
 void Context::check_depth() const {

@@ -1,4 +1,4 @@
-// What a template carries along while it renders: variables, output, the line it is at, and its budget.
+// What a template carries along while it renders: variables, output, and the line it is at.
 #pragma once
 
 #include <functional>
@@ -53,10 +53,8 @@ class Context {
   void write(std::string_view text);
   const std::string& written() const { return out_; }
 
-  /// Every expression and statement passes here. Throws Failure when the template takes too long.
+  /// Every expression and statement passes here, and pays for a step.
   void at(int line);
-  /// What costs more than an expression, such as a loop's round, counts for more.
-  void spend(int64_t steps);
   int line() const { return line_; }
 
  private:
@@ -74,7 +72,6 @@ class Context {
   std::vector<Dict> scopes_;
   std::string out_;
   int line_ = 1, depth_ = 0;
-  int64_t steps_ = 0;
 };
 
 /// How a statement ended.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/nearest.h"
+#include "jinja/budget.h"
 #include "jinja/functions.h"
 #include "jinja/strings.h"
 
@@ -26,6 +27,7 @@ struct NamedTest {
 
 /// `path` is an attribute, or several with dots between.
 Value attribute_of(const Value& value, const std::string& path) {
+  charge(kStepBytes);
   Value out = value;
   for (const std::string& part : split(path, ".", -1)) {
     int64_t index = 0;
@@ -106,6 +108,7 @@ Value indent_filter(const Value& value, const Arguments& a) {
   std::string out;
   const auto lines = split(value.text(), "\n", -1);
   for (size_t i = 0; i < lines.size(); ++i) {
+    charge(pad.size());
     const bool padded = i == 0 ? first && first->truthy() : !lines[i].empty() || (blank && blank->truthy());
     check_length(out.append(i > 0 ? "\n" : "").append(padded ? pad : "").append(lines[i]).size());
   }
@@ -169,6 +172,7 @@ Value extreme_filter(const Value& value, const Arguments&) {
 }
 
 Arguments without_first(const Arguments& a, size_t count) {
+  charge(kStepBytes + (a.positional.size() + a.named.size()) * sizeof(Value));
   return {List(a.positional.begin() + static_cast<std::ptrdiff_t>(std::min(count, a.positional.size())),
                a.positional.end()),
           a.named};
@@ -202,8 +206,10 @@ Value select_filter(const Value& value, const Arguments& a) {
 }
 
 constexpr auto kFilters = std::to_array<NamedFilter>({
-    {"abs", [](const Value& v,
-               const Arguments&) { return v.is_float() ? Value(std::abs(v.number())) : Value(std::abs(v.integer())); }},
+    {"abs",
+     [](const Value& v, const Arguments&) {
+       return v.is_float() ? Value(std::abs(v.number())) : v.integer() < 0 ? negative(v) : Value(v.integer());
+     }},
     {"capitalize", [](const Value& v, const Arguments&) { return Value(capitalized(v.text())); }},
     {"count", [](const Value& v, const Arguments&) { return Value(v.length()); }},
     {"d", default_filter},

@@ -4,6 +4,7 @@
 #include <array>
 #include <ctime>
 
+#include "jinja/budget.h"
 #include "jinja/functions.h"
 #include "jinja/strings.h"
 
@@ -29,8 +30,11 @@ std::optional<std::string> text_argument(const Arguments& arguments, size_t inde
 template <class Matches>
 Value any_affix(const Arguments& arguments, const Matches& matches) {
   const Value affix = arguments.need(0, "prefix");
-  if (affix.is_string()) return matches(affix.string());
-  return std::ranges::any_of(affix.list(), [&](const Value& one) { return matches(one.string()); });
+  const auto one_matches = [&](const Value& one) {
+    charge(kStepBytes + one.string().size());
+    return matches(one.string());
+  };
+  return affix.is_string() ? one_matches(affix) : Value(std::ranges::any_of(affix.list(), one_matches));
 }
 
 Value to_values(const std::vector<std::string>& parts) {
@@ -52,7 +56,7 @@ constexpr auto kStringMethods = std::to_array<Named>({
      }},
     {"find",
      [](const Value& s, const Arguments& a) {
-       const size_t at = s.string().find(a.need(0, "sub").string());
+       const size_t at = find_text(s.string(), a.need(0, "sub").string(), 0);
        return Value(at == std::string::npos ? int64_t{-1} : Value(s.string().substr(0, at)).length());
      }},
     {"join",
@@ -144,9 +148,10 @@ Value range(const Arguments& arguments) {
   const int64_t step = arguments.positional.size() > 2 ? arguments.positional[2].integer() : 1;
   if (step == 0) throw Failure("range: the step is 0");
   List list;
-  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
+  for (int64_t i = begin; step > 0 ? i < end : i > end;) {
     if (list.size() >= kMaxRange) throw Failure(fmt::format("range: more than {} numbers", kMaxRange));
     list.emplace_back(i);
+    if (__builtin_add_overflow(i, step, &i)) break;
   }
   return list;
 }
@@ -154,6 +159,7 @@ Value range(const Arguments& arguments) {
 Dict members(const Arguments& arguments) {
   Dict dict = arguments.positional.empty() ? Dict() : arguments.positional[0].dict();
   for (const auto& [name, value] : arguments.named) {
+    charge(kEntryBytes * dict.size());
     const auto old = std::ranges::find(dict, name, &Dict::value_type::first);
     if (old == dict.end())
       dict.emplace_back(name, value);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jinja/budget.h"
 #include "jinja/functions.h"
+#include "unicode/unicode.h"
 
 namespace roll::jinja {
 
@@ -13,7 +15,9 @@ Value repeated(const Value& a, int64_t times) {
   times = std::max<int64_t>(times, 0);
   const size_t unit = a.is_string() ? a.string().size() : a.list().size();
   if (unit == 0) return a;
-  check_length(unit * std::min<size_t>(static_cast<size_t>(times), kMaxLength + 1));
+  const size_t length = unit * std::min<size_t>(static_cast<size_t>(times), kMaxLength + 1);
+  check_length(length);
+  charge(length * (a.is_string() ? 1 : sizeof(Value)));
   std::string text;
   List list;
   for (int64_t i = 0; i < times; ++i) {
@@ -26,7 +30,11 @@ Value repeated(const Value& a, int64_t times) {
 }
 
 Value plus(const Value& a, const Value& b) {
-  if (a.is_string() && b.is_string()) return a.string() + b.string();
+  if (a.is_string() && b.is_string()) {
+    charge(a.string().size() + b.string().size());
+    return a.string() + b.string();
+  }
+  charge((a.list().size() + b.list().size()) * sizeof(Value));
   List list = a.list();
   list.insert(list.end(), b.list().begin(), b.list().end());
   return list;
@@ -94,6 +102,18 @@ Value negative(const Value& a) {
   return integer_arithmetic("-", 0, a.integer());
 }
 
+namespace {
+
+/// Where each character of `s` begins, and where the last one ends.
+std::vector<size_t> character_bounds(const std::string& s) {
+  charge(s.size() * sizeof(size_t));
+  std::vector<size_t> bounds{0};
+  for (size_t pos = 0; pos < s.size(); bounds.push_back(pos)) next_code_point(s, pos);
+  return bounds;
+}
+
+}  // namespace
+
 Value item_of(const Value& object, const Value& index) {
   if (object.is_dict() || object.is_namespace()) {
     const Value* member = index.is_string() ? object.member(index.string()) : nullptr;
@@ -103,18 +123,18 @@ Value item_of(const Value& object, const Value& index) {
     if (object.is_undefined()) object.string();
     return Undefined{fmt::format("item {} of a {}", index.representation(), object.type_name())};
   }
-  const List elements = object.is_undefined() ? object.list() : object.is_list() ? List() : object.elements();
-  const List& list = object.is_list() ? object.list() : elements;
-  const auto n = static_cast<int64_t>(list.size());
+  const std::vector<size_t> bounds = object.is_string() ? character_bounds(object.string()) : std::vector<size_t>();
+  const auto n = object.is_string() ? std::ssize(bounds) - 1 : std::ssize(object.list());
   const int64_t i = index.integer() < 0 ? index.integer() + n : index.integer();
-  return i >= 0 && i < n ? list[i] : Value(Undefined{fmt::format("item {} of {}", index.integer(), n)});
+  if (i < 0 || i >= n) return Undefined{fmt::format("item {} of {}", index.integer(), n)};
+  return object.is_string() ? Value(object.string().substr(bounds[i], bounds[i + 1] - bounds[i])) : object.list()[i];
 }
 
 Value slice_of(const Value& object, const std::optional<int64_t>& begin, const std::optional<int64_t>& end,
                int64_t step) {
   if (step == 0) throw Failure("a slice's step is 0");
-  const List elements = object.is_string() ? object.elements() : object.list();
-  const auto n = static_cast<int64_t>(elements.size());
+  const std::vector<size_t> bounds = object.is_string() ? character_bounds(object.string()) : std::vector<size_t>();
+  const auto n = object.is_string() ? std::ssize(bounds) - 1 : std::ssize(object.list());
   step = std::clamp(step, -n - 1, n + 1);
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
   const auto bound = [&](const std::optional<int64_t>& at, int64_t otherwise) {
@@ -123,11 +143,14 @@ Value slice_of(const Value& object, const std::optional<int64_t>& begin, const s
   const int64_t first = bound(begin, step > 0 ? low : high), last = bound(end, step > 0 ? high : low);
   const int64_t count = step > 0 ? (last - first) : (first - last), stride = step > 0 ? step : -step;
   List list;
-  for (int64_t done = 0, i = first; done < count; done += stride, i += step) list.push_back(elements[i]);
-  if (!object.is_string()) return list;
   std::string text;
-  for (const Value& character : list) text += character.string();
-  return text;
+  for (int64_t done = 0, i = first; done < count; done += stride, i += step) {
+    if (object.is_string())
+      text.append(object.string(), bounds[i], bounds[i + 1] - bounds[i]);
+    else
+      list.push_back(object.list()[i]);
+  }
+  return object.is_string() ? Value(std::move(text)) : Value(std::move(list));
 }
 
 }  // namespace roll::jinja

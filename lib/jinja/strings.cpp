@@ -5,7 +5,9 @@
 #include <unicode/unistr.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "jinja/budget.h"
 #include "jinja/lexer.h"
 #include "unicode/unicode.h"
 
@@ -22,6 +24,7 @@ std::vector<std::string> split_words(const std::string& s, int64_t limit) {
   };
   for (skip(true); pos < s.size(); skip(true)) {
     const size_t begin = pos;
+    charge(sizeof(std::string));
     if (limit >= 0 && static_cast<int64_t>(out.size()) == limit) {
       out.push_back(stripped(s.substr(begin), {}, false, true));
       break;
@@ -37,8 +40,10 @@ std::vector<std::string> split_words_back(const std::string& s, int64_t limit) {
   if (limit < 0 || static_cast<int64_t>(words.size()) <= limit) return words;
   // The first words stay as they stand, with the white space between them.
   std::string rest = stripped(s, {}, true, true);
-  for (int64_t i = 0; i < limit; ++i)
+  for (int64_t i = 0; i < limit; ++i) {
+    charge(rest.size());
     rest = stripped(rest.substr(0, rest.size() - words[words.size() - 1 - i].size()), {}, false, true);
+  }
   words.erase(words.begin(), words.end() - limit);
   words.insert(words.begin(), rest);
   return words;
@@ -52,12 +57,28 @@ bool is_line_end(char32_t c) {
   return (c >= 0x0a && c <= 0x0d) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
 }
 
-std::string from_icu(const icu::UnicodeString& s) {
+/// `convert` changes ICU's copy of `s`.
+template <class Convert>
+std::string by_icu(const std::string& s, const Convert& convert) {
+  charge(kStepBytes + 4 * s.size());  // UTF-16 there and back
+  icu::UnicodeString text = icu::UnicodeString::fromUTF8(s);
   std::string out;
-  return s.toUTF8String(out);
+  return convert(text).toUTF8String(out);
+}
+
+std::string mirrored(std::string s) {
+  std::ranges::reverse(s);
+  return s;
 }
 
 }  // namespace
+
+size_t find_text(const std::string& s, const std::string& part, size_t from) {
+  const void* found = ::memmem(s.data() + from, s.size() - from, part.data(), part.size());
+  const size_t at = found ? static_cast<size_t>(static_cast<const char*>(found) - s.data()) : std::string::npos;
+  charge(std::min(at, s.size()) - from + 4 * part.size());
+  return at;
+}
 
 std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit) {
   if (!separator) return split_words(s, limit);
@@ -65,9 +86,10 @@ std::vector<std::string> split(const std::string& s, const std::optional<std::st
   std::vector<std::string> out;
   size_t begin = 0;
   while (limit < 0 || static_cast<int64_t>(out.size()) < limit) {
-    const size_t at = s.find(*separator, begin);
+    const size_t at = find_text(s, *separator, begin);
     if (at == std::string::npos) break;
     out.push_back(s.substr(begin, at - begin));
+    charge(sizeof(std::string));
     begin = at + separator->size();
   }
   out.push_back(s.substr(begin));
@@ -77,15 +99,9 @@ std::vector<std::string> split(const std::string& s, const std::optional<std::st
 std::vector<std::string> split_back(const std::string& s, const std::optional<std::string>& separator, int64_t limit) {
   if (!separator) return split_words_back(s, limit);
   check_separator(*separator);
-  std::vector<std::string> out;
-  std::string rest = s;
-  while (limit < 0 || static_cast<int64_t>(out.size()) < limit) {
-    const size_t at = rest.rfind(*separator);
-    if (at == std::string::npos) break;
-    out.insert(out.begin(), rest.substr(at + separator->size()));
-    rest.resize(at);
-  }
-  out.insert(out.begin(), rest);
+  std::vector<std::string> out = split(mirrored(s), mirrored(*separator), limit);
+  std::ranges::reverse(out);
+  for (std::string& part : out) part = mirrored(std::move(part));
   return out;
 }
 
@@ -96,6 +112,7 @@ std::vector<std::string> split_lines(const std::string& s) {
     const size_t end = pos;
     const char32_t c = next_code_point(s, pos);
     if (!is_line_end(c)) continue;
+    charge(sizeof(std::string));
     if (c == '\r' && pos < s.size() && s[pos] == '\n') ++pos;
     out.push_back(s.substr(begin, end - begin));
     begin = pos;
@@ -106,6 +123,7 @@ std::vector<std::string> split_lines(const std::string& s) {
 
 std::string stripped(const std::string& s, const std::optional<std::string>& characters, bool left, bool right) {
   const auto goes = [&](char32_t c) {
+    charge(1 + (characters ? characters->size() : 0));
     if (!characters) return is_python_space(c);
     std::string one;
     append_utf8(one, c);
@@ -114,6 +132,7 @@ std::string stripped(const std::string& s, const std::optional<std::string>& cha
   size_t begin = 0, end = s.size();
   for (size_t pos = begin; left && pos < end && goes(next_code_point(s, pos));) begin = pos;
   for (size_t pos = end; right && pos > begin && goes(previous_code_point(s, pos));) end = pos;
+  charge(end - begin);
   return s.substr(begin, end - begin);
 }
 
@@ -122,8 +141,9 @@ std::string replaced(const std::string& s, const std::string& old, const std::st
   std::string out;
   size_t begin = 0;
   for (; count != 0; --count) {
-    const size_t at = s.find(old, begin);
+    const size_t at = find_text(s, old, begin);
     if (at == std::string::npos) break;
+    charge(with.size());
     check_length(out.append(s, begin, at - begin).append(with).size());
     begin = at + old.size();
   }
@@ -133,23 +153,27 @@ std::string replaced(const std::string& s, const std::string& old, const std::st
 int64_t count_of(const std::string& s, const std::string& part) {
   if (part.empty()) return Value(s).length() + 1;
   int64_t count = 0;
-  for (size_t at = s.find(part); at != std::string::npos; at = s.find(part, at + part.size())) ++count;
+  for (size_t at = find_text(s, part, 0); at != std::string::npos; at = find_text(s, part, at + part.size())) ++count;
   return count;
 }
 
 std::string joined(const List& parts, const std::string& separator) {
   std::string out;
-  for (size_t i = 0; i < parts.size(); ++i)
+  for (size_t i = 0; i < parts.size(); ++i) {
+    charge(kStepBytes + separator.size());
     check_length(out.append(i > 0 ? separator : "").append(parts[i].text()).size());
+  }
   return out;
 }
 
 std::string lowered(const std::string& s) {
-  return from_icu(icu::UnicodeString::fromUTF8(s).toLower(icu::Locale::getRoot()));
+  return by_icu(
+      s, [](icu::UnicodeString & text) -> auto& { return text.toLower(icu::Locale::getRoot()); });
 }
 
 std::string uppered(const std::string& s) {
-  return from_icu(icu::UnicodeString::fromUTF8(s).toUpper(icu::Locale::getRoot()));
+  return by_icu(
+      s, [](icu::UnicodeString & text) -> auto& { return text.toUpper(icu::Locale::getRoot()); });
 }
 
 std::string capitalized(const std::string& s) {

@@ -11,6 +11,9 @@
 
 namespace roll::jinja {
 
+/// str.find from byte `from` on, in bytes; npos when there is none. Linear in time, which std::string's is not.
+size_t find_text(const std::string& s, const std::string& part, size_t from);
+
 /// str.split(separator, limit): without a separator at runs of white space; limit < 0: no limit.
 std::vector<std::string> split(const std::string& s, const std::optional<std::string>& separator, int64_t limit);
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "jinja/budget.h"
 #include "jinja/context.h"
 #include "jinja/expressions.h"
 #include "jinja/lexer.h"
@@ -17,7 +18,8 @@ namespace {
 using Block = std::vector<Statement>;
 using Names = std::vector<std::string>;
 
-constexpr int64_t kStepsPerRound = 10;
+constexpr size_t kMaxSource = 1 << 20;
+constexpr size_t kRoundBytes = 10 * kStepBytes;
 
 Flow run(const Block& block, Context& context) {
   for (const Statement& statement : block)
@@ -63,9 +65,9 @@ struct ForLoop {
   List chosen(Context& context) const {
     List all = items(context).elements(), kept;
     if (!condition) return all;
-    context.spend(kStepsPerRound * static_cast<int64_t>(all.size()));
     for (const Value& item : all)
       context.in_scope([&] {
+        charge(kRoundBytes);
         assign(context, names, item);
         if (condition(context).truthy()) kept.push_back(item);
       });
@@ -76,7 +78,7 @@ struct ForLoop {
     const List list = chosen(context);
     if (list.empty()) return context.in_scope([&] { return run(otherwise, context); });
     for (size_t i = 0; i < list.size(); ++i) {
-      context.spend(kStepsPerRound);
+      charge(kRoundBytes);
       const Flow flow = context.in_scope([&] {
         assign(context, names, list[i]);
         context.set("loop", loop_variable(list, i));
@@ -309,6 +311,8 @@ class TemplateParser {
 }  // namespace
 
 Template Template::parse(std::string_view source, const std::string& origin) {
+  if (source.size() > kMaxSource)
+    throw user_error("{}: {} bytes; a chat template has at most {}", origin, source.size(), kMaxSource);
   if (const size_t valid = valid_utf8_prefix(source); valid < source.size())
     throw user_error("{}: byte {} is not UTF-8; convert the file", origin, valid);
   Template out;
@@ -318,7 +322,8 @@ Template Template::parse(std::string_view source, const std::string& origin) {
   return out;
 }
 
-std::string Template::render(const Dict& variables) const {
+std::string Template::render(const Dict& variables, size_t max_work) const {
+  const Budget budget(max_work);
   Context context(variables);
   try {
     body_(context);

@@ -4,7 +4,7 @@
 // It knows: for (with if, else, recursion not), if, set (also of namespaces and blocks), macro, with, raw, generation,
 // break, continue; all expressions; the filters, tests and methods listed in jinja_functions.h. Includes, inheritance
 // and call blocks are refused when the template is read; an unknown filter, test or method fails when it is reached. No
-// template can hang or exhaust memory: steps, text, nesting and ranges are bounded.
+// template can hang or exhaust memory: work, text, nesting and ranges are bounded.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,12 @@ class Template {
   /// UserError "origin:line: ..." when `source` is not a template that is supported.
   static Template parse(std::string_view source, const std::string& origin);
 
-  /// The text with these variables. UserError "origin:line: ..." for what fails, raise_exception included.
-  std::string render(const Dict& variables) const;
+  /// About a second, and less than 1 GB. A thousand messages of a thousand bytes each cost some ten million.
+  static constexpr size_t kMaxWork = 500'000'000;
+
+  /// The text with these variables. UserError "origin:line: ..." for what fails, raise_exception included, and when
+  /// more than `max_work` bytes pass through it (budget.h).
+  std::string render(const Dict& variables, size_t max_work = kMaxWork) const;
 
  private:
   std::string origin_;

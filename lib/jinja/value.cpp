@@ -6,6 +6,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "jinja/budget.h"
+#include "jinja/strings.h"
 #include "unicode/unicode.h"
 
 namespace roll::jinja {
@@ -16,6 +18,7 @@ namespace {
 constexpr int kMaxDepth = 100;
 
 const Value* find_in(const Dict& dict, std::string_view name) {
+  charge(kEntryBytes * dict.size());
   const auto entry = std::ranges::find(dict, name, [](const auto& e) { return std::string_view(e.first); });
   return entry == dict.end() ? nullptr : &entry->second;
 }
@@ -29,6 +32,7 @@ std::string float_text(double x) {
 }
 
 std::string quoted(const std::string& s) {
+  charge(2 * s.size());
   const char quote = s.find('\'') != std::string::npos && s.find('"') == std::string::npos ? '"' : '\'';
   std::string out(1, quote);
   for (const char c : s) {
@@ -49,6 +53,7 @@ std::string quoted(const std::string& s) {
 }
 
 std::string json_quoted(const std::string& s) {
+  charge(4 * s.size());
   return Json(s).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -74,18 +79,31 @@ void check_length(size_t length) {
   if (length > kMaxLength) throw Failure("a text or list becomes too long");
 }
 
+// A name may be as long as a text; a message needs its beginning.
+Value::Value(Undefined undefined) {
+  constexpr size_t kShown = 100;
+  if (undefined.what.size() > kShown) {
+    undefined.what.resize(kShown);
+    undefined.what.resize(valid_utf8_prefix(undefined.what));
+  }
+  data_ = std::move(undefined);
+}
+
 Value::Value(std::string s) {
   check_length(s.size());
+  charge(sizeof(s) + s.size());
   data_ = std::make_shared<const std::string>(std::move(s));
 }
 
 Value::Value(List list) {
   check_length(list.size());
+  charge(sizeof(list) + list.size() * sizeof(Value));
   for (const Value& child : list) nest(child);
   data_ = std::make_shared<const List>(std::move(list));
 }
 
 Value::Value(Dict dict) {
+  charge(sizeof(dict) + dict.size() * sizeof(dict[0]));
   for (const auto& [name, child] : dict) nest(child);
   data_ = std::make_shared<const Dict>(std::move(dict));
 }
@@ -183,29 +201,33 @@ bool Value::truthy() const {
 }
 
 std::string Value::text() const {
+  if (is_string()) charge(string().size());
   return is_string() ? string() : is_undefined() ? std::string() : representation();
 }
 
 std::string Value::representation() const {
+  charge(kStepBytes);
   if (is_undefined()) return "Undefined";
   if (is_none()) return "None";
   if (is_bool()) return truthy() ? "True" : "False";
   if (is_int()) return std::to_string(integer());
   if (is_float()) return float_text(number());
   if (is_string()) return quoted(string());
-  if (is_list()) {
-    std::vector<std::string> parts;
-    for (const Value& child : list()) parts.push_back(child.representation());
-    return fmt::format("[{}]", fmt::join(parts, ", "));
-  }
-  if (!is_dict()) return fmt::format("<{}>", type_name());
-  std::vector<std::string> parts;
-  for (const auto& [key, child] : dict()) parts.push_back(quoted(key) + ": " + child.representation());
-  return fmt::format("{{{}}}", fmt::join(parts, ", "));
+  if (!is_list() && !is_dict()) return fmt::format("<{}>", type_name());
+  std::string out;
+  const auto add = [&out](const std::string& text) {
+    charge(text.size());
+    check_length(out.append(out.empty() ? "" : ", ").append(text).size());
+  };
+  if (is_list())
+    for (const Value& child : list()) add(child.representation());
+  else
+    for (const auto& [key, child] : dict()) add(quoted(key) + ": " + child.representation());
+  return is_list() ? "[" + out + "]" : "{" + out + "}";
 }
 
 List Value::elements() const {
-  if (is_list()) return list();
+  if (is_list()) return charge(list().size() * sizeof(Value)), list();
   if (is_undefined()) return {};
   List out;
   if (is_dict()) {
@@ -214,6 +236,7 @@ List Value::elements() const {
     if (!is_string()) wrong_type("list");
     for (size_t pos = 0, begin = 0; pos < string().size(); begin = pos) {
       next_code_point(string(), pos);
+      charge(sizeof(Value));
       out.emplace_back(string().substr(begin, pos - begin));
     }
   }
@@ -224,13 +247,18 @@ int64_t Value::length() const {
   if (is_list()) return static_cast<int64_t>(list().size());
   if (is_dict()) return static_cast<int64_t>(dict().size());
   if (is_undefined()) return 0;
+  charge(string().size());
   return std::ranges::count_if(string(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
 bool equal(const Value& a, const Value& b) {
+  charge(kStepBytes);
   if (a.is_number() && b.is_number())
     return a.is_float() || b.is_float() ? a.number() == b.number() : a.integer() == b.integer();
-  if (a.is_string() && b.is_string()) return a.string() == b.string();
+  if (a.is_string() && b.is_string()) {
+    if (a.string().size() == b.string().size()) charge(a.string().size());
+    return a.string() == b.string();
+  }
   if (a.is_list() && b.is_list()) return std::ranges::equal(a.list(), b.list(), equal);
   if (a.is_dict() && b.is_dict())
     return a.dict().size() == b.dict().size() && std::ranges::all_of(a.dict(), [&](const auto& entry) {
@@ -241,17 +269,19 @@ bool equal(const Value& a, const Value& b) {
 }
 
 int compare(const Value& a, const Value& b) {
+  charge(kStepBytes);
   if (a.is_number() && b.is_number()) return a.number() < b.number() ? -1 : a.number() > b.number();
   if (a.is_list() && b.is_list()) {
     const auto [x, y] = std::ranges::mismatch(a.list(), b.list(), equal);
     if (x != a.list().end() && y != b.list().end()) return compare(*x, *y);
     return static_cast<int>(x != a.list().end()) - static_cast<int>(y != b.list().end());
   }
+  charge(std::min(a.string().size(), b.string().size()));
   return a.string().compare(b.string());
 }
 
 bool contains(const Value& container, const Value& item) {
-  if (container.is_string()) return container.string().find(item.string()) != std::string::npos;
+  if (container.is_string()) return find_text(container.string(), item.string(), 0) != std::string::npos;
   if (container.is_dict()) return item.is_string() && container.member(item.string());
   return std::ranges::any_of(container.elements(), [&](const Value& element) { return equal(element, item); });
 }
@@ -263,7 +293,10 @@ void dump(const Value& value, int indent, int level, std::string& out);
 template <class Range, class One>
 void dump_items(const Range& range, int indent, int level, std::string& out, const One& one) {
   const auto new_line = [&](int at) {
-    if (indent >= 0) out.append("\n").append(static_cast<size_t>(indent) * static_cast<size_t>(at), ' ');
+    if (indent < 0) return;
+    const size_t width = static_cast<size_t>(indent) * static_cast<size_t>(at);
+    charge(width);
+    out.append("\n").append(width, ' ');
   };
   bool first = true;
   for (const auto& item : range) {
@@ -276,6 +309,8 @@ void dump_items(const Range& range, int indent, int level, std::string& out, con
 }
 
 void dump(const Value& value, int indent, int level, std::string& out) {
+  charge(kStepBytes);
+  check_length(out.size());
   if (value.is_none()) {
     out += "null";
   } else if (value.is_bool()) {

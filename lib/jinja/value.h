@@ -23,7 +23,7 @@ struct Failure : std::runtime_error {
 };
 
 /// No text or list of a template may be longer (bytes, elements): it would only be a way to exhaust memory.
-constexpr size_t kMaxLength = 64 << 20;
+constexpr size_t kMaxLength = 16 << 20;
 
 /// Throws Failure when `length` is more.
 void check_length(size_t length);
@@ -57,7 +57,7 @@ class Value {
  public:
   Value() : data_(Undefined{"value"}) {}
   Value(None) : data_(None{}) {}
-  Value(Undefined undefined) : data_(std::move(undefined)) {}
+  Value(Undefined undefined);
   Value(bool b) : data_(b) {}
   Value(int64_t i) : data_(i) {}
   Value(double d) : data_(d) {}

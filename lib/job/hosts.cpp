@@ -12,7 +12,10 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kMaxSlots = 65536;
+constexpr int64_t kMaxSlots = 65536;  // of a host, and of all
+constexpr size_t kMaxBytes = 1 << 20;
+
+constexpr const char* kNameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]%@";
 
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line.substr(0, line.find('#')));
@@ -34,6 +37,11 @@ Host parse_host(const std::vector<std::string>& words, const std::string& place)
   Host host{.name = words[0], .slots = 0};
   if (host.name.find('=') != std::string::npos)
     throw user_error("{}: {}: a line begins with the name of a host; write e.g. \"node1 slots=8\"", place, words[0]);
+  // It goes to mpirun and ssh, to which -x is an option.
+  const bool is_name =
+      std::isalnum(static_cast<unsigned char>(host.name[0])) || host.name[0] == '[' || host.name[0] == ':';
+  if (!is_name || host.name.find_first_not_of(kNameCharacters) != std::string::npos)
+    throw user_error("{}: {}: no name or address of a host", place, host.name);
   int64_t max_slots = kMaxSlots;
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
@@ -57,7 +65,7 @@ Host parse_host(const std::vector<std::string>& words, const std::string& place)
 }  // namespace
 
 std::vector<Host> read_hostfile(const std::filesystem::path& file) {
-  std::istringstream text(read_file(file));
+  std::istringstream text(read_file(file, kMaxBytes));
   std::vector<Host> hosts;
   std::map<std::string, int> line_of;
   int number = 0;
@@ -73,6 +81,8 @@ std::vector<Host> read_hostfile(const std::filesystem::path& file) {
   }
   if (hosts.empty())
     throw user_error("{}: names no host; write a line for each, e.g. \"node1 slots=8\"", file.string());
+  if (const int64_t total = num_slots(hosts); total > kMaxSlots)
+    throw user_error("{}: {} slots in all; at most {} are supported", file.string(), total, kMaxSlots);
   return hosts;
 }
 

@@ -26,7 +26,7 @@ struct LogProbsJob {
   void fields(V& v) {
     v("temperature", temperature, "logits are divided by it; 1 leaves the model's probabilities", above(0));
     v("entropy", with_entropy, "also write the entropy (nats) of each prediction");
-    v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", at_least(1));
+    v("max_tokens_per_batch", max_tokens_per_batch, "rows share a forward pass up to this size", token_range());
   }
 };
 

@@ -20,14 +20,15 @@ struct InitSizes {
 
   template <class V>
   void fields(V& v) {
-    v("hidden", hidden, "hidden size", within(1, 1 << 20));
-    v("intermediate", intermediate, "width of the feed-forward; null: 4 x hidden", within(1, 1 << 22));
-    v("layers", layers, "layers", within(1, 1 << 12));
-    v("heads", heads, "attention heads", within(1, 1 << 14));
-    v("kv_heads", kv_heads, "key and value heads; null: as heads", within(1, 1 << 14));
-    v("head_dim", head_dim, "size of a head; null: hidden / heads", within(2, 1 << 14));
-    v("vocab", vocab, "rows of the embedding; null: what the tokenizer needs", within(1, 1 << 24));
-    v("max_positions", max_positions, "longest sequence", within(1, 1 << 30));
+    v("hidden", hidden, "hidden size", within(1, SizeLimits::kHidden));
+    v("intermediate", intermediate, "width of the feed-forward; null: 4 x hidden",
+      within(1, SizeLimits::kIntermediate));
+    v("layers", layers, "layers", within(1, SizeLimits::kLayers));
+    v("heads", heads, "attention heads", within(1, SizeLimits::kHeads));
+    v("kv_heads", kv_heads, "key and value heads; null: as heads", within(1, SizeLimits::kHeads));
+    v("head_dim", head_dim, "size of a head; null: hidden / heads", within(2, SizeLimits::kHeadDim));
+    v("vocab", vocab, "rows of the embedding; null: what the tokenizer needs", within(1, SizeLimits::kVocab));
+    v("max_positions", max_positions, "longest sequence", within(1, SizeLimits::kPositions));
     v("rope_theta", rope_theta, "base of the rotary frequencies", above(0));
   }
 };

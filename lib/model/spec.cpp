@@ -18,14 +18,14 @@ class ConfigReader {
     return found == config_.end() || found->is_null() ? nullptr : &*found;
   }
 
-  /// A whole number of at least `least`.
-  int64_t count(const char* key, std::optional<int64_t> absent = {}, int64_t least = 1) const {
+  /// A whole number of `least` to `most`.
+  int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
     if (!value) throw user_error("{}: {}: is missing", origin_, key);
-    const bool is_count =
-        value->is_number_integer() && value->get<double>() >= static_cast<double>(least) && value->get<double>() < 1e12;
-    if (!is_count) fail(key, fmt::format("a whole number of at least {} is needed", least));
+    const bool is_count = value->is_number_integer() && value->get<double>() >= static_cast<double>(least) &&
+                          value->get<double>() <= static_cast<double>(most);
+    if (!is_count) fail(key, fmt::format("a whole number of {} to {} is needed", least, most));
     return value->get<int64_t>();
   }
 
@@ -66,10 +66,11 @@ class ConfigReader {
 };
 
 Llama3Scaling read_llama3(const ConfigReader& rope) {
-  const Llama3Scaling scaling{.factor = rope.positive("factor"),
-                              .low_freq_factor = rope.positive("low_freq_factor"),
-                              .high_freq_factor = rope.positive("high_freq_factor"),
-                              .original_max_positions = rope.count("original_max_position_embeddings")};
+  const Llama3Scaling scaling{
+      .factor = rope.positive("factor"),
+      .low_freq_factor = rope.positive("low_freq_factor"),
+      .high_freq_factor = rope.positive("high_freq_factor"),
+      .original_max_positions = rope.count("original_max_position_embeddings", SizeLimits::kPositions)};
   if (scaling.high_freq_factor <= scaling.low_freq_factor)
     rope.fail("high_freq_factor", "must be above low_freq_factor");
   return scaling;
@@ -98,7 +99,7 @@ void refuse_sliding_window(const ConfigReader& config, const ModelSpec& spec) {
   if (const Json* types = config.find("layer_types"))
     for (const Json& type : *types)
       if (type != "full_attention") config.fail("layer_types", rule);
-  const bool some_layer_slides = config.count("max_window_layers", 28, 0) < spec.num_layers;
+  const bool some_layer_slides = config.count("max_window_layers", SizeLimits::kLayers, 28, 0) < spec.num_layers;
   if (config.flag("use_sliding_window") && config.find("sliding_window") && some_layer_slides)
     config.fail("use_sliding_window", rule);
 }
@@ -111,20 +112,21 @@ void refuse_unknown_maths(const ConfigReader& config) {
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
-  spec.vocab_size = config.count("vocab_size");
-  spec.hidden_size = config.count("hidden_size");
-  spec.intermediate_size = config.count("intermediate_size");
-  spec.num_layers = config.count("num_hidden_layers");
-  spec.num_heads = config.count("num_attention_heads");
-  spec.num_kv_heads = config.count("num_key_value_heads", spec.num_heads);
-  spec.max_positions = config.count("max_position_embeddings");
+  spec.vocab_size = config.count("vocab_size", SizeLimits::kVocab);
+  spec.hidden_size = config.count("hidden_size", SizeLimits::kHidden);
+  spec.intermediate_size = config.count("intermediate_size", SizeLimits::kIntermediate);
+  spec.num_layers = config.count("num_hidden_layers", SizeLimits::kLayers);
+  spec.num_heads = config.count("num_attention_heads", SizeLimits::kHeads);
+  spec.num_kv_heads = config.count("num_key_value_heads", SizeLimits::kHeads, spec.num_heads);
+  spec.max_positions = config.count("max_position_embeddings", SizeLimits::kPositions);
   if (spec.num_heads % spec.num_kv_heads != 0)
     config.fail("num_key_value_heads", fmt::format("must divide num_attention_heads ({})", spec.num_heads));
   const std::optional<int64_t> usual = spec.architecture->head_dim;
   const bool has_head_dim = usual || config.find("head_dim");
   if (!has_head_dim && spec.hidden_size % spec.num_heads != 0)
     config.fail("hidden_size", fmt::format("must be divisible by num_attention_heads ({})", spec.num_heads));
-  spec.head_dim = has_head_dim ? config.count("head_dim", usual) : spec.hidden_size / spec.num_heads;
+  spec.head_dim =
+      has_head_dim ? config.count("head_dim", SizeLimits::kHeadDim, usual) : spec.hidden_size / spec.num_heads;
   if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, rotary embeddings turn pairs");
 }
 
@@ -153,6 +155,11 @@ ModelSpec parse_spec(const Json& json, const std::string& origin) {
   read_rope(config, spec);
   refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
+  if (const auto size = static_cast<double>(spec.num_parameters()); size > SizeLimits::kParameters)
+    throw user_error(
+        "{}: describes a model of {:.0e} parameters, more than {:.0e}; check hidden_size, vocab_size and "
+        "num_hidden_layers",
+        origin, size, SizeLimits::kParameters);
   return spec;
 }
 

@@ -19,6 +19,13 @@ struct Llama3Scaling {
   int64_t original_max_positions = 8192;
 };
 
+/// The largest sizes that are read: some ten times those of the largest models known. Tables are as long as these.
+struct SizeLimits {
+  static constexpr int64_t kHidden = 1 << 20, kIntermediate = 1 << 22, kLayers = 1 << 12, kHeads = 1 << 14,
+                           kHeadDim = 1 << 14, kVocab = 1 << 22, kPositions = 1 << 30;
+  static constexpr double kParameters = 1e13;
+};
+
 struct ModelSpec {
   const Architecture* architecture = &architectures().front();
   int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_layers = 0;

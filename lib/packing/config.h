@@ -27,13 +27,13 @@ struct SequencePackingArgs {
   void fields(V& v) {
     v("algorithm", algorithm, "none: in the given order; load_balance: equal work");
     v("max_packed_sequence_length_train", max_packed_sequence_length_train, "tokens of a training micro-batch",
-      at_least(1));
+      token_range());
     v("max_packed_sequence_length_forward", max_packed_sequence_length_forward, "tokens of a log-prob micro-batch",
-      at_least(1));
+      token_range());
     v("min_num_micro_batches_train", min_num_micro_batches_train, "at least this many training micro-batches",
-      at_least(1));
+      sequence_range());
     v("min_num_micro_batches_forward", min_num_micro_batches_forward, "at least this many log-prob micro-batches",
-      at_least(1));
+      sequence_range());
   }
 };
 
@@ -51,9 +51,11 @@ struct PackingArgs {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget");
     v("sequence_packing_args", sequence_packing_args, "budget and algorithm of packing");
     v("use_dynamic_batching_in_train", use_dynamic_batching_in_train, "the other spelling of a training token budget");
-    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens", at_least(1));
+    v("max_tokens_per_microbatch_in_train", max_tokens_per_microbatch_in_train, "that budget, in tokens",
+      token_range());
     v("use_dynamic_batching_in_infer", use_dynamic_batching_in_infer, "the other spelling of a log-prob token budget");
-    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens", at_least(1));
+    v("max_tokens_per_microbatch_in_infer", max_tokens_per_microbatch_in_infer, "that budget, in tokens",
+      token_range());
     v.noted({"sequence_length_round_in_*"}, "nothing is padded, so nothing is rounded");
   }
 };

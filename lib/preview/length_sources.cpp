@@ -119,7 +119,7 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
   LengthSource source{.text = origin, .notes = {}, .steps = {}};
   std::vector<int64_t> lengths;
   std::string line;
-  for (int64_t number = 1; std::getline(in, line); ++number)
+  for (int64_t number = 1; next_line(in, line, origin, number); ++number)
     if (const int64_t length = listed_length(line, origin, number); length > 0) lengths.push_back(length);
   int64_t num_steps = std::ssize(lengths) / per_step;
   if (num_steps == 0)

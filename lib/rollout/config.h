@@ -27,7 +27,7 @@ struct GeneratingArgs {
 
   template <class V>
   void fields(V& v) {
-    v("max_new_tokens", max_new_tokens, "longest response in tokens; null: response_length", at_least(1));
+    v("max_new_tokens", max_new_tokens, "longest response in tokens; null: response_length", token_range());
     v("temperature", temperature, "logits are divided by it; 0 is greedy", within(1e-3, 1e3).or_also(0));
     v("top_p", top_p, "smallest set of tokens with this probability; 1 is off", above_to(0, 1));
     v("top_k", top_k, "only the k most likely tokens; 0 or -1: all", at_least(-1));
@@ -40,7 +40,7 @@ struct GeneratingArgs {
     v("include_stop_str_in_output", include_stop_str_in_output, "the stop string stays in the response's text");
     v("skip_special_tokens", skip_special_tokens, "the response's text leaves special tokens out");
     v("num_return_sequences", num_return_sequences, "responses per prompt; null: num_return_sequences_in_group",
-      at_least(1));
+      sequence_range());
     v("do_sample", do_sample, "false: greedy, whatever the temperature");
     v.refused_above_one({"num_beams"}, "beam search is no sampling from a policy; set it to 1");
   }

@@ -8,6 +8,8 @@ namespace roll {
 
 namespace {
 
+constexpr int64_t kMaxSequences = 1 << 22;  // of a step; every rank holds them all
+
 /// "; try 64 or 128": the multiples of `unit` around `value`.
 std::string nearest_multiples(int64_t value, int64_t unit) {
   const int64_t below = value / unit * unit;
@@ -83,6 +85,10 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
 }
 
 void check_batches(const Config& config, int64_t num_ranks, Checker& check) {
+  if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
+                     "{} prompts x {} responses = {} sequences; a step holds at most {}", config.rollout_batch_size,
+                     config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))
+    return;
   check_mini_batch(config, config.actor_train, num_ranks, check);
   if (config.uses_critic()) check_mini_batch(config, config.critic, num_ranks, check);
   check_whole_groups(config, num_ranks, check);

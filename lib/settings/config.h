@@ -42,16 +42,17 @@ struct TrainingArgs {
   void fields(V& v) {
     v("learning_rate", learning_rate, "peak learning rate of AdamW", at_least(0));
     v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", at_least(0));
-    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch", at_least(1));
+    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch", sequence_range());
     v("gradient_accumulation_steps", gradient_accumulation_steps, "micro-batches of a mini-batch on each rank",
-      at_least(1));
+      sequence_range());
     v("warmup_steps", warmup_steps, "updates over which the learning rate rises from 0", at_least(0));
     v("warmup_ratio", warmup_ratio, "the same as a share of all updates; used when warmup_steps is 0", within(0, 1));
     v("lr_scheduler_type", lr_scheduler_type, "learning rate after the warm-up");
     v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
     v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
-    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps", at_least(1));
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
+      round_range());
     v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed"},
             "the key of this name at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
@@ -138,7 +139,7 @@ struct WorkerConfig {
     v("device_mapping", device_mapping, "devices: list(range(0,8)), [0,1,2], or a sum of those");
     if (duties.samples)
       v("num_gpus_per_worker", num_gpus_per_worker, "ROLL's devices per sampling engine; must equal its parallel size",
-        at_least(1));
+        rank_range());
     else
       v.noted({"num_gpus_per_worker"}, "a process has one device");
     if (duties.leads)
@@ -166,7 +167,8 @@ struct WorkerConfig {
       v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
     }
     if (duties.forwards) {
-      v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed", at_least(1));
+      v("infer_batch_size", infer_batch_size, "sequences of a log-prob forward when nothing is packed",
+        sequence_range());
       packing.fields(v);
     } else {
       v.noted({"infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_*",
@@ -271,25 +273,25 @@ struct Config {
       "a GPU gives the same bits in every run; some of its kernels get slower. The CPU always does");
     v("output_dir", output_dir, "run folder: metrics, rollouts, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
-    v("max_steps", max_steps, "steps of the run", at_least(1));
+    v("max_steps", max_steps, "steps of the run", round_range());
     v("eval_steps", eval_steps, "a validation every so many steps; 0 or -1: never", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many steps; the files hold them all", at_least(1));
     checkpoints.fields(v);
     track.fields(v);
     v("hostfile", hostfile, "hosts of the ranks, a line \"name slots=N\" each; null: this host");
     v("system_envs", system_envs, "environment variables set for the run");
-    v("rollout_batch_size", rollout_batch_size, "prompts of a step", at_least(1));
-    v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted", at_least(1));
-    v("response_length", response_length, "longest response in tokens", at_least(1));
-    v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required", at_least(1));
-    v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same", at_least(1));
-    v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same", at_least(1));
-    v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt", at_least(1));
-    v("max_running_requests", max_running_requests, "sequences sampled at once", at_least(1));
+    v("rollout_batch_size", rollout_batch_size, "prompts of a step", sequence_range());
+    v("prompt_length", prompt_length, "longest prompt in tokens; longer rows are dropped and counted", token_range());
+    v("response_length", response_length, "longest response in tokens", token_range());
+    v("sequence_length", sequence_length, "prompt_length + response_length; one of the two is required", token_range());
+    v("val_prompt_length", val_prompt_length, "prompt_length of the validation; null: the same", token_range());
+    v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same", token_range());
+    v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt", sequence_range());
+    v("max_running_requests", max_running_requests, "sequences sampled at once", sequence_range());
     v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead", at_least(0));
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
     v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
-    v("ppo_epochs", ppo_epochs, "passes over a step's experience", at_least(1));
+    v("ppo_epochs", ppo_epochs, "passes over a step's experience", round_range());
     v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
     v("critic_warmup", critic_warmup, "first steps that train the critic only", at_least(0));
     v("enable_reference", enable_reference,

@@ -44,8 +44,8 @@ struct SftConfig {
     v("output_dir", output_dir, "run folder: metrics, checkpoints");
     v("logging_dir", logging_dir, "folder of log.txt; null: output_dir");
     track.fields(v);
-    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", at_least(1));
-    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", at_least(1));
+    v("max_steps", max_steps, "updates of the run; null: num_train_epochs passes over the data", round_range());
+    v("num_train_epochs", num_train_epochs, "passes over the data when max_steps is null", round_range());
     v("eval_steps", eval_steps, "a validation every so many updates; 0 or -1: only at the end", at_least(-1));
     v("logging_steps", logging_steps, "the terminal shows every so many updates; the files hold them all", at_least(1));
     checkpoints.fields(v);
@@ -57,7 +57,7 @@ struct SftConfig {
     v("system_envs", system_envs, "environment variables set for the run");
     v("pretrain", pretrain, "the first weights: HF folder or Hub name");
     v("sequence_length", sequence_length, "longest sequence in tokens; longer rows are dropped and counted",
-      at_least(1));
+      token_range());
     v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
     v("global_template", global_template, "chat template of all data; null: the model's own");
     loss.aggregation_fields(v);

@@ -10,6 +10,8 @@ namespace roll {
 
 namespace {
 
+constexpr size_t kMaxContent = 1000;  // a search may look at so many bytes from every place of a text
+
 bool word_before(std::string_view text, size_t pos) {
   return pos > 0 && is_word(previous_code_point(text, pos));
 }
@@ -36,6 +38,7 @@ AddedToken read_added_token(const JsonView& json) {
   AddedToken token;
   token.content = json.at("content").string();
   if (token.content.empty()) json.fail("an added token needs content");
+  if (token.content.size() > kMaxContent) json.fail(fmt::format("a token has at most {} bytes", kMaxContent));
   token.special = json.boolean_or("special", false);
   token.normalized = json.boolean_or("normalized", !token.special);
   token.single_word = json.boolean_or("single_word", false);

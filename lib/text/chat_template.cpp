@@ -117,7 +117,7 @@ ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name)
   if (!is_native && std::ranges::find(names(), name) == names().end())
     throw user_error("template = {}: must be one of {}{}", name, fmt::join(names(), ", "), did_you_mean(name, names()));
   const fs::path file = folder / "tokenizer_config.json";
-  const FileJson json = is_there(file) ? parse_file_json(read_file(file), file.string()) : FileJson();
+  const FileJson json = is_there(file) ? read_file_json(file) : FileJson();
   const std::optional<JsonView> config = json.is_null() ? std::nullopt : std::optional(JsonView(json, file.string()));
   auto parts = std::make_unique<Parts>();
   parts->variables = special_token_variables(config);

@@ -18,20 +18,6 @@ std::string shown(const FileJson& value) {
 
 }  // namespace
 
-FileJson parse_file_json(std::string_view text, const std::string& origin) {
-  try {
-    return FileJson::parse(text);
-  } catch (const FileJson::parse_error& e) {
-    const std::string_view before = text.substr(0, e.byte > 0 ? e.byte - 1 : 0);
-    const auto line = 1 + std::ranges::count(before, '\n');
-    const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-    throw user_error("{}: not valid JSON at line {}, column {}; download the file again", origin, line,
-                     before.size() - line_start + 1);
-  } catch (const FileJson::exception& e) {
-    throw user_error("{}: not valid JSON: {}", origin, e.what());
-  }
-}
-
 void JsonView::fail(std::string_view rule) const {
   throw user_error("{} = {}: {}", where(), shown(*value_), rule);
 }

@@ -10,16 +10,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace roll {
 
-/// Keys sorted, unlike roll::Json: that one needs quadratic time for a vocabulary of 150,000 keys.
-using FileJson = nlohmann::json;
-
-/// Parses text; UserError "origin: not valid JSON at line L, column C".
-FileJson parse_file_json(std::string_view text, const std::string& origin);
-
 /// Larger ids are refused: tables are as long as the largest id.
-constexpr int64_t kMaxTokenId = (1 << 24) - 1;
+constexpr int64_t kMaxTokenId = (1 << 22) - 1;
 
 /// Whether `value` is an integer in [0, kMaxTokenId].
 bool is_token_id(const FileJson& value);

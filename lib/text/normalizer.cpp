@@ -15,6 +15,9 @@ namespace roll {
 namespace {
 
 constexpr int kMaxNormalizerDepth = 16;
+constexpr size_t kMaxNormalizerSteps = 64;
+// NFKD makes at most 11 bytes of one; the rest is for what is prepended.
+constexpr size_t kMaxGrowth = 16, kMaxAdded = 1 << 16;
 constexpr std::string_view kNormalizers =
     "unsupported normalizer; supported: NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence";
 
@@ -83,7 +86,8 @@ void strip(std::string& text, bool left, bool right) {
   text = text.substr(begin, end - begin);
 }
 
-void replace(std::string& text, const Pattern& pattern, const std::string& content, MatchMemory& memory) {
+/// Stops when the text has more than `most` bytes, which the caller refuses.
+void replace(std::string& text, const Pattern& pattern, const std::string& content, size_t most, MatchMemory& memory) {
   std::vector<Span> matches;
   std::string older;
   pattern.find_all(!pattern.is_literal() && with_older_characters(text, older) ? older : text, memory, matches);
@@ -93,14 +97,17 @@ void replace(std::string& text, const Pattern& pattern, const std::string& conte
   for (const Span& match : matches) {
     out.append(text, done, match.begin - done).append(content);
     done = match.end;
+    if (out.size() > most) break;
   }
   text = out.append(text, done);
 }
 
 }  // namespace
 
-Normalizer::Normalizer(const JsonView& json) {
+Normalizer::Normalizer(const JsonView& json) : where_(json.where()) {
   add(json, 0);
+  if (steps_.size() > kMaxNormalizerSteps)
+    throw user_error("{}: {} steps; at most {} are supported", where_, steps_.size(), kMaxNormalizerSteps);
 }
 
 void Normalizer::add(const JsonView& json, int depth) {
@@ -111,28 +118,35 @@ void Normalizer::add(const JsonView& json, int depth) {
     const JsonView parts = json.at("normalizers");
     for (size_t i = 0; i < parts.array().size(); ++i) add(parts.at(i), depth + 1);
   } else if (name == "NFC" || name == "NFD" || name == "NFKC" || name == "NFKD") {
-    steps_.push_back([form = std::make_shared<UnicodeForm>(name)](std::string& text, MatchMemory&) { (*form)(text); });
+    steps_.push_back(
+        [form = std::make_shared<UnicodeForm>(name)](std::string& text, size_t, MatchMemory&) { (*form)(text); });
   } else if (name == "Lowercase") {
-    steps_.push_back([](std::string& text, MatchMemory&) { lowercase(text); });
+    steps_.push_back([](std::string& text, size_t, MatchMemory&) { lowercase(text); });
   } else if (name == "Prepend") {
-    steps_.push_back([prefix = json.at("prepend").string()](std::string& text, MatchMemory&) {
+    steps_.push_back([prefix = json.at("prepend").string()](std::string& text, size_t, MatchMemory&) {
       if (!text.empty()) text.insert(0, prefix);
     });
   } else if (name == "Strip") {
     const bool left = json.at("strip_left").boolean(), right = json.at("strip_right").boolean();
-    steps_.push_back([left, right](std::string& text, MatchMemory&) { strip(text, left, right); });
+    steps_.push_back([left, right](std::string& text, size_t, MatchMemory&) { strip(text, left, right); });
   } else if (name == "Replace") {
     auto pattern = std::make_shared<Pattern>(read_pattern(json.at("pattern")));
-    steps_.push_back([pattern, content = json.at("content").string()](std::string& text, MatchMemory& memory) {
-      replace(text, *pattern, content, memory);
-    });
+    steps_.push_back(
+        [pattern, content = json.at("content").string()](std::string& text, size_t most, MatchMemory& memory) {
+          replace(text, *pattern, content, most, memory);
+        });
   } else {
     type.fail(kNormalizers);
   }
 }
 
 void Normalizer::apply(std::string& text, MatchMemory& memory) const {
-  for (const Step& step : steps_) step(text, memory);
+  const size_t before = text.size(), most = kMaxGrowth * before + kMaxAdded;
+  for (const Step& step : steps_) {
+    step(text, most, memory);
+    if (text.size() > most)
+      throw user_error("{}: makes more than {} bytes of a text of {}; repair its replacements", where_, most, before);
+  }
 }
 
 }  // namespace roll

@@ -20,13 +20,14 @@ class Normalizer {
 
   bool empty() const { return steps_.empty(); }
 
-  /// Changes `text` (valid UTF-8) in place.
+  /// Changes `text` (valid UTF-8) in place. UserError when a hostile chain of replacements lets it grow without sense.
   void apply(std::string& text, MatchMemory& memory) const;
 
  private:
-  using Step = std::function<void(std::string& text, MatchMemory& memory)>;
+  using Step = std::function<void(std::string& text, size_t most, MatchMemory& memory)>;
   void add(const JsonView& json, int depth);
   std::vector<Step> steps_;
+  std::string where_;  // opens messages
 };
 
 }  // namespace roll

@@ -14,6 +14,7 @@ namespace roll {
 
 namespace {
 
+constexpr size_t kMaxBytes = 10'000, kMaxTranslated = 4 << 20;  // PCRE2 itself compiles less
 constexpr std::string_view kSyntax =
     "supported: literals, ., [...], \\s \\w \\d \\h and their complements, \\p{L} and other categories, "
     "\\p{Han|Hiragana|"
@@ -47,6 +48,15 @@ std::string class_ranges(const char* icu_pattern) {
 constexpr const char* kWordInClass = "[[:Alphabetic:][:M:][:Nd:][:Pc:]]";
 constexpr const char* kWord = "[[:Alphabetic:][:M:][:Nd:][:Pc:]\\u00b2\\u00b3\\u00b9\\u00bc-\\u00be]";
 
+const std::string& word_ranges() {
+  static const std::string kRanges = class_ranges(kWord);
+  return kRanges;
+}
+const std::string& word_ranges_in_class() {
+  static const std::string kRanges = class_ranges(kWordInClass);
+  return kRanges;
+}
+
 /// Case-insensitive matches of these pairs cross character counts in Oniguruma (ss and U+00DF), never in PCRE2.
 bool folds_together(char a, char b) {
   const auto pair = std::array{static_cast<char>(a | 0x20), static_cast<char>(b | 0x20)};
@@ -59,6 +69,8 @@ class Translator {
   Translator(std::string_view pattern, const std::string& where) : in_(pattern), where_(where) {}
 
   std::string run() {
+    if (in_.size() > kMaxBytes)
+      throw user_error("{}: a regular expression of {} bytes; at most {} are read", where_, in_.size(), kMaxBytes);
     while (pos_ < in_.size()) step();
     if (!groups_.empty()) fail("(", "is not closed");
     return std::move(out_);
@@ -71,7 +83,11 @@ class Translator {
   [[noreturn]] void unsupported(std::string_view construct) const { fail(construct, "is not supported"); }
 
   bool starts(std::string_view what) const { return in_.substr(pos_).starts_with(what); }
-  void take(size_t n, std::string_view as) { pos_ += n, out_ += as; }
+  void take(size_t n, std::string_view as) {
+    pos_ += n, out_ += as;
+    if (out_.size() > kMaxTranslated)
+      throw user_error("{}: a regular expression with too many \\w, \\b or scripts", where_);
+  }
   void begin_atom() { atom_ = out_.size(); }
 
   void step() {
@@ -201,9 +217,9 @@ class Translator {
       case 'D':
         return take(2, "\\P{Nd}");
       case 'w':
-        return set(2, class_ranges(in_class ? kWordInClass : kWord), false, in_class);
+        return set(2, in_class ? word_ranges_in_class() : word_ranges(), false, in_class);
       case 'W':
-        return in_class ? unsupported("\\W within [...]") : set(2, class_ranges(kWord), true, false);
+        return in_class ? unsupported("\\W within [...]") : set(2, word_ranges(), true, false);
       case 'p':
       case 'P':
         return property(in_class);
@@ -235,7 +251,7 @@ class Translator {
   }
 
   void word_boundary(bool boundary) {
-    const std::string w = fmt::format("[{}]", class_ranges(kWord));
+    const std::string w = fmt::format("[{}]", word_ranges());
     take(2, boundary ? fmt::format("(?:(?<={0})(?!{0})|(?<!{0})(?={0}))", w)
                      : fmt::format("(?:(?<={0})(?={0})|(?<!{0})(?!{0}))", w));
   }

@@ -7,6 +7,7 @@ namespace roll {
 namespace {
 
 constexpr int kMaxProcessorDepth = 16;
+constexpr size_t kMaxTokens = 1000;
 constexpr std::string_view kPostProcessors =
     "unsupported post-processor; supported: TemplateProcessing, ByteLevel, Sequence";
 
@@ -34,11 +35,14 @@ void read_template(const JsonView& json, PostProcessor& out) {
     }
     const auto ids = special_token_ids(json, piece.at("SpecialToken"));
     std::vector<int64_t>& side = seen_text ? after : before;
+    if (side.size() + ids.size() > kMaxTokens) piece.fail(fmt::format("more than {} tokens on a side", kMaxTokens));
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (!seen_text) pieces.fail("must hold {\"Sequence\": ...}, the text itself");
   out.before.insert(out.before.begin(), before.begin(), before.end());
   out.after.insert(out.after.end(), after.begin(), after.end());
+  if (out.before.size() + out.after.size() > kMaxTokens)
+    json.fail(fmt::format("adds more than {} tokens to every text", kMaxTokens));
 }
 
 void read(const JsonView& json, PostProcessor& out, int depth) {

@@ -11,6 +11,7 @@ namespace roll {
 namespace {
 
 constexpr int kMaxSplitDepth = 16;
+constexpr size_t kMaxSteps = 64;
 constexpr std::string_view kPreTokenizers =
     "unsupported pre-tokenizer; supported: Sequence, Split, Digits, Whitespace, WhitespaceSplit, ByteLevel (last)";
 // The expression that GPT-2 split by; ByteLevel with use_regex means it.
@@ -175,6 +176,8 @@ void Pieces::add_prefix_spaces() {
 
 PreTokenizer::PreTokenizer(const JsonView& json) {
   add(json, 0);
+  if (steps_.size() > kMaxSteps)
+    json.fail(fmt::format("has {} steps; at most {} are supported", steps_.size(), kMaxSteps));
   if (!byte_level_) json.fail("needs ByteLevel as its last step: only byte-level BPE is supported");
 }
 

@@ -12,11 +12,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kMaxEndTokens = 1000;
+
 /// Calls `use(view)` when the file is there.
 template <class Use>
 void with_file(const fs::path& file, const Use& use) {
   if (!is_there(file)) return;
-  const FileJson json = parse_file_json(read_file(file), file.string());
+  const FileJson json = read_file_json(file);
   use(JsonView(json, file.string()).object());
 }
 
@@ -31,6 +33,7 @@ void read_eos_ids(const JsonView& json, SpecialTokens& out) {
   const auto eos = json.get("eos_token_id");
   if (!eos || !out.eos_ids.empty()) return;
   if (!eos->value().is_array()) return out.eos_ids.push_back(eos->id());
+  if (eos->size() > kMaxEndTokens) eos->fail(fmt::format("at most {} ids are read", kMaxEndTokens));
   for (size_t i = 0; i < eos->size(); ++i) out.eos_ids.push_back(eos->at(i).id());
 }
 

@@ -6,7 +6,7 @@
 A case file (cases/*.json) is {"base": {name: content}, "cases": [...]}; a case is
     name     what is broken, as words
     files    {path: content}, written to a fresh folder in which the binary runs; they replace those of "base".
-             content: a string; {"hex": "00ff"}; {"text": "ab", "times": 1000}; {"folder": true}; {"copy": "path in the
+             content: a string; {"hex": "00ff"}; {"text": "ab", "times": 1000}; {"nested": 9}: lists in lists; {"folder": true}; {"copy": "path in the
              source tree"}; {"replace": [old, new], ...}: the base's content with every pair replaced
     args     the command line after the binary (a list, or one string that is split at blanks)
     stdin    text, if any
@@ -34,6 +34,8 @@ def content_bytes(name, content, base):
         return content.encode()
     if "hex" in content:
         return bytes.fromhex(content["hex"])
+    if "nested" in content:
+        return b"[" * content["nested"] + b"]" * content["nested"]
     if "text" in content:
         return content["text"].encode() * content.get("times", 1)
     if "copy" in content:
@@ -97,4 +99,5 @@ def main():
     sys.exit(failed > 0 or not jobs)
 
 
-main()
+if __name__ == "__main__":
+    main()

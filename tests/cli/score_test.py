@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as folder:
     broken(MATH + ["--pattern", "x"], ROW, "--pattern = x: is a key of type regex, and the type here is math_rule")
     broken(MATH + ["--", "cat"], ROW, "--command = [cat]: is a key of type command")
     broken(["--config", str(config), "--domain", "math", "--timeout-s", "3"], ROW, "--timeout_s: --config describes the reward")
-    broken(MATH + ["--response-length", "0"], ROW, "--response_length = 0: must be 1 or more")
+    broken(MATH + ["--response-length", "0"], ROW, "--response_length = 0: must be in 1..16777216")
     broken(MATH + ["--format-pattern", "(a"], ROW, "--format_pattern = (a", "not a regular expression")
     broken(MATH + ["--response-length-penalty-coef", "1"], ROW, "response_length")
     broken(["--type", "regex"], ROW, "--pattern: missing")

@@ -116,6 +116,17 @@ TEST_CASE("a sliding window is refused only where a layer uses it", "[model]") {
   CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("use_sliding_window = true"));
 }
 
+TEST_CASE("sizes that no model has are refused before anything is made of them", "[model]") {
+  for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+                          "num_key_value_heads", "max_position_embeddings", "head_dim"})
+    for (const Json& value : {Json(4294967296), Json(UINT64_MAX), Json(1e300), Json(-1)})
+      CHECK_THAT(refusal(key, value), Contains(fmt::format("{} = ", key)) && Contains("a whole number of 1 to"));
+  Json config = qwen2();
+  config["hidden_size"] = 1 << 20, config["vocab_size"] = 1 << 22, config["num_hidden_layers"] = 4096;
+  config["intermediate_size"] = 1 << 22;
+  CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("describes a model of 7e+16 parameters"));
+}
+
 TEST_CASE("impossible sizes of a new model are refused by flag", "[model]") {
   const auto refused = [](void (*change)(InitSizes&), std::optional<int64_t> needed = 50) {
     InitSizes sizes;

@@ -293,7 +293,7 @@ TEST_CASE("tensor and context ranks must divide the ranks of the run, for every 
     CHECK(mentions(error("ulysses_size: 16"), "ulysses_size = 16: 1 tensor x 16 context ranks share a model"));
     CHECK(mentions(error("tensor_parallel_size: 4, context_parallel_size: 4"),
                    "4 tensor x 4 context ranks share a model, so the 8 ranks of the run must be a multiple of 16"));
-    CHECK(mentions(error("tensor_parallel_size: 0"), "tensor_parallel_size = 0: must be 1 or more, or null"));
+    CHECK(mentions(error("tensor_parallel_size: 0"), "tensor_parallel_size = 0: must be in 1..65536, or null"));
     CHECK(mentions(error("tensor_model_parallel_size: 2, tensor_parallel_size: 4"),
                    place + ".tensor_parallel_size = 4: is another spelling of " + place +
                        ".tensor_model_parallel_size = 2; keep one of the two"));

@@ -148,12 +148,68 @@ TEST_CASE("tokens around a text, and texts without a decoder, are as HF has them
 TEST_CASE("parts that nest too deeply or that a decoder does not know are refused", "[text]") {
   FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
   FileJson deep = {{"type", "NFC"}};
-  for (int i = 0; i < 100; ++i) deep = {{"type", "Sequence"}, {"normalizers", FileJson::array({deep})}};
+  for (int i = 0; i < 50; ++i) deep = {{"type", "Sequence"}, {"normalizers", FileJson::array({deep})}};
   json["normalizer"] = deep;
   CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("nested too deeply"));
   json["normalizer"] = nullptr;
   json["decoder"] = FileJson::parse(R"({"type": "Sequence", "decoders": [{"type": "ByteLevel"}, {"type": "Strip"}]})");
   CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("unsupported decoder"));
+}
+
+TEST_CASE("replacements that let a text grow without end are refused", "[text]") {
+  FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+  const auto replace = [](const std::string& old, const std::string& by) {
+    return FileJson{{"type", "Replace"}, {"pattern", {{"String", old}}}, {"content", by}};
+  };
+  const auto set = [&](size_t steps, const FileJson& step) {
+    json["normalizer"] = {{"type", "Sequence"}, {"normalizers", FileJson(steps, step)}};
+  };
+  const std::string text(1000, 'a');
+  set(4, replace("a", "aa"));
+  CHECK(tokenizer_of(json).encode(text).size() == 16000);
+  set(40, replace("a", "aa"));
+  CHECK_THROWS_WITH(tokenizer_of(json).encode(text),
+                    Catch::Contains("tokenizer.json: normalizer: makes more than 81536 bytes of a text of 1000"));
+  set(1, replace("a", std::string(1'000'000, 'a')));
+  CHECK_THROWS_WITH(tokenizer_of(json).encode(std::string(100'000, 'a')), Catch::Contains("makes more than"));
+  set(65, replace("a", "a"));
+  CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("normalizer: 65 steps; at most 64 are supported"));
+  json["normalizer"] = nullptr;
+  const FileJson digits = {{"type", "Digits"}};
+  FileJson steps(70, digits);
+  steps.push_back({{"type", "ByteLevel"}});
+  json["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", steps}};
+  CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("steps; at most 64 are supported"));
+}
+
+TEST_CASE("short files that stand for much are refused", "[text]") {
+  const auto refuses = [](const std::string& section, const FileJson& value, const std::string& what) {
+    FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+    json[section] = value;
+    CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains(what));
+  };
+  const FileJson piece = {{"SpecialToken", {{"id", "a"}, {"type_id", 0}}}};
+  FileJson single(1000, piece);
+  single.push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+  refuses("post_processor",
+          {{"type", "TemplateProcessing"},
+           {"single", single},
+           {"special_tokens", {{"a", {{"id", "a"}, {"ids", FileJson(1000, 0)}}}}}},
+          "more than 1000 tokens on a side");
+  const auto split = [](const std::string& regex) {
+    return FileJson{{"type", "Sequence"},
+                    {"pretokenizers",
+                     {{{"type", "Split"}, {"pattern", {{"Regex", regex}}}, {"behavior", "Isolated"}},
+                      {{"type", "ByteLevel"}, {"use_regex", false}}}}};
+  };
+  std::string words;
+  while (words.size() < 9'000) words += "\\w";
+  refuses("pre_tokenizer", split(words), "too many \\w");
+  refuses("pre_tokenizer", split(std::string(20'000, 'a')), "a regular expression of 20000 bytes");
+  refuses("added_tokens", {{{"id", 2}, {"content", std::string(2000, 'a')}}}, "a token has at most 1000 bytes");
+  FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
+  json["model"]["vocab"]["c"] = kMaxTokenId + 1;
+  CHECK_THROWS_WITH(tokenizer_of(json), Catch::Contains("must be a token id"));
 }
 
 TEST_CASE("a cached word is not taken for one that goes on with zero bytes", "[text]") {
@@ -220,7 +276,7 @@ std::string load_error(const std::vector<std::pair<std::string, std::string>>& f
 TEST_CASE("files beside tokenizer.json with mistakes are named", "[text]") {
   CHECK_THAT(
       load_error({{"generation_config.json", R"({"eos_token_id": "x"})"}}),
-      Catch::EndsWith("generation_config.json: eos_token_id = \"x\": must be a token id: an integer of 0 to 16777215"));
+      Catch::EndsWith("generation_config.json: eos_token_id = \"x\": must be a token id: an integer of 0 to 4194303"));
   CHECK_THAT(load_error({{"tokenizer_config.json", R"({"eos_token": "<nope>"})"}}),
              Catch::Contains("'<nope>' is not a token"));
   CHECK_THAT(load_error({{"tokenizer_config.json", "{\n  x"}}), Catch::Contains("not valid JSON at line 2, column 3"));

@@ -1,0 +1,106 @@
+#include "base/json.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/file.h"
+#include "error_of.h"
+
+namespace roll {
+
+using Catch::Contains;
+using testing::error_of;
+
+namespace {
+
+/// `levels` lists, or objects, in each other.
+std::string nested(size_t levels, bool lists) {
+  std::string text;
+  for (size_t i = 0; i < levels; ++i) text += lists ? "[" : R"({"a":)";
+  text += "1";
+  for (size_t i = 0; i < levels; ++i) text += lists ? "]" : "}";
+  return text;
+}
+
+std::string object_with_keys(int64_t count) {
+  std::string text = "{";
+  for (int64_t i = 0; i < count; ++i) text += fmt::format("{}\"key{}\":1", i > 0 ? "," : "", i);
+  return text + "}";
+}
+
+std::string line_error(const std::string& text) {
+  std::istringstream in(text);
+  return error_of([&] { for_each_json_line(in, "x.jsonl", [](int64_t, const Json&) {}); });
+}
+
+}  // namespace
+
+TEST_CASE("JSON that would exhaust the stack is refused with its place", "[base]") {
+  for (const bool lists : {true, false}) {
+    CHECK(parse_json(nested(kMaxJsonDepth, lists), "x").dump() == nested(kMaxJsonDepth, lists));
+    for (const size_t levels : {size_t{kMaxJsonDepth} + 1, size_t{100'000}}) {
+      const std::string text = nested(levels, lists);
+      const std::string column = fmt::format("line 1, column {}", lists ? kMaxJsonDepth + 1 : 5 * kMaxJsonDepth + 1);
+      for (const std::string& error :
+           {error_of([&] { parse_json(text, "x.json"); }), error_of([&] { parse_file_json(text, "x.json"); }),
+            error_of([&] { parse_unique_json(text, "x.json"); })})
+        CHECK_THAT(error, Contains("x.json: JSON nested more than 200 levels deep at " + column));
+    }
+  }
+  CHECK_THAT(line_error("{\"a\": 1}\n{\"a\": " + nested(100'000, true) + "}\n"), Contains("x.jsonl:2: JSON nested"));
+}
+
+TEST_CASE("brackets in strings nest nothing", "[base]") {
+  const std::string brackets(1000, '[');
+  CHECK(parse_json("[\"" + brackets + "\"]", "x")[0] == brackets);
+  CHECK(parse_json(R"(["\"", "[", "\\", "["])", "x").size() == 4);
+  CHECK(parse_json(R"(["\")" + brackets + "\"]", "x")[0] == "\"" + brackets);
+}
+
+TEST_CASE("an object of more keys than can be looked up is refused, in a table of sorted keys it is not", "[base]") {
+  CHECK(parse_json(object_with_keys(10'000), "x").size() == 10'000);
+  const std::string many = object_with_keys(100'000);
+  CHECK_THAT(error_of([&] { parse_json(many, "x.json"); }),
+             Contains("x.json: a JSON object with 100000 keys before line 1, column"));
+  CHECK_THAT(error_of([&] { parse_json("[" + many + "]", "x.json"); }), Contains("with 100000 keys"));
+  CHECK(parse_file_json(many, "x").size() == 100'000);
+}
+
+TEST_CASE("a number beyond float64 is told in our words", "[base]") {
+  CHECK(error_of([] { parse_json("[1e999]", "x.json"); }) ==
+        "x.json: not valid JSON: a number in it is too large for a float64");
+}
+
+TEST_CASE("a line without an end is not waited for, and one without a newline is whole", "[base]") {
+  std::ifstream zeros("/dev/zero", std::ios::binary);
+  CHECK_THAT(error_of([&] { for_each_json_line(zeros, "zeros", [](int64_t, const Json&) {}); }),
+             Contains("zeros:1: a line of more than 128 MB"));
+  std::ifstream folder("/", std::ios::binary);
+  CHECK_THAT(error_of([&] { for_each_json_line(folder, "/", [](int64_t, const Json&) {}); }),
+             Contains("/: cannot be read"));
+
+  // Lengths around the pieces in which lines are read.
+  for (const size_t length :
+       {size_t{1}, (size_t{1} << 14) - 2, (size_t{1} << 14) - 1, size_t{1} << 14, size_t{50'000}}) {
+    const std::string line(length, 'x');
+    for (const std::string end : {"", "\n"}) {
+      std::istringstream in("first\n" + line + end);
+      std::string text;
+      REQUIRE(next_line(in, text, "x", 1));
+      REQUIRE(next_line(in, text, "x", 2));
+      CHECK(text == line);
+      CHECK_FALSE(next_line(in, text, "x", 3));
+    }
+  }
+}
+
+TEST_CASE("what is no file is not read as one", "[base]") {
+  CHECK(error_of([] { read_file("/dev/zero"); }) ==
+        "/dev/zero: is a pipe or device where a file is needed; write it to a file first");
+  CHECK_THAT(error_of([] { read_file("/"); }), Contains("is a folder"));
+  CHECK_THAT(error_of([] { read_file("README.md", 10); }), Contains("at most 0 MB are read"));
+}
+
+}  // namespace roll

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Writes what the fuzzers begin with, FOLDER/<fuzzer>/..., and a dictionary for each: from the repository's own examples.
+
+    make_corpus.py FOLDER
+"""
+import hashlib
+import json
+import pathlib
+import re
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests/cli"))
+from run_broken import content_bytes  # noqa: E402
+
+WORDS = {
+    "yaml": ["${", "}", "${oc.env:", "<<: *", "&a ", "*a", "!!str ", "- ", "? ", ": ", "|\n", ">-\n", "---\n", "{", "[", "~"],
+    "json": ["{", "}", "[", "]", "\"", ":", ",", "null", "true", "1e999", "\\ud800", "\\u0000", "-", "18446744073709551616",
+             "\"model_type\":\"qwen2\"", "\"messages\":", "\"role\":", "\"content\":", "\"rope_scaling\":"],
+    "safetensors": ["\"dtype\":\"F32\"", "\"BF16\"", "\"shape\":[", "\"data_offsets\":[", "__metadata__", "18446744073709551615"],
+    "tokenizer": ["\"type\":\"Sequence\"", "\"Replace\"", "\"pattern\":{\"Regex\":\"", "\"String\":\"", "\"NFKC\"", "\"Split\"",
+                  "\"ByteLevel\"", "\"Digits\"", "\"merges\":[", "\"added_tokens\":[", "\"lstrip\":true", "(?i:", "\\\\p{L}+", "(?!",
+                  "\"TemplateProcessing\"", "\"behavior\":\"MergedWithNext\"", "\"ignore_merges\":true", "\"unk_token\":\""],
+    "template": ["{%", "%}", "{{", "}}", "{%-", "-%}", " for ", " in ", " if ", "endfor", "endif", " set ", "macro", "namespace(",
+                 "loop.", "|tojson", "|join", "|map(", "|sort", "|unique", "|select(", ".split(", ".rsplit(", "range(", "[::-1]",
+                 " is ", " not ", "**", "//", "~", "|indent(", "|replace(", "messages", "raise_exception(", "{#", "#}", "raw"],
+    "answer": ["\\frac{", "\\sqrt[", "\\boxed{", "\\left(", "\\right]", "\\begin{pmatrix}", "\\end{pmatrix}", "^{", "_{", "\\cup",
+               "\\infty", "\\text{", "\\log_", "\\binom", "!!", "\\pmod{", "\\in", "10^{10^{10}}", "\\%", "\\circ", "\\pm", "answer is"],
+    "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
+}
+
+
+def case_files():
+    """(path, bytes, standard input) of every file of every case of run_broken.py."""
+    for file in sorted((SOURCE / "tests/cli/cases").glob("*.json")):
+        cases = json.loads(file.read_text())
+        for case in cases["cases"]:
+            for name, content in {**cases["base"], **case.get("files", {})}.items():
+                if not isinstance(content, dict) or "folder" not in content and content.get("times", 1) < 1000:
+                    yield name, content_bytes(name, content, cases["base"]), case.get("stdin", "").encode()
+
+
+def template_sources():
+    text = (SOURCE / "lib/text/builtin_templates.cpp").read_text() + (SOURCE / "tests/jinja/template_test.cpp").read_text()
+    yield from re.findall(r'R"\w*\((.*?)\)\w*"', text, re.S)
+    yield from re.findall(r'"((?:[^"\\\n]|\\.)*[{][{%](?:[^"\\\n]|\\.)*)"', text)
+
+
+def seeds():
+    """(fuzzer, bytes) of every seed."""
+    for file in sorted((SOURCE / "configs").glob("*.yaml")):
+        yield "yaml", b"max_steps=2\n" + file.read_bytes()
+    golden = {name: json.loads((SOURCE / f"tests/golden/text/{name}.json").read_text()) for name in ("templates", "tokenizers")}
+    for case in golden["templates"]["cases"]:
+        yield "template", case["source"].encode()
+    for case in golden["tokenizers"]["cases"]:
+        yield "tokenizer", b"ab 12\n" + json.dumps(case["tokenizer"]).encode()
+    for source in template_sources():
+        yield "template", source.encode()
+    answers = (SOURCE / "tests/golden/reward/answers.txt").read_text().splitlines()
+    for line in answers:
+        yield "answer", f"{line}\nso the answer is \\boxed{{{line}}}".encode()
+    for name, content, stdin in case_files():
+        if name.endswith(".yaml"):
+            yield "yaml", b"a.b=1\n" + content
+        elif name.endswith("tokenizer.json"):
+            yield "tokenizer", b"ab cd<|end|> 12 \xc3\xa9\n" + content
+        elif name.endswith(".safetensors"):
+            yield "safetensors", content
+        elif name.startswith("hosts"):
+            yield "hosts", content
+        elif name.endswith(".jinja"):
+            yield "template", content
+        elif name.endswith((".json", ".jsonl")):
+            yield "json", content
+        if stdin:
+            yield "json", stdin
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    count = {}
+    for fuzzer, content in seeds():
+        place = folder / fuzzer
+        place.mkdir(parents=True, exist_ok=True)
+        (place / hashlib.sha1(content).hexdigest()).write_bytes(content[:60000])
+        count[fuzzer] = len(list(place.iterdir()))
+    for fuzzer, words in WORDS.items():
+        escaped = ["".join(c if c.isalnum() or c in " _-:." else f"\\x{b:02x}" for b in w.encode() for c in [chr(b)]) for w in words]
+        (folder / f"{fuzzer}.dict").write_text("".join(f'"{w}"\n' for w in escaped))
+    print("seeds:", ", ".join(f"{name} {n}" for name, n in sorted(count.items())))
+
+
+main()
