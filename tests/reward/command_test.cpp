@@ -67,13 +67,15 @@ TEST_CASE("any line is an answer, a bad answer or none", "[reward]") {
 }
 
 TEST_CASE("any bytes of a program are read without harm", "[reward]") {
-  const std::string_view alphabet = R"({}[]",:0123456789.eE+-truefalsnidwdI \u)" "\xff\x00\xc3";
+  const std::string_view alphabet = R"({}[]",:0123456789.eE+-truefalsnidwdI \u)"
+                                    "\xff\x00\xc3";
   std::mt19937_64 random(3);
   const std::string whole = R"({"id": 7, "reward": 0.5, "detail": {"a": [1, "\u00e4"]}})";
   int64_t num_answers = 0;
   for (int i = 0; i < 200'000; ++i) {
     std::string line = whole;
-    for (uint64_t changes = random() % 4; changes > 0; --changes) line[random() % line.size()] = alphabet[random() % alphabet.size()];
+    for (uint64_t changes = random() % 4; changes > 0; --changes)
+      line[random() % line.size()] = alphabet[random() % alphabet.size()];
     if (random() % 8 == 0) line.resize(random() % line.size());
     const Reply reply = parse_reply(line, 7);
     num_answers += reply.kind == Reply::Kind::kAnswer;

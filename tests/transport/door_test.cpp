@@ -45,9 +45,9 @@ TEST_CASE("a door lets in who says the secret, whatever strangers do", "[dist]")
   Door door = open_door();
   CHECK_FALSE(door.next());
   std::vector<Socket> held;
-  held.push_back(call(door, {}));                  // says nothing
-  call(door, {});                                  // leaves at once
-  call(door, words("right", 3)).send_some({});     // a rank that leaves after its words is still who it is
+  held.push_back(call(door, {}));               // says nothing
+  call(door, {});                               // leaves at once
+  call(door, words("right", 3)).send_some({});  // a rank that leaves after its words is still who it is
   held.push_back(call(door, words("wrong", 1)));
   held.push_back(call(door, words("", 1)));
   const auto half = words("right", 2);
