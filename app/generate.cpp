@@ -101,6 +101,7 @@ void run(Flags flags) {
                                                        .max_tokens = model.spec().max_positions - 1}),
                                     flags.num_responses);
   Output output(flags.output, input);
+  catch_stop_signals();  // what is done by then is written
   OrderedLines lines(output.stream(), requests.size());
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());
