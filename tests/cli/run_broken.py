@@ -6,7 +6,8 @@
 A case file (cases/*.json) is {"base": {name: content}, "cases": [...]}; a case is
     name     what is broken, as words
     files    {path: content}, written to a fresh folder in which the binary runs; they replace those of "base".
-             content: a string; {"hex": "00ff"}; {"text": "ab", "times": 1000}; {"nested": 9}: lists in lists; {"folder": true}; {"copy": "path in the
+             content: a string; {"hex": "00ff"}; {"text": "ab", "times": 1000}; {"nested": 9}: lists in lists; {"folder": true}; {"link": "target"};
+             {"copy": "path in the
              source tree"}; {"replace": [old, new], ...}: the base's content with every pair replaced
     args     the command line after the binary (a list, or one string that is split at blanks)
     stdin    text, if any
@@ -55,6 +56,9 @@ def write_files(folder, files, base):
         if isinstance(content, dict) and content.get("folder"):
             path.mkdir(parents=True)
             continue
+        if isinstance(content, dict) and "link" in content:
+            path.symlink_to(content["link"])
+            continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content_bytes(name, content, base))
 
@@ -77,7 +81,7 @@ def run_case(binary, case, base):
     messages = case["message"] if isinstance(case["message"], list) else [case["message"]]
     heard = err if wanted else out + err
     reasons += [f"no match for {m!r}" for m in messages if not re.search(m, heard, re.M)]
-    reasons += [f"a trace shows: {w}" for w in ("terminate called", "what():", "Traceback") if w in err]
+    reasons += [f"a trace shows: {w}" for w in ("terminate called", "what():", "Traceback", "filesystem error", "[json.exception") if w in err]
     return [*reasons, f"stderr: {err.strip()[:1500]}"] if reasons else []
 
 

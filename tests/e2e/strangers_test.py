@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Strangers at the ports of a job that torchrun-style variables start: whatever they say or leave unsaid, both ranks come
 through, and the ports are open on the loopback only, and only until the ranks have met. Argument: the roll binary."""
+import atexit
 import os
 import pathlib
 import socket
@@ -78,8 +79,10 @@ class Job:
         out = []
         replay.train(self.folder, self.name, 2, rows=8, accumulation=1, max_steps=1, launch=lambda *words: out.append(words))
         words = [str(word) for word in out[0]] + ["--communicator", "tcp"]
-        return subprocess.Popen([replay.binary, *words], env={**self.env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        process = subprocess.Popen([replay.binary, *words], env={**self.env, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        atexit.register(process.kill)  # nothing where it has ended
+        return process
 
 
 def finish(ranks, what):
