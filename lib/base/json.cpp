@@ -38,50 +38,53 @@ class Bounds {
       const char c = text_[i];
       if (c == '"')
         i = end_of_string(i);
+      else if (c == ':' && !open_.empty())
+        key(i);
       else if (c == '[' || c == '{')
         open(i);
-      else if (c == ',' && !open_.empty())
-        ++open_.back().commas;
       else if ((c == ']' || c == '}') && !open_.empty())
-        close(i);
+        open_.pop_back();
     }
   }
 
  private:
   struct Open {
-    size_t begin, commas;
+    size_t keys = 0, key_bytes = 0;  // of an object
   };
 
-  // Comparing a key with all that an object has costs at most its bytes, so an object costs keys x bytes.
-  static constexpr size_t kMaxKeysTimesBytes = 10'000'000'000;
+  static constexpr size_t kMaxCompared = 5'000'000'000;
 
-  size_t end_of_string(size_t i) const {
+  size_t end_of_string(size_t i) {
+    const size_t begin = i;
     while (++i < text_.size() && text_[i] != '"')
       if (text_[i] == '\\') ++i;
+    string_bytes_ = i - begin;
     return i;
   }
 
   void open(size_t i) {
-    open_.push_back({i, 0});
+    open_.emplace_back();
     if (open_.size() > kMaxJsonDepth)
       throw user_error("{}: JSON nested more than {} levels deep at {}; flatten it", origin_, kMaxJsonDepth,
                        place(text_, i + 1));
   }
 
-  void close(size_t i) {
-    const auto [begin, commas] = open_.back();
-    open_.pop_back();
-    if (ordered_ && text_[i] == '}') keys_times_bytes_ += commas * (i - begin);
-    if (keys_times_bytes_ > kMaxKeysTimesBytes)
-      throw user_error("{}: a JSON object with {} keys before {}, too many to look up; use a list", origin_, commas + 1,
-                       place(text_, i + 1));
+  /// An ordered object compares each key with all before it, which costs at most their bytes.
+  void key(size_t i) {
+    Open& object = open_.back();
+    if (ordered_) compared_ += object.key_bytes;
+    ++object.keys, object.key_bytes += string_bytes_;
+    if (compared_ > kMaxCompared)
+      throw user_error("{}: a JSON object with {} keys before {}, too many to look up; use a list", origin_,
+                       object.keys, place(text_, i + 1));
   }
 
   std::string_view text_;
   const std::string& origin_;
   bool ordered_;
   std::vector<Open> open_;
-  size_t keys_times_bytes_ = 0;
+  size_t string_bytes_ = 0;  // of the last one
+  size_t compared_ = 0;
 };
 
 /// The only place where text becomes JSON.

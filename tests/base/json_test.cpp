@@ -63,8 +63,9 @@ TEST_CASE("an object of more keys than can be looked up is refused, in a table o
   CHECK(parse_json(object_with_keys(10'000), "x").size() == 10'000);
   const std::string many = object_with_keys(100'000);
   CHECK_THAT(error_of([&] { parse_json(many, "x.json"); }),
-             Contains("x.json: a JSON object with 100000 keys before line 1, column"));
-  CHECK_THAT(error_of([&] { parse_json("[" + many + "]", "x.json"); }), Contains("with 100000 keys"));
+             Contains("x.json: a JSON object with") && Contains("keys before line 1, column"));
+  for (const std::string& text : {"[" + many + "]", "{\"a\": " + many.substr(0, many.size() - 1)})
+    CHECK_THAT(error_of([&] { parse_json(text, "x.json"); }), Contains("too many to look up"));
   CHECK(parse_file_json(many, "x").size() == 100'000);
 }
 

@@ -26,6 +26,7 @@ WORDS = {
                  " is ", " not ", "**", "//", "~", "|indent(", "|replace(", "messages", "raise_exception(", "{#", "#}", "raw"],
     "answer": ["\\frac{", "\\sqrt[", "\\boxed{", "\\left(", "\\right]", "\\begin{pmatrix}", "\\end{pmatrix}", "^{", "_{", "\\cup",
                "\\infty", "\\text{", "\\log_", "\\binom", "!!", "\\pmod{", "\\in", "10^{10^{10}}", "\\%", "\\circ", "\\pm", "answer is"],
+    "reply": ["\"id\":1", "\"reward\":", "\"detail\":", "{", "}", "[", "null", "NaN", "1e999", "\\ud800"],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
 }
 
@@ -36,7 +37,7 @@ def case_files():
         cases = json.loads(file.read_text())
         for case in cases["cases"]:
             for name, content in {**cases["base"], **case.get("files", {})}.items():
-                if not isinstance(content, dict) or "folder" not in content and content.get("times", 1) < 1000:
+                if not isinstance(content, dict) or "folder" not in content and content.get("times", content.get("nested", 1)) < 1000:
                     yield name, content_bytes(name, content, cases["base"]), case.get("stdin", "").encode()
 
 
@@ -60,6 +61,8 @@ def seeds():
     answers = (SOURCE / "tests/golden/reward/answers.txt").read_text().splitlines()
     for line in answers:
         yield "answer", f"{line}\nso the answer is \\boxed{{{line}}}".encode()
+    for reply in ('{"id": 1, "reward": 0.5, "detail": {"a": [1]}}', '{"reward": 1}', '{"id": 2, "reward": 1}', '{"reward": "x"}'):
+        yield "reply", reply.encode()
     for name, content, stdin in case_files():
         if name.endswith(".yaml"):
             yield "yaml", b"a.b=1\n" + content
