@@ -60,7 +60,8 @@ void never_block(int fd) {
 /// In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
   setpgid(0, 0);
-  // Both outlast exec. The second is for a run that is killed: the program sees the end of its input, the shell would not.
+  // Both outlast exec. The second is for a run that is killed: the program sees the end of its input, the shell would
+  // not.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(in, 0), dup2(out, 1), dup2(err, 2), dup2(status, kStatusFd);

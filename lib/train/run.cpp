@@ -20,6 +20,10 @@ void link_latest(const RunWish& wish, const fs::path& folder) {
   if (wish.new_run) link_atomic(folder.filename(), fs::path(wish.output_dir) / "latest");
 }
 
+Keeping keeping_of(const CheckpointConfig& config) {
+  return {config.max_ckpt_to_keep, config.best_ckpt_to_keep, config.greater_is_better};
+}
+
 }  // namespace
 
 Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Communicator& ranks, Log& log)
@@ -29,10 +33,7 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
       ranks_(ranks),
       log_(log),
       folder_(start_.folder),
-      saver_(CheckpointStore(folder_.checkpoints()),
-             {keys_.checkpoints.max_ckpt_to_keep, keys_.checkpoints.best_ckpt_to_keep,
-              keys_.checkpoints.greater_is_better},
-             keys_.timeout_s, ranks, log) {
+      saver_(CheckpointStore(folder_.checkpoints()), keeping_of(keys_.checkpoints), keys_.timeout_s, ranks, log) {
   if (start_.resume) best_ = start_.resume->best_metric;
   agree(ranks, [&] {
     if (!ranks.is_first()) return;
@@ -48,6 +49,7 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
     if (start_.goes_on) {
       const int64_t aside = store.supersede_after(step);
       if (aside > 0) log.info("{} later checkpoints are now named .superseded", aside);
+      store.rotate(start_.run, keeping_of(keys_.checkpoints));  // the run may have died just before it did
       take_back_jsonl(folder_.metrics(), start_.resume ? step : -1);
       take_back_tensorboard(tensorboard, start_.run, start_.resume ? step : -1);
     }

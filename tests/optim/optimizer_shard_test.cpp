@@ -81,8 +81,13 @@ TEST_CASE("optimizer state comes back on any number of slices", "[optim]") {
 TEST_CASE("all state of a rank is in its pieces, each element once", "[optim]") {
   int64_t held = 0, whole = 0;
   for (int64_t own = 0; own < 3; ++own) {
-    const SlicedOptimizer rank(at::kFloat, 3, own);
-    for (const StatePiece& piece : rank.optimizer.state_pieces()) held += piece.end - piece.begin;
+    SlicedOptimizer rank(at::kFloat, 3, own);
+    fill(rank.optimizer);
+    for (const StatePiece& piece : rank.optimizer.state_pieces()) {
+      held += piece.end - piece.begin;
+      const double first = piece.states[0].second[0].item<double>();  // that no other piece has written over
+      CHECK(first == static_cast<double>(static_cast<float>(8.0 * piece.begin + 1e6 * piece.parameter)));
+    }
   }
   for (const auto& [name, tensor] : some_parameters(at::kFloat)) whole += tensor.numel();
   CHECK(held == whole);

@@ -54,7 +54,7 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
   {
     std::ostringstream out, err;
     Log log(out, err, {});
-    Tracker tracker({{TrackerKind::kTensorboard}, folder, ""}, log);
+    Tracker tracker({{TrackerKind::kTensorboard}, folder, folder / "tensorboard"}, log);
     for (int64_t step : {0, 1, 300}) tracker.write(step, {{"critic/score/mean", 0.25 * step}, {"lr", 1e-6}});
     tracker.write(301, {{"bad", std::nan("")}});
   }
