@@ -14,6 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::string_view kTemporaryMark = ".tmp";
+
 void sync_path(const fs::path& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
   if (fd < 0) throw system_error("{}: cannot open to sync{}", path.string(), errno_text());
@@ -33,7 +35,7 @@ void remove_folder(const fs::path& folder) {
 }
 
 fs::path temporary_beside(const fs::path& path) {
-  return parent_of(path) / fmt::format(".{}.tmp{}", path.filename().string(), ::getpid());
+  return parent_of(path) / fmt::format(".{}{}{}", path.filename().string(), kTemporaryMark, ::getpid());
 }
 
 }  // namespace
@@ -103,6 +105,19 @@ void write_folder_atomic(const fs::path& folder, const std::function<void(const 
     std::error_code ignored;
     fs::remove_all(temporary, ignored);
     throw;
+  }
+}
+
+void sweep_temporaries(const fs::path& folder) noexcept {
+  const auto is_temporary = [](const std::string& name) {
+    const size_t mark = name.rfind(kTemporaryMark);
+    return name.starts_with('.') && mark != std::string::npos &&
+           name.find_first_not_of("0123456789", mark + kTemporaryMark.size()) == std::string::npos;
+  };
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    std::error_code ignored;
+    if (is_temporary(it->path().filename().string())) fs::remove_all(it->path(), ignored);
   }
 }
 

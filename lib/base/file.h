@@ -25,6 +25,10 @@ void write_file_atomic(const std::filesystem::path& file, const std::function<vo
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 
+/// Removes what processes that died left unfinished right in `folder`: the temporary neighbours of the above. Nobody
+/// else may be writing there.
+void sweep_temporaries(const std::filesystem::path& folder) noexcept;
+
 /// fsyncs all files and folders below `folder`, then the folder. SystemError.
 void sync_tree(const std::filesystem::path& folder);
 

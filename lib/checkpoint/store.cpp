@@ -58,6 +58,10 @@ void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& fi
   sync_tree(saving_path(step));
   remove(path(step));
   rename_lasting(saving_path(step), path(step));
+  mark_latest(step);
+}
+
+void CheckpointStore::mark_latest(int64_t step) const {
   link_atomic(name_of(step), folder_ / "latest");
 }
 

@@ -35,6 +35,8 @@ class CheckpointStore {
   /// Finishes it: all is on the disk, `about` and `files` in its manifest, its name is path(), and `latest` leads
   /// there. SystemError.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
+  /// Makes `latest` lead to path(). SystemError.
+  void mark_latest(int64_t step) const;
   /// Removes an unfinished one, whatever state it is in.
   void abandon(int64_t step) const noexcept;
 

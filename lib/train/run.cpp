@@ -49,7 +49,9 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
     if (start_.goes_on) {
       const int64_t aside = store.supersede_after(step);
       if (aside > 0) log.info("{} later checkpoints are now named .superseded", aside);
-      store.rotate(start_.run, keeping_of(keys_.checkpoints));  // the run may have died just before it did
+      // The run may have died just before it did these.
+      if (start_.resume && fs::exists(store.path(step))) store.mark_latest(step);
+      store.rotate(start_.run, keeping_of(keys_.checkpoints));
       take_back_jsonl(folder_.metrics(), start_.resume ? step : -1);
       take_back_tensorboard(tensorboard, start_.run, start_.resume ? step : -1);
     }

@@ -20,8 +20,9 @@ class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Makes the folder what run `run` can write to: the lock (unless it is `held` already), run.json, the configuration.
-  /// For rank 0, once nothing else can fail. UserError: another process is at work there. SystemError.
+  /// Makes the folder what run `run` can write to: the lock (unless it is `held` already), nothing unfinished,
+  /// run.json, the configuration. For rank 0, once nothing else can fail. UserError: another process is at work there.
+  /// SystemError.
   std::unique_ptr<FileLock> start(const std::string& run, const std::string& resolved_config,
                                   std::unique_ptr<FileLock> held) const;
 
