@@ -15,6 +15,7 @@ fi
 
 if ! command -v clang++ > /dev/null; then
   sudo=$([[ $EUID -eq 0 ]] || echo sudo)
+  $sudo apt-get update -qq
   $sudo apt-get install --yes --no-install-recommends clang libclang-rt-dev
 fi
 [[ -e build-fuzz/build.ninja ]] || cmake -S tests/fuzz -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ > /dev/null
@@ -29,7 +30,7 @@ run_one() {
   [[ $name != safetensors ]] || leaks=0
   if ! ASAN_OPTIONS=detect_leaks=$leaks:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 OMP_NUM_THREADS=1 \
       "build-fuzz/${name}_fuzz" "build-fuzz/corpus/$name" "build-fuzz/seeds/$name" -dict="build-fuzz/seeds/$name.dict" \
-      -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
+      -max_total_time="$seconds" -timeout=30 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
       -artifact_prefix="build-fuzz/found/$name-" > "$log" 2>&1; then
     echo "fuzz: $name FAILED; the end of $log:"
     grep -aE 'ERROR|SUMMARY|Test unit|runtime error|what\(\)' "$log" | head -5
