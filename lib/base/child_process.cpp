@@ -21,6 +21,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/file.h"
 
 namespace roll {
 
@@ -84,10 +85,7 @@ bool is_executable(const std::string& file) {
 std::vector<pid_t> processes_below(pid_t root) {
   std::map<pid_t, std::vector<pid_t>> children;
   std::set<pid_t> running;
-  std::error_code ec;
-  for (auto entry = std::filesystem::directory_iterator("/proc", ec); !ec && entry != std::filesystem::end(entry);
-       entry.increment(ec)) {
-    const std::filesystem::path folder = entry->path();
+  for (const std::filesystem::path& folder : entries_of("/proc")) {
     const bool is_process = std::isdigit(static_cast<unsigned char>(folder.filename().c_str()[0])) != 0;
     std::ifstream stat(folder / "stat");
     std::string line;

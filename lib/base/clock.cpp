@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 
 namespace roll {
 
@@ -30,6 +32,13 @@ double Stopwatch::restart() {
   const double elapsed = now - start_s_;
   start_s_ = now;
   return elapsed;
+}
+
+std::string local_time_text(const char* format) {
+  std::array<char, 64> text{};
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  return {text.data(), std::strftime(text.data(), text.size(), format, ::localtime_r(&now, &local))};
 }
 
 }  // namespace roll

@@ -15,6 +15,9 @@ double wall_clock_s();
 /// "0.42 s", "59 s", "3 min 05 s", "2 h 07 min", "3 d 04 h".
 std::string duration_text(double seconds);
 
+/// Now, on this machine's clock on the wall, as strftime(3) writes it.
+std::string local_time_text(const char* format);
+
 class Stopwatch {
  public:
   Stopwatch() : start_s_(monotonic_s()) {}

@@ -34,11 +34,25 @@ void remove_folder(const fs::path& folder) {
   if (ec) throw system_error("{}: cannot be removed ({})", folder.string(), ec.message());
 }
 
+/// All files and folders below, then the folder.
+void sync_tree(const fs::path& folder) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
+  sync_path(folder, O_RDONLY | O_DIRECTORY);
+}
+
 fs::path temporary_beside(const fs::path& path) {
   return parent_of(path) / fmt::format(".{}{}{}", path.filename().string(), kTemporaryMark, ::getpid());
 }
 
 }  // namespace
+
+std::vector<fs::path> entries_of(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) entries.push_back(it->path());
+  return entries;
+}
 
 bool is_there(const fs::path& path) {
   std::error_code ec;
@@ -114,17 +128,10 @@ void sweep_temporaries(const fs::path& folder) noexcept {
     return name.starts_with('.') && mark != std::string::npos &&
            name.find_first_not_of("0123456789", mark + kTemporaryMark.size()) == std::string::npos;
   };
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+  for (const fs::path& entry : entries_of(folder)) {
     std::error_code ignored;
-    if (is_temporary(it->path().filename().string())) fs::remove_all(it->path(), ignored);
+    if (is_temporary(entry.filename().string())) fs::remove_all(entry, ignored);
   }
-}
-
-void sync_tree(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
-  sync_path(folder, O_RDONLY | O_DIRECTORY);
 }
 
 void rename_lasting(const fs::path& from, const fs::path& to) {

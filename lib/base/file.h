@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace roll {
 
@@ -29,14 +30,14 @@ void write_folder_atomic(const std::filesystem::path& folder,
 /// else may be writing there.
 void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 
-/// fsyncs all files and folders below `folder`, then the folder. SystemError.
-void sync_tree(const std::filesystem::path& folder);
-
 /// rename(2), lasting: the folder that holds `to` is fsynced. SystemError names both.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// A symbolic link `link` -> `target`, in place of an older one. SystemError.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
+
+/// What lies right in `folder`, in no order; nothing where that cannot be looked at.
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
 /// Whether something, or a folder, is there. What cannot be looked at, such as links in a circle, is not.
 bool is_there(const std::filesystem::path& path);

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <ctime>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,11 +20,7 @@ constexpr useconds_t kLook_us = 50'000;
 std::string own_description() {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  std::array<char, 32> now{};
-  const std::time_t seconds = std::time(nullptr);
-  std::tm local{};
-  std::strftime(now.data(), now.size(), "%Y-%m-%d %H:%M:%S", ::localtime_r(&seconds, &local));
-  return fmt::format("process {} on {}, since {}\n", ::getpid(), host.data(), now.data());
+  return fmt::format("process {} on {}, since {}\n", ::getpid(), host.data(), local_time_text("%Y-%m-%d %H:%M:%S"));
 }
 
 std::string content_of(int fd) {

@@ -176,12 +176,12 @@ Companions read_companions(const fs::path& folder) {
                                                      "special_tokens_map", "added_tokens", "chat_template",
                                                      "generation_config",  "LICENSE"};
   Companions companions;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    const std::string name = it->path().filename().string();
-    const bool is_companion = it->is_regular_file() && std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                                                                   [&](const auto& p) { return name.starts_with(p); });
-    if (is_companion) companions[name] = read_file(it->path());
+  for (const fs::path& entry : entries_of(folder)) {
+    const std::string name = entry.filename().string();
+    const bool is_companion =
+        fs::is_regular_file(entry) &&
+        std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](const auto& p) { return name.starts_with(p); });
+    if (is_companion) companions[name] = read_file(entry);
   }
   return companions;
 }

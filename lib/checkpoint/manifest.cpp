@@ -73,8 +73,7 @@ void write_manifest(const fs::path& folder, const Manifest& manifest) {
 
 Manifest read_manifest(const fs::path& folder) {
   const fs::path file = folder / kManifestFile;
-  std::error_code ec;
-  if (!fs::exists(file, ec)) throw user_error("{}: is missing: the checkpoint is not complete", file.string());
+  if (!is_there(file)) throw user_error("{}: is missing: the checkpoint is not complete", file.string());
   Manifest manifest{read_json(file), {}};
   if (!manifest.about.is_object()) throw user_error("{}: a JSON object is needed", file.string());
   manifest.files = sums_from_json(manifest.about.value("files", Json()), file.string());

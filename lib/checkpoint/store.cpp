@@ -31,13 +31,6 @@ std::optional<int64_t> step_of(const std::string& name) {
   return step;
 }
 
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) entries.push_back(it->path());
-  return entries;
-}
-
 }  // namespace
 
 fs::path CheckpointStore::path(int64_t step) const {
@@ -55,7 +48,6 @@ void CheckpointStore::begin(int64_t step) const {
 
 void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& files) const {
   write_manifest(saving_path(step), {about, files});
-  sync_tree(saving_path(step));
   remove(path(step));
   rename_lasting(saving_path(step), path(step));
   mark_latest(step);
@@ -148,8 +140,8 @@ int64_t CheckpointStore::supersede_after(int64_t step) const {
 }
 
 void CheckpointStore::remove(const fs::path& checkpoint) const {
+  if (!is_there(checkpoint)) return;
   std::error_code ec;
-  if (!fs::exists(checkpoint, ec)) return;
   const fs::path removing = folder_ / (kRemoving + checkpoint.filename().string());
   fs::remove_all(removing, ec);
   rename_lasting(checkpoint, removing);
@@ -159,8 +151,8 @@ void CheckpointStore::remove(const fs::path& checkpoint) const {
 
 int64_t free_bytes(const fs::path& folder) {
   fs::path existing = fs::absolute(folder);
+  while (!is_there(existing) && existing.has_relative_path()) existing = existing.parent_path();
   std::error_code ec;
-  while (!fs::exists(existing, ec) && existing.has_relative_path()) existing = existing.parent_path();
   const fs::space_info space = fs::space(existing, ec);
   if (ec) throw system_error("{}: cannot tell the free space ({})", existing.string(), ec.message());
   return static_cast<int64_t>(space.available);

@@ -32,8 +32,8 @@ class CheckpointStore {
 
   /// Makes an empty saving_path(). SystemError.
   void begin(int64_t step) const;
-  /// Finishes it: all is on the disk, `about` and `files` in its manifest, its name is path(), and `latest` leads
-  /// there. SystemError.
+  /// Finishes it: `about` and `files` are in its manifest, its name is path(), and `latest` leads there. What was put
+  /// there is on the disk by then: write_file_atomic() saw to it. SystemError.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
   /// Makes `latest` lead to path(). SystemError.
   void mark_latest(int64_t step) const;

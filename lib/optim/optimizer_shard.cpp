@@ -42,11 +42,8 @@ class Shards {
  public:
   Shards(const fs::path& folder, const std::string& name) : folder_(folder) {
     std::vector<fs::path> files;
-    std::error_code ec;
-    for (const auto& entry : fs::directory_iterator(folder, ec)) {
-      const std::string file = entry.path().filename().string();
-      if (file.starts_with(name + "_") && entry.path().extension() == ".json") files.push_back(entry.path());
-    }
+    for (const fs::path& entry : entries_of(folder))
+      if (entry.filename().string().starts_with(name + "_") && entry.extension() == ".json") files.push_back(entry);
     if (files.empty()) throw user_error("{}: holds no optimizer state of {}", folder.string(), name);
     std::sort(files.begin(), files.end());
     for (const auto& file : files) add(file);

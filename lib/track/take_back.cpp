@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "track/tensorboard.h"
 
 namespace roll {
@@ -44,14 +45,13 @@ void take_back_jsonl(const fs::path& file, int64_t step) {
 }
 
 void take_back_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
-  std::error_code ec;
-  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
-    if (it->path().filename().string().find(event_file_mark(run)) == std::string::npos) continue;
-    std::ifstream in(it->path(), std::ios::binary);
+  for (const fs::path& file : entries_of(folder)) {
+    if (file.filename().string().find(event_file_mark(run)) == std::string::npos) continue;
+    std::ifstream in(file, std::ios::binary);
     int64_t kept = 0;
     for (std::string event; read_tfrecord(in, event) && step_of_event(event) <= step; event.clear())
       kept = static_cast<int64_t>(in.tellg());
-    cut(it->path(), kept);
+    cut(file, kept);
   }
 }
 

@@ -44,29 +44,24 @@ struct RunPlan {
   RunStart start;
 };
 
-template <class C>
-RunKeys run_keys(const C& config, const RunFlags& flags, double timeout_s,
-                 std::map<std::string, int64_t> sequences_per_update) {
-  return {.wish = {.output_dir = config.output_dir,
-                   .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
-                   .new_run = flags.new_run,
-                   .allow_config_change = flags.allow_config_change,
-                   .resolved_config = resolved_yaml(config),
-                   .version = flags.version,
-                   .sequences_per_update = std::move(sequences_per_update)},
-          .log_dir = config.logging_dir,
-          .track = config.track,
-          .checkpoints = config.checkpoints,
-          .logging_steps = config.logging_steps,
-          .timeout_s = timeout_s,
-          .resume_command = flags.resume_command};
-}
-
 /// Before anything is loaded. **Collective**. UserError as start_of().
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                  std::map<std::string, int64_t> sequences_per_update, Communicator& ranks, Log& log) {
-  RunPlan plan{run_keys(config, flags, timeout_s, std::move(sequences_per_update)), {}};
+  RunPlan plan{.keys = {.wish = {.output_dir = config.output_dir,
+                                 .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
+                                 .new_run = flags.new_run,
+                                 .allow_config_change = flags.allow_config_change,
+                                 .resolved_config = resolved_yaml(config),
+                                 .version = flags.version,
+                                 .sequences_per_update = std::move(sequences_per_update)},
+                        .log_dir = config.logging_dir,
+                        .track = config.track,
+                        .checkpoints = config.checkpoints,
+                        .logging_steps = config.logging_steps,
+                        .timeout_s = timeout_s,
+                        .resume_command = flags.resume_command},
+               .start = {}};
   plan.start = start_of(plan.keys.wish, ranks, log);
   return plan;
 }

@@ -1,12 +1,11 @@
 #include "train/run_start.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -47,30 +46,32 @@ fs::path folder_of(const RunWish& wish) {
              : fs::path(wish.output_dir);
 }
 
+/// The newest checkpoint of a folder of them that is sound; what is wrong with newer ones is said.
+std::optional<fs::path> newest_in(const fs::path& checkpoints, Log& log) {
+  const CheckpointStore store(checkpoints);
+  const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); });
+  return step ? std::optional(store.path(*step)) : std::nullopt;
+}
+
 /// The checkpoint that a path names: itself, or the newest sound one of a run folder or its checkpoints.
 fs::path checkpoint_at(const std::string& path, Log& log) {
-  std::error_code ec;
   const auto refuse = [&](const std::string& why) {
     throw user_error("resume_from_checkpoint = {}: {}; give a folder like output/checkpoints/step_000010, or true",
                      path, why);
   };
-  if (!fs::is_directory(path, ec)) refuse("no such folder");
-  if (fs::exists(fs::path(path) / kManifestFile, ec)) {
+  if (!is_folder(path)) refuse("no such folder");
+  if (is_there(fs::path(path) / kManifestFile)) {
     const auto faults = faults_of(path);
     if (!faults.empty()) refuse("the checkpoint is damaged: " + faults.front());
     return path;
   }
-  for (const fs::path& folder : {fs::path(path) / "checkpoints", fs::path(path)}) {
-    const CheckpointStore store(folder);
-    if (const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); }))
-      return store.path(*step);
-  }
+  for (const fs::path& folder : {fs::path(path) / "checkpoints", fs::path(path)})
+    if (const auto newest = newest_in(folder, log)) return *newest;
   refuse("holds no complete checkpoint");
   return {};
 }
 
-ResumePoint resume_point(const fs::path& checkpoint) {
-  const Json about = read_manifest(checkpoint).about;
+ResumePoint resume_point(const fs::path& checkpoint, const Json& about) {
   const auto step = about.find("step");
   if (step == about.end() || !step->is_number_integer() || step->get<int64_t>() < 0)
     throw user_error("{}: step: a whole number is needed", (checkpoint / kManifestFile).string());
@@ -79,10 +80,9 @@ ResumePoint resume_point(const fs::path& checkpoint) {
           best != about.end() && best->is_number() ? std::optional(best->get<double>()) : std::nullopt};
 }
 
-void refuse_changes(const RunWish& wish, const fs::path& checkpoint, Log& log) {
+void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json& about, Log& log) {
   const fs::path saved = checkpoint / "config.resolved.yaml";
   std::vector<ConfigChange> changes = config_changes(read_file(saved), saved.string(), wish.resolved_config);
-  const Json about = read_manifest(checkpoint).about;
   const auto then = about.find("sequences_per_update");
   for (const auto& [role, now] : wish.sequences_per_update) {
     if (then == about.end() || !then->is_object() || !then->contains(role) || (*then)[role] == now) continue;
@@ -102,8 +102,7 @@ void refuse_changes(const RunWish& wish, const fs::path& checkpoint, Log& log) {
 
 /// The run that a folder's own files name; one that says nothing gets a new name.
 std::string run_of(const fs::path& folder) {
-  std::error_code ec;
-  if (!fs::exists(folder / kRunFile, ec)) return new_id();
+  if (!is_there(folder / kRunFile)) return new_id();
   const Json about = read_json(folder / kRunFile);
   const auto run = about.is_object() ? about.find("run") : about.end();
   return about.is_object() && run != about.end() && run->is_string() ? run->get<std::string>() : new_id();
@@ -144,14 +143,12 @@ RunStart decided(const RunWish& wish, Log& log) {
         start.folder.string(), held);
   start.run = start.goes_on ? run_of(start.folder) : new_id();
   if (start.goes_on) start.lock = lock_run_folder(start.folder);
-  if (start.goes_on && (restarts || !is_own)) {
-    const CheckpointStore store(start.folder / "checkpoints");
-    if (const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); }))
-      checkpoint = store.path(*step);
-  }
+  if (start.goes_on && (restarts || !is_own))
+    if (const auto newest = newest_in(start.folder / "checkpoints", log)) checkpoint = newest;
   if (checkpoint) {
-    refuse_changes(wish, *checkpoint, log);
-    start.resume = resume_point(*checkpoint);
+    const Json about = read_manifest(*checkpoint).about;
+    refuse_changes(wish, *checkpoint, about, log);
+    start.resume = resume_point(*checkpoint, about);
   }
   return start;
 }
@@ -161,21 +158,15 @@ RunStart decided(const RunWish& wish, Log& log) {
 std::string run_in(const fs::path& folder) {
   const auto steps = CheckpointStore(folder / "checkpoints").steps();
   const int64_t lines = num_lines(folder / "metrics.jsonl");
-  std::error_code ec;
   std::string held = lines > 0 ? fmt::format("{} lines of metrics", lines) : "";
   if (!steps.empty()) held += fmt::format("{}checkpoint step_{:06}", held.empty() ? "" : ", ", steps.back());
-  if (held.empty() && fs::is_directory(folder / "rollouts", ec) && !fs::is_empty(folder / "rollouts", ec))
-    held = "rollouts";
+  if (held.empty() && !entries_of(folder / "rollouts").empty()) held = "rollouts";
   return held;
 }
 
 void name_new_run() {
   if (env(kNewRun)) return;
-  std::array<char, 32> now{};
-  const std::time_t seconds = std::time(nullptr);
-  std::tm local{};
-  std::strftime(now.data(), now.size(), "%Y-%m-%d_%H-%M-%S", ::localtime_r(&seconds, &local));
-  set_env(kNewRun, now.data());
+  set_env(kNewRun, local_time_text("%Y-%m-%d_%H-%M-%S"));
 }
 
 RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {

@@ -180,8 +180,7 @@ void Saver::take_parts(int64_t step, FileSums& sums) const {
   const Stopwatch watch;
   for (int rank = 1; rank < ranks_.size(); ++rank) {
     const fs::path file = store_.saving_path(step) / part_file(rank);
-    std::error_code ec;
-    while (!fs::exists(file, ec)) {
+    while (!is_there(file)) {
       if (gives_up_) throw system_error("rank {} has not written its part", rank);
       if (watch.seconds() > timeout_s_)
         throw system_error("waited {} for rank {}'s part (the limit is backend_timeout)", duration_text(timeout_s_),

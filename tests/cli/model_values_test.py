@@ -13,15 +13,9 @@ import tempfile
 import numpy
 from safetensors.numpy import load_file, save_file
 
+from expecting import expect, finish
+
 BINARY = pathlib.Path(sys.argv[1]).resolve()
-failures = 0
-
-
-def expect(holds, what):
-    global failures
-    if not holds:
-        failures += 1
-        print("FAILED:", what)
 
 
 def roll(folder, *args, text=""):
@@ -68,5 +62,4 @@ with tempfile.TemporaryDirectory() as folder:
         expect(code == wanted, f"{length} ids: exit {code}, {err}")
     expect("stdin:2: ids: 9 tokens: the model's max_position_embeddings is 8" in err, err)
 
-print("model_values:", "all as it should be" if failures == 0 else f"{failures} failures")
-sys.exit(failures != 0)
+finish("model_values")

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from expecting import expect, finish
+
 BINARY = pathlib.Path(sys.argv[1]).resolve()
 CASES = pathlib.Path(__file__).resolve().parent / "cases/config.json"
 SOURCE = """
@@ -18,14 +20,6 @@ struct Export { uint32_t abi; const char* torch; void* function; };
 const struct Export roll_loss_f = {1, "any", 0}, roll_loss_new = {9, "any", 0};
 __attribute__((constructor)) static void run(void) { fclose(fopen("it_ran", "w")); }
 """
-failures = 0
-
-
-def expect(holds, what):
-    global failures
-    if not holds:
-        failures += 1
-        print("FAILED:", what)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -49,5 +43,4 @@ with tempfile.TemporaryDirectory() as folder:
         code, err = roll("validate-config", name=name)
         expect(code == 2 and said in err, f"name {name}: exit {code}, {err}")
 
-print("plugin_file:", "all as it should be" if failures == 0 else f"{failures} failures")
-sys.exit(failures != 0)
+finish("plugin_file")

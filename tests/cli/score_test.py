@@ -8,23 +8,17 @@ import subprocess
 import sys
 import tempfile
 
+from expecting import expect, finish
+
 BINARY = sys.argv[1]
 ROW = '{"response": "\\\\boxed{4}", "ground_truth": "4"}\n'
 MATH = ["--type", "math_rule"]
 CONFIG = "rewards:\n  math:\n    type: math_rule\n  words:\n    type: exact_match\n    compare: last_line\n"
-failures = 0
 
 
 def roll(args, text):
     run = subprocess.run([BINARY, "score", *args], input=text, capture_output=True, text=True, timeout=60)
     return run.returncode, run.stdout, run.stderr
-
-
-def expect(holds, what):
-    global failures
-    if not holds:
-        failures += 1
-        print("FAILED:", what)
 
 
 def broken(args, text, *said):
@@ -129,5 +123,4 @@ with tempfile.TemporaryDirectory() as folder:
     broken(["--config", str(config)], ROW, "--domain", "math, words")
     broken(["--config", folder + "/none.yaml"], ROW, "none.yaml")
 
-print("score:", "all as it should be" if failures == 0 else f"{failures} failures")
-sys.exit(failures != 0)
+finish("score")

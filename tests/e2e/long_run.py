@@ -80,6 +80,9 @@ class LongRun:
         file = self.out / "metrics.jsonl"
         return len(file.read_text().splitlines()) if file.exists() else 0
 
+    def has_checkpoint(self):
+        return (self.out / "checkpoints/latest").exists()
+
     def log(self):
         file = self.out / "log.txt"
         return file.read_text() if file.exists() else ""

@@ -22,7 +22,8 @@ def check_killed(folder):
     for ranks in (1, 2):
         with LongRun(binary, folder, "train", ranks, max_restarts=2) as run:
             for attempt in (1, 2):
-                run.work(5)
+                run.until(run.has_checkpoint, "checkpoint")
+                run.work()
                 old = run.ranks()
                 os.kill(old[-1], signal.SIGKILL)
                 run.until(lambda: run.ranks() and not set(run.ranks()) & set(old), "restart")

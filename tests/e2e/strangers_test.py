@@ -14,6 +14,9 @@ import time
 
 import replay
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from expecting import expect, finish
+
 LIMIT_S = 120
 WORDS = {
     "nothing, and leaves": b"",
@@ -23,14 +26,6 @@ WORDS = {
     "HTTP": b"GET / HTTP/1.0\r\n\r\n",
     "c10d's store": b"\0" + (0x3C85F7CE).to_bytes(4, "little") + b"\x05" + (10).to_bytes(8, "little") + b"roll/token",
 }
-failures = 0
-
-
-def expect(holds, what):
-    global failures
-    if not holds:
-        failures += 1
-        print("FAILED:", what)
 
 
 def free_port():
@@ -85,7 +80,7 @@ class Job:
         return process
 
 
-def finish(ranks, what):
+def both_end(ranks, what):
     for rank, process in enumerate(ranks):
         out, _ = process.communicate(timeout=LIMIT_S)
         expect(process.returncode == 0, f"{what}: rank {rank} ended with {process.returncode}:\n{out[-2000:]}")
@@ -112,7 +107,7 @@ def one_rank_waits(folder):
         attack(port, held)
     second = job.start(1)
     wait_until(lambda: not listening(first), "rank 0's port closes")
-    finish([first, second], "strangers at rank 0's port")
+    both_end([first, second], "strangers at rank 0's port")
     expect(not list(secret.iterdir()), "the secret is gone after the meeting")
 
 
@@ -132,7 +127,7 @@ def at_every_port(folder):
     strangers = [threading.Thread(target=knock, args=(process,)) for process in ranks]
     for stranger in strangers:
         stranger.start()
-    finish(ranks[::-1], "strangers at every port")
+    both_end(ranks[::-1], "strangers at every port")
     for stranger in strangers:
         stranger.join()
     expect(seen == {"127.0.0.1"}, f"ports were open on {seen}")
@@ -142,7 +137,7 @@ def secrets_of_users(folder):
     """ROLL_JOB_SECRET is what ranks are let in by."""
     port = free_port()
     ranks = [Job(folder, "named", port, ROLL_JOB_SECRET="one secret").start(rank) for rank in (0, 1)]
-    finish(ranks, "with a secret")
+    both_end(ranks, "with a secret")
     right = Job(folder, "wrong", port, ROLL_JOB_SECRET="one secret").start(0)
     wrong = Job(folder, "wrong", port, ROLL_JOB_SECRET="another").start(1)
     try:
@@ -166,5 +161,4 @@ with tempfile.TemporaryDirectory() as folder:
     at_every_port(folder)
     secrets_of_users(folder)
 
-print("strangers:", "all as it should be" if failures == 0 else f"{failures} failures")
-sys.exit(failures != 0)
+finish("strangers")
