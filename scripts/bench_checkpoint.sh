@@ -2,12 +2,12 @@
 # What a checkpoint costs training: a model of 29.9 M parameters, float32, one update a step on 32 sequences of long-tailed length;
 #   scripts/bench_checkpoint.sh [build/roll] [steps]
 # Every third step is saved: weights and optimizer, 0.36 GB. Compared are, in the same run, the seconds from the end of a step's training to the end of
-# the next one's, where a save begins between them (its copying, and its writing beside the step) and where none does. Needs a Python
-# with numpy (BENCH_PYTHON). THREADS: 2.
+# the next one's: where a save begins between them (its copying, and its writing beside the step) with the mean of the ones before and after, where
+# none does, so that a machine that gets slower or faster doesn't count. Needs a Python with numpy (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2}
-exec "${BENCH_PYTHON:-python3}" - "${1:-build/roll}" "${2:-31}" <<'PYTHON'
+exec "${BENCH_PYTHON:-python3}" - "${1:-build/roll}" "${2:-61}" <<'PYTHON'
 import pathlib, statistics, struct, subprocess, sys, tempfile
 
 sys.path.insert(0, "scripts")
@@ -36,8 +36,9 @@ with tempfile.TemporaryDirectory() as name:
                     "track_with=[tensorboard]"], check=True, capture_output=True)
     times = event_times(folder / "job/run/tensorboard")
     gaps = {step: times[step - 1] - times[step - 2] for step in range(3, steps + 1)}  # the first step warms up
-    saved = [gap for step, gap in gaps.items() if (step - 1) % EVERY == 0]
-    plain = [gap for step, gap in gaps.items() if (step - 1) % EVERY != 0]
-    a, b = statistics.median(saved), statistics.median(plain)
-    print(f"a step with a save {a:.3f} s, without {b:.3f} s (medians of {len(saved)} and {len(plain)}): {100 * (a / b - 1):+.1f} %")
+    saved = [step for step in gaps if (step - 1) % EVERY == 0 and step - 1 in gaps and step + 1 in gaps]
+    more = [100 * (2 * gaps[step] / (gaps[step - 1] + gaps[step + 1]) - 1) for step in saved]
+    low, median, high = statistics.quantiles(more)
+    print(f"a step with a save takes {statistics.median(gaps[step] for step in saved):.3f} s, {median:+.1f} % (quartiles {low:+.1f} %, {high:+.1f} %; "
+          f"{len(saved)} saves) of what its neighbours take")
 PYTHON

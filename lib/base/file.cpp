@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/out_file.h"
 
 namespace roll {
 
@@ -80,24 +81,18 @@ std::string read_file(const fs::path& file, size_t max_bytes) {
   return std::move(bytes).str();
 }
 
-void write_file_atomic(const fs::path& file, std::string_view content) {
-  write_file_atomic(file, [&](const AppendBytes& append) { append(content); });
+FileSum write_file_atomic(const fs::path& file, std::string_view content) {
+  return write_file_atomic(file, [&](const AppendBytes& append) { append(content); });
 }
 
-void write_file_atomic(const fs::path& file, const std::function<void(const AppendBytes&)>& write) {
+FileSum write_file_atomic(const fs::path& file, const std::function<void(const AppendBytes&)>& write) {
   const fs::path temporary = temporary_beside(file);
   try {
-    {
-      std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-      write([&](std::string_view bytes) {
-        out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-        if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
-      });
-      out.flush();
-      if (!out) throw system_error("{}: cannot write{}", temporary.string(), errno_text());
-    }
-    sync_path(temporary, O_RDONLY);
+    OutFile out(temporary);
+    write([&](std::string_view bytes) { out.append(bytes); });
+    const FileSum sum = out.finish();
     rename_lasting(temporary, file);
+    return sum;
   } catch (...) {
     std::error_code ignored;
     fs::remove(temporary, ignored);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_sum.h"
+
 namespace roll {
 
 /// The bytes of a file. UserError when it is missing, unreadable, larger than `max_bytes`, or no file but a folder,
@@ -15,11 +17,11 @@ constexpr size_t kMaxFileBytes = size_t{1} << 30;
 std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMaxFileBytes);
 
 /// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
-void write_file_atomic(const std::filesystem::path& file, std::string_view content);
+FileSum write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
 /// The same for content that is too large to hold: `write` gets a function that appends bytes.
 using AppendBytes = std::function<void(std::string_view)>;
-void write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
+FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
 /// Calls `fill(temporary folder)`, fsyncs all files in it and renames it to `folder`, replacing an older one.
 /// If `fill` throws, nothing is left behind. SystemError.

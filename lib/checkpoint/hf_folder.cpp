@@ -121,19 +121,19 @@ std::vector<NamedTensors> split_shards(const NamedTensors& tensors, int64_t max_
   return shards;
 }
 
-void write_sharded(const fs::path& folder, const std::vector<NamedTensors>& shards) {
+void write_sharded(const fs::path& folder, const std::vector<NamedTensors>& shards, FileSums& sums) {
   Json index = {{"metadata", {{"total_size", 0}}}, {"weight_map", Json::object()}};
   int64_t total = 0;
   for (size_t i = 0; i < shards.size(); ++i) {
     const std::string name = fmt::format("model-{:05}-of-{:05}.safetensors", i + 1, shards.size());
-    write_safetensors(folder / name, shards[i]);
+    sums[name] = write_safetensors(folder / name, shards[i]);
     for (const auto& [tensor_name, tensor] : shards[i]) {
       index["weight_map"][tensor_name] = name;
       total += static_cast<int64_t>(tensor.nbytes());
     }
   }
   index["metadata"]["total_size"] = total;
-  write_file_atomic(folder / kIndexFile, index.dump(2) + "\n");
+  sums[kIndexFile] = write_file_atomic(folder / kIndexFile, index.dump(2) + "\n");
 }
 
 /// transformers' word for the dtype that config.json announces.
@@ -152,8 +152,8 @@ const char* torch_name(at::ScalarType dtype) {
 
 }  // namespace
 
-void write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const Companions& companions,
-                    const HfSaveOptions& options) {
+FileSums write_hf_files(const fs::path& folder, Json config, const NamedTensors& tensors, const Companions& companions,
+                        const HfSaveOptions& options) {
   NamedTensors stored = tensors;
   for (auto& named : stored) {
     named.second = named.second.detach();
@@ -165,10 +165,11 @@ void write_hf_files(const fs::path& folder, Json config, const NamedTensors& ten
   config.erase("dtype");
   config["torch_dtype"] = torch_name(stored.front().second.scalar_type());
   const auto shards = split_shards(stored, options.max_shard_bytes);
-  if (shards.size() == 1) write_safetensors(folder / kSingleFile, shards.front());
-  if (shards.size() > 1) write_sharded(folder, shards);
-  write_companions(companions, folder);
-  write_file_atomic(folder / "config.json", config.dump(2) + "\n");
+  FileSums sums = write_companions(companions, folder);
+  if (shards.size() == 1) sums[kSingleFile] = write_safetensors(folder / kSingleFile, shards.front());
+  if (shards.size() > 1) write_sharded(folder, shards, sums);
+  sums["config.json"] = write_file_atomic(folder / "config.json", config.dump(2) + "\n");
+  return sums;
 }
 
 Companions read_companions(const fs::path& folder) {
@@ -186,8 +187,10 @@ Companions read_companions(const fs::path& folder) {
   return companions;
 }
 
-void write_companions(const Companions& companions, const fs::path& folder) {
-  for (const auto& [name, bytes] : companions) write_file_atomic(folder / name, bytes);
+FileSums write_companions(const Companions& companions, const fs::path& folder) {
+  FileSums sums;
+  for (const auto& [name, bytes] : companions) sums[name] = write_file_atomic(folder / name, bytes);
+  return sums;
 }
 
 }  // namespace roll

@@ -55,8 +55,8 @@ class HfFolder {
 using Companions = std::map<std::string, std::string>;
 /// UserError: one cannot be read.
 Companions read_companions(const std::filesystem::path& folder);
-/// SystemError.
-void write_companions(const Companions& companions, const std::filesystem::path& folder);
+/// What it wrote. SystemError.
+FileSums write_companions(const Companions& companions, const std::filesystem::path& folder);
 
 struct HfSaveOptions {
   std::optional<at::ScalarType> dtype;                        // weights are converted to it; unset keeps each as it is
@@ -64,8 +64,9 @@ struct HfSaveOptions {
 };
 
 /// Writes config.json (its torch_dtype, which every version of transformers reads, set to what is stored), the weights
-/// (sharded if need be) and the companions into the existing `folder`. SystemError when the disk refuses.
-void write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
-                    const Companions& companions, const HfSaveOptions& options);
+/// (sharded if need be) and the companions into the existing `folder`. What it wrote. SystemError when the disk
+/// refuses.
+FileSums write_hf_files(const std::filesystem::path& folder, Json config, const NamedTensors& tensors,
+                        const Companions& companions, const HfSaveOptions& options);
 
 }  // namespace roll

@@ -1,12 +1,5 @@
 #include "checkpoint/manifest.h"
 
-#include <array>
-#include <fstream>
-#include <memory>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/error.h"
 #include "base/file.h"
 
@@ -15,8 +8,6 @@ namespace roll {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr size_t kBlock = size_t{1} << 20;
 
 /// A path of a manifest that leads out of its folder would let `roll verify` read anything.
 bool stays_inside(const fs::path& path) {
@@ -27,25 +18,6 @@ bool stays_inside(const fs::path& path) {
 }
 
 }  // namespace
-
-FileSum sum_of_file(const fs::path& file) {
-  std::error_code ec;
-  if (!fs::is_regular_file(file, ec)) throw user_error("{}: no such file", file.string());
-  std::ifstream in(file, std::ios::binary);
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
-  XXH3_128bits_reset(state.get());
-  FileSum sum;
-  std::vector<char> block(kBlock);
-  while (in) {
-    in.read(block.data(), static_cast<std::streamsize>(block.size()));
-    XXH3_128bits_update(state.get(), block.data(), static_cast<size_t>(in.gcount()));
-    sum.bytes += in.gcount();
-  }
-  if (!in.eof()) throw user_error("{}: cannot read{}", file.string(), errno_text());
-  const XXH128_hash_t hash = XXH3_128bits_digest(state.get());
-  sum.xxh3 = fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-  return sum;
-}
 
 Json to_json(const FileSums& sums) {
   Json json = Json::object();

@@ -2,28 +2,18 @@
 // the last file that is written, so a folder without it is not finished.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/file_sum.h"
 #include "base/json.h"
 
 namespace roll {
 
 constexpr const char* kManifestFile = "manifest.json";
 
-struct FileSum {
-  int64_t bytes = 0;
-  std::string xxh3;  // XXH3-128 as hexadecimal digits, as `xxh128sum` prints it
-  bool operator==(const FileSum&) const = default;
-};
-using FileSums = std::map<std::string, FileSum>;  // by path below the folder
-
-/// UserError: the file is missing or cannot be read.
-FileSum sum_of_file(const std::filesystem::path& file);
 Json to_json(const FileSums& sums);
 /// UserError "origin: ..." when it is not what to_json() gives.
 FileSums sums_from_json(const Json& json, const std::string& origin);

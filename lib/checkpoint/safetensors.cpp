@@ -199,10 +199,10 @@ std::string make_header(const NamedTensors& tensors) {
 
 }  // namespace
 
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors) {
+FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors) {
   const std::string header = make_header(tensors);
   const uint64_t header_bytes = header.size();
-  write_file_atomic(file, [&](const AppendBytes& append) {
+  return write_file_atomic(file, [&](const AppendBytes& append) {
     append({reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes});
     append(header);
     for (const auto& named : tensors) {

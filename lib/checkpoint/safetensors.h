@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_sum.h"
+
 namespace roll {
 
 /// Tensors in the order in which they are written or were declared; names are unique.
@@ -58,6 +60,6 @@ class SafetensorsFile {
 
 /// Writes the tensors (any device, made contiguous) atomically, in the given order, with metadata {"format":"pt"},
 /// which transformers wants to see. SystemError when the disk refuses; Bug on duplicate names.
-void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
+FileSum write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors);
 
 }  // namespace roll

@@ -82,9 +82,9 @@ at::Tensor Transformer::decode(const at::Tensor& ids, KvCache& cache, at::IntArr
   return backbone_.decode(ids, cache, slots);
 }
 
-void Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                              const HfSaveOptions& options) const {
-  write_hf_files(folder, *config_, whole, *companions_, options);
+FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                                  const HfSaveOptions& options) const {
+  return write_hf_files(folder, *config_, whole, *companions_, options);
 }
 
 void Transformer::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {

@@ -74,9 +74,9 @@ class Transformer {
   /// Writes an HF folder that transformers opens. Beside it go the companions of the one that it was loaded from.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
-  /// parts().gather_all() gave on this rank.
-  void write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                   const HfSaveOptions& options = {}) const;
+  /// parts().gather_all() gave on this rank. What it wrote.
+  FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                       const HfSaveOptions& options = {}) const;
 
  private:
   Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,

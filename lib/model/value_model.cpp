@@ -71,9 +71,9 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const 
   return to_packed(layout, values, parallel());
 }
 
-void ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                             const HfSaveOptions& options) const {
-  write_hf_files(folder, *config_, whole, *companions_, options);
+FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                                 const HfSaveOptions& options) const {
+  return write_hf_files(folder, *config_, whole, *companions_, options);
 }
 
 void ValueModel::save(const std::filesystem::path& folder, const HfSaveOptions& options) const {

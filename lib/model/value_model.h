@@ -44,8 +44,8 @@ class ValueModel {
 
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
   /// See Transformer::write_files.
-  void write_files(const std::filesystem::path& folder, const NamedTensors& whole,
-                   const HfSaveOptions& options = {}) const;
+  FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
+                       const HfSaveOptions& options = {}) const;
 
  private:
   ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,

@@ -175,9 +175,10 @@ OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterParts*
   return shard;
 }
 
-void write_optimizer_shard(const fs::path& folder, const std::string& name, const OptimizerShard& shard) {
-  write_safetensors(folder / (name + ".safetensors"), shard.tensors);
-  write_file_atomic(folder / (name + ".json"), shard.about.dump() + "\n");
+FileSums write_optimizer_shard(const fs::path& folder, const std::string& name, const OptimizerShard& shard) {
+  const std::string tensors = name + ".safetensors", about = name + ".json";
+  return {{tensors, write_safetensors(folder / tensors, shard.tensors)},
+          {about, write_file_atomic(folder / about, shard.about.dump() + "\n")}};
 }
 
 void load_optimizer(FlatAdamW& optimizer, const ParameterParts* parts, const fs::path& folder,

@@ -24,8 +24,9 @@ struct OptimizerShard {
 /// `parts`: null where this rank holds whole parameters.
 OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterParts* parts);
 
-/// Writes folder/<name>.{safetensors,json}. SystemError.
-void write_optimizer_shard(const std::filesystem::path& folder, const std::string& name, const OptimizerShard& shard);
+/// Writes folder/<name>.{safetensors,json}; what it wrote. SystemError.
+FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::string& name,
+                               const OptimizerShard& shard);
 
 /// Fills `optimizer` from the shards of all ranks of the run that wrote them: folder/<name>_*.json, on any layout.
 /// Master weights that were not written stay as they are: rounded weights. UserError: a file is damaged, or a

@@ -70,7 +70,7 @@ template <class Model>
 CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
                                std::function<std::optional<OptimizerShard>()> optimizer) {
   return {std::move(name), [&] { return gather_on_first(model, mesh); }, std::move(optimizer),
-          [&](const std::filesystem::path& to, const NamedTensors& whole) { model.write_files(to, whole); }};
+          [&](const std::filesystem::path& to, const NamedTensors& whole) { return model.write_files(to, whole); }};
 }
 
 /// What a checkpoint has beside the models' weights and optimizers.

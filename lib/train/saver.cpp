@@ -33,29 +33,26 @@ int64_t bytes_of(const NamedTensors& tensors) {
   return bytes;
 }
 
-/// On the host, and nobody else's.
-void take_copies(NamedTensors& tensors) {
-  for (auto& named : tensors) named.second = named.second.is_cpu() ? named.second.clone() : named.second.to(at::kCPU);
+bool is_finite(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return true;
+  const auto [least, most] = tensor.aminmax();
+  return std::isfinite(least.item<double>()) && std::isfinite(most.item<double>());
 }
 
-void require_finite(const NamedTensors& tensors, const std::string& whose, int64_t step) {
-  for (const auto& [name, tensor] : tensors) {
-    if (tensor.numel() == 0) continue;
-    const auto [least, most] = tensor.aminmax();
-    if (std::isfinite(least.item<double>()) && std::isfinite(most.item<double>())) continue;
-    throw system_error(
-        "step {}: {} {} holds NaN or infinite numbers: training has diverged, so no checkpoint is written and none is "
-        "removed; go on from an earlier one with a lower learning rate",
-        step, whose, name);
+/// On the host, in the memory of the copies before where they fit: fresh pages cost more than the copying. The first
+/// that is not finite is named in `fault`; each is looked at while it is in the processor's cache.
+NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const std::string& whose, std::string& fault) {
+  before.resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, tensor] = tensors[i];
+    at::Tensor& copy = before[i].second;
+    if (!copy.defined() || copy.sizes() != tensor.sizes() || copy.scalar_type() != tensor.scalar_type())
+      copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+    copy.copy_(tensor);
+    before[i].first = name;
+    if (fault.empty() && !is_finite(copy)) fault = whose + " " + name;
   }
-}
-
-void add_sums(const fs::path& folder, const fs::path& below, FileSums& sums) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder / below))
-    if (entry.is_regular_file()) {
-      const fs::path file = entry.path().lexically_relative(folder);
-      sums[file.string()] = sum_of_file(folder / file);
-    }
+  return before;
 }
 
 }  // namespace
@@ -76,7 +73,12 @@ struct Saver::Staged {
 };
 
 Saver::Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log)
-    : store_(std::move(store)), keeping_(keeping), timeout_s_(timeout_s), ranks_(ranks), log_(log) {}
+    : store_(std::move(store)),
+      keeping_(keeping),
+      timeout_s_(timeout_s),
+      ranks_(ranks),
+      log_(log),
+      staged_(std::make_unique<Staged>()) {}
 
 Saver::~Saver() {
   gives_up_ = true;
@@ -90,28 +92,34 @@ void Saver::join() {
 bool Saver::save(const Checkpoint& checkpoint) {
   failed(/*waits=*/true);
   ranks_.traffic().set_phase("checkpoint");
-  auto staged = std::make_shared<Staged>(Staged{checkpoint, {}, {}});
-  for (const CheckpointPart& part : checkpoint.parts) {
-    staged->weights.push_back(part.gather());
-    take_copies(staged->weights.back());
-    staged->shards.push_back(part.optimizer());
-    if (staged->shards.back()) take_copies(staged->shards.back()->tensors);
+  Staged& staged = *staged_;
+  staged.checkpoint = checkpoint;
+  staged.weights.resize(checkpoint.parts.size());
+  staged.shards.resize(checkpoint.parts.size());
+  std::string fault;
+  for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
+    const CheckpointPart& part = checkpoint.parts[i];
+    staged.weights[i] = copies_of(part.gather(), std::move(staged.weights[i]), part.name, fault);
+    auto before = std::exchange(staged.shards[i], part.optimizer());
+    if (auto& shard = staged.shards[i])
+      shard->tensors = copies_of(shard->tensors, before ? std::move(before->tensors) : NamedTensors(),
+                                 part.name + "'s optimizer state:", fault);
   }
   agree(ranks_, [&] {
-    for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
-      require_finite(staged->weights[i], checkpoint.parts[i].name, checkpoint.step);
-      if (staged->shards[i])
-        require_finite(staged->shards[i]->tensors, checkpoint.parts[i].name + "'s optimizer state:", checkpoint.step);
-    }
+    if (!fault.empty())
+      throw system_error(
+          "step {}: {} holds NaN or infinite numbers: training has diverged, so no checkpoint is written and none is "
+          "removed; go on from an earlier one with a lower learning rate",
+          checkpoint.step, fault);
   });
-  if (!has_place(*staged)) return false;
+  if (!has_place(staged)) return false;
   step_ = checkpoint.step;
   done_ = false;
   error_.clear();
-  thread_ = std::thread([this, staged] {
+  thread_ = std::thread([this] {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice);
     try {
-      write(*staged);
+      write(*staged_);
     } catch (const std::exception& error) {
       error_ = error.what();
     }
@@ -152,20 +160,20 @@ void Saver::write(const Staged& staged) {
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
     if (!staged.shards[i]) continue;
     const std::string name = fmt::format("optimizer/{}_{:05}", checkpoint.parts[i].name, ranks_.rank());
-    write_optimizer_shard(folder, name, *staged.shards[i]);
-    for (const char* extension : {".safetensors", ".json"})
-      sums[name + extension] = sum_of_file(folder / (name + extension));
+    sums.merge(write_optimizer_shard(folder, name, *staged.shards[i]));
   }
-  if (!ranks_.is_first()) return write_file_atomic(folder / part_file(ranks_.rank()), to_json(sums).dump());
+  if (!ranks_.is_first()) {
+    write_file_atomic(folder / part_file(ranks_.rank()), to_json(sums).dump());
+    return;
+  }
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
     const CheckpointPart& part = checkpoint.parts[i];
     make_folder(folder / part.name);
-    part.write(folder / part.name, staged.weights[i]);
-    add_sums(folder, part.name, sums);
+    for (const auto& [file, sum] : part.write(folder / part.name, staged.weights[i]))
+      sums[part.name + "/" + file] = sum;
   }
-  write_file_atomic(folder / "state.json", checkpoint.state.dump(1) + "\n");
-  write_file_atomic(folder / "config.resolved.yaml", checkpoint.config);
-  for (const char* file : {"state.json", "config.resolved.yaml"}) sums[file] = sum_of_file(folder / file);
+  sums["state.json"] = write_file_atomic(folder / "state.json", checkpoint.state.dump(1) + "\n");
+  sums["config.resolved.yaml"] = write_file_atomic(folder / "config.resolved.yaml", checkpoint.config);
   take_parts(checkpoint.step, sums);
   store_.commit(checkpoint.step, checkpoint.about, sums);
   try {

@@ -1,6 +1,7 @@
 // Checkpoints that are written while training goes on: what belongs to one is copied when it is taken (host memory for
-// weights and optimizer state, once more), and each rank's own thread writes it. Rank 0 finishes the folder when all
-// ranks have put down what they wrote (part_<rank>.json), so a folder is complete without anybody waiting for it.
+// weights and optimizer state, once more; it is kept for the next), and each rank's own thread writes it. Rank 0
+// finishes the folder when all ranks have put down what they wrote (part_<rank>.json), so a folder is complete without
+// anybody waiting for it.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ struct CheckpointPart {
   std::string name;                                          // "actor": its folder, and its optimizer's files
   std::function<NamedTensors()> gather;                      // **Collective**; whole weights on rank 0
   std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's, if it has any to save
-  std::function<void(const std::filesystem::path& folder, const NamedTensors& whole)> write;
+  std::function<FileSums(const std::filesystem::path& folder, const NamedTensors& whole)> write;
 };
 
 /// What is saved of a step.
@@ -70,6 +71,7 @@ class Saver {
   double timeout_s_;
   Communicator& ranks_;
   Log& log_;
+  std::unique_ptr<Staged> staged_;  // the thread's while it runs
   std::thread thread_;
   std::atomic<bool> done_ = true;
   std::atomic<bool> gives_up_ = false;
