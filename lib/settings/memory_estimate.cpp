@@ -109,12 +109,15 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     const int64_t tokens = micro_batch_tokens(config, worker) / worker.strategy_args.strategy_config.model_ranks();
     const double activations = activation_bytes(spec, tokens, bytes, worker.recomputes());
     memory.activations = std::max(memory.activations, activations);
+    for (const auto& parameter : parameters)
+      memory.checkpoint += bytes * static_cast<double>(own_part(spec, parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   if (config.uses_reference())
     memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
                       policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+  memory.checkpoint += memory.optimizer;
   // The sampler has the dtype of the trainer.
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
   if (tensor_ranks(config.actor_infer) != tensor_ranks(config.actor_train))
@@ -127,9 +130,11 @@ std::string memory_text(const MemoryEstimate& memory) {
   const auto gb = [](double bytes) {
     return bytes < 1e8 ? fmt::format("{:.3f}", bytes / 1e9) : fmt::format("{:.1f}", bytes / 1e9);
   };
-  return fmt::format("weights {} + gradients {} + optimizer {} + activations {} + KV cache {} = {} GB",
-                     gb(memory.weights), gb(memory.gradients), gb(memory.optimizer), gb(memory.activations),
-                     gb(memory.kv_cache), gb(memory.total()));
+  return fmt::format(
+      "weights {} + gradients {} + optimizer {} + activations {} + KV cache {} = {} GB; {} GB of "
+      "host memory for the copy of a checkpoint",
+      gb(memory.weights), gb(memory.gradients), gb(memory.optimizer), gb(memory.activations), gb(memory.kv_cache),
+      gb(memory.total()), gb(memory.checkpoint));
 }
 
 }  // namespace roll

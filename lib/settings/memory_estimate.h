@@ -19,7 +19,9 @@ struct MemoryEstimate {
   double optimizer = 0;    // Adam's two moments, and float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
   double kv_cache = 0;     // of max_running_requests sequences at full length
+  double checkpoint = 0;   // on the host, of rank 0: its copy of the whole models and of its optimizer state
 
+  /// Of the device.
   double total() const { return weights + gradients + optimizer + activations + kv_cache; }
 };
 
