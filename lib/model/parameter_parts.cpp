@@ -132,10 +132,13 @@ void ParameterParts::sum_copies(const std::string& name, at::Tensor& gradient) c
 }
 
 int64_t ParameterParts::checksum(const NamedTensors& mine) const {
-  int64_t sum = 0;
+  constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
+  uint64_t sum = 0;
   for (const auto& [name, tensor] : mine)
-    if (rank() % part(name).copies == 0) sum += as_bits(tensor).sum(at::kLong).item<int64_t>();
-  return is_whole() ? sum : tp_->all_reduce_sum(sum, "checksum of the weights");
+    if (rank() % part(name).copies == 0) sum += static_cast<uint64_t>(as_bits(tensor).sum(at::kLong).item<int64_t>());
+  auto folded = static_cast<int64_t>(sum & kFold);
+  if (!is_whole()) folded = tp_->all_reduce_sum(folded, "checksum of the weights");
+  return static_cast<int64_t>(static_cast<uint64_t>(folded) & kFold);
 }
 
 }  // namespace roll
