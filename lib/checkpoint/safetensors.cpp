@@ -176,7 +176,7 @@ at::Tensor SafetensorsFile::read(const std::string& name) const {
     return at::from_blob(
         data, found->shape, [keep = mapping_](void*) {}, options);
   at::Tensor aligned = at::empty(found->shape, options);
-  std::memcpy(aligned.data_ptr(), data, found->end - found->begin);
+  if (aligned.numel() > 0) std::memcpy(aligned.data_ptr(), data, aligned.nbytes());
   return aligned;
 }
 

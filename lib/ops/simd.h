@@ -6,8 +6,9 @@
 #include <cmath>
 #include <cstdint>
 
-// One binary for every x86-64: the loader picks the widest version of a marked function.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+// One binary for every x86-64: the loader picks the widest version of a marked function. (Not under ThreadSanitizer,
+// whose bookkeeping is not there yet when the loader does.)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define ROLL_SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define ROLL_SIMD

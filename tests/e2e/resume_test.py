@@ -113,8 +113,13 @@ def check_folder(folder):
     assert before == {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
     text = run(folder, out, 1, "--resume", "actor_train.training_args.learning_rate=0.5", code=2)
     assert "learning_rate: 0.001 -> 0.5" in text and "--allow-config-change" in text, text
-    run(folder, out, 1, "--resume")  # nothing is left to do
-    check_same(out, out)
+    # Nothing is left to do but what the run may have died before: `latest`, and what was begun.
+    latest, unfinished = out / "checkpoints/latest", out / f"checkpoints/.saving_step_{STEPS:06}"
+    latest.unlink()
+    latest.symlink_to(f"step_{STEPS - 1:06}")
+    unfinished.mkdir()
+    run(folder, out, 1, "--resume")
+    assert latest.resolve().name == f"step_{STEPS:06}" and not unfinished.exists(), list(latest.parent.iterdir())
     text = run(folder, out, 1, "--new-run", "max_steps=1", "save_steps=0", "eval_steps=0")
     new = out / "latest"
     assert new.is_symlink() and (new / "checkpoints/step_000001/manifest.json").exists(), list(new.iterdir())
