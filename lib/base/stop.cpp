@@ -49,8 +49,6 @@ extern "C" void note_preempt(int) {
 void catch_signal(int number, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  // Not blocked while its handler runs: the second one, raised there, must end the process.
-  action.sa_flags = static_cast<int>(SA_NODEFER);
   sigemptyset(&action.sa_mask);
   if (sigaction(number, &action, nullptr) != 0) throw system_error("sigaction of signal {}{}", number, errno_text());
 }

@@ -26,6 +26,7 @@ void with_file(const fs::path& file, const Use& use) {
 void read_eos(const JsonView& json, SpecialTokens& out) {
   const auto eos = json.get("eos_token");
   if (out.eos || !eos) return;
+  out.eos_place = eos->where();
   out.eos = eos->value().is_object() ? eos->at("content").string() : eos->string();
 }
 

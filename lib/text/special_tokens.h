@@ -14,6 +14,7 @@ namespace roll {
 struct SpecialTokens {
   /// Spelling of eos_token, from tokenizer_config.json, else special_tokens_map.json.
   std::optional<std::string> eos;
+  std::string eos_place;  // "file: eos_token"
   /// From generation_config.json, else config.json.
   std::vector<int64_t> eos_ids;
   /// `added_tokens_decoder` of tokenizer_config.json, by id.

@@ -109,7 +109,7 @@ struct Tokenizer::Parts {
   void add_missing(const std::vector<AddedToken>& tokens, const std::string& file);
   void find_added();
   std::optional<int64_t> id_of(std::string_view token) const;
-  int64_t end_token(const std::string& token, const std::string& file) const;
+  int64_t end_token(const std::string& token, const std::string& place) const;
   void read_folder(const fs::path& folder);
 
   void encode_text(std::string_view text, bool parse_special, Workspace& w, std::vector<int64_t>& ids) const;
@@ -177,18 +177,16 @@ std::optional<int64_t> Tokenizer::Parts::id_of(std::string_view token) const {
   return {};
 }
 
-int64_t Tokenizer::Parts::end_token(const std::string& token, const std::string& file) const {
+int64_t Tokenizer::Parts::end_token(const std::string& token, const std::string& place) const {
   if (const auto id = id_of(token)) return *id;
-  throw user_error("{}: eos_token = {}: must be a token of tokenizer.json; repair it", file,
-                   to_line(Json(token)).substr(0, 80));
+  throw user_error("{} = {}: must be a token of tokenizer.json; repair it", place, to_line(Json(token)).substr(0, 80));
 }
 
 void Tokenizer::Parts::read_folder(const fs::path& folder) {
   const SpecialTokens special = read_special_tokens(folder);
-  const std::string file = (folder / "tokenizer_config.json").string();
-  add_missing(special.added, file);
+  add_missing(special.added, (folder / "tokenizer_config.json").string());
   eos_ids = special.eos_ids;
-  if (special.eos) eos_ids.push_back(end_token(*special.eos, file));
+  if (special.eos) eos_ids.push_back(end_token(*special.eos, special.eos_place));
   std::vector<int64_t> once;
   for (const int64_t id : eos_ids)
     if (std::ranges::find(once, id) == once.end()) once.push_back(id);

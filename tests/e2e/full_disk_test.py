@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 
-from resumed import check_same, command, prepare, run
+from resumed import binary, check_same, command, prepare, run
 
 FAULTS = int(os.environ.get("ROLL_DISK_FAULTS", "12"))
-# Counts the calls that touch a file below $FAULTY_FOLDER (of $FAULTY_CALL alone, if set) and fails those whose number is in [$FAULTY_FROM, $FAULTY_TO).
+# Knows no O_DIRECT if $FAULTY_DIRECT is set. Counts the calls that touch a file below $FAULTY_FOLDER (of $FAULTY_CALL alone, if set) and fails those whose number is in [$FAULTY_FROM, $FAULTY_TO).
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,6 +21,8 @@ SHIM = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 static int calls;
@@ -47,6 +49,11 @@ static int fails(const char* name, int concerned) {
 ssize_t write(int fd, const void* bytes, size_t size) {
   static ssize_t (*real)(int, const void*, size_t);
   if (!real) real = dlsym(RTLD_NEXT, "write");
+  if (getenv("FAULTY_DIRECT") && is_fd_in_folder(fd) && (fcntl(fd, F_GETFL) & O_DIRECT)) {
+    fputs("no O_DIRECT here\n", stderr);
+    errno = EINVAL;
+    return -1;
+  }
   return fails("write", is_fd_in_folder(fd)) ? -1 : real(fd, bytes, size);
 }
 ssize_t writev(int fd, const struct iovec* parts, int count) {
@@ -57,7 +64,9 @@ ssize_t writev(int fd, const struct iovec* parts, int count) {
 int fsync(int fd) {
   static int (*real)(int);
   if (!real) real = dlsym(RTLD_NEXT, "fsync");
-  return fails("fsync", is_fd_in_folder(fd)) ? -1 : real(fd);
+  struct stat found;
+  int of_file = fstat(fd, &found) == 0 && S_ISREG(found.st_mode);
+  return fails(of_file ? "fsync" : "fsync of a folder", is_fd_in_folder(fd)) ? -1 : real(fd);
 }
 int rename(const char* from, const char* to) {
   static int (*real)(const char*, const char*);
@@ -91,6 +100,20 @@ def check_small_disk(folder, base):
         subprocess.run(["umount", "-l", str(disk)])
 
 
+def check_without_direct(folder):
+    """Large files on a file system that knows no O_DIRECT."""
+    out = folder / "large"
+    weights = []
+    for more in ({}, dict(LD_PRELOAD=str(folder / "shim.so"), FAULTY_FOLDER=str(folder), FAULTY_FROM="0", FAULTY_TO="0", FAULTY_DIRECT="1")):
+        done = subprocess.run([binary, "init-model", "--arch", "qwen2", "--hidden", "256", "--intermediate", "512", "--layers", "1", "--heads", "4",
+                               "--vocab", "512", "--out", out], capture_output=True, text=True, env=os.environ | more)
+        assert done.returncode == 0, done.stderr
+        weights.append((out / "model.safetensors").read_bytes())
+        shutil.rmtree(out)
+    assert weights[0] == weights[1] and len(weights[0]) > 1 << 20
+    assert "no O_DIRECT here" in done.stderr, "nothing was written with O_DIRECT"
+
+
 def main():
     compiler = shutil.which("gcc") or shutil.which("cc")
     if not compiler:
@@ -104,13 +127,14 @@ def main():
         base, out = folder / "base", folder / "faulty"
         run(folder, base, 1)
         check_small_disk(folder, base)
+        check_without_direct(folder)
         rng = random.Random(1)
         ends = {0: 0, 1: 0}
         for fault in range(FAULTS):
             shutil.rmtree(out, ignore_errors=True)
             unsynced = fault % 4 == 1  # only fsync says that the bytes are not there
             first = rng.randrange(100 if unsynced else 600)
-            last = first + 1 if fault % 3 == 0 else 1 << 30
+            last = first + 1 if unsynced or fault % 3 == 0 else 1 << 30
             environment = os.environ | (dict(FAULTY_CALL="fsync") if unsynced else {}) | dict(LD_PRELOAD=str(folder / "shim.so"), FAULTY_FOLDER=str(out), FAULTY_FROM=str(first),
                                             FAULTY_TO=str(last))
             done = subprocess.run(command(folder, out, 1), capture_output=True, text=True, timeout=300, env=environment)

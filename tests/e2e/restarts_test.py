@@ -63,6 +63,9 @@ def check_stop_after_restart(folder):
         run.work(5)
         run.process.send_signal(signal.SIGTERM)
         assert "roll: stopped by SIGTERM" in run.end(143)[1]
+    with LongRun(binary, folder, "sft", 2, out=run.out, max_restarts=5) as again:  # what the user has to mend is no fault
+        err = again.end(2)[1]
+    assert "holds a run already" in err and "roll: restart" not in err, err
 
 
 def check_not_finite(folder):
@@ -92,7 +95,7 @@ def check_replay_of_not_finite(folder):
     found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; it is from (\S+)", done.stderr)
     first = int(found[0][0])
     file = str(place / "rollouts/step_000001.jsonl")
-    assert first > 1 and found == [(str(first), file), (str(first + 1), file)], done.stderr
+    assert first == 3 and found == [(str(first), file), (str(first + 1), file)], done.stderr
     assert "step 1: actor: 2 updates in a row whose loss or gradient is not finite" in done.stderr, done.stderr
 
 

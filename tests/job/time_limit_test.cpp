@@ -49,6 +49,7 @@ TEST_CASE("the limit is the flag's, or Slurm's less the time to save, whichever 
   CHECK(limit_under(slurm(1), std::nullopt) == Approx(3600 - 180).margin(30));  // 5 %
   CHECK(limit_under(slurm(24), std::nullopt) == Approx(86400 - 600).margin(30));
   CHECK(limit_under(slurm(0.2), std::nullopt) == Approx(720 - 60).margin(30));
+  CHECK(limit_under(slurm(40.0 / 3600), std::nullopt) == Approx(20).margin(10));  // half of what is short
   CHECK(limit_under(slurm(1), "90m") == Approx(3600 - 180).margin(30));
   CHECK(limit_under(slurm(24), "90m") == Approx(5400).margin(30));
   CHECK(limit_under({{"ROLL_STOP_AT_MS", (now + 77) * 1e3}}, "90m") == Approx(77).margin(30));
