@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::string_view kTemporaryMark = ".tmp";
 
-void sync_path(const fs::path& path, int flags) {
-  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (fd < 0) throw system_error("{}: cannot open to sync{}", path.string(), errno_text());
+void sync_folder(const fs::path& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) throw system_error("{}: cannot open to sync{}", folder.string(), errno_text());
   const int failed = ::fsync(fd);
   ::close(fd);
-  if (failed) throw system_error("{}: fsync failed{}", path.string(), errno_text());
+  if (failed) throw system_error("{}: fsync failed{}", folder.string(), errno_text());
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -33,13 +33,6 @@ void remove_folder(const fs::path& folder) {
   std::error_code ec;
   fs::remove_all(folder, ec);
   if (ec) throw system_error("{}: cannot be removed ({})", folder.string(), ec.message());
-}
-
-/// All files and folders below, then the folder.
-void sync_tree(const fs::path& folder) {
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    sync_path(entry.path(), entry.is_directory() ? O_RDONLY | O_DIRECTORY : O_RDONLY);
-  sync_path(folder, O_RDONLY | O_DIRECTORY);
 }
 
 fs::path temporary_beside(const fs::path& path) {
@@ -107,7 +100,6 @@ void write_folder_atomic(const fs::path& folder, const std::function<void(const 
   make_folder(temporary);
   try {
     fill(temporary);
-    sync_tree(temporary);
     remove_folder(folder);
     rename_lasting(temporary, folder);
   } catch (...) {
@@ -133,7 +125,7 @@ void rename_lasting(const fs::path& from, const fs::path& to) {
   std::error_code ec;
   fs::rename(from, to, ec);
   if (ec) throw system_error("{}: cannot be renamed to {} ({})", from.string(), to.string(), ec.message());
-  sync_path(parent_of(to), O_RDONLY | O_DIRECTORY);
+  sync_folder(parent_of(to));
 }
 
 void link_atomic(const fs::path& target, const fs::path& link) {

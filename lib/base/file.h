@@ -23,8 +23,8 @@ FileSum write_file_atomic(const std::filesystem::path& file, std::string_view co
 using AppendBytes = std::function<void(std::string_view)>;
 FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
-/// Calls `fill(temporary folder)`, fsyncs all files in it and renames it to `folder`, replacing an older one.
-/// If `fill` throws, nothing is left behind. SystemError.
+/// Calls `fill(temporary folder)`, which writes by write_file_atomic(), and renames it to `folder`, replacing an older
+/// one. If `fill` throws, nothing is left behind. SystemError.
 void write_folder_atomic(const std::filesystem::path& folder,
                          const std::function<void(const std::filesystem::path&)>& fill);
 

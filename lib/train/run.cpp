@@ -50,7 +50,7 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
       const int64_t aside = store.supersede_after(step);
       if (aside > 0) log.info("{} later checkpoints are now named .superseded", aside);
       // The run may have died just before it did these.
-      if (start_.resume && fs::exists(store.path(step))) store.mark_latest(step);
+      if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
       store.rotate(start_.run, keeping_of(keys_.checkpoints));
       take_back_jsonl(folder_.metrics(), start_.resume ? step : -1);
       take_back_tensorboard(tensorboard, start_.run, start_.resume ? step : -1);
@@ -65,7 +65,7 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
                      log);
   });
   agree(ranks, [&] {
-    if (!fs::exists(folder_.path() / kRunFile))
+    if (!is_there(folder_.path() / kRunFile))
       throw user_error(
           "output_dir = {}: rank {} does not see what rank 0 has written there; hosts need a folder that "
           "they share",

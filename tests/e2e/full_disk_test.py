@@ -13,7 +13,8 @@ import tempfile
 from resumed import binary, check_same, command, prepare, run
 
 FAULTS = int(os.environ.get("ROLL_DISK_FAULTS", "12"))
-# Knows no O_DIRECT if $FAULTY_DIRECT is set. Counts the calls that touch a file below $FAULTY_FOLDER (of $FAULTY_CALL alone, if set) and fails those whose number is in [$FAULTY_FROM, $FAULTY_TO).
+# Counts the calls that touch a file below $FAULTY_FOLDER (of $FAULTY_CALL alone, if set) and fails those whose number is in
+# [$FAULTY_FROM, $FAULTY_TO). Knows no O_DIRECT if $FAULTY_DIRECT is set.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -134,9 +135,11 @@ def main():
             shutil.rmtree(out, ignore_errors=True)
             unsynced = fault % 4 == 1  # only fsync says that the bytes are not there
             first = rng.randrange(100 if unsynced else 600)
-            last = first + 1 if unsynced or fault % 3 == 0 else 1 << 30
-            environment = os.environ | (dict(FAULTY_CALL="fsync") if unsynced else {}) | dict(LD_PRELOAD=str(folder / "shim.so"), FAULTY_FOLDER=str(out), FAULTY_FROM=str(first),
-                                            FAULTY_TO=str(last))
+            is_single = unsynced or fault % 3 == 0
+            environment = os.environ | dict(LD_PRELOAD=str(folder / "shim.so"), FAULTY_FOLDER=str(out), FAULTY_FROM=str(first),
+                                            FAULTY_TO=str(first + 1 if is_single else 1 << 30))
+            if unsynced:
+                environment["FAULTY_CALL"] = "fsync"
             done = subprocess.run(command(folder, out, 1), capture_output=True, text=True, timeout=300, env=environment)
             said = done.stdout + done.stderr
             assert done.returncode in ends, f"fault {first}: exit code {done.returncode}\n{said[-3000:]}"
@@ -145,7 +148,7 @@ def main():
             assert "filesystem error" not in said and "terminate called" not in said, said[-3000:]
             ends[done.returncode] += 1
             run(folder, out, 1, "--resume")
-            check_same(out, base, checkpoints=last > first + 1)  # of a run that went on, the best may be the one that could not be written
+            check_same(out, base, checkpoints=not is_single)  # of a run that went on, the best may be the one that could not be written
         assert ends[1], "no fault was felt"
         print(f"{FAULTS} faults: {ends[1]} ended the run, {ends[0]} did not; each was gone on with to the undisturbed result")
 

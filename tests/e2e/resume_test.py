@@ -119,6 +119,7 @@ def check_folder(folder):
     latest.symlink_to(f"step_{STEPS - 1:06}")
     unfinished.mkdir()
     run(folder, out, 1, "--resume")
+    check_same(out, out)
     assert latest.resolve().name == f"step_{STEPS:06}" and not unfinished.exists(), list(latest.parent.iterdir())
     text = run(folder, out, 1, "--new-run", "max_steps=1", "save_steps=0", "eval_steps=0")
     new = out / "latest"
