@@ -6,14 +6,15 @@
 #include "app/commands.h"
 #include "app/field_flags.h"
 #include "app/streams.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "job/threads.h"
 #include "model/device.h"
 #include "model/transformer.h"
+#include "rollout/engine.h"
 #include "rollout/prompt_lines.h"
-#include "rollout/sampler.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "track/progress.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct Flags {
   std::string model, input = "-", output = "-", template_name = "native", device = "cpu", dtype = "auto";
-  int64_t num_responses = 1, kv_cache_mib = 0;
+  int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16;
   bool keeps_special = false;
   SamplingParams sampling;
 
@@ -76,16 +77,28 @@ std::string line_of(const GenerationRequest& request, const Generation& generati
                   {"finish_reason", finish_reason_name(generation.finish_reason)}});
 }
 
+std::string text_of(const SamplerCounts& counts, double seconds) {
+  return fmt::format(
+      "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; {:.0f} % of {} slots busy; {} of {} "
+      "KV "
+      "pages used; {} evictions",
+      seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
+      100 * static_cast<double>(counts.decoded) /
+          static_cast<double>(std::max<int64_t>(1, counts.steps * counts.num_slots)),
+      counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
+}
+
 void check(const Flags& flags) {
   check_sampling(flags.sampling);
   if (flags.num_responses < 1 || flags.num_responses > kMaxResponses)
     throw user_error("-n = {}: must be within 1 .. {}", flags.num_responses, kMaxResponses);
+  if (flags.page_size < 8 || flags.page_size > 128 || flags.page_size % 8 != 0)
+    throw user_error("--block-size = {}: must be a multiple of 8 within 8 .. 128", flags.page_size);
   if (flags.kv_cache_mib < 0) throw user_error("--kv-cache-mib = {}: must be at least 0", flags.kv_cache_mib);
 }
 
 void run(Flags flags) {
   flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
-  flags.sampling.kv_cache_bytes = flags.kv_cache_mib << 20;
   check(flags);
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
@@ -111,9 +124,17 @@ void run(Flags flags) {
     lines.set(index, line_of(requests[index], generation));
     progress.advance();
   };
-  generate(model, tokenizer, requests, flags.sampling, on_done,
-           {.should_stop = [] { return stop_wish().has_value(); }, .on_step = {}});
+  SamplerCounts counts;
+  const Stopwatch watch;
+  if (!requests.empty()) {
+    EngineLimits limits = limits_for(requests, flags.sampling);
+    limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
+    Engine(model, tokenizer, limits)
+        .generate(requests, flags.sampling, on_done,
+                  {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts});
+  }
   output.close();
+  log.info("{}", text_of(counts, watch.seconds()));
   throw_if_stopped();
 }
 
@@ -159,6 +180,9 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   sub->add_option("--kv-cache-mib", flags->kv_cache_mib, "most memory for keys and values; 0 is no limit")
       ->capture_default_str();
+  sub->add_option("--block-size", flags->page_size, "tokens of a page of the KV cache")->capture_default_str();
+  sub->add_flag("!--no-prefix-caching", flags->sampling.shares_prefill,
+                "compute what prompts begin with alike each time");
   sub->callback([flags] { run(*flags); });
 }
 

@@ -41,6 +41,7 @@ struct StrategyConfig {
   std::optional<double> gpu_memory_utilization;
   std::optional<double> mem_fraction_static;
   std::optional<int64_t> max_model_len;
+  int64_t block_size = 16;
   bool enable_prefix_caching = true;
   std::optional<int64_t> max_num_batched_tokens;
 
@@ -62,10 +63,10 @@ struct StrategyConfig {
     v("gpu_memory_utilization", gpu_memory_utilization, "share of a GPU's free memory for the KV cache; null: 0.8",
       within(0.01, 1));
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
-    v.noted({"block_size"}, "the KV cache has no blocks");
-    v("enable_prefix_caching", enable_prefix_caching, "the responses of a prompt share its prefill");
-    v("max_num_batched_tokens", max_num_batched_tokens, "tokens of one prefill; a longer prompt is prefilled alone",
-      token_range());
+    v("block_size", block_size, "tokens of a page of the KV cache; a multiple of 8", within(8, 128));
+    v("enable_prefix_caching", enable_prefix_caching, "what prompts begin with alike is computed once");
+    v("max_num_batched_tokens", max_num_batched_tokens,
+      "tokens of one sampling step; a longer prompt is computed in pieces (CPU: at most 512)", token_range());
     v("max_model_len", max_model_len, "must hold prompt_length + response_length, which bound the sampler",
       token_range());
     engine_fields(v);

@@ -17,7 +17,6 @@
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
-#include "ops/stable_rows.h"
 
 namespace roll {
 
@@ -103,21 +102,6 @@ LayerWeights read_layer(const ModelSpec& spec, const LayerReader& reader) {
           .down = reader.linear(names.down, spec.mlp_bias)};
 }
 
-/// Row of the cache, seen as [S * L, Hkv, D], for each token that is appended to its slot.
-at::Tensor cache_rows(const KvCache& cache, at::IntArrayRef slots, const std::vector<int64_t>& counts,
-                      at::Device device) {
-  std::vector<int64_t> rows;
-  for (size_t b = 0; b < slots.size(); ++b) {
-    ROLL_CHECK(cache.length(slots[b]) + counts[b] <= cache.max_length(), "the tokens fit their slot");
-    for (int64_t i = 0; i < counts[b]; ++i) rows.push_back(slots[b] * cache.max_length() + cache.length(slots[b]) + i);
-  }
-  return at::tensor(rows, at::kLong).to(device);
-}
-
-void append(const at::Tensor& cache, const at::Tensor& rows, const at::Tensor& fresh) {
-  cache.view({-1, cache.size(2), cache.size(3)}).index_copy_(0, rows, fresh.contiguous());
-}
-
 }  // namespace
 
 std::vector<at::Tensor> LayerWeights::all() const {
@@ -189,56 +173,22 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
   return rms_norm(x, final_norm_, spec_.rms_norm_eps);
 }
 
-at::Tensor Backbone::prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const {
-  ROLL_CHECK_EQ(prompts.num_sequences(), static_cast<int64_t>(slots.size()), "one slot per prompt");
-  std::vector<int64_t> counts;
-  for (size_t b = 0; b < slots.size(); ++b) {
-    ROLL_CHECK_EQ(cache.length(slots[b]), 0, "a prompt goes to an empty slot");
-    counts.push_back(prompts.length(static_cast<int64_t>(b)));
-  }
-  const auto attend = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t) {
-    return packed_attention(q, k, v, prompts.cu_seqlens, prompts.cu_seqlens, attention_scale(spec_));
-  };
-  const Rotation rotation = position_rotation(inverse_frequencies_, prompts.positions, prompts.max_length());
-  return append_tokens(prompts.ids, rotation, cache, slots, counts, attend);
-}
-
-at::Tensor Backbone::decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const {
-  std::vector<int64_t> positions, lengths;
-  for (const int64_t slot : slots) {
-    ROLL_CHECK(cache.length(slot) > 0, "the slot has a prompt");
-    positions.push_back(cache.length(slot));
-    lengths.push_back(cache.length(slot) + 1);
-  }
-  const auto on_device = at::TensorOptions().dtype(at::kLong).device(device());
-  const at::Tensor places = at::tensor(positions, at::kLong).to(device());
-  const Rotation rotation = make_rotation(inverse_frequencies_, places, at::arange(ids.numel(), on_device));
-  const auto attend = [&](const at::Tensor& q, const at::Tensor&, const at::Tensor&, int64_t layer) {
-    return cached_attention(q, cache.keys(layer), cache.values(layer), slots, lengths, attention_scale(spec_));
-  };
-  return append_tokens(ids, rotation, cache, slots, std::vector<int64_t>(slots.size(), 1), attend);
-}
-
-at::Tensor Backbone::append_tokens(const at::Tensor& ids, const Rotation& rotation, KvCache& cache,
-                                   at::IntArrayRef slots, const std::vector<int64_t>& counts,
-                                   const CachedAttend& attend) const {
+at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
-  const at::Tensor rows = cache_rows(cache, slots, counts, device());
+  const Rotation rotation = position_rotation(inverse_frequencies_, tokens.positions, tokens.num_positions);
   const ParallelFlow flow = sampling_flow();
-  at::Tensor x = embed(with_stable_rows(ids), flow);
-  const Rotation padded{rotation.cos, rotation.sin, with_stable_rows(rotation.rows)};
-  const auto real = [count = ids.numel()](const at::Tensor& y) { return y.slice(0, 0, count); };
-  for (int64_t i = 0; i < spec_.num_layers; ++i)
-    x = run_layer(
-        spec_, layers_[i], x, padded,
-        [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-          append(cache.keys(i), rows, real(k));
-          append(cache.values(i), rows, real(v));
-          return with_stable_rows(attend(real(q), real(k), real(v), i));
-        },
-        flow);
-  for (size_t b = 0; b < slots.size(); ++b) cache.set_length(slots[b], cache.length(slots[b]) + counts[b]);
-  return real(rms_norm(x, final_norm_, spec_.rms_norm_eps));
+  at::Tensor x = embed(tokens.ids, flow);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Attend attend = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+      at::Tensor keys = cache.keys[i], values = cache.values[i];
+      keys.index_copy_(0, tokens.rows, k.contiguous());
+      values.index_copy_(0, tokens.rows, v.contiguous());
+      return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen),
+                              tokens.cu_queries, tokens.cu_keys, attention_scale(spec_));
+    };
+    x = run_layer(spec_, layers_[i], x, rotation, attend, flow);
+  }
+  return rms_norm(x, final_norm_, spec_.rms_norm_eps);
 }
 
 }  // namespace roll

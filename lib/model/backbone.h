@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "model/kv_cache.h"
 #include "model/packed.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
@@ -38,6 +37,20 @@ struct ParallelFlow {
   std::function<at::Tensor(const at::Tensor& sum)> leave;  // partial sums of all tokens -> sums of the rank's
 };
 
+/// Keys and values of all layers: [R, Hkv, D] each.
+struct KvRows {
+  std::vector<at::Tensor> keys, values;
+};
+
+/// New tokens of sequences whose earlier ones have their keys and values in a cache.
+struct CachedTokens {
+  at::Tensor ids, positions;  // [N] int64
+  int64_t num_positions = 0;  // all positions are below
+  at::Tensor rows;            // [N] int64: rows of the cache for their keys and values
+  at::Tensor seen;            // [K] int64: rows of the cache that the sequences see, their own included, by position
+  std::vector<int64_t> cu_queries, cu_keys;  // [B+1]: the tokens and the seen rows of each sequence
+};
+
 class Backbone {
  public:
   /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage. Under
@@ -47,6 +60,8 @@ class Backbone {
   const ModelSpec& spec() const { return spec_; }
   const ModelParallel& parallel() const { return parallel_; }
   const at::Tensor& embedding() const { return embedding_; }  // [V, E], this rank's rows
+  const at::Tensor& final_norm() const { return final_norm_; }
+  const std::vector<LayerWeights>& layers() const { return layers_; }
   /// The spec with the key/value heads of this rank, for its KV cache.
   ModelSpec cache_spec() const;
   at::Device device() const { return embedding_.device(); }
@@ -54,21 +69,13 @@ class Backbone {
 
   /// [S / tp, E] after the final norm; see Transformer::forward.
   at::Tensor forward(const TokenLayout& layout, bool recompute) const;
-  /// All [T, E] of the prompts, whose keys and values go to the cache. No gradients.
-  at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
-  /// [B, E] of one further token per slot. No gradients.
-  at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
+  /// [N, E] of new tokens after the final norm; their keys and values are put into the cache. No gradients.
+  at::Tensor extend(const CachedTokens& tokens, const KvRows& cache) const;
 
  private:
-  using CachedAttend =
-      std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, int64_t layer)>;
-
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
-  /// The layers over new tokens of the slots, counts[b] each, whose keys and values are put into the cache first.
-  at::Tensor append_tokens(const at::Tensor& ids, const Rotation& rotation, KvCache& cache, at::IntArrayRef slots,
-                           const std::vector<int64_t>& counts, const CachedAttend& attend) const;
 
   ModelSpec spec_;
   ModelParallel parallel_;

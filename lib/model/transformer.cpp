@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
-#include "ops/stable_rows.h"
 
 namespace roll {
 
@@ -58,7 +57,10 @@ Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device d
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
-  const at::Tensor mine = wide_logits(with_stable_rows(hidden), head_).slice(0, 0, hidden.size(0)).to(at::kFloat);
+  return gather_vocabulary(wide_logits(hidden, head_).to(at::kFloat));
+}
+
+at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
   if (parts_->is_whole()) return mine;
   // Parts of the vocabulary differ by a row at most: padded to the widest for the gathering.
   const auto [size, vocab] = std::pair(parallel().tp_size(), spec().vocab_size);
@@ -70,16 +72,6 @@ at::Tensor Transformer::logits(const at::Tensor& hidden) const {
     parts.push_back(all[static_cast<size_t>(rank)].narrow(1, 0, rows.end - rows.begin));
   }
   return at::cat(parts, 1);
-}
-
-at::Tensor Transformer::prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const {
-  std::vector<int64_t> last(prompts.cu_seqlens.begin() + 1, prompts.cu_seqlens.end());
-  for (int64_t& index : last) --index;
-  return backbone_.prefill(prompts, cache, slots).index_select(0, at::tensor(last, at::kLong).to(device()));
-}
-
-at::Tensor Transformer::decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const {
-  return backbone_.decode(ids, cache, slots);
 }
 
 FileSums Transformer::write_files(const std::filesystem::path& folder, const NamedTensors& whole,

@@ -10,7 +10,6 @@
 
 #include "checkpoint/hf_folder.h"
 #include "model/backbone.h"
-#include "model/kv_cache.h"
 #include "model/packed.h"
 #include "model/parameter_parts.h"
 #include "model/spec.h"
@@ -39,10 +38,11 @@ class Transformer {
   NamedTensors& parameters() { return parameters_; }
   const NamedTensors& parameters() const { return parameters_; }
 
+  const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   /// Which parts of the parameters this rank holds.
   const ParameterParts& parts() const { return *parts_; }
-  /// For the KV cache of this rank.
+  /// The spec with the key/value heads of this rank, for its cache.
   ModelSpec cache_spec() const { return backbone_.cache_spec(); }
 
   /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
@@ -63,13 +63,8 @@ class Transformer {
   /// (log_probs.h). **Collective** over tp.
   at::Tensor logits(const at::Tensor& hidden) const;
 
-  /// Computes the prompts and fills the listed empty slots (one per prompt). Returns [B, E]: hidden states of each
-  /// prompt's last token. No gradients.
-  at::Tensor prefill(const PackedTokens& prompts, KvCache& cache, at::IntArrayRef slots) const;
-
-  /// Appends one token to each listed slot (distinct, not empty, not full). ids [B] int64 -> hidden [B, E].
-  /// No gradients.
-  at::Tensor decode(const at::Tensor& ids, KvCache& cache, at::IntArrayRef slots) const;
+  /// [N, this rank's rows of the vocabulary] -> [N, V], the same on every tp rank. **Collective** over tp.
+  at::Tensor gather_vocabulary(const at::Tensor& mine) const;
 
   /// Writes an HF folder that transformers opens. Beside it go the companions of the one that it was loaded from.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;

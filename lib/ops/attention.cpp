@@ -75,13 +75,4 @@ at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::
   return packed_attention_by_piece(q, k, v, pieces, scale);
 }
 
-at::Tensor cached_attention(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
-                            at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale) {
-  ROLL_CHECK_EQ(slots.size(), lengths.size(), "one length per slot");
-  if (slots.empty()) return at::empty_like(q);
-  if (q.is_cpu()) return cached_attention_cpu(q, keys, values, slots, lengths, scale);
-  if (has_flash_kernel(q)) return flash_cached(q, keys, values, slots, lengths, scale);
-  return cached_attention_masked(q, keys, values, slots, lengths, scale);
-}
-
 }  // namespace roll

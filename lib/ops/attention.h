@@ -1,6 +1,5 @@
-// Causal attention over packed sequences and over a KV cache; grouped queries without repeated keys or values.
-// Legend: T packed tokens, K keys, B sequences, S slots, L cache length, H query heads, Hkv key/value heads,
-// D head size.
+// Causal attention over packed sequences; grouped queries without repeated keys or values.
+// Legend: T packed tokens, K keys, B sequences, H query heads, Hkv key/value heads, D head size.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,10 +14,5 @@ namespace roll {
 /// CPU float32/float64, CUDA any floating type (bfloat16 and float16 take the flash kernels). Differentiable.
 at::Tensor packed_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                             const std::vector<int64_t>& cu_queries, const std::vector<int64_t>& cu_keys, double scale);
-
-/// One query per slot over the first lengths[b] rows of its slot; what lies beyond is never read, or made 0 first.
-/// q [B, H, D], keys and values [S, L, Hkv, D] -> [B, H, D]. No gradients.
-at::Tensor cached_attention(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
-                            at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
 
 }  // namespace roll

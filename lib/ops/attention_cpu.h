@@ -29,8 +29,4 @@ AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tens
                                       const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
                                       double scale);
 
-/// See cached_attention (attention.h).
-at::Tensor cached_attention_cpu(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
-                                at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
-
 }  // namespace roll

@@ -41,21 +41,6 @@ std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Ten
   return {dq, dk, dv};
 }
 
-at::Tensor flash_cached(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values, at::IntArrayRef slots,
-                        const std::vector<int64_t>& lengths, double scale) {
-  // The cache seen as one long packed sequence axis: a slot starts at slot * L and lengths[b] of its rows are used.
-  std::vector<int64_t> starts, queries;
-  for (size_t b = 0; b < slots.size(); ++b)
-    starts.push_back(slots[b] * keys.size(1)), queries.push_back(static_cast<int64_t>(b));
-  starts.push_back(keys.size(0) * keys.size(1)), queries.push_back(static_cast<int64_t>(slots.size()));
-  const at::Tensor used = to_int_tensor(lengths, q.device());
-  const auto flat = [](const at::Tensor& x) { return x.view({-1, x.size(2), x.size(3)}); };
-  return std::get<0>(at::_flash_attention_forward(q, flat(keys), flat(values), to_int_tensor(queries, q.device()),
-                                                  to_int_tensor(starts, q.device()), 1,
-                                                  *std::max_element(lengths.begin(), lengths.end()), 0.0,
-                                                  /*is_causal=*/false, false, scale, std::nullopt, std::nullopt, used));
-}
-
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const Pieces& pieces, double scale) {
   std::vector<at::Tensor> outputs;
@@ -72,22 +57,6 @@ at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, c
     outputs.push_back(out.squeeze(0).transpose(0, 1));
   }
   return at::cat(outputs, 0);
-}
-
-at::Tensor cached_attention_masked(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
-                                   at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale) {
-  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  const at::Tensor rows = at::tensor(slots.vec(), at::kLong).to(q.device());
-  const at::Tensor seen =
-      at::arange(longest, rows.options()).unsqueeze(0) < at::tensor(lengths, at::kLong).to(q.device()).unsqueeze(1);
-  // What lies beyond a slot's length was never written, and no mask of scores helps against it: 0 * NaN is NaN.
-  const at::Tensor unwritten = seen.logical_not().unsqueeze(-1).unsqueeze(-1);
-  const auto part = [&](const at::Tensor& x) {
-    return x.slice(1, 0, longest).index_select(0, rows).masked_fill_(unwritten, 0).transpose(1, 2);
-  };
-  return at::scaled_dot_product_attention(q.unsqueeze(2), part(keys), part(values), seen.unsqueeze(1).unsqueeze(1), 0.0,
-                                          false, scale, q.size(1) != keys.size(2))
-      .squeeze(2);
 }
 
 }  // namespace roll

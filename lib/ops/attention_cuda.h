@@ -31,16 +31,8 @@ std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Ten
                                        const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
                                        double scale);
 
-/// See cached_attention (attention.h): q [B, H, D], keys and values [S, L, Hkv, D] -> [B, H, D].
-at::Tensor flash_cached(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values, at::IntArrayRef slots,
-                        const std::vector<int64_t>& lengths, double scale);
-
 /// One scaled_dot_product_attention per piece: any device and dtype, with LibTorch's own gradient. Shapes as above.
 at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const Pieces& pieces, double scale);
-
-/// Padded to the longest slot, with a mask: any device and dtype. Shapes as flash_cached.
-at::Tensor cached_attention_masked(const at::Tensor& q, const at::Tensor& keys, const at::Tensor& values,
-                                   at::IntArrayRef slots, const std::vector<int64_t>& lengths, double scale);
 
 }  // namespace roll

@@ -7,17 +7,17 @@
 #include <limits>
 
 #include "base/error.h"
+#include "ops/simd.h"
 
 namespace roll {
 
 namespace {
 
 constexpr int64_t kBlock = 1024;  // tokens that the inverse CDF skips at once
-constexpr int64_t kLanes = 16;
 
 /// exp(x) for x <= 0 with a relative error below 2e-7 (Cephes' expf polynomial); 0 below -87. Without calls and
 /// branches, so that a loop over it becomes SIMD code: std::exp would take most of the sampler's time.
-inline float exp_negative(float x) {
+ROLL_INLINE float exp_negative(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 x 2^23: adding it rounds to an integer in the low bits
   const float bounded = x < -87.0f ? -87.0f : x;
   const float shifted = bounded * 1.44269504088896341f + kRound;
@@ -35,29 +35,20 @@ inline float exp_negative(float x) {
   return x < -87.0f ? 0.0f : value;
 }
 
-float largest(std::span<const float> values) {
-  float lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<float>::infinity());
-  const size_t whole = values.size() / kLanes * kLanes;
-  for (size_t i = 0; i < whole; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) lanes[j] = values[i + j] > lanes[j] ? values[i + j] : lanes[j];
-  }
-  float best = *std::max_element(lanes, lanes + kLanes);
-  for (size_t i = whole; i < values.size(); ++i) best = std::max(best, values[i]);
+ROLL_SIMD float largest(const float* values, int64_t n) {
+  float best = -std::numeric_limits<float>::infinity();
+#pragma omp simd reduction(max : best)
+  for (int64_t i = 0; i < n; ++i) best = values[i] > best ? values[i] : best;
   return best;
 }
 
 /// p[i] = exp((logits[i] - max) * scale); returns their sum.
-double exponentiate_block(const float* logits, float* p, int64_t n, float max, float scale) {
+ROLL_SIMD double exponentiate_block(const float* logits, float* p, int64_t n, float max, float scale) {
+#pragma omp simd
   for (int64_t i = 0; i < n; ++i) p[i] = exp_negative((logits[i] - max) * scale);
-  double lanes[kLanes] = {};
-  const int64_t whole = n / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t j = 0; j < kLanes; ++j) lanes[j] += static_cast<double>(p[i + j]);
-  }
   double sum = 0;
-  for (const double lane : lanes) sum += lane;
-  for (int64_t i = whole; i < n; ++i) sum += static_cast<double>(p[i]);
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(p[i]);
   return sum;
 }
 
@@ -93,8 +84,8 @@ void TokenHistory::apply(const GeneratingArgs& args, std::span<float> logits) co
 
 void RowSampler::exponentiate(std::span<const float> logits) {
   const auto n = static_cast<int64_t>(logits.size());
-  const auto scale = static_cast<float>(1.0 / temperature_of(args_));
-  max_ = largest(logits);
+  const auto scale = static_cast<float>(1.0 / temperature_of(*args_));
+  max_ = largest(logits.data(), n);
   p_.resize(n);
   block_sums_.clear();
   total_ = 0;
@@ -106,29 +97,31 @@ void RowSampler::exponentiate(std::span<const float> logits) {
     throw SystemError("the model's logits are not finite numbers: its weights have diverged or are damaged");
 }
 
-Draw RowSampler::draw(std::span<const float> logits, const TokenHistory& history, double uniform) {
+Draw RowSampler::draw(std::span<const float> logits, const GeneratingArgs& args, const TokenHistory& history,
+                      double uniform) {
+  args_ = &args;
   exponentiate(logits);
-  const double log_total = std::log(total_) + static_cast<double>(max_) / temperature_of(args_);
+  const double log_total = std::log(total_) + static_cast<double>(max_) / temperature_of(*args_);
   std::span<const float> row = logits;
   if (!history.empty()) {
     penalised_.assign(logits.begin(), logits.end());
-    history.apply(args_, penalised_);
+    history.apply(*args_, penalised_);
     row = penalised_;
     exponentiate(row);
   }
   Draw draw;
-  if (is_greedy(args_))
+  if (is_greedy(*args_))
     draw.token = std::find(row.begin(), row.end(), max_) - row.begin();
   else if (is_filtered())
     draw.token = pick_from_candidates(row, uniform);
   else
     draw.token = pick_from_all(uniform);
-  draw.log_prob = static_cast<float>(static_cast<double>(logits[draw.token]) / temperature_of(args_) - log_total);
+  draw.log_prob = static_cast<float>(static_cast<double>(logits[draw.token]) / temperature_of(*args_) - log_total);
   return draw;
 }
 
 bool RowSampler::is_filtered() const {
-  return (args_.top_k > 0 && args_.top_k < static_cast<int64_t>(p_.size())) || args_.top_p < 1 || args_.min_p > 0;
+  return (args_->top_k > 0 && args_->top_k < static_cast<int64_t>(p_.size())) || args_->top_p < 1 || args_->min_p > 0;
 }
 
 int64_t RowSampler::pick_from_all(double uniform) const {
@@ -150,14 +143,14 @@ int64_t RowSampler::pick_from_all(double uniform) const {
 }
 
 int64_t RowSampler::pick_from_candidates(std::span<const float> logits, double uniform) {
-  const bool cuts_k = args_.top_k > 0 && args_.top_k < static_cast<int64_t>(p_.size());
+  const bool cuts_k = args_->top_k > 0 && args_->top_k < static_cast<int64_t>(p_.size());
   // Tokens below (1 - top_p) * total / V hold less than 1 - top_p together, so none of them is in the top_p set; half
   // of that leaves room for rounding.
-  const double useless = 0.5 * (1 - args_.top_p) * total_ / static_cast<double>(p_.size());
-  const double mass = cuts_k ? keep_top_k(logits) : keep_likely(args_.top_p < 1 ? useless : args_.min_p);
-  if (args_.top_p < 1) keep_top_p(args_.top_p * mass);
+  const double useless = 0.5 * (1 - args_->top_p) * total_ / static_cast<double>(p_.size());
+  const double mass = cuts_k ? keep_top_k(logits) : keep_likely(args_->top_p < 1 ? useless : args_->min_p);
+  if (args_->top_p < 1) keep_top_p(args_->top_p * mass);
   // The likeliest token has p = 1, so min_p needs no scaling.
-  if (args_.min_p > 0) std::erase_if(candidates_, [&](const Candidate& c) { return c.p < args_.min_p; });
+  if (args_->min_p > 0) std::erase_if(candidates_, [&](const Candidate& c) { return c.p < args_->min_p; });
   double sum = 0;
   for (const Candidate& c : candidates_) sum += static_cast<double>(c.p);
   double left = uniform * sum;
@@ -169,7 +162,7 @@ int64_t RowSampler::pick_from_candidates(std::span<const float> logits, double u
 }
 
 double RowSampler::keep_top_k(std::span<const float> logits) {
-  const float least = kth_largest(logits, static_cast<size_t>(args_.top_k));
+  const float least = kth_largest(logits, static_cast<size_t>(args_->top_k));
   candidates_.clear();
   double mass = 0;
   for (size_t i = 0; i < logits.size(); ++i) {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "rollout/config.h"
@@ -29,6 +28,7 @@ struct Draw {
 /// The tokens of one sequence, as penalties need them. Costs nothing while no penalty is on.
 class TokenHistory {
  public:
+  TokenHistory() = default;
   TokenHistory(const GeneratingArgs& args, std::span<const int64_t> prompt_ids);
   void add(int64_t token);
 
@@ -37,18 +37,16 @@ class TokenHistory {
   bool empty() const { return counts_.empty(); }
 
  private:
-  bool is_kept_;
+  bool is_kept_ = false;
   std::unordered_map<int64_t, int64_t> counts_;  // token -> times in the response; 0: only in the prompt
 };
 
 /// Draws tokens; keeps scratch memory, so one object per thread.
 class RowSampler {
  public:
-  explicit RowSampler(GeneratingArgs args) : args_(std::move(args)) {}
-
   /// logits: [V] float32. `uniform` in [0, 1). Greedy (the first largest logit) when temperature is 0 or top_k is 1.
   /// SystemError when no logit is finite or one is NaN or +infinity.
-  Draw draw(std::span<const float> logits, const TokenHistory& history, double uniform);
+  Draw draw(std::span<const float> logits, const GeneratingArgs& args, const TokenHistory& history, double uniform);
 
  private:
   struct Candidate {
@@ -68,11 +66,11 @@ class RowSampler {
   void keep_top_p(double mass);
   float kth_largest(std::span<const float> values, size_t k);
 
-  GeneratingArgs args_;
-  std::vector<float> penalised_;       // [V], only with penalties
-  std::vector<float> p_;               // [V]: exp((logit - max_) / temperature)
-  std::vector<double> block_sums_;     // of p_, kBlock each
-  std::vector<Candidate> candidates_;  // in the order of token ids
+  const GeneratingArgs* args_ = nullptr;  // of the call
+  std::vector<float> penalised_;          // [V], only with penalties
+  std::vector<float> p_;                  // [V]: exp((logit - max_) / temperature)
+  std::vector<double> block_sums_;        // of p_, kBlock each
+  std::vector<Candidate> candidates_;     // in the order of token ids
   std::vector<Candidate> order_;
   std::vector<float> largest_;
   float max_ = 0;

@@ -8,22 +8,23 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
 #include "rollout/config.h"
+#include "rollout/page_pool.h"
 #include "rollout/step_model.h"
 #include "rollout/stop_strings.h"
 
 namespace roll {
 
-class Tokenizer;
-class Transformer;
-
 struct GenerationRequest {
   std::vector<int64_t> prompt_ids;
   uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step); low 48 bits
+  std::optional<GeneratingArgs> generating{};  // its own, instead of all requests'
+  std::optional<uint64_t> seed{};
 };
 
 /// kStop: an end token was drawn (it is the last id). kStopString: the text holds a stop string. kLength: as long as
@@ -49,9 +50,7 @@ struct SamplingParams {
   uint32_t step = 0;
   int64_t max_running_requests = 128;  // sequences decoded together
   int64_t max_length = 0;              // prompt + response, in tokens; 0: the model's own limit
-  int64_t kv_cache_bytes = 0;          // most memory of keys and values; 0: no limit
-  int64_t max_prefill_tokens = 8192;   // of one prefill call; a longer prompt is prefilled alone
-  bool shares_prefill = true;          // among requests of one prompt that stand side by side
+  bool shares_prefill = true;          // what prompts begin with alike is computed once
 };
 
 /// UserError "key = value: rule" when a parameter is out of range: max_new_tokens unset or < 1, temperature < 0, top_p
@@ -61,21 +60,27 @@ void check_sampling(const SamplingParams& params);
 
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;
 
+/// What a sampler did.
+struct SamplerCounts {
+  int64_t steps = 0;
+  int64_t prompt_tokens = 0;  // computed, evicted responses included
+  int64_t shared_tokens = 0;  // of prompts that others had computed
+  int64_t decoded = 0;        // rows of responses, over all steps
+  int64_t drawn = 0;          // tokens of responses
+  int64_t evictions = 0;
+  int64_t most_pages = 0;  // held at once
+  int64_t num_pages = 0, num_slots = 0;
+};
+
 struct SamplerHooks {
   std::function<bool()> should_stop;                // asked before every step; true: what still runs ends as kAbort
   std::function<void(int64_t num_tokens)> on_step;  // after every step, with the tokens that it drew
+  SamplerCounts* counts = nullptr;                  // set at the end
 };
 
-/// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
-/// ends, also when a wish to stop ends it; a request that had not started by then stays empty, with kAbort.
-/// UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token, a
-/// KV budget below one sequence. SystemError: the model's logits are not numbers.
-std::vector<Generation> generate(const Transformer& model, const Tokenizer& tokenizer,
-                                 const std::vector<GenerationRequest>& requests, const SamplingParams& params,
-                                 const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
-
-/// The same over any model that steps; the number of its slots bounds what runs together.
-std::vector<Generation> generate(StepModel& model, const DecodeText& decode,
+/// See Engine::generate (engine.h), over any model that steps; the number of its slots bounds what runs together.
+/// `pages` are the model's, and know what earlier calls computed.
+std::vector<Generation> generate(StepModel& model, PagePool& pages, const DecodeText& decode,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 

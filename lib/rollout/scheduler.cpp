@@ -1,239 +1,247 @@
 #include "rollout/scheduler.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-
 #include <algorithm>
-#include <exception>
 
 #include "base/error.h"
-#include "dist/agree.h"
 
 namespace roll {
 
-namespace {
-
-/// Fewer rows than this make no task of their own: a task costs about as much as 16k logits.
-int64_t rows_per_task(int64_t vocab_size) {
-  return std::max<int64_t>(1, 16384 / vocab_size);
-}
-
-}  // namespace
-
-Scheduler::Scheduler(StepModel& model, const DecodeText& decode, const std::vector<GenerationRequest>& requests,
-                     const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks)
+Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode,
+                     const std::vector<GenerationRequest>& requests, const SamplingParams& params,
+                     const OnGenerated& on_done, const SamplerHooks& hooks)
     : model_(model),
+      pages_(pages),
       decode_(decode),
       requests_(requests),
       params_(params),
       on_done_(on_done),
       hooks_(hooks),
       generations_(requests.size()),
-      num_waiting_(static_cast<int64_t>(requests.size())),
-      samplers_(at::get_num_threads(), RowSampler(params.generating)) {
+      in_slot_(model.num_slots()) {
   const int64_t num_slots = std::min(model.num_slots(), params.max_running_requests);
   for (int64_t slot = num_slots; slot-- > 0;) free_slots_.push_back(slot);
-  make_groups();
-}
-
-void Scheduler::make_groups() {
-  for (int64_t i = 0; i < num_waiting_; ++i) {
-    if (i == 0 || !params_.shares_prefill || requests_[i].prompt_ids != requests_[i - 1].prompt_ids) {
-      groups_.emplace_back();
-      groups_.back().first_request = i;
-    }
-    ++groups_.back().num_requests;
-  }
+  for (int64_t i = 0; i < std::ssize(requests); ++i) waiting_.push_back(i);
+  counts_.num_slots = num_slots, counts_.num_pages = pages.num_pages();
 }
 
 std::vector<Generation> Scheduler::run() {
-  while (num_waiting_ > 0 || !running_.empty()) {
+  while (!waiting_.empty() || !running_.empty()) {
     if (hooks_.should_stop && hooks_.should_stop()) {
       abort_all();
       break;
     }
     num_drawn_ = 0;
-    if (is_time_to_refill()) refill();
-    if (!running_.empty()) decode_step();
+    Launch launch;
+    const StepPlan step = plan(launch);
+    ROLL_CHECK(!step.is_empty() || !launched_.empty(), "what waits can go on");
+    if (!step.is_empty()) {
+      model_.launch(step);
+      launched_.push_back(std::move(launch));
+    }
+    if (step.is_empty() || std::ssize(launched_) > model_.depth()) take_drawn();
+    counts_.drawn += num_drawn_;
     if (hooks_.on_step) hooks_.on_step(num_drawn_);
   }
+  while (!launched_.empty()) take_drawn();
   return std::move(generations_);
 }
 
-/// A prefill of one prompt costs nearly as much as one of several, so it waits until some slots are free.
-bool Scheduler::is_time_to_refill() const {
-  const auto num_free = static_cast<int64_t>(free_slots_.size());
-  const auto num_slots = num_free + static_cast<int64_t>(running_.size());
-  return num_waiting_ > 0 && num_free >= std::min(num_waiting_, std::max<int64_t>(1, num_slots / 16));
+StepPlan Scheduler::plan(Launch& launch) {
+  StepPlan step;
+  Launch decoding;
+  plan_decoding(step, decoding);
+  plan_prompts(step, launch, model_.max_rows() - std::ssize(step.decoding));
+  launch.insert(launch.end(), decoding.begin(), decoding.end());
+  counts_.steps += step.is_empty() ? 0 : 1;
+  counts_.decoded += std::ssize(step.decoding);
+  counts_.most_pages = std::max(counts_.most_pages, pages_.num_pages() - pages_.num_free());
+  return step;
 }
 
-void Scheduler::refill() {
-  std::vector<Admission> admissions = plan_admissions();
-  const at::Tensor prompt_logits = prefill(admissions);
-  copy_prompts(admissions);
-  std::vector<const float*> rows;
-  const size_t first = running_.size();
-  for (const Admission& admission : admissions) {
-    Group& group = groups_[admission.group];
-    const auto& prompt = requests_[group.first_request].prompt_ids;
-    const int64_t room = params_.max_length - static_cast<int64_t>(prompt.size());
-    for (const int64_t slot : admission.slots) {
-      running_.push_back({.request = group.first_request + group.num_started++,
-                          .group = admission.group,
-                          .slot = slot,
-                          .max_tokens = std::min(room, *params_.generating.max_new_tokens),
-                          .history = TokenHistory(params_.generating, prompt),
-                          .stops = {}});
-      rows.push_back(admission.logits);
+void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
+  for (size_t i = 0; i < running_.size(); ++i) {  // which an eviction shortens
+    Sequence& sequence = *running_[i];
+    if (!sequence.is_decoding || sequence.length() >= sequence.max_tokens) continue;
+    if (!make_room(sequence, sequence.length())) break;
+    if (sequence.copy) step.copies.push_back(*sequence.copy);
+    sequence.copy.reset();
+    tell_pages(sequence);
+    ++sequence.num_pending;
+    step.decoding.push_back(sequence.slot);
+    launch.push_back({sequence.slot, sequence.serial});
+  }
+}
+
+/// Prompts of sequences that wait for more of theirs, then of new sequences, while the step has room.
+void Scheduler::plan_prompts(StepPlan& step, Launch& launch, int64_t room) {
+  for (size_t i = 0; room > 0 && (i < running_.size() || seat_next()); ++i) {
+    Sequence& sequence = *running_[i];
+    if (sequence.is_decoding || sequence.follows) continue;
+    PromptPiece piece = next_piece(sequence, room);
+    room -= std::ssize(piece.ids);
+    if (sequence.num_computed == std::ssize(sequence.ids)) end_prompt(i, piece, launch);
+    step.pieces.push_back(std::move(piece));
+  }
+}
+
+PromptPiece Scheduler::next_piece(Sequence& sequence, int64_t room) {
+  const int64_t count = std::min(room, std::ssize(sequence.ids) - sequence.num_computed);
+  const auto begin = sequence.ids.begin() + sequence.num_computed;
+  PromptPiece piece{.slot = sequence.slot, .begin = sequence.num_computed, .ids = {begin, begin + count}, .draws = {}};
+  sequence.num_computed += count;
+  counts_.prompt_tokens += count;
+  return piece;
+}
+
+/// The leader and those behind it that follow it draw from the piece's last row.
+void Scheduler::end_prompt(size_t leader, PromptPiece& piece, Launch& launch) {
+  const Sequence& first = *running_[leader];
+  if (params_.shares_prefill) pages_.remember(first.ids, first.pages);
+  start_decoding(*running_[leader], piece, launch);
+  for (size_t i = leader + 1; i < running_.size() && running_[i]->follows; ++i) {
+    Sequence& follower = *running_[i];
+    follower.follows = false;
+    if (first.pages.back() != follower.pages.back())
+      follower.copy = PageCopy{.from = first.pages[follower.pages.size() - 1], .to = follower.pages.back()};
+    start_decoding(follower, piece, launch);
+  }
+}
+
+void Scheduler::start_decoding(Sequence& sequence, PromptPiece& piece, Launch& launch) {
+  sequence.is_decoding = true;
+  ++sequence.num_pending;
+  piece.draws.push_back(sequence.slot);
+  launch.push_back({sequence.slot, sequence.serial});
+}
+
+/// Gives the next request a slot and the pages of its prompt; false: it must wait.
+bool Scheduler::seat_next() {
+  if (waiting_.empty() || free_slots_.empty()) return false;
+  const int64_t request = waiting_.front();
+  std::vector<int64_t> ids = requests_[request].prompt_ids;
+  ids.insert(ids.end(), generations_[request].ids.begin(), generations_[request].ids.end());
+  std::vector<int32_t> pages;
+  // At least the last token is computed: the next one is drawn from its row.
+  if (params_.shares_prefill) pages = pages_.find_prefix(std::span(ids).first(ids.size() - 1));
+  const int64_t num_found = std::ssize(pages) * pages_.page_size();
+  const int64_t missing = (std::ssize(ids) - num_found + pages_.page_size() - 1) / pages_.page_size();
+  if (!has_pages_for(missing)) {
+    for (const int32_t page : pages) pages_.give_back(page);
+    return false;
+  }
+  for (int64_t i = 0; i < missing; ++i) pages.push_back(*pages_.take());
+  Sequence& sequence = add_sequence(std::move(ids), std::move(pages));
+  sequence.num_computed = num_found;
+  tell_pages(sequence);
+  counts_.shared_tokens += num_found;
+  if (params_.shares_prefill && generations_[request].ids.empty()) seat_followers(sequence);
+  return true;
+}
+
+void Scheduler::seat_followers(const Sequence& leader) {
+  const int64_t length = std::ssize(leader.ids), whole = length / pages_.page_size();
+  const bool has_tail = length % pages_.page_size() > 0;
+  while (!waiting_.empty() && !free_slots_.empty() && has_pages_for(has_tail ? 1 : 0)) {
+    const int64_t request = waiting_.front();
+    if (!generations_[request].ids.empty() || requests_[request].prompt_ids != leader.ids) break;
+    std::vector<int32_t> pages(leader.pages.begin(), leader.pages.begin() + whole);
+    for (const int32_t page : pages) pages_.share(page);
+    if (has_tail) pages.push_back(*pages_.take());
+    add_sequence(leader.ids, std::move(pages)).follows = true;
+    counts_.shared_tokens += length;
+  }
+}
+
+/// For the request that has waited longest.
+Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages) {
+  const int64_t request = waiting_.front(), slot = free_slots_.back();
+  waiting_.pop_front();
+  free_slots_.pop_back();
+  const auto& prompt = requests_[request].prompt_ids;
+  const auto& drawn = generations_[request].ids;
+  running_.push_back(std::make_unique<Sequence>());
+  Sequence& sequence = *running_.back();
+  sequence.serial = ++last_serial_;
+  sequence.request = request, sequence.slot = slot;
+  sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + *generating_of(request).max_new_tokens);
+  sequence.ids = std::move(ids), sequence.pages = std::move(pages);
+  in_slot_[slot] = &sequence;
+  model_.seat(slot, {.generating = generating_of(request),
+                     .name = {.seed = requests_[request].seed.value_or(params_.seed),
+                              .purpose = params_.purpose,
+                              .step = params_.step,
+                              .sequence = requests_[request].sequence_id,
+                              .position = static_cast<uint32_t>(drawn.size())},
+                     .prompt = prompt,
+                     .drawn = drawn});
+  return sequence;
+}
+
+/// Every sequence that runs may soon need one more page: a newcomer must leave them that.
+bool Scheduler::has_pages_for(int64_t count) const {
+  return pages_.num_free() >= count + std::ssize(running_);
+}
+
+/// Pages for so many tokens, if need be of sequences that started later; false: it had to give up its own.
+bool Scheduler::make_room(Sequence& sequence, int64_t length) {
+  const uint64_t serial = sequence.serial;
+  while (std::ssize(sequence.pages) * pages_.page_size() < length) {
+    if (const auto page = pages_.take()) {
+      sequence.pages.push_back(*page);
+      continue;
     }
+    const bool is_last = running_.back()->serial == serial;
+    evict_last();
+    if (is_last) return false;
   }
-  std::vector<Sequence*> sequences;
-  for (size_t i = first; i < running_.size(); ++i) sequences.push_back(&running_[i]);
-  draw(sequences, rows);
-  for (const Admission& admission : admissions) {
-    Group& group = groups_[admission.group];
-    if (group.num_started == group.num_requests) group.logits.reset();
+  return true;
+}
+
+void Scheduler::tell_pages(Sequence& sequence) {
+  const auto fresh = std::span(sequence.pages).subspan(sequence.num_told);
+  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_told, fresh);
+  sequence.num_told = std::ssize(sequence.pages);
+}
+
+/// Its known tokens are computed again when there is room; what was launched for it is not listened to.
+void Scheduler::evict_last() {
+  Sequence& sequence = *running_.back();
+  ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
+  if (params_.shares_prefill && sequence.is_decoding) {
+    const int64_t computed = std::ssize(sequence.ids) - (sequence.num_pending == 0 ? 1 : 0);
+    pages_.remember(std::span(sequence.ids).first(computed), sequence.pages);
   }
-  remove_done();
+  waiting_.push_front(sequence.request);
+  ++counts_.evictions;
+  leave(sequence);
+  running_.pop_back();
 }
 
-std::vector<Scheduler::Admission> Scheduler::plan_admissions() {
-  std::vector<Admission> admissions;
-  int64_t prefill_tokens = 0;
-  while (next_group_ < std::ssize(groups_) && !free_slots_.empty()) {
-    const Group& group = groups_[next_group_];
-    Admission admission{.group = next_group_, .donor = donor_of(next_group_), .slots = {}};
-    if (admission.donor < 0) {
-      const auto length = static_cast<int64_t>(requests_[group.first_request].prompt_ids.size());
-      if (prefill_tokens > 0 && prefill_tokens + length > params_.max_prefill_tokens) break;
-      prefill_tokens += length;
-    }
-    const int64_t left = group.num_requests - group.num_started;
-    const int64_t count = std::min(left, static_cast<int64_t>(free_slots_.size()));
-    admission.slots.assign(free_slots_.rbegin(), free_slots_.rbegin() + count);
-    free_slots_.resize(free_slots_.size() - count);
-    num_waiting_ -= count;
-    admissions.push_back(std::move(admission));
-    if (count == left) ++next_group_;
+void Scheduler::take_drawn() {
+  const std::vector<Drawn> drawn = model_.collect();
+  const Launch launch = std::move(launched_.front());
+  launched_.pop_front();
+  ROLL_CHECK_EQ(drawn.size(), launch.size(), "every slot of the plan draws");
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    Sequence* const sequence = in_slot_[launch[i].slot];
+    if (sequence && sequence->serial == launch[i].serial) accept(*sequence, drawn[i]);
   }
-  return admissions;
+  std::erase_if(running_, [&](const auto& sequence) { return in_slot_[sequence->slot] != sequence.get(); });
 }
 
-int64_t Scheduler::donor_of(int64_t group) const {
-  if (groups_[group].num_started == 0) return -1;
-  const auto found =
-      std::find_if(running_.begin(), running_.end(), [&](const Sequence& s) { return s.group == group; });
-  return found == running_.end() ? -1 : found->slot;
-}
-
-/// Computes the prompts without donor and points every admission at its logits; the result owns those of this call.
-at::Tensor Scheduler::prefill(std::vector<Admission>& admissions) {
-  std::vector<std::vector<int64_t>> prompts;
-  std::vector<int64_t> slots;
-  for (const Admission& admission : admissions) {
-    if (admission.donor >= 0) continue;
-    prompts.push_back(requests_[groups_[admission.group].first_request].prompt_ids);
-    slots.push_back(admission.slots[0]);
-  }
-  at::Tensor logits;
-  if (!prompts.empty()) logits = model_.prefill(prompts, slots);
-  int64_t row = 0;
-  for (Admission& admission : admissions) {
-    Group& group = groups_[admission.group];
-    if (admission.donor < 0) group.logits = logits.select(0, row++);
-    const bool is_split = group.num_started + std::ssize(admission.slots) < group.num_requests;
-    if (admission.donor < 0 && is_split) group.logits = group.logits.clone();  // not the whole batch
-    admission.logits = group.logits.const_data_ptr<float>();
-  }
-  return logits;
-}
-
-void Scheduler::copy_prompts(const std::vector<Admission>& admissions) {
-  for (const Admission& admission : admissions) {
-    const auto length = static_cast<int64_t>(requests_[groups_[admission.group].first_request].prompt_ids.size());
-    const bool has_donor = admission.donor >= 0;
-    const std::span<const int64_t> copies = std::span(admission.slots).subspan(has_donor ? 0 : 1);
-    if (!copies.empty()) model_.copy_prefix(has_donor ? admission.donor : admission.slots[0], length, copies);
-  }
-}
-
-void Scheduler::decode_step() {
-  std::vector<int64_t> ids, slots;
-  std::vector<Sequence*> sequences;
-  for (Sequence& sequence : running_) {
-    ids.push_back(generations_[sequence.request].ids.back());
-    slots.push_back(sequence.slot);
-    sequences.push_back(&sequence);
-  }
-  const at::Tensor logits = model_.decode(ids, slots);
-  const auto* data = logits.const_data_ptr<float>();
-  std::vector<const float*> rows;
-  for (size_t i = 0; i < sequences.size(); ++i) rows.push_back(data + static_cast<int64_t>(i) * model_.vocab_size());
-  draw(sequences, rows);
-  remove_done();
-}
-
-void Scheduler::draw(std::span<Sequence*> sequences, const std::vector<const float*>& rows) {
-  draws_.resize(sequences.size());
-  if (Communicator* ranks = model_.ranks()) {
-    draw_on_first(*ranks, sequences, rows);
-  } else {
-    draw_rows(sequences, rows);
-  }
-  for (size_t i = 0; i < sequences.size(); ++i) accept(*sequences[i], draws_[i]);
-  num_drawn_ += std::ssize(sequences);
-}
-
-void Scheduler::draw_rows(std::span<Sequence*> sequences, const std::vector<const float*>& rows) {
-  const int64_t vocab_size = model_.vocab_size();
-  at::parallel_for(0, std::ssize(sequences), rows_per_task(vocab_size), [&](int64_t begin, int64_t end) {
-    RowSampler& sampler = samplers_[at::get_thread_num()];
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t request = sequences[i]->request;
-      const double uniform = random_uniform({.seed = params_.seed,
-                                             .purpose = params_.purpose,
-                                             .step = params_.step,
-                                             .sequence = requests_[request].sequence_id,
-                                             .position = static_cast<uint32_t>(generations_[request].ids.size())});
-      draws_[i] = sampler.draw({rows[i], static_cast<size_t>(vocab_size)}, sequences[i]->history, uniform);
-    }
-  });
-}
-
-/// The others take the first rank's draws: where the last bit of a logit differs, they could draw another token, and
-/// the ranks would part for good.
-void Scheduler::draw_on_first(Communicator& ranks, std::span<Sequence*> sequences,
-                              const std::vector<const float*>& rows) {
-  at::Tensor told = at::full({std::ssize(sequences), 2}, -1.0, at::kDouble);  // token, log-prob; both exact in float64
-  auto row = told.accessor<double, 2>();
-  std::exception_ptr failure;
-  if (ranks.is_first()) try {
-      draw_rows(sequences, rows);
-      for (int64_t i = 0; i < row.size(0); ++i) {
-        row[i][0] = static_cast<double>(draws_[i].token);
-        row[i][1] = static_cast<double>(draws_[i].log_prob);
-      }
-    } catch (...) {
-      failure = std::current_exception();  // the others wait for the broadcast, and are told by its -1
-    }
-  ranks.broadcast(told, 0, "drawn tokens");
-  if (failure) std::rethrow_exception(failure);
-  if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
-  for (int64_t i = 0; i < row.size(0); ++i)
-    draws_[i] = {.token = static_cast<int64_t>(row[i][0]), .log_prob = static_cast<float>(row[i][1])};
-}
-
-void Scheduler::accept(Sequence& sequence, const Draw& draw) {
+void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   Generation& generation = generations_[sequence.request];
-  generation.ids.push_back(draw.token);
-  generation.log_probs.push_back(draw.log_prob);
-  sequence.history.add(draw.token);
-  const auto& stops = params_.generating.stop_strings;
-  if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, draw.token) != params_.eos_ids.end()) {
+  generation.ids.push_back(drawn.token);
+  generation.log_probs.push_back(drawn.log_prob);
+  sequence.ids.push_back(drawn.token);
+  --sequence.num_pending;
+  ++num_drawn_;
+  const auto& stops = generating_of(sequence.request).stop_strings;
+  if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end()) {
     finish(sequence, FinishReason::kStop);
   } else if (!stops.empty() && sequence.stops.found(generation.ids, stops, decode_)) {
     finish(sequence, FinishReason::kStopString);
-  } else if (std::ssize(generation.ids) == sequence.max_tokens) {
+  } else if (std::ssize(sequence.ids) == sequence.max_tokens) {
     finish(sequence, FinishReason::kLength);
   }
 }
@@ -241,29 +249,41 @@ void Scheduler::accept(Sequence& sequence, const Draw& draw) {
 void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
-  generation.text = text_of(generation);
-  sequence.is_done = true;
-  model_.release(sequence.slot);
-  free_slots_.push_back(sequence.slot);
+  generation.text = text_of(generation, generating_of(sequence.request));
+  leave(sequence);
   if (on_done_) on_done_(sequence.request, generation);
 }
 
-void Scheduler::remove_done() {
-  std::erase_if(running_, [](const Sequence& sequence) { return sequence.is_done; });
+/// The last pages first: of a text that comes again, the beginning is worth most.
+void Scheduler::leave(Sequence& sequence) {
+  for (size_t i = sequence.pages.size(); i-- > 0;) pages_.give_back(sequence.pages[i]);
+  sequence.pages.clear();
+  in_slot_[sequence.slot] = nullptr;
+  free_slots_.push_back(sequence.slot);
 }
 
 void Scheduler::abort_all() {
-  for (Sequence& sequence : running_) finish(sequence, FinishReason::kAbort);
+  for (const auto& sequence : running_) finish(*sequence, FinishReason::kAbort);
   running_.clear();
+  // Evicted ones had begun too.
+  for (const int64_t request : waiting_) {
+    Generation& generation = generations_[request];
+    if (generation.ids.empty()) continue;
+    generation.text = text_of(generation, generating_of(request));
+    if (on_done_) on_done_(request, generation);
+  }
 }
 
-std::string Scheduler::text_of(const Generation& generation) const {
-  const GeneratingArgs& args = params_.generating;
+std::string Scheduler::text_of(const Generation& generation, const GeneratingArgs& args) const {
   std::string text = decode_(generation.ids, args.skip_special_tokens);
   if (generation.finish_reason != FinishReason::kStopString) return text;
   if (const auto stop = find_stop(text, args.stop_strings))
     text.resize(args.include_stop_str_in_output ? stop->end : stop->begin);
   return text;
+}
+
+const GeneratingArgs& Scheduler::generating_of(int64_t request) const {
+  return requests_[request].generating ? *requests_[request].generating : params_.generating;
 }
 
 }  // namespace roll

@@ -1,65 +1,80 @@
-// Continuous batching: which sequences hold the slots, and what happens to each after every step.
-// Requests start in order. Neighbours with the same prompt form a group, which is prefilled once: its other members
-// copy the prompt's keys and values, also from a member that is already further on. Legend: V vocabulary.
+// Continuous batching: which sequences run, which pages they hold, and what each step computes.
+// Requests start in order. Neighbours with the same prompt start together and share its computation and its pages; the
+// page in which their responses begin is copied. Prompts are computed in pieces beside decoding. Where pages run out,
+// the sequence that started last gives its own back and is computed again later; its tokens stay.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "rollout/row_sampling.h"
+#include "rollout/page_pool.h"
 #include "rollout/sampler.h"
+#include "rollout/step_model.h"
 #include "rollout/stop_strings.h"
 
 namespace roll {
 
 class Scheduler {
  public:
-  /// All arguments must outlive the scheduler. Requests must have been checked (sampler.cpp).
-  Scheduler(StepModel& model, const DecodeText& decode, const std::vector<GenerationRequest>& requests,
+  /// All arguments must outlive the scheduler. `pages` are the model's. Requests must have been checked (sampler.cpp).
+  Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const std::vector<GenerationRequest>& requests,
             const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks);
 
   std::vector<Generation> run();
 
- private:
-  struct Group {
-    int64_t first_request = 0, num_requests = 0;
-    int64_t num_started = 0;
-    at::Tensor logits;  // [V] after the prompt, while some members have not started
-  };
-  struct Sequence {
-    int64_t request = 0, group = 0, slot = 0;
-    int64_t max_tokens = 0;  // of the response
-    TokenHistory history;
-    StopWatcher stops;
-    bool is_done = false;
-  };
-  /// Members of one group that start together; slots are taken.
-  struct Admission {
-    int64_t group = 0;
-    int64_t donor = -1;  // slot that already holds the prompt; -1: slots[0] is to be prefilled
-    std::vector<int64_t> slots;
-    const float* logits = nullptr;  // [V]
-  };
+  const SamplerCounts& counts() const { return counts_; }
 
-  void make_groups();
-  bool is_time_to_refill() const;
-  void refill();
-  std::vector<Admission> plan_admissions();
-  int64_t donor_of(int64_t group) const;
-  at::Tensor prefill(std::vector<Admission>& admissions);
-  void copy_prompts(const std::vector<Admission>& admissions);
-  void decode_step();
-  void draw(std::span<Sequence*> sequences, const std::vector<const float*>& rows);
-  void draw_rows(std::span<Sequence*> sequences, const std::vector<const float*>& rows);
-  void draw_on_first(Communicator& ranks, std::span<Sequence*> sequences, const std::vector<const float*>& rows);
-  void accept(Sequence& sequence, const Draw& draw);
+ private:
+  struct Sequence {
+    uint64_t serial = 0;  // never another's
+    int64_t request = 0, slot = 0;
+    std::vector<int64_t> ids;      // of prompt and response, as far as they are known
+    int64_t num_computed = 0;      // of ids, while they are computed in pieces
+    int64_t num_pending = 0;       // tokens whose drawing was launched and is not known yet
+    int64_t max_tokens = 0;        // of prompt and response
+    bool is_decoding = false;      // every step draws a token
+    bool follows = false;          // the sequence before it that does not computes its prompt too
+    std::optional<PageCopy> copy;  // to be made before it decodes
+    std::vector<int32_t> pages;
+    int64_t num_told = 0;  // pages that the model's table has
+    StopWatcher stops;
+
+    int64_t length() const { return std::ssize(ids) + num_pending; }
+  };
+  /// Who drew in a launch, in the order of the model's answer.
+  struct Drawer {
+    int64_t slot = 0;
+    uint64_t serial = 0;
+  };
+  using Launch = std::vector<Drawer>;
+
+  StepPlan plan(Launch& launch);
+  void plan_decoding(StepPlan& plan, Launch& launch);
+  void plan_prompts(StepPlan& plan, Launch& launch, int64_t room);
+  PromptPiece next_piece(Sequence& sequence, int64_t room);
+  void end_prompt(size_t leader, PromptPiece& piece, Launch& launch);
+  void start_decoding(Sequence& sequence, PromptPiece& piece, Launch& launch);
+  bool seat_next();
+  void seat_followers(const Sequence& leader);
+  Sequence& add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages);
+  bool has_pages_for(int64_t count) const;
+  bool make_room(Sequence& sequence, int64_t length);
+  void tell_pages(Sequence& sequence);
+  void evict_last();
+  void take_drawn();
+  void accept(Sequence& sequence, const Drawn& drawn);
   void finish(Sequence& sequence, FinishReason reason);
+  void leave(Sequence& sequence);
   void abort_all();
-  void remove_done();
-  std::string text_of(const Generation& generation) const;
+  std::string text_of(const Generation& generation, const GeneratingArgs& args) const;
+  const GeneratingArgs& generating_of(int64_t request) const;
 
   StepModel& model_;
+  PagePool& pages_;
   const DecodeText& decode_;
   const std::vector<GenerationRequest>& requests_;
   const SamplingParams& params_;
@@ -67,14 +82,14 @@ class Scheduler {
   const SamplerHooks& hooks_;
 
   std::vector<Generation> generations_;
-  std::vector<Group> groups_;
-  int64_t next_group_ = 0;  // the first with members that have not started
-  int64_t num_waiting_ = 0;
+  std::deque<int64_t> waiting_;  // requests
   std::vector<int64_t> free_slots_;
-  std::vector<Sequence> running_;
-  std::vector<RowSampler> samplers_;  // one per thread
-  std::vector<Draw> draws_;
+  std::vector<std::unique_ptr<Sequence>> running_;  // in the order in which they started
+  std::vector<Sequence*> in_slot_;
+  uint64_t last_serial_ = 0;
+  std::deque<Launch> launched_;
   int64_t num_drawn_ = 0;  // in this step
+  SamplerCounts counts_;
 };
 
 }  // namespace roll

@@ -1,51 +1,89 @@
-// What the scheduler needs from a language model: slots that hold sequences, and the logits of the next token.
+// What the scheduler needs from a language model: slots whose sequences lie in pages, and steps that draw tokens. All
+// state of a token's way from one step to the next is the model's: the scheduler only hears what was drawn.
 // Legend: B sequences, V vocabulary.
 #pragma once
-
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/random.h"
+#include "rollout/config.h"
+
 namespace roll {
 
-class Communicator;
 class Transformer;
+
+/// How a slot's sequence is drawn.
+struct Seat {
+  GeneratingArgs generating;
+  RandomName name;                         // position: of the next token in its response
+  std::span<const int64_t> prompt, drawn;  // what penalties count; read during the call
+};
+
+/// Tokens that are known, for a slot whose sequence has `begin` tokens.
+struct PromptPiece {
+  int64_t slot = 0, begin = 0;
+  std::vector<int64_t> ids;
+  std::vector<int64_t> draws;  // slots that draw their next token behind the piece's last one
+};
+
+struct PageCopy {
+  int32_t from = 0, to = 0;
+};
+
+/// One step: copies first, then all rows.
+struct StepPlan {
+  std::vector<PageCopy> copies;
+  std::vector<PromptPiece> pieces;
+  std::vector<int64_t> decoding;  // slots that go on from the token that they drew last
+
+  bool is_empty() const { return pieces.empty() && decoding.empty(); }
+};
+
+struct Drawn {
+  int64_t slot = 0, token = 0;
+  float log_prob = 0;
+};
 
 class StepModel {
  public:
   virtual ~StepModel() = default;
 
   virtual int64_t num_slots() const = 0;
-  /// Tokens that one slot can hold.
+  virtual int64_t num_pages() const = 0;
+  virtual int64_t page_size() const = 0;
+  /// Tokens of a sequence.
   virtual int64_t max_length() const = 0;
+  /// Tokens of a step, of pieces and decoding slots together.
+  virtual int64_t max_rows() const = 0;
   virtual int64_t vocab_size() const = 0;
 
-  /// Fills the empty slot slots[b] with prompts[b]. [B, V] float32, contiguous, on the CPU: logits of the next tokens.
-  virtual at::Tensor prefill(const std::vector<std::vector<int64_t>>& prompts, std::span<const int64_t> slots) = 0;
+  /// Makes the slot that of a new sequence, without pages.
+  virtual void seat(int64_t slot, const Seat& seat) = 0;
+  /// The slot's pages from number `first` on.
+  virtual void set_pages(int64_t slot, int64_t first, std::span<const int32_t> pages) = 0;
 
-  /// The empty slots `to` hold the first `length` tokens of slot `from`, which may have grown further since.
-  virtual void copy_prefix(int64_t from, int64_t length, std::span<const int64_t> to) = 0;
-
-  /// Appends ids[b] to slots[b]. [B, V] as prefill.
-  virtual at::Tensor decode(std::span<const int64_t> ids, std::span<const int64_t> slots) = 0;
-
-  virtual void release(int64_t slot) = 0;
-
-  /// The ranks that hold the model together and step in lock-step; null: this process alone.
-  virtual Communicator* ranks() const { return nullptr; }
+  virtual void launch(const StepPlan& plan) = 0;
+  /// What the oldest uncollected launch drew: for each piece its draws, then the decoding slots.
+  /// SystemError: the logits are not numbers.
+  virtual std::vector<Drawn> collect() = 0;
+  /// Launches that should stand behind the one that is collected, so that the device never waits for the host.
+  virtual int64_t depth() const { return 0; }
 };
 
-struct StepModelLimits {
+struct EngineLimits {
   int64_t num_slots = 1;
   int64_t max_length = 0;      // of one sequence
+  int64_t max_rows = 8192;     // of one step
+  int64_t page_size = 16;      // tokens
   int64_t kv_cache_bytes = 0;  // 0: no limit
 };
 
-/// Over a Transformer and a KV cache in its dtype, with as many of `num_slots` as the budget holds.
-/// UserError when that is less than one. `model` must outlive the result.
-std::unique_ptr<StepModel> make_step_model(const Transformer& model, const StepModelLimits& limits);
+/// Over a Transformer, with as many pages as its slots can use and the budget holds. UserError when those are too few
+/// for one sequence. `model` must outlive the result. Under tensor parallelism all ranks make the same calls, and all
+/// take the first one's draws.
+std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
 }  // namespace roll

@@ -55,6 +55,8 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
+  const int64_t& block = sampler.strategy_args.strategy_config.block_size;
+  check.require(block % 8 == 0, block, "must be a multiple of 8");
   check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
                 "needs asynchronous sampling, which this version does not have; set it to 0");
   if (config.uses_reference()) {

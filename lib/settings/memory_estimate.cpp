@@ -122,6 +122,8 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
   if (tensor_ranks(config.actor_infer) != tensor_ranks(config.actor_train))
     memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+  // On the CPU it reads a copy of its own, in another order.
+  if (!on_gpu) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   memory.kv_cache = kv_bytes(config, models.policy, num_ranks, sampled);
   return memory;
 }

@@ -1,5 +1,7 @@
 #include "train/collect.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
@@ -29,8 +31,22 @@ SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer,
   params.max_running_requests = config.max_running_requests;
   const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
   params.shares_prefill = engine.enable_prefix_caching;
-  params.max_prefill_tokens = engine.max_num_batched_tokens.value_or(params.max_prefill_tokens);
   return params;
+}
+
+EngineLimits engine_limits(const Config& config, int64_t most_requests) {
+  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
+  const int64_t response = config.response_length.value();
+  const auto longest = [&](const GeneratingArgs& args) { return args.max_new_tokens.value_or(response); };
+  EngineLimits limits;
+  limits.num_slots = std::clamp<int64_t>(most_requests, 1, config.max_running_requests);
+  limits.max_length = config.prompt_length + longest(config.actor_infer.generating_args);
+  if (config.validates())
+    limits.max_length = std::max(limits.max_length, config.val_prompt_length.value_or(config.prompt_length) +
+                                                        longest(config.validation.generating_args));
+  limits.max_rows = engine.max_num_batched_tokens.value_or(limits.max_rows);
+  limits.page_size = engine.block_size;
+  return limits;
 }
 
 namespace {
@@ -86,8 +102,8 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
 
 }  // namespace
 
-std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const Tokenizer& tokenizer,
-                                              const CollectRequest& request, CollectStatistics& statistics) {
+std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
+                                              CollectStatistics& statistics) {
   const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
   std::vector<RolloutRecord> mine(share.requests.size());
   std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
@@ -103,9 +119,9 @@ std::vector<RolloutRecord> Collector::collect(const Transformer& actor, const To
       rewards_.at(row.domain)->submit(query_of(row, mine[index]));
       submitted[row.domain].push_back(index);
     };
-    generate(actor, tokenizer, share.requests, request.sampling, on_done,
-             // In lock-step, all tensor ranks must stop before the same token.
-             {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }, .on_step = {}});
+    engine.generate(share.requests, request.sampling, on_done,
+                    // In lock-step, all tensor ranks must stop before the same token.
+                    {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }});
   }
   if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
   statistics.generate_s += watch.restart();

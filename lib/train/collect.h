@@ -11,9 +11,8 @@
 #include "base/random.h"
 #include "data/rows.h"
 #include "dist/mesh.h"
-#include "model/transformer.h"
 #include "reward/reward_pool.h"
-#include "rollout/sampler.h"
+#include "rollout/engine.h"
 #include "settings/config.h"
 #include "text/tokenizer.h"
 #include "track/metrics.h"
@@ -30,6 +29,9 @@ struct CollectRequest {
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it
 };
+
+/// What sampling needs at most, in training and validation, for `most_requests` at once.
+EngineLimits engine_limits(const Config& config, int64_t most_requests);
 
 /// How the configuration samples: training by actor_infer.generating_args, validation by its own.
 SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step);
@@ -50,11 +52,11 @@ class Collector {
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh, Log& log);
 
   /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
-  /// sample, so the responses do not depend on the number of ranks. `actor` is the sampler's: its tensor ranks draw the
-  /// same tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked to.
-  /// Warns once per domain and step of the rewards that failed on this rank.
-  std::vector<RolloutRecord> collect(const Transformer& actor, const Tokenizer& tokenizer,
-                                     const CollectRequest& request, CollectStatistics& statistics);
+  /// sample, so the responses do not depend on the number of ranks. The engine's tensor ranks
+  /// draw the same tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked
+  /// to. Warns once per domain and step of the rewards that failed on this rank.
+  std::vector<RolloutRecord> collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
+                                     CollectStatistics& statistics);
 
  private:
   void take_rewards(const std::map<std::string, std::vector<size_t>>& submitted, std::vector<RolloutRecord>& records,

@@ -64,7 +64,10 @@ class Rlvr {
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step) const;
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
-  std::vector<RolloutRecord> collect(CollectRequest request, CollectStatistics& statistics);
+  std::vector<RolloutRecord> collect(const CollectRequest& request, CollectStatistics& statistics);
+  void open_engine();
+  void close_engine();
+  int64_t validation_samples() const { return config_.validation.generating_args.num_return_sequences.value_or(1); }
   Experience experience_of(const std::vector<RolloutRecord>& rollouts, int64_t step, Metrics& metrics);
   void update(const Experience& experience, int64_t step, Metrics& metrics);
   bool validates(int64_t step) const;
@@ -91,6 +94,7 @@ class Rlvr {
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
   Collector collector_;
+  std::optional<Engine> engine_;  // of the policy's weights as they are
   Offload offload_;
   Throughput throughput_;
   std::optional<ResumePoint> resume_;
@@ -232,19 +236,35 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   return groups.take();
 }
 
-std::vector<RolloutRecord> Rlvr::collect(CollectRequest request, CollectStatistics& statistics) {
-  update_sampler(roles_, ranks_.traffic());
+std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
+  if (!engine_) open_engine();
   ranks_.traffic().set_phase("generate");
+  return collector_.collect(*engine_, tokenizer_, request, statistics);
+}
+
+void Rlvr::open_engine() {
+  update_sampler(roles_, ranks_.traffic());
   offload_.put_away();
+  const int64_t group_size = config_.num_return_sequences_in_group;
+  const int64_t validated = std::ssize(validation_rows_) * validation_samples();
+  const int64_t groups = mesh_of_.sampler.dp_size();
+  const int64_t most = std::max((config_.rollout_batch_size + groups - 1) / groups * group_size, validated);
+  EngineLimits limits = engine_limits(config_, most);
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
-  request.sampling.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
+  limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
       static_cast<int64_t>(share * static_cast<double>(free_device_bytes(device_))), "KV cache");
-  auto records = collector_.collect(roles_.sampling_policy(), tokenizer_, request, statistics);
+  engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
+}
+
+/// Before anything but sampling happens on the device.
+void Rlvr::close_engine() {
+  if (!engine_) return;
+  engine_.reset();
   offload_.bring_back();
-  return records;
 }
 
 Experience Rlvr::experience_of(const std::vector<RolloutRecord>& rollouts, int64_t step, Metrics& metrics) {
+  close_engine();
   Experience experience = experience_from(rollouts);
   run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
   add_sampler_gap(experience, rollouts, metrics);
@@ -275,7 +295,7 @@ bool Rlvr::validates(int64_t step) const {
 
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
-  CollectRequest request{.num_samples = config_.validation.generating_args.num_return_sequences.value_or(1),
+  CollectRequest request{.num_samples = validation_samples(),
                          .step = step,
                          .sampling = sampling_params(config_, tokenizer_, Purpose::kValidate, step),
                          .phase = fmt::format("step {}: validate", step),

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "checkpoint/temporary_folder.h"
+#include "model/decoding.h"
 #include "model/device.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
@@ -78,17 +79,6 @@ TEST_CASE("CUDA attention equals the CPU's, packed and cached, in bfloat16 and f
   };
   const auto a = run(on_gpu), b = run(on_cpu);
   for (size_t i = 0; i < a.size(); ++i) CHECK(relative(a[i], b[i]) < tolerance);
-
-  const at::NoGradGuard no_grad;
-  const at::Tensor keys = at::randn({5, 40, kv_heads, 64}).to(dtype),
-                   values = at::randn({5, 40, kv_heads, 64}).to(dtype);
-  const at::Tensor q = at::randn({3, heads, 64}).to(dtype);
-  const std::vector<int64_t> slots = {4, 0, 2}, lengths = {40, 1, 17};
-  const at::Tensor expected =
-      cached_attention(q.to(at::kFloat), keys.to(at::kFloat), values.to(at::kFloat), slots, lengths, 0.125);
-  for (const at::Tensor& cache : {keys, values})  // beyond the length nothing was ever written
-    for (size_t b = 0; b < slots.size(); ++b) cache.select(0, slots[b]).slice(0, lengths[b]).fill_(std::nan(""));
-  CHECK(relative(cached_attention(q.cuda(), keys.cuda(), values.cuda(), slots, lengths, 0.125), expected) < tolerance);
 }
 
 TEST_CASE("the head's kernels run on the device of their tensors", "[gpu]") {
@@ -138,12 +128,14 @@ TEST_CASE("a model on CUDA gives the CPU's log-probs, and decodes what it comput
   CHECK((found.log_probs.cpu() - expected.log_probs).abs().max().item<double>() < tolerance);
   CHECK((found.entropy.cpu() - expected.entropy).abs().max().item<double>() < tolerance);
 
-  KvCache cache(gpu.spec(), 2, 80, dtype, at::kCUDA);
+  const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 80, .max_rows = 80};
+  const auto decoder = make_decoder(gpu, sizes);
+  test::Decoding sequences(*decoder, sizes, gpu.spec().vocab_size, 1);
   const std::vector<int64_t>& row = ids.back();
-  gpu.prefill(pack_tokens({{row.begin(), row.begin() + 9}}, at::kCUDA), cache, {1});
-  const at::Tensor hidden = gpu.decode(at::tensor({row[9]}, at::kLong).cuda(), cache, {1});
-  const at::Tensor whole = gpu.forward(pack_tokens({{row.begin(), row.begin() + 10}}, at::kCUDA));
-  CHECK(relative(hidden[0], whole[9]) < (dtype == at::kFloat ? 1e-4 : 5e-2));
+  sequences.step({{0, {row.begin(), row.begin() + 9}}});
+  const at::Tensor decoded = sequences.step({{0, {row[9]}}});
+  const at::Tensor whole = gpu.logits(gpu.forward(pack_tokens({{row.begin(), row.begin() + 10}}, at::kCUDA)));
+  CHECK(relative(decoded[0], whole[9]) < (dtype == at::kFloat ? 1e-4 : 5e-2));
 }
 
 TEST_CASE("recomputation on CUDA gives the same gradients", "[gpu]") {

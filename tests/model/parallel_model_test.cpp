@@ -7,14 +7,17 @@
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
+#include "model/decoding.h"
 #include "model/init_spec.h"
 #include "model/log_probs.h"
+#include "model/some_ids.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 
 namespace roll {
 
 using test::run_local_ranks;
+using test::some_ids;
 using test::TemporaryFolder;
 
 namespace {
@@ -43,12 +46,6 @@ void save_tiny_critic(const std::filesystem::path& policy, const std::filesystem
       if (name.starts_with("score.")) tensor.add_(at::linspace(-0.5, 1, tensor.numel()).view(tensor.sizes()));
   }
   critic.save(folder);
-}
-
-std::vector<int64_t> some_ids(int64_t count, int64_t start) {
-  std::vector<int64_t> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back((start * 31 + i * i * 7 + i) % 71);
-  return ids;
 }
 
 PackedTokens some_tokens() {
@@ -145,16 +142,15 @@ std::string bits_of(const at::Tensor& x) {
   return {static_cast<const char*>(dense.data_ptr()), dense.nbytes()};
 }
 
-/// Logits of a prefill and of five decoded tokens: [steps * B, V].
+/// Logits of three prompts and of five decoded tokens: [steps * B, V].
 at::Tensor sampled_logits(const Transformer& model) {
   const at::NoGradGuard no_grad;
-  KvCache cache(model.cache_spec(), 3, 24, model.dtype());
-  std::vector<at::Tensor> all = {
-      model.logits(model.prefill(pack_tokens({some_ids(4, 1), some_ids(1, 2), some_ids(11, 3)}), cache, {2, 0, 1}))};
-  for (int64_t step = 0; step < 5; ++step) {
-    const at::Tensor ids = at::tensor({5 + step, 11 + step, 66 + step}, at::kLong).remainder(71);
-    all.push_back(model.logits(model.decode(ids, cache, {2, 0, 1})));
-  }
+  const DecoderSizes sizes{.page_size = 8, .num_pages = 16, .max_length = 24, .max_rows = 32};
+  const auto decoder = make_decoder(model, sizes);
+  test::Decoding sequences(*decoder, sizes, model.spec().vocab_size, 3);
+  std::vector<at::Tensor> all = {sequences.step({{2, some_ids(4, 1)}, {0, some_ids(1, 2)}, {1, some_ids(11, 3)}})};
+  for (int64_t step = 0; step < 5; ++step)
+    all.push_back(sequences.step({{2, {(5 + step) % 71}}, {0, {(11 + step) % 71}}, {1, {(66 + step) % 71}}}));
   return at::cat(all);
 }
 

@@ -13,6 +13,7 @@
 #include "model/id_rows.h"
 #include "model/init_spec.h"
 #include "model/log_probs.h"
+#include "model/some_ids.h"
 #include "model/value_model.h"
 
 namespace roll {
@@ -20,6 +21,7 @@ namespace roll {
 using Catch::Contains;
 using test::message_of;
 using test::save_folder;
+using test::some_ids;
 using test::TemporaryFolder;
 
 namespace {
@@ -32,12 +34,6 @@ Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1)
   for (auto& named : model.parameters())
     if (named.second.dim() == 2) named.second.mul_(8);  // far from uniform predictions
   return model;
-}
-
-std::vector<int64_t> some_ids(int64_t count, int64_t start) {
-  std::vector<int64_t> ids;
-  for (int64_t i = 0; i < count; ++i) ids.push_back((start * 31 + i * i * 7 + i) % 71);
-  return ids;
 }
 
 std::vector<at::Tensor> gradients(const Transformer& model, const PackedTokens& tokens, bool recompute) {
@@ -85,88 +81,6 @@ TEST_CASE("only wanted positions are computed; the others are 0", "[model]") {
   CHECK((some.log_probs == 0).sum().item<int64_t>() == 4 + 4 + 2);  // positions 0-3 twice, and each last index
   CHECK(all.log_probs[9].item<float>() == 0);
   CHECK(all.log_probs[15].item<float>() == 0);
-}
-
-TEST_CASE("prefill and decode give the hidden states of the whole sequence", "[model]") {
-  const char* arch = GENERATE("qwen2", "qwen3", "llama");
-  const at::NoGradGuard no_grad;
-  const Transformer model = tiny(arch);
-  const std::vector<std::vector<int64_t>> rows = {some_ids(12, 1), some_ids(25, 2), some_ids(14, 5)};
-  const std::vector<int64_t> prompt_lengths = {4, 20, 1}, slots = {3, 0, 2};
-  KvCache cache(model.spec(), 5, 40);
-  std::vector<std::vector<int64_t>> prompts;
-  for (size_t b = 0; b < rows.size(); ++b) prompts.emplace_back(rows[b].begin(), rows[b].begin() + prompt_lengths[b]);
-  const auto whole = [&](size_t b, int64_t position) { return model.forward(pack_tokens({rows[b]}))[position]; };
-  const at::Tensor first = model.prefill(pack_tokens(prompts), cache, slots);
-  for (size_t b = 0; b < rows.size(); ++b)
-    CHECK(at::allclose(first[static_cast<int64_t>(b)], whole(b, prompt_lengths[b] - 1), 1e-4, 1e-4));
-  for (int64_t step = 0; step < 5; ++step) {
-    std::vector<int64_t> ids;
-    for (size_t b = 0; b < rows.size(); ++b) ids.push_back(rows[b][prompt_lengths[b] + step]);
-    const at::Tensor hidden = model.decode(at::tensor(ids, at::kLong), cache, slots);
-    for (size_t b = 0; b < rows.size(); ++b) {
-      CHECK(cache.length(slots[b]) == prompt_lengths[b] + step + 1);
-      CHECK(at::allclose(hidden[static_cast<int64_t>(b)], whole(b, prompt_lengths[b] + step), 1e-4, 1e-4));
-    }
-  }
-}
-
-TEST_CASE("what is sampled beside a sequence does not change its logits, to the bit", "[model]") {
-  const at::NoGradGuard no_grad;
-  const Transformer model = tiny("qwen3");
-  const int64_t together = GENERATE(2, 5, 40);
-  std::vector<std::vector<int64_t>> prompts;
-  std::vector<int64_t> slots;
-  for (int64_t b = 0; b < together; ++b) prompts.push_back(some_ids(3 + b % 7, b)), slots.push_back(b);
-  KvCache crowded(model.spec(), together, 16), lonely(model.spec(), 1, 16);
-  at::Tensor all = model.logits(model.prefill(pack_tokens(prompts), crowded, slots));
-  at::Tensor one = model.logits(model.prefill(pack_tokens({prompts[1]}), lonely, {0}));
-  for (int64_t step = 0; step < 4; ++step) {
-    CHECK(at::equal(all[1], one[0]));
-    all = model.logits(model.decode(all.argmax(1), crowded, slots));
-    one = model.logits(model.decode(one.argmax(1), lonely, {0}));
-  }
-}
-
-TEST_CASE("a copied slot decodes as its original, and a released one can be used again", "[model]") {
-  const at::NoGradGuard no_grad;
-  const Transformer model = tiny();
-  KvCache cache(model.spec(), 4, 16);
-  model.prefill(pack_tokens({some_ids(6, 1)}), cache, {1});
-  cache.copy_slot(1, {3, 0});
-  const at::Tensor hidden = model.decode(at::tensor({5, 5, 5}, at::kLong), cache, {0, 1, 3});
-  CHECK(at::allclose(hidden[0], hidden[1], 1e-6, 1e-6));
-  CHECK(at::allclose(hidden[2], hidden[1], 1e-6, 1e-6));
-  CHECK_THROWS_AS(cache.copy_slot(1, {0}), Bug);
-  cache.release(0);
-  model.prefill(pack_tokens({some_ids(3, 2)}), cache, {0});
-  CHECK(cache.length(0) == 3);
-}
-
-TEST_CASE("what a cache held before its tokens were written never shows", "[model]") {
-  const at::NoGradGuard no_grad;
-  const Transformer model = tiny("qwen3");
-  std::vector<at::Tensor> hidden[2];
-  for (const bool is_fresh : {false, true}) {
-    KvCache cache(model.spec(), 3, 12);
-    for (int64_t layer = 0; layer < model.spec().num_layers; ++layer)
-      for (const at::Tensor& rows : {cache.keys(layer), cache.values(layer)}) rows.fill_(is_fresh ? std::nan("") : 0.0);
-    hidden[is_fresh].push_back(model.prefill(pack_tokens({some_ids(5, 1), some_ids(2, 2)}), cache, {2, 0}));
-    cache.copy_slot(2, {1});
-    for (int64_t i = 0; i < 3; ++i)
-      hidden[is_fresh].push_back(model.decode(at::tensor({i, i + 1, i + 2}, at::kLong), cache, {1, 2, 0}));
-  }
-  for (size_t i = 0; i < hidden[0].size(); ++i) CHECK(at::equal(hidden[1][i], hidden[0][i]));
-}
-
-TEST_CASE("a cache refuses what it has no room for", "[model]") {
-  const Transformer model = tiny();
-  KvCache cache(model.spec(), 2, 4);
-  CHECK_THROWS_AS(model.prefill(pack_tokens({some_ids(5, 1)}), cache, {0}), Bug);
-  CHECK_THROWS_AS(model.decode(at::tensor({1}, at::kLong), cache, {0}), Bug);
-  model.prefill(pack_tokens({some_ids(4, 1)}), cache, {0});
-  CHECK_THROWS_AS(model.decode(at::tensor({1}, at::kLong), cache, {0}), Bug);
-  CHECK(KvCache::bytes(model.spec(), 2, 4, at::kFloat) == 2 * 2 * 2 * 4 * 2 * 8 * 4);
 }
 
 TEST_CASE("a saved model loads with the same weights, sharded or not, tied or not", "[model]") {

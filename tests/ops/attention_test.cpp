@@ -102,18 +102,4 @@ TEST_CASE("large scores do not overflow", "[ops]") {
   CHECK(at::isfinite(x.q.grad()).all().item<bool>());
 }
 
-TEST_CASE("cached attention equals attention over a padded batch with a mask", "[ops]") {
-  const auto [heads, kv_heads] = GENERATE(table<int64_t, int64_t>({{4, 4}, {6, 2}}));
-  const at::Tensor keys = at::randn({5, 30, kv_heads, 12}), values = at::randn({5, 30, kv_heads, 12});
-  const at::Tensor q = at::randn({3, heads, 12});
-  const std::vector<int64_t> slots = {4, 0, 2}, lengths = {30, 1, 17};
-  const at::Tensor ours = cached_attention(q, keys, values, slots, lengths, 0.4);
-  const at::Tensor masked = cached_attention_masked(q, keys, values, slots, lengths, 0.4);
-  CHECK(at::allclose(ours, masked, 1e-5, 1e-6));
-  for (const at::Tensor& cache : {keys, values})  // beyond the length nothing was ever written
-    for (size_t b = 0; b < slots.size(); ++b) cache.select(0, slots[b]).slice(0, lengths[b]).fill_(std::nan(""));
-  CHECK(at::equal(cached_attention(q, keys, values, slots, lengths, 0.4), ours));
-  CHECK(at::equal(cached_attention_masked(q, keys, values, slots, lengths, 0.4), masked));
-}
-
 }  // namespace roll

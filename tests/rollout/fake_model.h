@@ -1,95 +1,132 @@
-// A StepModel whose logits are a pure function of the sequence so far, and which checks how it is used.
+// A StepModel whose logits are a pure function of the sequence so far, which it reads through its pages: a wrong table,
+// copy or eviction gives another response. Like a device it runs launches in order and says later what they drew.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
-
-#include <map>
+#include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
+#include "rollout/sampler.h"
+#include "rollout/slot_draws.h"
 #include "rollout/step_model.h"
 
 namespace roll {
 
+struct FakeSizes {
+  int64_t num_slots = 4, max_length = 60, vocab_size = 20;
+  int64_t page_size = 4;
+  int64_t num_pages = 0;  // 0: for all slots at their longest
+  int64_t max_rows = 8192;
+  int64_t depth = 0;
+};
+
 class FakeModel : public StepModel {
  public:
-  FakeModel(int64_t num_slots, int64_t max_length, int64_t vocab_size)
-      : max_length_(max_length), vocab_size_(vocab_size), slots_(num_slots) {}
+  explicit FakeModel(const FakeSizes& sizes, Communicator* ranks = nullptr)
+      : sizes_(sizes),
+        draws_(sizes.num_slots, sizes.vocab_size, ranks),
+        slots_(sizes.num_slots),
+        pages_(num_pages(), std::vector<int64_t>(sizes.page_size, kUnwritten)) {}
 
-  int64_t num_slots() const override { return static_cast<int64_t>(slots_.size()); }
-  int64_t max_length() const override { return max_length_; }
-  int64_t vocab_size() const override { return vocab_size_; }
+  int64_t num_slots() const override { return sizes_.num_slots; }
+  int64_t num_pages() const override {
+    const int64_t longest = (sizes_.max_length + sizes_.page_size - 1) / sizes_.page_size;
+    return sizes_.num_pages > 0 ? sizes_.num_pages : sizes_.num_slots * longest;
+  }
+  int64_t page_size() const override { return sizes_.page_size; }
+  int64_t max_length() const override { return sizes_.max_length; }
+  int64_t max_rows() const override { return sizes_.max_rows; }
+  int64_t vocab_size() const override { return sizes_.vocab_size; }
+  int64_t depth() const override { return sizes_.depth; }
 
-  at::Tensor prefill(const std::vector<std::vector<int64_t>>& prompts, std::span<const int64_t> slots) override {
-    ROLL_CHECK_EQ(prompts.size(), slots.size(), "a slot per prompt");
-    ++num_prefills;
-    int64_t tokens = 0;
-    for (const auto& prompt : prompts) tokens += static_cast<int64_t>(prompt.size());
-    largest_prefill = std::max(largest_prefill, tokens);
-    for (size_t b = 0; b < prompts.size(); ++b) {
-      ROLL_CHECK(slots_.at(slots[b]).empty(), "prefill needs an empty slot");
-      slots_[slots[b]] = prompts[b];
-      prefilled_tokens += static_cast<int64_t>(prompts[b].size());
-    }
-    return logits(slots);
+  void seat(int64_t slot, const Seat& seat) override {
+    slots_[slot] = {.length = std::ssize(seat.prompt) + std::ssize(seat.drawn), .pages = {}};
+    draws_.seat(slot, seat);
   }
 
-  void copy_prefix(int64_t from, int64_t length, std::span<const int64_t> to) override {
-    for (const int64_t slot : to) {
-      ROLL_CHECK(slots_.at(slot).empty(), "copies need empty slots");
-      slots_[slot].assign(slots_.at(from).begin(), slots_[from].begin() + length);
-    }
+  void set_pages(int64_t slot, int64_t first, std::span<const int32_t> pages) override {
+    auto& table = slots_.at(slot).pages;
+    ROLL_CHECK_EQ(first, std::ssize(table), "pages are told once, in order");
+    table.insert(table.end(), pages.begin(), pages.end());
   }
 
-  at::Tensor decode(std::span<const int64_t> ids, std::span<const int64_t> slots) override {
-    ++num_decodes;
-    most_running = std::max(most_running, static_cast<int64_t>(slots.size()));
-    for (size_t b = 0; b < slots.size(); ++b) {
-      ROLL_CHECK(!slots_.at(slots[b]).empty(), "decode needs a filled slot");
-      slots_[slots[b]].push_back(ids[b]);
-      ROLL_CHECK(static_cast<int64_t>(slots_[slots[b]].size()) <= max_length_, "a slot may not overflow");
+  void launch(const StepPlan& plan) override {
+    int64_t rows = std::ssize(plan.decoding);
+    for (const auto& [from, to] : plan.copies) pages_.at(to) = pages_.at(from);
+    for (const PromptPiece& piece : plan.pieces) {
+      for (size_t i = 0; i < piece.ids.size(); ++i)
+        write(piece.slot, piece.begin + static_cast<int64_t>(i), piece.ids[i]);
+      rows += std::ssize(piece.ids), prompt_tokens += std::ssize(piece.ids);
     }
-    return logits(slots);
+    for (const int64_t slot : plan.decoding) write(slot, slots_[slot].length, draws_.last_token(slot));
+    ROLL_CHECK(rows <= sizes_.max_rows, "a step has no more rows than it may");
+    std::vector<int64_t> drawing;
+    std::vector<std::vector<float>> logits;
+    for (const PromptPiece& piece : plan.pieces)
+      for (const int64_t slot : piece.draws) {
+        drawing.push_back(slot);
+        logits.push_back(row_after(read(piece.slot, piece.begin + std::ssize(piece.ids))));
+      }
+    for (const int64_t slot : plan.decoding) {
+      drawing.push_back(slot);
+      logits.push_back(row_after(read(slot, ++slots_[slot].length)));
+    }
+    std::vector<const float*> data;
+    for (const auto& row : logits) data.push_back(row.data());
+    drawn_.push_back(draws_.draw(drawing, data));
+    ROLL_CHECK(std::ssize(drawn_) <= sizes_.depth + 1, "no more launches than the model wants");
+    ++num_steps, largest_step = std::max(largest_step, rows);
+    most_decoding = std::max(most_decoding, std::ssize(plan.decoding));
   }
 
-  void release(int64_t slot) override {
-    ROLL_CHECK(!slots_.at(slot).empty(), "a slot is released once");
-    slots_[slot].clear();
+  std::vector<Drawn> collect() override {
+    std::vector<Drawn> oldest = std::move(drawn_.front());
+    drawn_.pop_front();
+    return oldest;
   }
 
   /// The logits after `ids`: normal numbers named by a hash of all of them.
-  std::vector<float> logits_after(const std::vector<int64_t>& ids) const {
+  virtual std::vector<float> row_after(const std::vector<int64_t>& ids) const {
     uint64_t hash = 1469598103934665603u;
     for (const int64_t id : ids) hash = (hash ^ static_cast<uint64_t>(id + 1)) * 1099511628211u;
-    std::vector<float> row(vocab_size_);
-    for (int64_t t = 0; t < vocab_size_; ++t)
+    std::vector<float> row(sizes_.vocab_size);
+    for (int64_t t = 0; t < sizes_.vocab_size; ++t)
       row[t] = static_cast<float>(
           1.5 * random_normal({.seed = hash, .purpose = Purpose::kInit, .position = static_cast<uint32_t>(t)}));
     return row;
   }
 
-  bool all_released() const {
-    for (const auto& slot : slots_)
-      if (!slot.empty()) return false;
-    return true;
-  }
-
-  int64_t num_prefills = 0, num_decodes = 0, prefilled_tokens = 0, largest_prefill = 0, most_running = 0;
+  int64_t num_steps = 0, prompt_tokens = 0, largest_step = 0, most_decoding = 0;
 
  private:
-  at::Tensor logits(std::span<const int64_t> slots) const {
-    at::Tensor all = at::empty({static_cast<int64_t>(slots.size()), vocab_size_}, at::kFloat);
-    for (size_t b = 0; b < slots.size(); ++b) {
-      const auto row = logits_after(slots_[slots[b]]);
-      std::copy(row.begin(), row.end(), all.data_ptr<float>() + static_cast<int64_t>(b) * vocab_size_);
-    }
-    return all;
+  static constexpr int64_t kUnwritten = -7;
+  struct Slot {
+    int64_t length = 0;
+    std::vector<int32_t> pages;
+  };
+
+  int64_t& place(int64_t slot, int64_t position) {
+    return pages_.at(slots_.at(slot).pages.at(position / sizes_.page_size)).at(position % sizes_.page_size);
+  }
+  void write(int64_t slot, int64_t position, int64_t token) {
+    ROLL_CHECK(position < sizes_.max_length, "a slot may not overflow");
+    place(slot, position) = token;
+  }
+  std::vector<int64_t> read(int64_t slot, int64_t length) {
+    std::vector<int64_t> ids;
+    for (int64_t position = 0; position < length; ++position) ids.push_back(place(slot, position));
+    ROLL_CHECK(std::ranges::find(ids, kUnwritten) == ids.end(), "what is read was written");
+    return ids;
   }
 
-  int64_t max_length_, vocab_size_;
-  std::vector<std::vector<int64_t>> slots_;
+  FakeSizes sizes_;
+  SlotDraws draws_;
+  std::vector<Slot> slots_;
+  std::vector<std::vector<int64_t>> pages_;
+  std::deque<std::vector<Drawn>> drawn_;
 };
 
 /// Token 0 is "<e>" (special), the others are letters from 'a'.
@@ -102,6 +139,14 @@ inline std::string decode_letters(std::span<const int64_t> ids, bool skip_specia
       text += static_cast<char>('a' + (id - 1) % 26);
   }
   return text;
+}
+
+/// With fresh pages and these letters.
+inline std::vector<Generation> generate_with(StepModel& model, const std::vector<GenerationRequest>& requests,
+                                             const SamplingParams& params, const OnGenerated& on_done = {},
+                                             const SamplerHooks& hooks = {}) {
+  PagePool pages(model.num_pages(), model.page_size());
+  return generate(model, pages, decode_letters, requests, params, on_done, hooks);
 }
 
 }  // namespace roll

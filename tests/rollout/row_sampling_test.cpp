@@ -35,7 +35,7 @@ std::vector<float> normal_logits(int64_t n, double scale, uint64_t seed) {
 
 Draw draw_once(const GeneratingArgs& args, std::span<const float> logits, double uniform,
                std::span<const int64_t> prompt = {}) {
-  return RowSampler(args).draw(logits, TokenHistory(args, prompt), uniform);
+  return RowSampler().draw(logits, args, TokenHistory(args, prompt), uniform);
 }
 
 /// The definition in float64 by full sorts: nothing shared with the sampler.
@@ -79,11 +79,11 @@ double p_value_of_draws(const GeneratingArgs& args, const std::vector<float>& lo
                         const std::vector<double>& expected) {
   constexpr int64_t kDraws = 200000;
   std::vector<double> counts(logits.size());
-  RowSampler sampler(args);
+  RowSampler sampler;
   const TokenHistory history(args, {});
   for (int64_t i = 0; i < kDraws; ++i) {
     const double uniform = random_uniform({.seed = 11, .sequence = static_cast<uint64_t>(i), .position = 3});
-    ++counts[sampler.draw(logits, history, uniform).token];
+    ++counts[sampler.draw(logits, args, history, uniform).token];
   }
   double statistic = 0;
   int64_t cells = 0;
@@ -156,7 +156,7 @@ TEST_CASE("the set of possible tokens is the exact one for many random rows", "[
     auto logits = normal_logits(257, 2, seed);
     for (size_t i = 0; i < logits.size(); i += 3) logits[i] = std::round(logits[i] * 2) / 2;  // ties
     const auto expected = exact_distribution(args, logits);
-    RowSampler sampler(args);
+    RowSampler sampler;
     const TokenHistory history(args, {});
     // The inverse CDF, read back at the middle of every possible token's interval, gives that token.
     double before = 0;
@@ -166,7 +166,7 @@ TEST_CASE("the set of possible tokens is the exact one for many random rows", "[
         continue;
       }
       CAPTURE(seed, t, args.top_k, args.top_p, args.min_p);
-      REQUIRE(sampler.draw(logits, history, before + expected[t] / 2).token == static_cast<int64_t>(t));
+      REQUIRE(sampler.draw(logits, args, history, before + expected[t] / 2).token == static_cast<int64_t>(t));
       before += expected[t];
     }
   }
@@ -182,7 +182,7 @@ TEST_CASE("possible tokens and their probabilities are those of Hugging Face's p
     args.repetition_penalty = item["args"].value("repetition_penalty", 1.0);
     const auto logits = item["logits"].get<std::vector<float>>();
     const TokenHistory history(args, item["ids"].get<std::vector<int64_t>>());
-    RowSampler sampler(args);
+    RowSampler sampler;
     CAPTURE(to_line(item["args"]));
     // Just inside both ends of every token's interval of the inverse CDF.
     double before = 0;
@@ -190,8 +190,8 @@ TEST_CASE("possible tokens and their probabilities are those of Hugging Face's p
       const auto p = item["probabilities"][t].get<double>();
       CAPTURE(t, p, before);
       if (p > 1e-5) {
-        REQUIRE(sampler.draw(logits, history, before + 2e-6).token == static_cast<int64_t>(t));
-        REQUIRE(sampler.draw(logits, history, before + p - 2e-6).token == static_cast<int64_t>(t));
+        REQUIRE(sampler.draw(logits, args, history, before + 2e-6).token == static_cast<int64_t>(t));
+        REQUIRE(sampler.draw(logits, args, history, before + p - 2e-6).token == static_cast<int64_t>(t));
       }
       before += p;
     }
@@ -202,12 +202,12 @@ TEST_CASE("possible tokens and their probabilities are those of Hugging Face's p
 TEST_CASE("the inverse CDF finds every token across its blocks", "[rollout]") {
   std::vector<float> logits(5000, -100.0f);  // probability 0
   for (const int64_t t : {0, 1023, 1024, 2500, 4999}) logits[t] = 0;
-  RowSampler sampler(plain());
+  RowSampler sampler;
   const TokenHistory history(plain(), {});
   const int64_t expected[] = {0, 1023, 1024, 2500, 4999};
-  for (int i = 0; i < 5; ++i) CHECK(sampler.draw(logits, history, 0.2 * i + 0.1).token == expected[i]);
-  CHECK(sampler.draw(logits, history, 0).token == 0);
-  CHECK(sampler.draw(logits, history, 1 - 0x1.0p-53).token == 4999);
+  for (int i = 0; i < 5; ++i) CHECK(sampler.draw(logits, plain(), history, 0.2 * i + 0.1).token == expected[i]);
+  CHECK(sampler.draw(logits, plain(), history, 0).token == 0);
+  CHECK(sampler.draw(logits, plain(), history, 1 - 0x1.0p-53).token == 4999);
 }
 
 TEST_CASE("greedy takes the first of the largest logits", "[rollout]") {

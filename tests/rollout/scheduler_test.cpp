@@ -40,7 +40,7 @@ std::vector<GenerationRequest> make_requests(int64_t groups, int64_t n) {
 Generation alone(const FakeModel& model, const GenerationRequest& request, const SamplingParams& params) {
   Generation generation;
   std::vector<int64_t> ids = request.prompt_ids;
-  RowSampler sampler(params.generating);
+  RowSampler sampler;
   TokenHistory history(params.generating, request.prompt_ids);
   for (int64_t i = 0; i < *params.generating.max_new_tokens; ++i) {
     const double uniform = random_uniform({.seed = params.seed,
@@ -48,7 +48,7 @@ Generation alone(const FakeModel& model, const GenerationRequest& request, const
                                            .step = params.step,
                                            .sequence = request.sequence_id,
                                            .position = static_cast<uint32_t>(i)});
-    const Draw draw = sampler.draw(model.logits_after(ids), history, uniform);
+    const Draw draw = sampler.draw(model.row_after(ids), params.generating, history, uniform);
     history.add(draw.token);
     ids.push_back(draw.token);
     generation.ids.push_back(draw.token);
@@ -61,22 +61,34 @@ Generation alone(const FakeModel& model, const GenerationRequest& request, const
 }  // namespace
 
 TEST_CASE("every request gets what it would get alone, whatever runs beside it", "[rollout]") {
-  const int64_t num_slots = GENERATE(1, 3, 8, 64, 500);
   SamplingParams params = params_of(30);
   params.max_running_requests = 400;
-  params.max_prefill_tokens = GENERATE(1, 20, 8192);
+  params.shares_prefill = GENERATE(true, false);
   const bool penalised = GENERATE(false, true);
   if (penalised) params.generating.repetition_penalty = 1.3, params.generating.frequency_penalty = 0.2;
-  FakeModel model(num_slots, 60, kVocab);
+  // Rows from one beyond the slots, pages from one sequence's: eviction after eviction.
+  const auto [num_slots, num_pages, max_rows] = GENERATE(table<int64_t, int64_t, int64_t>(
+      {{1, 0, 8192}, {3, 0, 4}, {8, 0, 20}, {8, 12, 9}, {64, 40, 8192}, {64, 12, 70}, {500, 0, 8192}}));
+  const int64_t depth = GENERATE(0, 1, 3);
+  FakeModel model({.num_slots = num_slots,
+                   .max_length = 44,
+                   .vocab_size = kVocab,
+                   .num_pages = num_pages,
+                   .max_rows = max_rows,
+                   .depth = depth});
   const auto requests = make_requests(25, 4);
   std::set<int64_t> done;
-  const auto generations = generate(model, decode_letters, requests, params,
-                                    [&](int64_t i, const Generation&) { CHECK(done.insert(i).second); });
-  CHECK(model.all_released());
+  SamplerCounts counts;
+  const auto generations =
+      generate_with(model, requests, params, [&](int64_t i, const Generation&) { CHECK(done.insert(i).second); },
+                    {.counts = &counts});
   CHECK(done.size() == requests.size());
+  CHECK((counts.evictions > 0) == (num_pages > 0));
+  CHECK(counts.most_pages <= model.num_pages());
+  CHECK(counts.prompt_tokens == model.prompt_tokens);
   for (size_t i = 0; i < requests.size(); ++i) {
     const Generation expected = alone(model, requests[i], params);
-    CAPTURE(i);
+    CAPTURE(i, num_slots, num_pages, max_rows, depth);
     REQUIRE(generations[i].ids == expected.ids);
     REQUIRE(generations[i].log_probs == expected.log_probs);
     const bool at_end = expected.ids.back() == 0;
@@ -85,72 +97,90 @@ TEST_CASE("every request gets what it would get alone, whatever runs beside it",
   }
 }
 
-TEST_CASE("responses of one prompt share its prefill", "[rollout]") {
-  FakeModel model(100, 60, kVocab);
-  const auto requests = make_requests(6, 8);
-  generate(model, decode_letters, requests, params_of(10));
-  CHECK(model.num_prefills == 1);
-  int64_t once = 0;
-  for (size_t i = 0; i < requests.size(); i += 8) once += std::ssize(requests[i].prompt_ids);
-  CHECK(model.prefilled_tokens == once);
+TEST_CASE("a request's own sampling and seed are its own", "[rollout]") {
+  FakeModel model({.num_slots = 8, .vocab_size = kVocab});
+  auto requests = make_requests(4, 1);
+  const auto base = generate_with(model, requests, params_of(12));
+  requests[1].generating = params_of(5).generating;
+  requests[1].generating->temperature = 0;
+  requests[2].seed = 99;
+  const auto mixed = generate_with(model, requests, params_of(12));
+  CHECK(mixed[0].ids == base[0].ids);
+  CHECK(mixed[3].ids == base[3].ids);
+  SamplingParams greedy = params_of(5), seeded = params_of(12);
+  greedy.generating.temperature = 0, seeded.seed = 99;
+  CHECK(mixed[1].ids == alone(model, requests[1], greedy).ids);
+  CHECK(mixed[2].ids == alone(model, requests[2], seeded).ids);
+  CHECK(mixed[2].ids != base[2].ids);
+  requests[1].generating->top_p = 2;
+  CHECK_THROWS_AS(generate_with(model, requests, params_of(12)), UserError);
 }
 
-TEST_CASE("a group that is split over refills copies its prompt from a member that still runs", "[rollout]") {
+TEST_CASE("responses of one prompt share its computation", "[rollout]") {
+  FakeModel model({.num_slots = 100, .vocab_size = kVocab});
+  const auto requests = make_requests(6, 8);
+  SamplerCounts counts;
+  generate_with(model, requests, params_of(10), {}, {.counts = &counts});
+  int64_t once = 0;
+  for (size_t i = 0; i < requests.size(); i += 8) once += std::ssize(requests[i].prompt_ids);
+  CHECK(model.prompt_tokens == once);
+  CHECK(counts.shared_tokens == 7 * once);
+}
+
+TEST_CASE("a prompt that comes again computes only what no whole page holds", "[rollout]") {
   SamplingParams params = params_of(40);
   params.eos_ids = {0, 1, 2};
-  FakeModel model(5, 60, kVocab);
-  const auto requests = make_requests(1, 30);
-  generate(model, decode_letters, requests, params);
-  // Only a moment at which all five slots end together costs a second prefill.
-  CHECK(model.prefilled_tokens <= 3 * std::ssize(requests[0].prompt_ids));
+  params.shares_prefill = GENERATE(true, false);
+  FakeModel model({.num_slots = 1, .vocab_size = kVocab});
+  std::vector<GenerationRequest> requests;
+  for (uint64_t i = 0; i < 30; ++i) requests.push_back({{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, i});
+  generate_with(model, requests, params);
+  CHECK(model.prompt_tokens == (params.shares_prefill ? 10 + 29 * 2 : 300));
 }
 
 TEST_CASE("max_running_requests bounds what runs together, and slots are refilled", "[rollout]") {
   SamplingParams params = params_of(30);
   params.max_running_requests = 6;
-  FakeModel model(50, 60, kVocab);
+  FakeModel model({.num_slots = 50, .max_length = 60, .vocab_size = kVocab});
   const auto requests = make_requests(40, 1);
-  const auto generations = generate(model, decode_letters, requests, params);
-  CHECK(model.most_running == 6);
+  const auto generations = generate_with(model, requests, params);
+  CHECK(model.most_decoding <= 6);
   int64_t tokens = 0;
   for (const auto& generation : generations) tokens += std::ssize(generation.ids);
   // Without refills each wave of six would wait for its longest: about 7 x 30 steps.
-  CHECK(model.num_decodes < tokens / 6 * 1.35);
+  CHECK(model.num_steps < tokens / 6 * 1.35);
 }
 
 TEST_CASE("max_length cuts a response short", "[rollout]") {
   SamplingParams params = params_of(30);
   params.ignore_eos = true;
   params.max_length = 12;
-  FakeModel model(4, 60, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 60, .vocab_size = kVocab});
   const auto requests = make_requests(7, 1);
-  const auto generations = generate(model, decode_letters, requests, params);
+  const auto generations = generate_with(model, requests, params);
   for (size_t i = 0; i < requests.size(); ++i) CHECK(requests[i].prompt_ids.size() + generations[i].ids.size() == 12);
 }
 
-TEST_CASE("max_prefill_tokens bounds what one prefill computes", "[rollout]") {
-  SamplingParams params = params_of(5);
-  params.max_prefill_tokens = 10;
-  FakeModel model(50, 60, kVocab);
-  generate(model, decode_letters, make_requests(20, 1), params);
-  CHECK(model.largest_prefill <= 10);
-  CHECK(model.largest_prefill > 5);
+TEST_CASE("a step computes no more than it may, prompts in pieces beside decoding", "[rollout]") {
+  FakeModel model({.num_slots = 6, .vocab_size = kVocab, .max_rows = 7});
+  generate_with(model, make_requests(20, 1), params_of(5));
+  CHECK(model.largest_step == 7);
 }
 
 TEST_CASE("a max_length beyond the model's means the model's", "[rollout]") {
   SamplingParams params = params_of(30);
   params.ignore_eos = true;
   params.max_length = 1000;
-  FakeModel model(4, 12, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 12, .vocab_size = kVocab});
   const auto requests = make_requests(1, 1);
-  CHECK(requests[0].prompt_ids.size() + generate(model, decode_letters, requests, params)[0].ids.size() == 12);
+  CHECK(requests[0].prompt_ids.size() + generate_with(model, requests, params)[0].ids.size() == 12);
 }
 
 TEST_CASE("ignore_eos goes on after an end token", "[rollout]") {
   SamplingParams params = params_of(200);
   params.ignore_eos = true;
-  FakeModel model(4, 300, kVocab);
-  const auto generations = generate(model, decode_letters, make_requests(3, 1), params);
+  FakeModel model({.num_slots = 4, .max_length = 300, .vocab_size = kVocab});
+  const auto generations = generate_with(model, make_requests(3, 1), params);
   for (const auto& generation : generations) {
     CHECK(generation.ids.size() == 200);
     CHECK(std::ranges::find(generation.ids, 0) != generation.ids.end());
@@ -161,15 +191,14 @@ TEST_CASE("ignore_eos goes on after an end token", "[rollout]") {
 TEST_CASE("a stop string ends a response; the text is cut there, the ids are not", "[rollout]") {
   SamplingParams params = params_of(100);
   params.ignore_eos = true;
-  FakeModel model(4, 300, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 300, .vocab_size = kVocab});
   const auto requests = make_requests(5, 2);
-  const auto free_run = generate(model, decode_letters, requests, params);
+  const auto free_run = generate_with(model, requests, params);
   const std::string stop = free_run[3].text.substr(17, 3);
   const bool include = GENERATE(true, false);
   params.generating.stop_strings = {stop};
   params.generating.include_stop_str_in_output = include;
-  const auto stopped = generate(model, decode_letters, requests, params);
-  CHECK(model.all_released());
+  const auto stopped = generate_with(model, requests, params);
   const size_t at = free_run[3].text.find(stop);
   CHECK(stopped[3].finish_reason == FinishReason::kStopString);
   CHECK(stopped[3].text == free_run[3].text.substr(0, at + (include ? stop.size() : 0)));
@@ -181,8 +210,8 @@ TEST_CASE("a stop string ends a response; the text is cut there, the ids are not
 TEST_CASE("skip_special_tokens leaves the end token out of the text, not out of the ids", "[rollout]") {
   SamplingParams params = params_of(200);
   params.generating.skip_special_tokens = true;
-  FakeModel model(4, 300, kVocab);
-  const auto generations = generate(model, decode_letters, make_requests(1, 1), params);
+  FakeModel model({.num_slots = 4, .max_length = 300, .vocab_size = kVocab});
+  const auto generations = generate_with(model, make_requests(1, 1), params);
   REQUIRE(generations[0].finish_reason == FinishReason::kStop);
   CHECK(generations[0].ids.back() == 0);
   CHECK(generations[0].text.find("<e>") == std::string::npos);
@@ -191,26 +220,44 @@ TEST_CASE("skip_special_tokens leaves the end token out of the text, not out of 
 TEST_CASE("a wish to stop ends what runs as aborted", "[rollout]") {
   SamplingParams params = params_of(50);
   params.ignore_eos = true;
-  FakeModel model(4, 300, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 300, .vocab_size = kVocab});
   int steps = 0;
   int64_t tokens = 0;
   SamplerHooks hooks{.should_stop = [&] { return ++steps > 5; }, .on_step = [&](int64_t n) { tokens += n; }};
-  const auto generations = generate(model, decode_letters, make_requests(10, 1), params, {}, hooks);
-  CHECK(model.all_released());
+  const auto generations = generate_with(model, make_requests(10, 1), params, {}, hooks);
   CHECK(generations[0].finish_reason == FinishReason::kAbort);
-  CHECK(generations[0].ids.size() == 6);  // the first step draws two: one after the prefill, one decoded
+  CHECK(generations[0].ids.size() == 5);
+  CHECK(generations[0].text == decode_letters(generations[0].ids, false));
   CHECK(generations[9].ids.empty());
   CHECK(generations[9].finish_reason == FinishReason::kAbort);
-  CHECK(tokens == 4 * 6);
+  CHECK(tokens == 4 * 5);
+}
+
+TEST_CASE("a wish to stop keeps what an evicted response had", "[rollout]") {
+  SamplingParams params = params_of(30);
+  params.ignore_eos = true;
+  FakeModel model({.num_slots = 4, .max_length = 40, .vocab_size = kVocab, .num_pages = 10});
+  SamplerCounts counts;
+  int steps = 0;
+  std::set<int64_t> told;
+  const auto generations =
+      generate_with(model, make_requests(4, 1), params, [&](int64_t i, const Generation&) { told.insert(i); },
+                    {.should_stop = [&] { return ++steps > 14; }, .counts = &counts});
+  REQUIRE(counts.evictions > 0);
+  for (int64_t i = 0; i < 4; ++i) {
+    CHECK(told.contains(i));
+    CHECK(!generations[i].ids.empty());
+    CHECK(generations[i].text == decode_letters(generations[i].ids, false));
+  }
 }
 
 TEST_CASE("another seed, step, purpose or sequence gives another response", "[rollout]") {
-  FakeModel model(4, 300, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 300, .vocab_size = kVocab});
   SamplingParams params = params_of(60);
   params.ignore_eos = true;
   auto requests = make_requests(1, 1);
-  const auto base = generate(model, decode_letters, requests, params)[0].ids;
-  CHECK(generate(model, decode_letters, requests, params)[0].ids == base);
+  const auto base = generate_with(model, requests, params)[0].ids;
+  CHECK(generate_with(model, requests, params)[0].ids == base);
   SECTION("seed") {
     params.seed = 4;
   }
@@ -223,7 +270,7 @@ TEST_CASE("another seed, step, purpose or sequence gives another response", "[ro
   SECTION("sequence") {
     requests[0].sequence_id = 77;
   }
-  CHECK(generate(model, decode_letters, requests, params)[0].ids != base);
+  CHECK(generate_with(model, requests, params)[0].ids != base);
 }
 
 namespace {
@@ -231,12 +278,12 @@ namespace {
 /// The UserError of generating one request after `spoil` had its way with it.
 template <class F>
 std::string refusal(F spoil) {
-  FakeModel model(4, 30, kVocab);
+  FakeModel model({.num_slots = 4, .max_length = 30, .vocab_size = kVocab});
   SamplingParams params = params_of(5);
   auto requests = make_requests(1, 1);
   spoil(requests, params, params.generating);
   try {
-    generate(model, decode_letters, requests, params);
+    generate_with(model, requests, params);
   } catch (const UserError& e) {
     return e.what();
   }

@@ -1,6 +1,5 @@
 // Ranks that share a model draw the same tokens even where their logits differ in the last bit.
-#include <ATen/ATen.h>
-
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -16,31 +15,23 @@ namespace {
 /// Whole logits, so that several are the largest. On the second rank the last of those is larger by one bit.
 class SharedModel : public FakeModel {
  public:
-  explicit SharedModel(Communicator* ranks) : FakeModel(3, 40, 20), ranks_(ranks) {}
+  explicit SharedModel(Communicator* ranks)
+      : FakeModel({.num_slots = 3, .max_length = 40}, ranks), is_first_(!ranks || ranks->is_first()) {}
 
-  at::Tensor prefill(const std::vector<std::vector<int64_t>>& prompts, std::span<const int64_t> slots) override {
-    return changed(FakeModel::prefill(prompts, slots));
+  std::vector<float> row_after(const std::vector<int64_t>& ids) const override {
+    std::vector<float> row = FakeModel::row_after(ids);
+    if (is_damaged) return std::vector<float>(row.size(), std::nanf(""));
+    for (float& x : row) x = std::round(x);
+    if (is_first_) return row;
+    const auto last = std::max_element(row.rbegin(), row.rend());
+    *last = std::nextafter(*last, std::numeric_limits<float>::infinity());
+    return row;
   }
-  at::Tensor decode(std::span<const int64_t> ids, std::span<const int64_t> slots) override {
-    return changed(FakeModel::decode(ids, slots));
-  }
-  Communicator* ranks() const override { return ranks_; }
 
   bool is_damaged = false;
 
  private:
-  at::Tensor changed(const at::Tensor& logits) const {
-    if (is_damaged) return at::full_like(logits, std::nanf(""));
-    const at::Tensor whole = logits.round();
-    if (!ranks_ || ranks_->is_first()) return whole;
-    for (int64_t b = 0; b < whole.size(0); ++b) {
-      const int64_t last = whole[b].eq(whole[b].max()).nonzero().max().item<int64_t>();
-      whole[b][last] = std::nextafter(whole[b][last].item<float>(), std::numeric_limits<float>::infinity());
-    }
-    return whole;
-  }
-
-  Communicator* ranks_;
+  bool is_first_;
 };
 
 std::string responses(SharedModel& model, double temperature) {
@@ -52,7 +43,7 @@ std::string responses(SharedModel& model, double temperature) {
   std::vector<GenerationRequest> requests;
   for (uint64_t i = 0; i < 8; ++i) requests.push_back({{static_cast<int64_t>(1 + i % 3), 7}, i});
   std::string text;
-  for (const Generation& g : generate(model, decode_letters, requests, params)) {
+  for (const Generation& g : generate_with(model, requests, params)) {
     text += fmt::format("{} {}", g.text, finish_reason_name(g.finish_reason));
     for (const float log_prob : g.log_probs) text += fmt::format(" {}", log_prob);
     text += "\n";

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "model/decoder.h"
 #include "model/log_probs.h"
 #include "model/transformer.h"
 #include "rollout/fake_model.h"
@@ -47,8 +48,8 @@ std::vector<GenerationRequest> make_requests() {
 
 std::vector<Generation> run(const Transformer& model, const SamplingParams& params, int64_t num_slots,
                             const std::vector<GenerationRequest>& requests) {
-  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60, .kv_cache_bytes = 0});
-  return generate(*steps, decode_letters, requests, params);
+  const auto steps = make_step_model(model, {.num_slots = num_slots, .max_length = 60});
+  return generate_with(*steps, requests, params);
 }
 
 }  // namespace
@@ -87,22 +88,39 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
   }
 }
 
-TEST_CASE("responses do not depend on the number of slots", "[rollout]") {
+TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the bit", "[rollout]") {
   const Transformer model = tiny_model();
   const auto requests = make_requests();
-  const auto together = run(model, params_of(1), 100, requests);
-  for (const int64_t num_slots : {1, 4}) {
-    const auto apart = run(model, params_of(1), num_slots, requests);
-    for (size_t i = 0; i < requests.size(); ++i) REQUIRE(apart[i].ids == together[i].ids);
+  SamplingParams params = params_of(1);
+  const auto together = run(model, params, 100, requests);
+  params.shares_prefill = GENERATE(true, false);
+  const auto [num_slots, pages, max_rows] =
+      GENERATE(table<int64_t, int64_t, int64_t>({{1, 8, 100}, {4, 32, 5}, {18, 10, 20}, {18, 60, 512}}));
+  const auto steps = make_step_model(model, {.num_slots = num_slots,
+                                             .max_length = 60,
+                                             .max_rows = max_rows,
+                                             .page_size = 8,
+                                             .kv_cache_bytes = pages * page_bytes(model, 8)});
+  SamplerCounts counts;
+  const auto apart = generate_with(*steps, requests, params, {}, {.counts = &counts});
+  CHECK((counts.evictions > 0) == (pages == 10));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    REQUIRE(apart[i].ids == together[i].ids);
+    REQUIRE(apart[i].log_probs == together[i].log_probs);
   }
 }
 
-TEST_CASE("the KV budget bounds the slots, and less than one sequence is refused", "[rollout]") {
+TEST_CASE("the KV budget bounds the pages, and less than one sequence is refused", "[rollout]") {
   const Transformer model = tiny_model();
-  const int64_t one = KvCache::bytes(model.spec(), 1, 60, at::kFloat);
-  CHECK(make_step_model(model, {.num_slots = 8, .max_length = 60, .kv_cache_bytes = 3 * one})->num_slots() == 3);
-  CHECK(make_step_model(model, {.num_slots = 2, .max_length = 60, .kv_cache_bytes = 3 * one})->num_slots() == 2);
-  CHECK_THROWS_AS(make_step_model(model, {.num_slots = 8, .max_length = 60, .kv_cache_bytes = one - 1}), UserError);
+  const int64_t page = page_bytes(model, 16);
+  CHECK(page == 2 * 2 * 16 * 2 * 8 * 4);
+  const auto pages = [&](int64_t num_slots, int64_t bytes) {
+    return make_step_model(model, {.num_slots = num_slots, .max_length = 60, .kv_cache_bytes = bytes})->num_pages();
+  };
+  CHECK(pages(8, 0) == 32);
+  CHECK(pages(8, 7 * page + 5) == 7);
+  CHECK(pages(2, 100 * page) == 8);
+  CHECK_THROWS_AS(pages(8, 4 * page - 1), UserError);
 }
 
 }  // namespace roll

@@ -1,0 +1,89 @@
+// The decoder of the CPU. It repacks the weights into the order in which they are read; a layer's stages share one team
+// of threads.
+// A token's numbers do not depend, to the bit, on what is computed beside it, on the pages that hold its sequence, or
+// on whether the tokens before it came one by one or together: so neither do samples. Legend: N rows (tokens), E hidden
+// size, V vocabulary, H query heads, Hkv key/value heads, D head size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/decoder.h"
+#include "model/transformer.h"
+#include "ops/packed_weight.h"
+#include "ops/paged_attention_cpu.h"
+#include "ops/thread_team.h"
+
+namespace roll {
+
+class CpuDecoder : public Decoder {
+ public:
+  /// float32 on the CPU.
+  static bool fits(const Transformer& model);
+  /// `model` fits, and must outlive it.
+  CpuDecoder(const Transformer& model, const DecoderSizes& sizes);
+
+  void copy_page(int64_t from, int64_t to) override;
+  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
+
+ private:
+  struct Layer {
+    PackedWeight qkv, o, gate, up, down;
+    at::Tensor keys, values;
+    // float32; undefined where the model has none.
+    at::Tensor input_norm{}, post_norm{}, q_norm{}, k_norm{};
+    at::Tensor qkv_bias{}, o_bias{}, gate_bias{}, up_bias{}, down_bias{};
+  };
+  /// float32 rows, in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
+  struct Rows {
+    float* data = nullptr;
+    int64_t stride = 0;
+    float* operator[](int64_t row) const { return data + row * stride; }
+  };
+  /// Rows of one sequence that attend together.
+  struct Run {
+    int64_t first = 0, count = 0;
+  };
+  using Member = ThreadTeam::Member;
+
+  void make_memory();
+  void make_buffers();
+  void pack_weights();
+  void pack_layer(Layer& layer, const LayerWeights& weights);
+  KvPages pages_of(const Layer& layer) const;
+
+  void run_rows(Member& member);
+  void embed(Member& member);
+  void add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm);
+  void multiply(Member& member, const PackedWeight& weight, Rows x, int64_t rows, Rows y);
+  void place(Member& member, const Layer& layer);
+  void attend(Member& member, const Layer& layer);
+  void gate(Member& member, const Layer& layer);
+  void sum_over_ranks(Member& member, const at::Tensor& y);
+  static Rows rows_of(const at::Tensor& tensor);
+  void compute_logits(Member& member);
+
+  const Transformer& model_;
+  const Backbone& backbone_;
+  DecoderSizes sizes_;
+  int64_t heads_ = 0, kv_heads_ = 0, head_dim_ = 0, inner_ = 0;  // of this rank
+  std::vector<Layer> layers_;
+  PackedWeight lm_head_;
+  at::Tensor final_norm_;
+  at::Tensor cos_, sin_;  // [max_length, D/2] float32
+  ThreadTeam team_;
+  // x: the residual stream. input: what the next product reads. branch: what is to be added to x.
+  at::Tensor x_, input_, qkv_, mixed_, branch_, gated_, logits_, gathered_;
+  int64_t hidden_ = 0;
+  float eps_ = 0;
+
+  // Of the call that runs.
+  std::span<const DecoderRow> rows_;
+  std::span<const int64_t> wanted_;
+  std::vector<Run> runs_;
+};
+
+}  // namespace roll

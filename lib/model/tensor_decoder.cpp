@@ -1,0 +1,54 @@
+#include "model/tensor_decoder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+namespace roll {
+
+TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes) : model_(model), sizes_(sizes) {
+  const ModelSpec local = model.cache_spec();
+  const auto options = at::TensorOptions().dtype(model.dtype()).device(model.device());
+  for (int64_t layer = 0; layer < local.num_layers; ++layer)
+    for (auto* tensors : {&cache_.keys, &cache_.values})
+      tensors->push_back(at::empty({sizes.num_pages * sizes.page_size, local.num_kv_heads, local.head_dim}, options));
+}
+
+void TensorDecoder::copy_page(int64_t from, int64_t to) {
+  const at::NoGradGuard no_grad;
+  for (const auto* tensors : {&cache_.keys, &cache_.values})
+    for (const at::Tensor& rows : *tensors)
+      rows.narrow(0, to * sizes_.page_size, sizes_.page_size)
+          .copy_(rows.narrow(0, from * sizes_.page_size, sizes_.page_size));
+}
+
+LogitRows TensorDecoder::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
+  const at::NoGradGuard no_grad;
+  const at::Tensor hidden = model_.backbone().extend(lay_out_rows(rows), cache_);
+  const at::Tensor indices = at::tensor(at::IntArrayRef(wanted.data(), wanted.size()), at::kLong).to(model_.device());
+  logits_ = model_.logits(hidden.index_select(0, indices)).to(at::kFloat).to(at::kCPU).contiguous();
+  return {logits_.const_data_ptr<float>(), logits_.size(1)};
+}
+
+CachedTokens TensorDecoder::lay_out_rows(std::span<const DecoderRow> rows) const {
+  std::vector<int64_t> ids, positions, own, seen;
+  CachedTokens tokens{.ids = {}, .positions = {}, .rows = {}, .seen = {}, .cu_queries = {0}, .cu_keys = {0}};
+  const auto row_at = [&](const DecoderRow& row, int64_t position) {
+    return row.pages[position / sizes_.page_size] * sizes_.page_size + position % sizes_.page_size;
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ids.push_back(rows[i].token), positions.push_back(rows[i].position);
+    own.push_back(row_at(rows[i], rows[i].position));
+    tokens.num_positions = std::max(tokens.num_positions, rows[i].position + 1);
+    if (i + 1 < rows.size() && rows[i + 1].pages == rows[i].pages) continue;
+    for (int64_t position = 0; position <= rows[i].position; ++position) seen.push_back(row_at(rows[i], position));
+    tokens.cu_queries.push_back(std::ssize(ids)), tokens.cu_keys.push_back(std::ssize(seen));
+  }
+  const auto on_device = [&](const std::vector<int64_t>& values) {
+    return at::tensor(values, at::kLong).to(model_.device());
+  };
+  tokens.ids = on_device(ids), tokens.positions = on_device(positions);
+  tokens.rows = on_device(own), tokens.seen = on_device(seen);
+  return tokens;
+}
+
+}  // namespace roll

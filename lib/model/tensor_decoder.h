@@ -1,0 +1,27 @@
+// A decoder of LibTorch's operators: any device and dtype, one kernel after the other.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "model/decoder.h"
+#include "model/transformer.h"
+
+namespace roll {
+
+class TensorDecoder : public Decoder {
+ public:
+  TensorDecoder(const Transformer& model, const DecoderSizes& sizes);
+
+  void copy_page(int64_t from, int64_t to) override;
+  LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
+
+ private:
+  CachedTokens lay_out_rows(std::span<const DecoderRow> rows) const;
+
+  const Transformer& model_;
+  DecoderSizes sizes_;
+  KvRows cache_;
+  at::Tensor logits_;
+};
+
+}  // namespace roll

@@ -1,0 +1,36 @@
+// Attention over keys and values that lie in pages, on the CPU. A query's result depends, to the bit, on its own keys
+// alone: not on which pages hold them, on the queries beside it, or on whether they were computed with it or before.
+// Legend: P pages, Hkv key/value heads, D head size, W tokens of a strip.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace roll {
+
+/// Keys and values of one layer. Keys lie in strips of W tokens, [P, Hkv, page_size / W, D, W], so that a query meets W
+/// of them at once; values are [P, Hkv, page_size, D].
+struct KvPages {
+  float *keys = nullptr, *values = nullptr;
+  int64_t page_size = 16;  // tokens; a multiple of 8
+  int64_t kv_heads = 0, head_dim = 0;
+
+  int64_t page_elements() const { return page_size * kv_heads * head_dim; }  // of keys; values have as many
+};
+
+/// Puts a token's k and v, [Hkv, D] each, where `position` lies. `table`: the sequence's pages.
+void store_token(const KvPages& pages, const int32_t* table, int64_t position, const float* k, const float* v);
+
+/// A query that sees the first `length` tokens of its sequence.
+struct PagedQuery {
+  const float* q;  // [D], scaled
+  float* out;      // [D]
+  int64_t length;
+};
+
+/// All queries are of one sequence and one key/value head. `scratch` grows as needed.
+void attend_pages(const KvPages& pages, const int32_t* table, int64_t kv_head, std::span<const PagedQuery> queries,
+                  std::vector<float>& scratch);
+
+}  // namespace roll

@@ -1,0 +1,127 @@
+// Steps over a Decoder: state and draws on the host.
+#include <algorithm>
+
+#include "base/error.h"
+#include "model/decoder.h"
+#include "model/transformer.h"
+#include "rollout/slot_draws.h"
+#include "rollout/step_model.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kRowsOnCpu = 512;  // of a step: more would leave the caches between two stages of a layer
+
+int64_t pages_for(int64_t tokens, int64_t page_size) {
+  return (tokens + page_size - 1) / page_size;
+}
+
+/// Pages for all slots at their longest, or what the budget holds of them.
+int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
+  const int64_t page = page_bytes(model, limits.page_size), longest = pages_for(limits.max_length, limits.page_size);
+  const int64_t wanted = limits.num_slots * longest;
+  if (limits.kv_cache_bytes == 0 || wanted * page <= limits.kv_cache_bytes) return wanted;
+  const int64_t found = limits.kv_cache_bytes / page;
+  if (found >= longest) return found;
+  throw user_error(
+      "the KV cache of one sequence of {} tokens takes {} MiB, the budget is {} MiB; shorten the responses or raise it",
+      limits.max_length, longest * page >> 20, limits.kv_cache_bytes >> 20);
+}
+
+DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
+  const int64_t most = model.device().is_cpu() ? kRowsOnCpu : limits.max_rows;
+  return {.page_size = limits.page_size,
+          .num_pages = count_pages(model, limits),
+          .max_length = limits.max_length,
+          .max_rows = std::max(limits.num_slots, std::min(limits.max_rows, most))};
+}
+
+class DecoderSteps : public StepModel {
+ public:
+  DecoderSteps(const Transformer& model, const EngineLimits& limits)
+      : sizes_(sizes_of(model, limits)),
+        decoder_(make_decoder(model, sizes_)),
+        draws_(limits.num_slots, model.spec().vocab_size,
+               model.parallel().tp_size() > 1 ? model.parallel().tp : nullptr),
+        vocab_size_(model.spec().vocab_size),
+        slots_(limits.num_slots) {
+    for (Slot& slot : slots_) slot.pages.resize(pages_for(limits.max_length, limits.page_size));
+  }
+
+  int64_t num_slots() const override { return std::ssize(slots_); }
+  int64_t num_pages() const override { return sizes_.num_pages; }
+  int64_t page_size() const override { return sizes_.page_size; }
+  int64_t max_length() const override { return sizes_.max_length; }
+  int64_t max_rows() const override { return sizes_.max_rows; }
+  int64_t vocab_size() const override { return vocab_size_; }
+
+  void seat(int64_t slot, const Seat& seat) override {
+    slots_[slot].length = std::ssize(seat.prompt) + std::ssize(seat.drawn);
+    draws_.seat(slot, seat);
+  }
+
+  void set_pages(int64_t slot, int64_t first, std::span<const int32_t> pages) override {
+    std::ranges::copy(pages, slots_[slot].pages.begin() + first);
+  }
+
+  void launch(const StepPlan& plan) override {
+    for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
+    rows_.clear(), wanted_.clear(), drawing_.clear(), row_of_.clear();
+    for (const PromptPiece& piece : plan.pieces) add_piece(piece);
+    for (const int64_t slot : plan.decoding) add_decoding(slot);
+    const LogitRows logits = decoder_->run(rows_, wanted_);
+    std::vector<const float*> of_slots;
+    for (const int64_t row : row_of_) of_slots.push_back(logits.row(row));
+    drawn_ = draws_.draw(drawing_, of_slots);
+  }
+
+  std::vector<Drawn> collect() override { return std::move(drawn_); }
+
+ private:
+  struct Slot {
+    int64_t length = 0;  // where its next token stands
+    std::vector<int32_t> pages;
+  };
+
+  void add_piece(const PromptPiece& piece) {
+    for (int64_t i = 0; i < std::ssize(piece.ids); ++i)
+      rows_.push_back({.token = piece.ids[i], .position = piece.begin + i, .pages = slots_[piece.slot].pages.data()});
+    if (!piece.draws.empty()) add_draws(piece.draws);
+  }
+
+  void add_decoding(int64_t slot) {
+    rows_.push_back(
+        {.token = draws_.last_token(slot), .position = slots_[slot].length++, .pages = slots_[slot].pages.data()});
+    add_draws({&slot, 1});
+  }
+
+  /// The slots draw from the last row.
+  void add_draws(std::span<const int64_t> slots) {
+    wanted_.push_back(std::ssize(rows_) - 1);
+    for (const int64_t slot : slots) {
+      drawing_.push_back(slot);
+      row_of_.push_back(std::ssize(wanted_) - 1);
+    }
+  }
+
+  DecoderSizes sizes_;
+  std::unique_ptr<Decoder> decoder_;
+  SlotDraws draws_;
+  int64_t vocab_size_;
+  std::vector<Slot> slots_;
+
+  // Of the step that runs.
+  std::vector<DecoderRow> rows_;
+  std::vector<int64_t> wanted_;            // rows whose logits are needed
+  std::vector<int64_t> drawing_, row_of_;  // slots, and which of the wanted rows each draws from
+  std::vector<Drawn> drawn_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
+  return std::make_unique<DecoderSteps>(model, limits);
+}
+
+}  // namespace roll

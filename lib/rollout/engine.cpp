@@ -1,0 +1,40 @@
+#include "rollout/engine.h"
+
+#include <algorithm>
+
+#include "model/transformer.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+namespace {
+
+EngineLimits within_model(EngineLimits limits, const ModelSpec& spec) {
+  limits.max_length = std::min(limits.max_length, spec.max_positions);
+  return limits;
+}
+
+}  // namespace
+
+Engine::Engine(const Transformer& model, const Tokenizer& tokenizer, const EngineLimits& limits)
+    : decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); }),
+      steps_(make_step_model(model, within_model(limits, model.spec()))),
+      pages_(steps_->num_pages(), steps_->page_size()) {}
+
+std::vector<Generation> Engine::generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
+                                         const OnGenerated& on_done, const SamplerHooks& hooks) {
+  return roll::generate(*steps_, pages_, decode_, requests, params, on_done, hooks);
+}
+
+EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params) {
+  EngineLimits limits{.num_slots = std::clamp<int64_t>(std::ssize(requests), 1, params.max_running_requests),
+                      .max_length = 1};
+  for (const GenerationRequest& request : requests) {
+    const GeneratingArgs& generating = request.generating ? *request.generating : params.generating;
+    limits.max_length = std::max(limits.max_length, std::ssize(request.prompt_ids) + generating.max_new_tokens.value());
+  }
+  if (params.max_length > 0) limits.max_length = std::min(limits.max_length, params.max_length);
+  return limits;
+}
+
+}  // namespace roll

@@ -1,0 +1,38 @@
+// The sampler of a model's weights as they are: repacked for it once, with a cache whose beginnings of prompts stay
+// known from one call to the next. Weights that change need a new engine.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rollout/page_pool.h"
+#include "rollout/sampler.h"
+#include "rollout/step_model.h"
+
+namespace roll {
+
+class Tokenizer;
+
+class Engine {
+ public:
+  /// Both must outlive it. UserError: a KV budget below one sequence.
+  Engine(const Transformer& model, const Tokenizer& tokenizer, const EngineLimits& limits);
+
+  /// One Generation per request, in the order of the requests. `on_done` is called from this thread as each response
+  /// ends, also when a wish to stop ends it; a request that had not started by then stays empty, with kAbort.
+  /// UserError: an empty prompt, an id that the model does not have, a prompt that leaves no room for one token.
+  /// SystemError: the model's logits are not numbers.
+  std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
+                                   const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
+
+ private:
+  DecodeText decode_;
+  std::unique_ptr<StepModel> steps_;
+  PagePool pages_;
+};
+
+/// What these requests need at most.
+EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
+
+}  // namespace roll

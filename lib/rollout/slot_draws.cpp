@@ -1,0 +1,85 @@
+#include "rollout/slot_draws.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "base/error.h"
+#include "dist/agree.h"
+
+namespace roll {
+
+namespace {
+
+/// Fewer rows than this make no task of their own: a task costs about as much as 16k logits.
+int64_t rows_per_task(int64_t vocab_size) {
+  return std::max<int64_t>(1, 16384 / vocab_size);
+}
+
+}  // namespace
+
+SlotDraws::SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks)
+    : vocab_size_(vocab_size), ranks_(ranks), slots_(num_slots), samplers_(at::get_num_threads()) {}
+
+void SlotDraws::seat(int64_t slot, const Seat& seat) {
+  slots_[slot] = {.generating = seat.generating,
+                  .name = seat.name,
+                  .history = TokenHistory(seat.generating, seat.prompt),
+                  .token = -1};
+  for (const int64_t token : seat.drawn) slots_[slot].history.add(token);
+}
+
+std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<const float* const> rows) {
+  std::vector<Drawn> drawn(slots.size());
+  if (ranks_)
+    draw_on_first(slots, rows, drawn);
+  else
+    draw_here(slots, rows, drawn);
+  for (const auto& [slot, token, log_prob] : drawn) {
+    slots_[slot].token = token;
+    slots_[slot].history.add(token);
+    ++slots_[slot].name.position;
+  }
+  return drawn;
+}
+
+void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float* const> rows,
+                          std::vector<Drawn>& drawn) {
+  at::parallel_for(0, std::ssize(slots), rows_per_task(vocab_size_), [&](int64_t begin, int64_t end) {
+    RowSampler& sampler = samplers_[at::get_thread_num()];
+    for (int64_t i = begin; i < end; ++i) {
+      const Slot& slot = slots_[slots[i]];
+      const Draw draw = sampler.draw({rows[i], static_cast<size_t>(vocab_size_)}, slot.generating, slot.history,
+                                     random_uniform(slot.name));
+      drawn[i] = {.slot = slots[i], .token = draw.token, .log_prob = draw.log_prob};
+    }
+  });
+}
+
+/// The others take the first rank's draws: where the last bit of a logit differs, they could draw another token, and
+/// the ranks would part for good.
+void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows,
+                              std::vector<Drawn>& drawn) {
+  if (slots.empty()) return;
+  at::Tensor told = at::full({std::ssize(slots), 2}, -1.0, at::kDouble);  // token, log-prob; both exact in float64
+  auto row = told.accessor<double, 2>();
+  std::exception_ptr failure;
+  if (ranks_->is_first()) try {
+      draw_here(slots, rows, drawn);
+      for (int64_t i = 0; i < row.size(0); ++i) {
+        row[i][0] = static_cast<double>(drawn[i].token);
+        row[i][1] = static_cast<double>(drawn[i].log_prob);
+      }
+    } catch (...) {
+      failure = std::current_exception();  // the others wait for the broadcast, and are told by its -1
+    }
+  ranks_->broadcast(told, 0, "drawn tokens");
+  if (failure) std::rethrow_exception(failure);
+  if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
+  for (int64_t i = 0; i < row.size(0); ++i)
+    drawn[i] = {.slot = slots[i], .token = static_cast<int64_t>(row[i][0]), .log_prob = static_cast<float>(row[i][1])};
+}
+
+}  // namespace roll

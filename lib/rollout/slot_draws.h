@@ -1,0 +1,42 @@
+// Draws tokens for slots from rows of logits on the host.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "rollout/row_sampling.h"
+#include "rollout/step_model.h"
+
+namespace roll {
+
+class SlotDraws {
+ public:
+  /// `ranks`: those that share the model, of which the first one's draws count; null: this process alone.
+  SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks);
+
+  void seat(int64_t slot, const Seat& seat);
+  /// The token that the slot drew last.
+  int64_t last_token(int64_t slot) const { return slots_[slot].token; }
+
+  /// rows[i]: logits [V] for slots[i]. **Collective** over the ranks. SystemError: a row is not of numbers.
+  std::vector<Drawn> draw(std::span<const int64_t> slots, std::span<const float* const> rows);
+
+ private:
+  struct Slot {
+    GeneratingArgs generating;
+    RandomName name;
+    TokenHistory history;
+    int64_t token = -1;
+  };
+
+  void draw_here(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
+  void draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows, std::vector<Drawn>& drawn);
+
+  int64_t vocab_size_;
+  Communicator* ranks_;
+  std::vector<Slot> slots_;
+  std::vector<RowSampler> samplers_;  // one per thread
+};
+
+}  // namespace roll

@@ -1,0 +1,135 @@
+// What is sampled from is what is trained: decoders against the packed forward pass, to rounding; and against
+// themselves, to the bit, whatever else they compute.
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "model/cpu_decoder.h"
+#include "model/decoding.h"
+#include "model/init_spec.h"
+#include "model/some_ids.h"
+#include "model/tensor_decoder.h"
+#include "model/transformer.h"
+
+namespace roll {
+
+using test::Decoding;
+using test::some_ids;
+
+namespace {
+
+constexpr int64_t kVocab = 71;
+
+/// Sizes that fill no panel, strip or vector: what is left over must count too.
+Transformer odd_model(const char* arch) {
+  InitSizes sizes;
+  sizes.arch = arch, sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6, sizes.kv_heads = 2;
+  sizes.intermediate = 90, sizes.head_dim = 22;
+  ModelSpec spec = make_spec(sizes, {});
+  if (spec.architecture->mlp_bias == Bias::kByConfig) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
+  Transformer model = Transformer::init(spec, 1);
+  const at::NoGradGuard no_grad;
+  for (auto& [name, tensor] : model.parameters()) {
+    if (tensor.dim() == 2) tensor.mul_(8);                                        // far from uniform predictions
+    if (tensor.dim() == 1) tensor.add_(at::linspace(-0.5, 0.5, tensor.numel()));  // biases and norms that tell
+  }
+  return model;
+}
+
+DecoderSizes sizes_of(int64_t page_size) {
+  return {.page_size = page_size, .num_pages = 400, .max_length = 200, .max_rows = 300};
+}
+
+std::unique_ptr<Decoder> make(bool is_fast, const Transformer& model, const DecoderSizes& sizes) {
+  if (is_fast) return std::make_unique<CpuDecoder>(model, sizes);
+  return std::make_unique<TensorDecoder>(model, sizes);
+}
+
+/// Logits behind token `position` of the packed forward pass.
+at::Tensor packed_logits(const Transformer& model, const std::vector<int64_t>& ids, int64_t position) {
+  return model.logits(model.forward(pack_tokens({ids})).slice(0, position, position + 1))[0];
+}
+
+}  // namespace
+
+TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = odd_model(GENERATE("qwen2", "qwen3", "llama"));
+  const DecoderSizes sizes = sizes_of(GENERATE(8, 16, 32));
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const std::vector<std::vector<int64_t>> rows = {some_ids(12, 1), some_ids(160, 2), some_ids(45, 5)};
+  const std::vector<int64_t> begun = {4, 150, 1};
+  Decoding sequences(*decoder, sizes, kVocab, 3);
+  std::vector<Decoding::Fresh> fresh;
+  for (int64_t b = 0; b < 3; ++b) fresh.push_back({b, {rows[b].begin(), rows[b].begin() + begun[b]}});
+  at::Tensor logits = sequences.step(fresh);
+  for (int64_t b = 0; b < 3; ++b)
+    CHECK(at::allclose(logits[b], packed_logits(model, rows[b], begun[b] - 1), 1e-4, 1e-3));
+  // Single tokens of two beside a piece of the third.
+  for (int64_t step = 0; step < 5; ++step) {
+    const auto piece = rows[2].begin() + 1 + step * 8;
+    logits = sequences.step({{0, {rows[0][4 + step]}}, {2, {piece, piece + 8}}, {1, {rows[1][150 + step]}}});
+    CHECK(at::allclose(logits[0], packed_logits(model, rows[0], 4 + step), 1e-4, 1e-3));
+    CHECK(at::allclose(logits[1], packed_logits(model, rows[2], 8 + step * 8), 1e-4, 1e-3));
+    CHECK(at::allclose(logits[2], packed_logits(model, rows[1], 150 + step), 1e-4, 1e-3));
+  }
+}
+
+TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",
+          "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = odd_model("qwen3");
+  const DecoderSizes sizes = sizes_of(16);
+  const auto decoder = make(true, model, sizes);
+  const int64_t together = GENERATE(2, 5, 40);
+  const std::vector<int64_t> ids = some_ids(60, 1);
+  Decoding sequences(*decoder, sizes, kVocab, together + 2);
+  std::vector<Decoding::Fresh> fresh;
+  for (int64_t b = 0; b < together; ++b) fresh.push_back({b, b == 1 ? ids : some_ids(3 + b % 4, b)});
+  const at::Tensor crowded = sequences.step(fresh)[1];
+  const at::Tensor alone = sequences.step({{together, ids}})[0];
+  at::Tensor slowly;
+  for (const int64_t id : ids) slowly = sequences.step({{together + 1, {id}}})[0];
+  CHECK(at::equal(crowded, alone));
+  CHECK(at::equal(slowly, alone));
+}
+
+TEST_CASE("a fork decodes as its original, which stays as it was", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = odd_model("qwen2");
+  const DecoderSizes sizes = sizes_of(8);
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const int64_t length = GENERATE(16, 21);
+  Decoding sequences(*decoder, sizes, kVocab, 3);
+  sequences.step({{0, some_ids(length, 1)}, {1, some_ids(length, 1)}});
+  sequences.fork(0, 2);
+  const at::Tensor logits = sequences.step({{2, {9, 8}}, {0, {5}}, {1, {9, 8}}});
+  CHECK(at::equal(logits[0], logits[2]));
+  const at::Tensor next = sequences.step({{0, {6}}, {2, {7}}});
+  std::vector<int64_t> whole = some_ids(length, 1);
+  whole.insert(whole.end(), {5, 6});
+  CHECK(at::allclose(next[0], packed_logits(model, whole, length + 1), 1e-4, 1e-3));
+}
+
+TEST_CASE("what a page held before its tokens were written never shows", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = odd_model("qwen3");
+  const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 100, .max_rows = 100};
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const auto decode = [&] {
+    Decoding sequences(*decoder, sizes, kVocab, 2);
+    sequences.step({{0, some_ids(19, 1)}, {1, some_ids(2, 2)}});
+    return sequences.step({{0, {3}}, {1, {4}}});
+  };
+  const at::Tensor expected = decode();
+  at::Tensor embedding = model.parameters()[0].second;
+  const at::Tensor row = embedding[70].clone();
+  embedding[70].fill_(std::numeric_limits<float>::quiet_NaN());
+  Decoding damaged(*decoder, sizes, kVocab, 1);
+  damaged.step({{0, std::vector<int64_t>(100, 70)}});  // NaN everywhere
+  embedding[70].copy_(row);
+  CHECK(at::equal(decode(), expected));
+}
+
+}  // namespace roll
