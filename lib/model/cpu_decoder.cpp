@@ -222,7 +222,7 @@ void CpuDecoder::attend(Member& member, const Layer& layer) {
   const int64_t group = heads_ / kv_heads_;
   const Rows qkv = rows_of(qkv_), mixed = rows_of(mixed_);
   member.share(std::ssize(runs_) * kv_heads_, [&](int64_t task) {
-    static thread_local std::vector<float> scratch;
+    static thread_local AttentionScratch scratch;
     static thread_local std::vector<PagedQuery> queries;
     const auto [first, count] = runs_[task / kv_heads_];
     const int64_t kv_head = task % kv_heads_;

@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Keys and values of one layer. Keys lie in strips of W tokens, [P, Hkv, page_size / W, D, W], so that a query meets W
-/// of them at once; values are [P, Hkv, page_size, D].
+/// of them at once; values are [P, Hkv, page_size, D], which is strips of W tokens too.
 struct KvPages {
   float *keys = nullptr, *values = nullptr;
   int64_t page_size = 16;  // tokens; a multiple of 8
@@ -29,8 +29,15 @@ struct PagedQuery {
   int64_t length;
 };
 
-/// All queries are of one sequence and one key/value head. `scratch` grows as needed.
+/// Memory of one thread.
+struct AttentionScratch {
+  std::vector<float> scores;
+  std::vector<const float*> keys, values;
+};
+
+/// All queries are of one sequence, whose pages `table` names, and one key/value head. Neighbours of equal length cost
+/// less than others.
 void attend_pages(const KvPages& pages, const int32_t* table, int64_t kv_head, std::span<const PagedQuery> queries,
-                  std::vector<float>& scratch);
+                  AttentionScratch& scratch);
 
 }  // namespace roll

@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Sampling against Hugging Face `generate` (cache, no_grad), same model, prompts, tokens and threads, in turn:
+#   scripts/bench_rollout.sh [build/roll] [rounds] [case...]
+# Random Qwen2 models of `roll init-model`; 32 tokens in, 128 out, end tokens ignored, sampled at temperature 1. Ratios are
+# medians over the rounds of response tokens a second; loading is not counted on either side. `tail`: 256 responses of
+# lognormal length (16..512) over 64 slots against padded batches of 64, useful tokens a second. One row is also given as a
+# share of what reading the weights once a token allows, by the memory's bandwidth measured in the same round.
+# Needs a Python with torch and transformers (BENCH_PYTHON). THREADS: 2.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export OMP_NUM_THREADS=${THREADS:-2} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
+exec "${BENCH_PYTHON:-python3}" - "${1:-build/roll}" "${2:-5}" "${@:3}" <<'PYTHON'
+import json, math, os, pathlib, random, re, statistics, subprocess, sys, tempfile, time
+
+import torch, transformers
+
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+binary, rounds, wanted = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
+MODELS = {"small": dict(hidden=256, layers=4, heads=4, kv=2, intermediate=704, vocab=512),
+          "large": dict(hidden=512, layers=8, heads=8, kv=2, intermediate=1408, vocab=8192)}
+# model, responses, ours, the peers: dtypes
+CASES = {"small_32": ("small", 32, "fp32", ["float32"]), "small_1": ("small", 1, "fp32", ["float32"]),
+         "large_32": ("large", 32, "fp32", ["float32"]), "large_1": ("large", 1, "fp32", ["float32"]),
+         "bf16_32": ("large", 32, "bf16", ["float32", "bfloat16"]), "bf16_1": ("large", 1, "bf16", ["fp32"]),
+         "tail": ("small", 256, "fp32", ["float32"]), "tail_large": ("large", 256, "fp32", ["float32"])}
+
+
+def make_model(folder, hidden, layers, heads, kv, intermediate, vocab):
+    subprocess.run([binary, "init-model", "--out", folder, "--hidden", str(hidden), "--layers", str(layers), "--heads", str(heads),
+                    "--kv-heads", str(kv), "--intermediate", str(intermediate), "--vocab", str(vocab)], check=True, capture_output=True)
+
+
+def lengths_of(case, count):
+    if not case.startswith("tail"):
+        return [128] * count
+    rng = random.Random(5)
+    return [min(512, max(16, round(rng.lognormvariate(4.2, 0.9)))) for _ in range(count)]
+
+
+def ours(folder, prompts, lengths, dtype, slots):
+    """Response tokens a second."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        for ids, length in zip(prompts, lengths):
+            file.write(json.dumps({"ids": ids, "max_new_tokens": length}) + "\n")
+        file.flush()
+        done = subprocess.run([binary, "generate", "--model", folder, "--input", file.name, "--output", "/dev/null", "--ignore-eos",
+                               "--dtype", dtype, "--max-running-requests", str(slots)], capture_output=True, text=True, check=True)
+    return float(re.search(r"([0-9.]+) response tokens/s", done.stderr).group(1))
+
+
+def peer(model, prompts, lengths, slots):
+    seconds = 0
+    with torch.no_grad():
+        for begin in range(0, len(prompts), slots):
+            ids, longest = torch.tensor(prompts[begin : begin + slots]), max(lengths[begin : begin + slots])
+            start = time.perf_counter()
+            model.generate(ids, attention_mask=torch.ones_like(ids), min_new_tokens=longest, max_new_tokens=longest, do_sample=True,
+                           top_k=0, top_p=1.0, temperature=1.0, use_cache=True, pad_token_id=0)
+            seconds += time.perf_counter() - start
+    return sum(lengths) / seconds
+
+
+def bandwidth(numel):
+    """Bytes a second of reading so many floats, the best of some."""
+    x, best = torch.ones(numel), 0
+    for _ in range(20):
+        start = time.perf_counter()
+        x.sum()
+        best = max(best, 4 * numel / (time.perf_counter() - start))
+    return best
+
+
+with tempfile.TemporaryDirectory() as place:
+    folders, peers = {}, {}
+    for case, (name, count, dtype, rivals) in CASES.items():
+        if wanted and case not in wanted:
+            continue
+        if name not in folders:
+            folders[name] = pathlib.Path(place) / name
+            make_model(folders[name], **MODELS[name])
+        for rival in rivals:
+            if rival.startswith(("float", "bfloat")) and (name, rival) not in peers:
+                peers[name, rival] = transformers.AutoModelForCausalLM.from_pretrained(folders[name], dtype=getattr(torch, rival)).eval()
+        rng, lengths = random.Random(1), lengths_of(case, count)
+        prompts = [[rng.randrange(300, MODELS[name]["vocab"]) for _ in range(32)] for _ in range(count)]
+        slots = min(count, 64)
+        config = json.loads((folders[name] / "config.json").read_text())
+        weights = sum(p.numel() for p in next(m for (n, _), m in peers.items() if n == name).parameters()) if any(n == name for n, _ in peers) else 0
+        results = {"roll": [], "share": []} | {rival: [] for rival in rivals}
+        for round in range(rounds + 1):
+            rate = ours(folders[name], prompts, lengths, dtype, slots)
+            found = {rival: ours(folders[name], prompts, lengths, rival, slots) if rival.startswith("fp")
+                     else peer(peers[name, rival], prompts, lengths, slots) for rival in rivals}
+            share = rate * weights * 4 / bandwidth(weights) if count == 1 and dtype == "fp32" and weights else math.nan
+            if round == 0:
+                continue  # warms up
+            results["roll"].append(rate), results["share"].append(share)
+            for rival in rivals:
+                results[rival].append(found[rival])
+        text = f"{case}: roll {statistics.median(results['roll']):.0f} tokens/s"
+        for rival in rivals:
+            ratios = [a / b for a, b in zip(results["roll"], results[rival])]
+            who = "roll " + rival if rival.startswith("fp") else "HF " + rival
+            text += f"; {statistics.median(ratios):.2f} times {who} ({min(ratios):.2f} .. {max(ratios):.2f}; {statistics.median(results[rival]):.0f})"
+        if not math.isnan(statistics.median(results["share"])):
+            text += f"; {statistics.median(results['share']):.2f} of the weights' bandwidth"
+        print(text, flush=True)
+PYTHON
