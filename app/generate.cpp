@@ -42,11 +42,15 @@ struct Flags {
 /// same four responses as `-n 4`.
 constexpr int64_t kMaxResponses = 1 << 16;
 
-std::vector<GenerationRequest> requests_of(const std::vector<std::vector<int64_t>>& prompts, int64_t num_responses) {
+std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines, int64_t num_responses) {
   std::vector<GenerationRequest> requests;
-  for (size_t line = 0; line < prompts.size(); ++line) {
+  for (size_t line = 0; line < lines.size(); ++line) {
+    const auto& [ids, generating, seed] = lines[line];
     for (int64_t i = 0; i < num_responses; ++i)
-      requests.push_back({prompts[line], line * kMaxResponses + static_cast<uint64_t>(i)});
+      requests.push_back({.prompt_ids = ids,
+                          .sequence_id = line * kMaxResponses + static_cast<uint64_t>(i),
+                          .generating = generating,
+                          .seed = seed});
   }
   return requests;
 }
@@ -83,8 +87,7 @@ std::string text_of(const SamplerCounts& counts, double seconds) {
       "KV "
       "pages used; {} evictions",
       seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
-      100 * static_cast<double>(counts.decoded) /
-          static_cast<double>(std::max<int64_t>(1, counts.steps * counts.num_slots)),
+      100 * static_cast<double>(counts.decoded) / static_cast<double>(std::max<int64_t>(1, counts.slot_steps)),
       counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
 }
 
@@ -111,7 +114,8 @@ void run(Flags flags) {
                                                       {.model_folder = flags.model,
                                                        .template_name = flags.template_name,
                                                        .vocab_size = model.spec().vocab_size,
-                                                       .max_tokens = model.spec().max_positions - 1}),
+                                                       .max_tokens = model.spec().max_positions - 1,
+                                                       .generating = flags.sampling.generating}),
                                     flags.num_responses);
   Output output(flags.output, input);
   catch_stop_signals();  // what is done by then is written
@@ -163,7 +167,8 @@ void add_generate(CLI::App& app) {
                                      "\"ids\", \"text\", \"log_probs\", "
                                      "\"finish_reason\"}");
   sub->footer(
-      "The sampling flags alone decide: generation_config.json only gives the end tokens.\n"
+      "The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own\n"
+      "\"sampling\": {\"temperature\": 0.7, \"max_new_tokens\": 20, \"seed\": 3} decides for that line.\n"
       "log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.");
   sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
   sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();

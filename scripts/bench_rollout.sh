@@ -42,7 +42,7 @@ def ours(folder, prompts, lengths, dtype, slots):
     """Response tokens a second."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         for ids, length in zip(prompts, lengths):
-            file.write(json.dumps({"ids": ids, "max_new_tokens": length}) + "\n")
+            file.write(json.dumps({"ids": ids, "sampling": {"max_new_tokens": length}}) + "\n")
         file.flush()
         done = subprocess.run([binary, "generate", "--model", folder, "--input", file.name, "--output", "/dev/null", "--ignore-eos",
                                "--dtype", dtype, "--max-running-requests", str(slots)], capture_output=True, text=True, check=True)

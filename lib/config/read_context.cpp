@@ -51,7 +51,7 @@ void ReadContext::complain(const Node& node, const std::string& path, const std:
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
                                    const std::vector<std::string>& known) {
   std::string advice = did_you_mean(entry.key, known);
-  const std::vector<std::string> elsewhere = homes(entry.key);
+  const std::vector<std::string> elsewhere = homes ? homes(entry.key) : std::vector<std::string>();
   if (!elsewhere.empty()) {
     const size_t shown = std::min<size_t>(elsewhere.size(), 3);
     advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),

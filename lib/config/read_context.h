@@ -37,7 +37,7 @@ struct ReadContext {
   NotedKeys noted;
   std::map<std::string, SetKey> set;
   FromEnv from_env;
-  /// Paths at which a key of this name is known.
+  /// Paths at which a key of this name is known; none: nobody asks.
   std::function<std::vector<std::string>(const std::string& key)> homes;
 
   void complain(const Node& node, const std::string& path, const std::string& rule);

@@ -4,13 +4,68 @@
 #include <optional>
 
 #include "base/error.h"
+#include "config/flag.h"
 #include "data/rows.h"
+#include "rollout/sampler.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace roll {
 
 namespace {
+
+/// What a line's "sampling" holds.
+struct LineSampling {
+  GeneratingArgs generating;
+  std::optional<int64_t> seed;
+
+  template <class V>
+  void fields(V& v) {
+    generating.fields(v);
+    v("seed", seed, "names the line's random numbers", at_least(0));
+  }
+};
+
+/// JSON as the configuration's reader takes values.
+Node node_of(const Json& value) {
+  if (value.is_string() || value.is_number() || value.is_boolean()) {
+    Node node = scalar_of_flag(value.is_string() ? value.get<std::string>() : to_line(value));
+    node.quoted = value.is_string();
+    return node;
+  }
+  Node node;
+  node.place = scalar_of_flag("").place;
+  if (value.is_null()) return node;
+  node.kind = value.is_array() ? Node::Kind::kList : Node::Kind::kMap;
+  for (const auto& [key, inner] : value.items()) {
+    if (value.is_array())
+      node.list.push_back(node_of(inner));
+    else
+      give_flag(node, key, node_of(inner));
+  }
+  return node;
+}
+
+void read_sampling(const Json& value, const std::string& where, const GeneratingArgs& base, PromptLine& line) {
+  if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
+  LineSampling sampling{.generating = base, .seed = {}};
+  const Node node = node_of(value);
+  try {
+    ReadContext context;
+    StructReader reader(context, node, "sampling.");
+    sampling.fields(reader);
+    reader.finish();
+    context.complaints.throw_if_any();
+    GeneratingArgs& args = sampling.generating;
+    if (args.num_return_sequences) throw UserError("sampling.num_return_sequences: -n says it, for all lines");
+    if (!args.do_sample.value_or(true)) args.temperature = 0;
+    check_generating(args);
+  } catch (const UserError& error) {
+    throw user_error("{}: {}", where, error.what());
+  }
+  line.generating = sampling.generating;
+  if (sampling.seed) line.seed = static_cast<uint64_t>(*sampling.seed);
+}
 
 class LineEncoder {
  public:
@@ -85,14 +140,17 @@ class LineEncoder {
 
 }  // namespace
 
-std::vector<std::vector<int64_t>> read_prompt_lines(std::istream& in, const std::string& origin,
-                                                    const Tokenizer& tokenizer, const PromptLineRules& rules) {
+std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,
+                                          const PromptLineRules& rules) {
   LineEncoder encoder(tokenizer, rules);
-  std::vector<std::vector<int64_t>> prompts;
-  for_each_json_line(in, origin, [&](int64_t line, const Json& value) {
-    prompts.push_back(encoder.encode(value, fmt::format("{}:{}", origin, line)));
+  std::vector<PromptLine> lines;
+  for_each_json_line(in, origin, [&](int64_t number, const Json& value) {
+    const std::string where = fmt::format("{}:{}", origin, number);
+    PromptLine& line =
+        lines.emplace_back(PromptLine{.ids = encoder.encode(value, where), .generating = {}, .seed = {}});
+    if (value.contains("sampling")) read_sampling(value["sampling"], where, rules.generating, line);
   });
-  return prompts;
+  return lines;
 }
 
 }  // namespace roll

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "rollout/config.h"
 
 namespace roll {
 
@@ -16,17 +18,25 @@ class Tokenizer;
 struct PromptLineRules {
   std::filesystem::path model_folder;  // of the chat template, which is only opened for a line with messages
   std::string template_name;
-  int64_t vocab_size = 0;  // of the model
-  int64_t max_tokens = 0;  // of a prompt, so that at least one more fits
+  int64_t vocab_size = 0;       // of the model
+  int64_t max_tokens = 0;       // of a prompt, so that at least one more fits
+  GeneratingArgs generating{};  // what a line's "sampling" goes out from
 };
 
-/// Prompt tokens of every line of `in`, in order. A line is one of
+struct PromptLine {
+  std::vector<int64_t> ids;
+  std::optional<GeneratingArgs> generating;  // of a line with "sampling"
+  std::optional<uint64_t> seed;
+};
+
+/// Every line of `in`, in order. A line is one of
 ///   {"prompt": text}       encoded as it is, with the tokens that the tokenizer adds to every text
 ///   {"messages": [...]}    through the chat template, which opens the assistant's turn
 ///   {"ids": [...]}         taken as they are
+/// and may hold "sampling": {"temperature": 0.7, "seed": 3, ...}, keys of GeneratingArgs for this line alone.
 /// UserError "origin:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
-/// a prompt that is too long.
-std::vector<std::vector<int64_t>> read_prompt_lines(std::istream& in, const std::string& origin,
-                                                    const Tokenizer& tokenizer, const PromptLineRules& rules);
+/// a prompt that is too long, a sampling key that is unknown or out of its range.
+std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,
+                                          const PromptLineRules& rules);
 
 }  // namespace roll

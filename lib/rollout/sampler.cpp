@@ -11,13 +11,6 @@ namespace roll {
 
 namespace {
 
-void check_generating(const GeneratingArgs& args) {
-  if (!args.max_new_tokens) throw UserError("max_new_tokens: is not set; give the longest response in tokens");
-  check_ranges(args);
-  if (std::ranges::find(args.stop_strings, "") != args.stop_strings.end())
-    throw UserError("stop_strings: holds an empty string, which would end every response at once; remove it");
-}
-
 void check_requests(const std::vector<GenerationRequest>& requests, int64_t vocab_size, int64_t max_length) {
   std::unordered_set<uint64_t> sequence_ids;
   for (size_t i = 0; i < requests.size(); ++i) {
@@ -50,6 +43,13 @@ const char* finish_reason_name(FinishReason reason) {
       return "abort";
   }
   ROLL_CHECK(false, "every finish reason has a name");
+}
+
+void check_generating(const GeneratingArgs& args) {
+  if (!args.max_new_tokens) throw UserError("max_new_tokens: is not set; give the longest response in tokens");
+  check_ranges(args);
+  if (std::ranges::find(args.stop_strings, "") != args.stop_strings.end())
+    throw UserError("stop_strings: holds an empty string, which would end every response at once; remove it");
 }
 
 void check_sampling(const SamplingParams& params) {

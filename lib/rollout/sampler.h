@@ -57,6 +57,8 @@ struct SamplingParams {
 /// outside (0, 1], top_k < -1, min_p outside [0, 1], repetition_penalty <= 0, presence or frequency penalty not finite,
 /// an empty stop string, max_running_requests < 1.
 void check_sampling(const SamplingParams& params);
+/// Its part for the parameters of one request.
+void check_generating(const GeneratingArgs& args);
 
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;
 
@@ -68,6 +70,7 @@ struct SamplerCounts {
   int64_t decoded = 0;        // rows of responses, over all steps
   int64_t drawn = 0;          // tokens of responses
   int64_t evictions = 0;
+  int64_t slot_steps = 0;  // slots, over all steps
   int64_t most_pages = 0;  // held at once
   int64_t num_pages = 0, num_slots = 0;
 };

@@ -53,6 +53,7 @@ StepPlan Scheduler::plan(Launch& launch) {
   plan_prompts(step, launch, model_.max_rows() - std::ssize(step.decoding));
   launch.insert(launch.end(), decoding.begin(), decoding.end());
   counts_.steps += step.is_empty() ? 0 : 1;
+  counts_.slot_steps += step.is_empty() ? 0 : counts_.num_slots;
   counts_.decoded += std::ssize(step.decoding);
   counts_.most_pages = std::max(counts_.most_pages, pages_.num_pages() - pages_.num_free());
   return step;

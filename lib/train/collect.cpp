@@ -1,5 +1,7 @@
 #include "train/collect.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 
 #include "base/clock.h"
@@ -100,6 +102,24 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
           .num_response_tokens = static_cast<int64_t>(record.response_ids.size())};
 }
 
+/// `mine` of each group of ranks that samples together, once. **Collective** over the world.
+void add_counts(SamplerCounts& all, const SamplerCounts& mine, Mesh& mesh) {
+  int64_t* const sums[] = {&all.prompt_tokens, &all.shared_tokens, &all.decoded,
+                           &all.drawn,         &all.evictions,     &all.slot_steps};
+  const int64_t own[] = {mine.prompt_tokens, mine.shared_tokens, mine.decoded,
+                         mine.drawn,         mine.evictions,     mine.slot_steps};
+  at::Tensor told = at::zeros({std::ssize(own)}, at::kLong);
+  if (mesh.is_leader()) std::ranges::copy(own, told.data_ptr<int64_t>());
+  mesh.world().all_reduce_sum(told, "sampler counts");
+  for (int64_t i = 0; i < std::ssize(own); ++i) *sums[i] += told.const_data_ptr<int64_t>()[i];
+  all.most_pages = std::max(all.most_pages, mesh.world().all_reduce_max(mine.most_pages, "KV pages"));
+  all.num_pages = std::max(all.num_pages, mine.num_pages);
+}
+
+double ratio_of(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
 }  // namespace
 
 std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
@@ -107,6 +127,7 @@ std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& t
   const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
   std::vector<RolloutRecord> mine(share.requests.size());
   std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
+  SamplerCounts counts;
   Stopwatch watch;
   {
     Progress progress(log_, request.phase, static_cast<int64_t>(share.requests.size()), "responses");
@@ -119,12 +140,15 @@ std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& t
       rewards_.at(row.domain)->submit(query_of(row, mine[index]));
       submitted[row.domain].push_back(index);
     };
-    engine.generate(share.requests, request.sampling, on_done,
-                    // In lock-step, all tensor ranks must stop before the same token.
-                    {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }});
+    engine.generate(
+        share.requests, request.sampling, on_done,
+        // In lock-step, all tensor ranks must stop before the same token.
+        {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }, .counts = &counts});
   }
-  if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
   statistics.generate_s += watch.restart();
+  add_counts(statistics.counts, counts, mesh_);
+  statistics.wait_s += watch.restart();
+  if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
   take_rewards(submitted, mine, request.step);
   statistics.rewards_s += watch.seconds();
   if (!mesh_.is_leader()) mine.clear();
@@ -155,8 +179,15 @@ void Collector::take_rewards(const std::map<std::string, std::vector<size_t>>& s
 }
 
 void CollectStatistics::add_to(Metrics& metrics) const {
+  metrics.add("time/step_model_update", model_update_s);
   metrics.add("time/step_generate", generate_s);
+  metrics.add("time/step_generate_wait", wait_s);
   metrics.add("time/step_rewards", rewards_s);
+  metrics.add("rollout/tokens_per_s", static_cast<double>(counts.drawn) / (generate_s + wait_s));
+  metrics.add("rollout/slots_busy", ratio_of(counts.decoded, counts.slot_steps));
+  metrics.add("rollout/kv_pages_used", ratio_of(counts.most_pages, counts.num_pages));
+  metrics.add("rollout/prefix_hits", ratio_of(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
+  metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
   for (const auto& [domain, failed] : faults)
     for (const auto& prefix : {std::string(), domain + "/"}) {
       metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.timeouts));

@@ -38,11 +38,17 @@ SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer,
 
 /// What collecting took, and which rewards failed.
 struct CollectStatistics {
+  double model_update_s = 0;                   // until the sampler had the policy's weights
   double generate_s = 0;                       // until this rank's last response
+  double wait_s = 0;                           // for the other ranks' last
   double rewards_s = 0;                        // waiting for rewards after that
+  SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
   std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
 
-  /// time/step_generate, time/step_rewards, reward/timeouts, reward/errors and the last two as <domain>/...
+  /// time/step_model_update, time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
+  /// reward/errors, each also as <domain>/...; and of the sampler rollout/tokens_per_s, rollout/slots_busy (share of
+  /// slots, over all steps), rollout/kv_pages_used (the most at once, as a share), rollout/prefix_hits (share of prompt
+  /// tokens that others had computed), rollout/evictions.
   void add_to(Metrics& metrics) const;
 };
 

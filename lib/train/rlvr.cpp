@@ -237,7 +237,9 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
 }
 
 std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
+  Stopwatch watch;
   if (!engine_) open_engine();
+  statistics.model_update_s += watch.seconds();
   ranks_.traffic().set_phase("generate");
   return collector_.collect(*engine_, tokenizer_, request, statistics);
 }

@@ -21,11 +21,22 @@ Tokenizer letters() {
   return Tokenizer::parse(json, "test");
 }
 
-std::vector<std::vector<int64_t>> prompts_of(const std::string& lines) {
+std::vector<PromptLine> lines_of(const std::string& lines) {
   std::istringstream in(lines);
-  return read_prompt_lines(
-      in, "p.jsonl", letters(),
-      {.model_folder = "no/such/folder", .template_name = "empty", .vocab_size = 10, .max_tokens = 4});
+  GeneratingArgs generating;
+  generating.max_new_tokens = 9, generating.top_k = 7;
+  return read_prompt_lines(in, "p.jsonl", letters(),
+                           {.model_folder = "no/such/folder",
+                            .template_name = "empty",
+                            .vocab_size = 10,
+                            .max_tokens = 4,
+                            .generating = generating});
+}
+
+std::vector<std::vector<int64_t>> prompts_of(const std::string& lines) {
+  std::vector<std::vector<int64_t>> prompts;
+  for (const PromptLine& line : lines_of(lines)) prompts.push_back(line.ids);
+  return prompts;
 }
 
 std::string error_of(const std::string& lines) {
@@ -46,6 +57,24 @@ TEST_CASE("prompts come as text, messages or ids", "[rollout]") {
   CHECK(prompts_of("").empty());
 }
 
+TEST_CASE("a line's own sampling changes what it names, for that line", "[rollout]") {
+  const auto lines = lines_of(
+      "{\"ids\": [1]}\n"
+      "{\"ids\": [1], \"sampling\": {\"temperature\": 0.5, \"max_new_tokens\": 3, \"seed\": 4, \"stop_strings\": "
+      "[\"7\", \"x\"]}}\n"
+      "{\"ids\": [1], \"sampling\": {\"do_sample\": false}}");
+  CHECK(!lines[0].generating);
+  CHECK(!lines[0].seed);
+  const GeneratingArgs& own = lines[1].generating.value();
+  CHECK(own.temperature == 0.5);
+  CHECK(own.max_new_tokens == 3);
+  CHECK(own.top_k == 7);
+  CHECK(own.stop_strings == std::vector<std::string>{"7", "x"});
+  CHECK(lines[1].seed == 4);
+  CHECK(lines[2].generating->temperature == 0);
+  CHECK(lines[2].generating->max_new_tokens == 9);
+}
+
 TEST_CASE("a prompt that cannot be sampled from is an error that names its line", "[rollout]") {
   using Catch::Contains;
   CHECK_THAT(error_of("{\"ids\": [1]}\n{}"), Contains("p.jsonl:2: needs \"prompt\""));
@@ -61,6 +90,13 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(error_of(R"({"ids": [1.5]})"), Contains("ids[0] = 1.5"));
   CHECK_THAT(error_of(R"({"ids": [18446744073709551615]})"), Contains("ids[0] = 18446744073709551615"));
   CHECK_THAT(error_of(R"({"messages": [{"role": "user"}]})"), Contains("messages[0]: has no 'content'"));
+  const auto sampling = [](const std::string& text) { return error_of("{\"ids\": [1], \"sampling\": " + text + "}"); };
+  CHECK_THAT(sampling("3"), Contains("p.jsonl:1: sampling: must be an object"));
+  CHECK_THAT(sampling(R"({"top_p": 2})"), Contains("p.jsonl:1: sampling.top_p = 2: must be above 0 and at most 1"));
+  CHECK_THAT(sampling(R"({"temprature": 1})"), Contains("sampling.temprature") && Contains("temperature"));
+  CHECK_THAT(sampling(R"({"temperature": "1"})"), Contains("sampling.temperature"));
+  CHECK_THAT(sampling(R"({"num_return_sequences": 2})"), Contains("num_return_sequences: -n says it"));
+  CHECK_THAT(sampling(R"({"stop_strings": [""]})"), Contains("holds an empty string"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n[1]"), Contains("p.jsonl:2: ") && Contains("JSON object"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""), Contains("p.jsonl:2: not valid JSON"));
 }
