@@ -3,8 +3,9 @@
 
 By hand, with torch, transformers and tokenizers installed:  tests/oracles/check_hf_generate.py build/roll [VARIANT ...]
 For every model of check_hf.py: 64 tokens on 20 prompts must be equal, with and without a repetition penalty, and log-probs
-must agree within 2e-5 nats. End tokens end a response in both. Two sampled runs with one seed must be byte-equal, and
-the batch size must not matter.
+must agree within 2e-5 nats. End tokens end a response in both. The same tokens must come alone, in a batch of 256, with
+other sizes of a KV page, from a cache so small that responses are evicted, and without shared prefixes. Two sampled runs
+with one seed must be byte-equal, and the batch size must not matter.
 """
 import json
 import pathlib
@@ -20,6 +21,8 @@ from check_hf import LIMIT, VARIANTS, random_model, worst
 
 NUM_PROMPTS, NUM_TOKENS = 20, 64
 EOS = [5, 400]
+LAYOUTS = [["--max-running-requests", 1], ["--max-running-requests", 256], ["--block-size", 8], ["--block-size", 32],
+           ["--kv-cache-mib", 1], ["--no-prefix-caching"], ["--no-prefix-caching", "--block-size", 8, "--kv-cache-mib", 1]]
 
 
 def write_tokenizer(folder):
@@ -66,13 +69,17 @@ def check(binary, name, config, folder):
             stopped += mine["finish_reason"] == "stop" and ids[-1] in EOS
             if mine["ids"] == ids:
                 difference = max(difference, worst([torch.tensor(mine["log_probs"])], [log_probs]))
+        if penalty == 1.0:
+            expected = [mine["ids"] for mine in ours] * 13
+    apart = sum([x["ids"] for x in roll(binary, folder, prompts * 13, "--temperature", 0, *layout)[1]] != expected for layout in LAYOUTS)
     once, sampled = roll(binary, folder, prompts, "--seed", 3, "-n", 2)
     again, _ = roll(binary, folder, prompts, "--seed", 3, "-n", 2)
-    _, apart = roll(binary, folder, prompts, "--seed", 3, "-n", 2, "--max-running-requests", 3)
-    same = [x["ids"] for x in sampled] == [x["ids"] for x in apart]
-    ok = equal == 2 * NUM_PROMPTS and difference <= LIMIT and once == again and same
+    _, few = roll(binary, folder, prompts, "--seed", 3, "-n", 2, "--max-running-requests", 3)
+    same = [x["ids"] for x in sampled] == [x["ids"] for x in few]
+    ok = equal == 2 * NUM_PROMPTS and difference <= LIMIT and once == again and same and apart == 0
     print(f"{'ok  ' if ok else 'FAIL'} {name}: {equal} of {2 * NUM_PROMPTS} greedy responses equal ({stopped} ended), "
-          f"log-probs within {difference:.1e}, two runs equal: {once == again}, 3 slots equal: {same}", flush=True)
+          f"log-probs within {difference:.1e}, two runs equal: {once == again}, 3 slots equal: {same}, layouts that "
+          f"give others: {apart} of {len(LAYOUTS)}", flush=True)
     return ok
 
 
