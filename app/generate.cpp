@@ -83,9 +83,8 @@ std::string line_of(const GenerationRequest& request, const Generation& generati
 
 std::string text_of(const SamplerCounts& counts, double seconds) {
   return fmt::format(
-      "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; {:.0f} % of {} slots busy; {} of {} "
-      "KV "
-      "pages used; {} evictions",
+      "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; "
+      "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions",
       seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
       100 * static_cast<double>(counts.decoded) / static_cast<double>(std::max<int64_t>(1, counts.slot_steps)),
       counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);

@@ -35,11 +35,12 @@ inline void give_flag(Node& given, const std::string& key, Node value) {
     given.map.push_back({key, value.place, std::move(value)});
 }
 
-/// Reads gathered flags as a file's mapping is read. UserError "--world_size = 0: must be in 1..1024".
+/// Reads gathered keys as a file's mapping is read. UserError "--world_size = 0: must be in 1..1024"; `prefix` opens
+/// it.
 template <HasFields T>
-void read_flags(const Node& given, T& args) {
+void read_flags(const Node& given, T& args, const std::string& prefix = "--") {
   ReadContext context;
-  StructReader reader(context, given, "--");
+  StructReader reader(context, given, prefix);
   args.fields(reader);
   reader.finish();
   context.complaints.throw_if_any();

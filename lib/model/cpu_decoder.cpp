@@ -36,11 +36,11 @@ void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
 }
 
 PackedWeight packed_for(const at::Tensor& weight, StreamedMemory& memory) {
-  return {weight.size(0), weight.size(1), weight.scalar_type(), memory};
+  return {weight.size(0), weight.size(1), memory};
 }
 
 int64_t room_of(const at::Tensor& weight) {
-  return PackedWeight::room_for(weight.size(0), weight.size(1), weight.scalar_type());
+  return PackedWeight::room_for(weight.size(0), weight.size(1));
 }
 
 }  // namespace
@@ -66,15 +66,14 @@ CpuDecoder::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
 
 void CpuDecoder::make_memory() {
   const LayerWeights& first = backbone_.layers().front();
-  const at::ScalarType dtype = model_.dtype();
   const int64_t qkv = (heads_ + 2 * kv_heads_) * head_dim_, hidden = first.q.weight.size(1);
   const int64_t page = kv_heads_ * sizes_.page_size * head_dim_;
   const int64_t pages = StreamedMemory::room_for(sizes_.num_pages * page * static_cast<int64_t>(sizeof(float)));
-  int64_t layer_bytes = PackedWeight::room_for(qkv, hidden, dtype) + 2 * pages;
+  int64_t layer_bytes = PackedWeight::room_for(qkv, hidden) + 2 * pages;
   for (const Linear* linear : {&first.o, &first.gate, &first.up, &first.down}) layer_bytes += room_of(linear->weight);
   StreamedMemory memory(layer_bytes * std::ssize(backbone_.layers()) + room_of(model_.head_weight()));
   for (const LayerWeights& weights : backbone_.layers())
-    layers_.push_back({.qkv = PackedWeight(qkv, hidden, dtype, memory),
+    layers_.push_back({.qkv = PackedWeight(qkv, hidden, memory),
                        .o = packed_for(weights.o.weight, memory),
                        .gate = packed_for(weights.gate.weight, memory),
                        .up = packed_for(weights.up.weight, memory),
@@ -156,7 +155,6 @@ void CpuDecoder::run_rows(Member& member) {
     bias = &layer.down_bias;
   }
   compute_logits(member);
-  lm_head_.release();
 }
 
 CpuDecoder::Rows CpuDecoder::rows_of(const at::Tensor& tensor) {

@@ -4,7 +4,6 @@
 #include <ATen/Dispatch.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/blas.h"
 #include "ops/parallel_tasks.h"
@@ -19,15 +18,8 @@ constexpr int64_t kQueryBlock = 64;
 /// Softmax of the first `seen` of `length` scores; the rest becomes 0, so that products may run over all of them.
 template <class T>
 ROLL_INLINE T softmax_row(T* scores, int64_t seen, int64_t length) {
-  T top = -std::numeric_limits<T>::infinity();
-#pragma omp simd reduction(max : top)
-  for (int64_t j = 0; j < seen; ++j) top = scores[j] > top ? scores[j] : top;
-  T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < seen; ++j) {
-    scores[j] = fast_exp(scores[j] - top);
-    sum += scores[j];
-  }
+  T top;
+  const T sum = exponentiate_row(scores, seen, top);
   const T inverse = T(1) / sum;
   for (int64_t j = 0; j < seen; ++j) scores[j] *= inverse;
   std::fill(scores + seen, scores + length, T(0));

@@ -19,17 +19,14 @@ int64_t panels_for(int64_t outputs) {
 
 }  // namespace
 
-PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory)
+PackedWeight::PackedWeight(int64_t outputs, int64_t inputs, StreamedMemory& memory)
     : outputs_(outputs),
       inputs_(inputs),
       num_panels_(panels_for(outputs)),
-      panels_(memory.take({num_panels_, inputs, kPanelWidth}, dtype).zero_()) {
-  ROLL_CHECK(dtype == at::kFloat || dtype == at::kBFloat16, "weights are packed in float32 or bfloat16");
-}
+      panels_(memory.take({num_panels_, inputs, kPanelWidth}, at::kFloat).zero_()) {}
 
-int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype) {
-  return StreamedMemory::room_for(panels_for(outputs) * kPanelWidth * inputs *
-                                  static_cast<int64_t>(at::elementSize(dtype)));
+int64_t PackedWeight::room_for(int64_t outputs, int64_t inputs) {
+  return StreamedMemory::room_for(panels_for(outputs) * kPanelWidth * inputs * static_cast<int64_t>(sizeof(float)));
 }
 
 void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
@@ -43,19 +40,14 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   }
 }
 
-void PackedWeight::multiply(int64_t panel, const void* x, int64_t x_stride, int64_t rows, float* y,
+void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y,
                             int64_t y_stride) const {
   const int64_t offset = panel * inputs_ * kPanelWidth;
   for (int64_t row = 0; row < rows; row += kRowsAtOnce) {
     const int64_t count = std::min(kRowsAtOnce, rows - row);
     at::native::cpublas::brgemm(count, kPanelWidth, inputs_, x_stride, kPanelWidth, y_stride, /*add_C=*/false,
-                                static_cast<const float*>(x) + row * x_stride, panels_.const_data_ptr<float>() + offset,
-                                y + row * y_stride);
+                                x + row * x_stride, panels_.const_data_ptr<float>() + offset, y + row * y_stride);
   }
-}
-
-void PackedWeight::release() const {
-  at::native::cpublas::brgemm_release(/*is_vnni=*/false);
 }
 
 }  // namespace roll

@@ -3,7 +3,6 @@
 #include "ops/paged_attention_cpu.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "ops/simd.h"
 
@@ -59,16 +58,8 @@ ROLL_INLINE void score_all(const float* const* q, const float* const* strips, in
 
 /// scores -> exp(score - largest); their sum.
 ROLL_SIMD float exponentiate_scores(float* scores, int64_t length) {
-  float top = -std::numeric_limits<float>::infinity();
-#pragma omp simd reduction(max : top)
-  for (int64_t j = 0; j < length; ++j) top = scores[j] > top ? scores[j] : top;
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < length; ++j) {
-    scores[j] = fast_exp(scores[j] - top);
-    sum += scores[j];
-  }
-  return sum;
+  float top;
+  return exponentiate_row(scores, length, top);
 }
 
 /// 16 C numbers of each query's output: the weighted values of `length` tokens in strips [W, D]. Even and odd tokens

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 // One binary for every x86-64: the loader picks the widest version of a marked function. (Not under ThreadSanitizer,
 // whose bookkeeping is not there yet when the loader does.)
@@ -39,6 +40,22 @@ ROLL_INLINE float fast_exp(float x) {
 
 ROLL_INLINE double fast_exp(double x) {
   return std::exp(x);
+}
+
+/// x -> exp(x - top), `top` the largest; gives their sum, and `top`.
+template <class T>
+ROLL_INLINE T exponentiate_row(T* x, int64_t length, T& top) {
+  T largest = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : largest)
+  for (int64_t j = 0; j < length; ++j) largest = x[j] > largest ? x[j] : largest;
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t j = 0; j < length; ++j) {
+    x[j] = fast_exp(x[j] - largest);
+    sum += x[j];
+  }
+  top = largest;
+  return sum;
 }
 
 }  // namespace roll

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int64_t kRowsOnCpu = 512;  // of a step: more would leave the caches between two stages of a layer
 
-int64_t pages_for(int64_t tokens, int64_t page_size) {
-  return (tokens + page_size - 1) / page_size;
-}
-
 /// Pages for all slots at their longest, or what the budget holds of them.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   const int64_t page = page_bytes(model, limits.page_size), longest = pages_for(limits.max_length, limits.page_size);

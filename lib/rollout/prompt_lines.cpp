@@ -49,13 +49,8 @@ Node node_of(const Json& value) {
 void read_sampling(const Json& value, const std::string& where, const GeneratingArgs& base, PromptLine& line) {
   if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
   LineSampling sampling{.generating = base, .seed = {}};
-  const Node node = node_of(value);
   try {
-    ReadContext context;
-    StructReader reader(context, node, "sampling.");
-    sampling.fields(reader);
-    reader.finish();
-    context.complaints.throw_if_any();
+    read_flags(node_of(value), sampling, "sampling.");
     GeneratingArgs& args = sampling.generating;
     if (args.num_return_sequences) throw UserError("sampling.num_return_sequences: -n says it, for all lines");
     if (!args.do_sample.value_or(true)) args.temperature = 0;

@@ -64,7 +64,6 @@ using OnGenerated = std::function<void(int64_t index, const Generation& generati
 
 /// What a sampler did.
 struct SamplerCounts {
-  int64_t steps = 0;
   int64_t prompt_tokens = 0;  // computed, evicted responses included
   int64_t shared_tokens = 0;  // of prompts that others had computed
   int64_t decoded = 0;        // rows of responses, over all steps

@@ -52,7 +52,6 @@ StepPlan Scheduler::plan(Launch& launch) {
   plan_decoding(step, decoding);
   plan_prompts(step, launch, model_.max_rows() - std::ssize(step.decoding));
   launch.insert(launch.end(), decoding.begin(), decoding.end());
-  counts_.steps += step.is_empty() ? 0 : 1;
   counts_.slot_steps += step.is_empty() ? 0 : counts_.num_slots;
   counts_.decoded += std::ssize(step.decoding);
   counts_.most_pages = std::max(counts_.most_pages, pages_.num_pages() - pages_.num_free());
@@ -125,7 +124,7 @@ bool Scheduler::seat_next() {
   // At least the last token is computed: the next one is drawn from its row.
   if (params_.shares_prefill) pages = pages_.find_prefix(std::span(ids).first(ids.size() - 1));
   const int64_t num_found = std::ssize(pages) * pages_.page_size();
-  const int64_t missing = (std::ssize(ids) - num_found + pages_.page_size() - 1) / pages_.page_size();
+  const int64_t missing = pages_for(std::ssize(ids) - num_found, pages_.page_size());
   if (!has_pages_for(missing)) {
     for (const int32_t page : pages) pages_.give_back(page);
     return false;

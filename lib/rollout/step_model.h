@@ -73,6 +73,11 @@ class StepModel {
   virtual int64_t depth() const { return 0; }
 };
 
+/// Pages that hold so many tokens.
+constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
+  return (tokens + page_size - 1) / page_size;
+}
+
 struct EngineLimits {
   int64_t num_slots = 1;
   int64_t max_length = 0;      // of one sequence

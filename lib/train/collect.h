@@ -58,9 +58,9 @@ class Collector {
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh, Log& log);
 
   /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
-  /// sample, so the responses do not depend on the number of ranks. The engine's tensor ranks
-  /// draw the same tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked
-  /// to. Warns once per domain and step of the rewards that failed on this rank.
+  /// sample, so the responses do not depend on the number of ranks. The engine's tensor ranks draw the same
+  /// tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked to. Warns
+  /// once per domain and step of the rewards that failed on this rank.
   std::vector<RolloutRecord> collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                      CollectStatistics& statistics);
 

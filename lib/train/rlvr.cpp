@@ -153,6 +153,7 @@ Json Rlvr::state() const {
 }
 
 RunState Rlvr::run_state(Json state) {
+  close_engine();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
   run.parts.push_back(
       checkpoint_part("actor", roles_.actor, mesh_of_.actor, [this] { return actor_.learner().optimizer_shard(); }));
@@ -247,11 +248,12 @@ std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectS
 void Rlvr::open_engine() {
   update_sampler(roles_, ranks_.traffic());
   offload_.put_away();
-  const int64_t group_size = config_.num_return_sequences_in_group;
-  const int64_t validated = std::ssize(validation_rows_) * validation_samples();
-  const int64_t groups = mesh_of_.sampler.dp_size();
-  const int64_t most = std::max((config_.rollout_batch_size + groups - 1) / groups * group_size, validated);
-  EngineLimits limits = engine_limits(config_, most);
+  const auto share_of = [groups = mesh_of_.sampler.dp_size()](int64_t rows, int64_t samples) {
+    return (rows + groups - 1) / groups * samples;
+  };
+  EngineLimits limits =
+      engine_limits(config_, std::max(share_of(config_.rollout_batch_size, config_.num_return_sequences_in_group),
+                                      share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
       static_cast<int64_t>(share * static_cast<double>(free_device_bytes(device_))), "KV cache");

@@ -7,8 +7,8 @@
 
 #include "model/cpu_decoder.h"
 #include "model/decoding.h"
-#include "model/init_spec.h"
 #include "model/some_ids.h"
+#include "model/telling_model.h"
 #include "model/tensor_decoder.h"
 #include "model/transformer.h"
 
@@ -26,15 +26,7 @@ Transformer odd_model(const char* arch) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = kVocab, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6, sizes.kv_heads = 2;
   sizes.intermediate = 90, sizes.head_dim = 22;
-  ModelSpec spec = make_spec(sizes, {});
-  if (spec.architecture->mlp_bias == Bias::kByConfig) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
-  Transformer model = Transformer::init(spec, 1);
-  const at::NoGradGuard no_grad;
-  for (auto& [name, tensor] : model.parameters()) {
-    if (tensor.dim() == 2) tensor.mul_(8);                                        // far from uniform predictions
-    if (tensor.dim() == 1) tensor.add_(at::linspace(-0.5, 0.5, tensor.numel()));  // biases and norms that tell
-  }
-  return model;
+  return test::telling_model(sizes);
 }
 
 DecoderSizes sizes_of(int64_t page_size) {

@@ -33,8 +33,7 @@ class FakeModel : public StepModel {
 
   int64_t num_slots() const override { return sizes_.num_slots; }
   int64_t num_pages() const override {
-    const int64_t longest = (sizes_.max_length + sizes_.page_size - 1) / sizes_.page_size;
-    return sizes_.num_pages > 0 ? sizes_.num_pages : sizes_.num_slots * longest;
+    return sizes_.num_pages > 0 ? sizes_.num_pages : sizes_.num_slots * pages_for(sizes_.max_length, sizes_.page_size);
   }
   int64_t page_size() const override { return sizes_.page_size; }
   int64_t max_length() const override { return sizes_.max_length; }
