@@ -146,11 +146,11 @@ ParallelFlow Backbone::sampling_flow() const {
 }
 
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
-  if (parallel_.tp_size() == 1) return at::embedding(embedding_, ids);
+  if (parallel_.tp_size() == 1) return embed_rows(embedding_, ids);
   const TensorPart rows = vocabulary_part(spec_, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
   const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
-  const at::Tensor found = at::embedding(embedding_, local.masked_fill(elsewhere, 0));
+  const at::Tensor found = embed_rows(embedding_, local.masked_fill(elsewhere, 0));
   return flow.leave(found.masked_fill(elsewhere.unsqueeze(1), 0));
 }
 

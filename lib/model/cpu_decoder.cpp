@@ -36,22 +36,23 @@ void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
 }
 
 PackedWeight packed_for(const at::Tensor& weight, StreamedMemory& memory) {
-  return {weight.size(0), weight.size(1), memory};
+  return {weight.size(0), weight.size(1), weight.scalar_type(), memory};
 }
 
 int64_t room_of(const at::Tensor& weight) {
-  return PackedWeight::room_for(weight.size(0), weight.size(1));
+  return PackedWeight::room_for(weight.size(0), weight.size(1), weight.scalar_type());
 }
 
 }  // namespace
 
-bool CpuDecoder::fits(const Transformer& model) {
-  return model.device().is_cpu() && model.dtype() == at::kFloat;
+bool has_cpu_decoder(const Transformer& model) {
+  return model.device().is_cpu() && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16);
 }
 
-CpuDecoder::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
+template <class T>
+CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
     : model_(model), backbone_(model.backbone()), sizes_(sizes) {
-  ROLL_CHECK(fits(model), "this decoder runs float32 on the CPU");
+  ROLL_CHECK(model.device().is_cpu() && model.dtype() == kDtype, "a model of this decoder's numbers, on the CPU");
   const ModelSpec local = backbone_.cache_spec();
   hidden_ = local.hidden_size, eps_ = static_cast<float>(local.rms_norm_eps);
   kv_heads_ = local.num_kv_heads, head_dim_ = local.head_dim;
@@ -64,41 +65,48 @@ CpuDecoder::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
   pack_weights();
 }
 
-void CpuDecoder::make_memory() {
+template <class T>
+void CpuDecoder<T>::make_memory() {
   const LayerWeights& first = backbone_.layers().front();
   const int64_t qkv = (heads_ + 2 * kv_heads_) * head_dim_, hidden = first.q.weight.size(1);
   const int64_t page = kv_heads_ * sizes_.page_size * head_dim_;
-  const int64_t pages = StreamedMemory::room_for(sizes_.num_pages * page * static_cast<int64_t>(sizeof(float)));
-  int64_t layer_bytes = PackedWeight::room_for(qkv, hidden) + 2 * pages;
+  const int64_t pages = StreamedMemory::room_for(sizes_.num_pages * page * static_cast<int64_t>(sizeof(T)));
+  int64_t layer_bytes = PackedWeight::room_for(qkv, hidden, kDtype) + 2 * pages;
   for (const Linear* linear : {&first.o, &first.gate, &first.up, &first.down}) layer_bytes += room_of(linear->weight);
   StreamedMemory memory(layer_bytes * std::ssize(backbone_.layers()) + room_of(model_.head_weight()));
   for (const LayerWeights& weights : backbone_.layers())
-    layers_.push_back({.qkv = PackedWeight(qkv, hidden, memory),
+    layers_.push_back({.qkv = PackedWeight(qkv, hidden, kDtype, memory),
                        .o = packed_for(weights.o.weight, memory),
                        .gate = packed_for(weights.gate.weight, memory),
                        .up = packed_for(weights.up.weight, memory),
                        .down = packed_for(weights.down.weight, memory),
-                       .keys = memory.take({sizes_.num_pages, page}, at::kFloat),
-                       .values = memory.take({sizes_.num_pages, page}, at::kFloat)});
+                       .keys = memory.take({sizes_.num_pages, page}, kDtype),
+                       .values = memory.take({sizes_.num_pages, page}, kDtype)});
   lm_head_ = packed_for(model_.head_weight(), memory);
 }
 
-void CpuDecoder::make_buffers() {
+template <class T>
+void CpuDecoder<T>::make_buffers() {
   const Layer& layer = layers_.front();
-  const auto rows_of = [&](int64_t width) { return at::empty({sizes_.max_rows, width}, at::kFloat); };
-  x_ = rows_of(model_.spec().hidden_size), input_ = at::empty_like(x_), qkv_ = rows_of(layer.qkv.padded_outputs());
-  mixed_ = rows_of(heads_ * head_dim_), gated_ = rows_of(layer.gate.padded_outputs());
+  const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
+    return at::empty({sizes_.max_rows, width}, dtype);
+  };
+  x_ = rows_of(model_.spec().hidden_size), qkv_ = rows_of(layer.qkv.padded_outputs());
   branch_ = rows_of(std::max(layer.o.padded_outputs(), layer.down.padded_outputs()));
+  input_ = rows_of(model_.spec().hidden_size, kDtype), mixed_ = rows_of(heads_ * head_dim_, kDtype);
+  gated_ = rows_of(layer.gate.padded_outputs(), kDtype);
 }
 
-void CpuDecoder::pack_weights() {
+template <class T>
+void CpuDecoder<T>::pack_weights() {
   const at::NoGradGuard no_grad;
   for (size_t i = 0; i < layers_.size(); ++i) pack_layer(layers_[i], backbone_.layers()[i]);
   lm_head_.fill(0, model_.head_weight());
   final_norm_ = as_float(backbone_.final_norm());
 }
 
-void CpuDecoder::pack_layer(Layer& layer, const LayerWeights& weights) {
+template <class T>
+void CpuDecoder<T>::pack_layer(Layer& layer, const LayerWeights& weights) {
   layer.qkv.fill(0, weights.q.weight);
   layer.qkv.fill(heads_ * head_dim_, weights.k.weight);
   layer.qkv.fill((heads_ + kv_heads_) * head_dim_, weights.v.weight);
@@ -112,14 +120,16 @@ void CpuDecoder::pack_layer(Layer& layer, const LayerWeights& weights) {
   layer.gate_bias = as_float(weights.gate.bias), layer.up_bias = as_float(weights.up.bias);
 }
 
-void CpuDecoder::copy_page(int64_t from, int64_t to) {
+template <class T>
+void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
   for (const Layer& layer : layers_) {
     layer.keys[to].copy_(layer.keys[from]);
     layer.values[to].copy_(layer.values[from]);
   }
 }
 
-LogitRows CpuDecoder::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
+template <class T>
+LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
   ROLL_CHECK(std::ssize(rows) <= sizes_.max_rows, "the rows fit the buffers");
   const at::NoGradGuard no_grad;
   rows_ = rows, wanted_ = wanted;
@@ -138,38 +148,37 @@ LogitRows CpuDecoder::run(std::span<const DecoderRow> rows, std::span<const int6
   return {all.const_data_ptr<float>(), all.stride(0)};
 }
 
-void CpuDecoder::run_rows(Member& member) {
+template <class T>
+void CpuDecoder<T>::run_rows(Member& member) {
   embed(member);
   const at::Tensor* bias = nullptr;  // of the branch before
   for (const Layer& layer : layers_) {
     add_and_norm(member, bias, layer.input_norm);
-    multiply(member, layer.qkv, rows_of(input_), std::ssize(rows_), rows_of(qkv_));
+    multiply(member, layer.qkv, rows_of<T>(input_), std::ssize(rows_), rows_of(qkv_));
     place(member, layer);
     attend(member, layer);
-    multiply(member, layer.o, rows_of(mixed_), std::ssize(rows_), rows_of(branch_));
+    multiply(member, layer.o, rows_of<T>(mixed_), std::ssize(rows_), rows_of(branch_));
     sum_over_ranks(member, branch_);
     add_and_norm(member, &layer.o_bias, layer.post_norm);
     gate(member, layer);
-    multiply(member, layer.down, rows_of(gated_), std::ssize(rows_), rows_of(branch_));
+    multiply(member, layer.down, rows_of<T>(gated_), std::ssize(rows_), rows_of(branch_));
     sum_over_ranks(member, branch_);
     bias = &layer.down_bias;
   }
   compute_logits(member);
+  PackedWeight::release();
 }
 
-CpuDecoder::Rows CpuDecoder::rows_of(const at::Tensor& tensor) {
-  return {tensor.mutable_data_ptr<float>(), tensor.stride(0)};
-}
-
-void CpuDecoder::embed(Member& member) {
-  const auto* const embedding = backbone_.embedding().const_data_ptr<float>();
+template <class T>
+void CpuDecoder<T>::embed(Member& member) {
+  const auto* const embedding = backbone_.embedding().const_data_ptr<T>();
   const ModelParallel& parallel = backbone_.parallel();
   const TensorPart part = vocabulary_part(model_.spec(), parallel.tp_rank(), parallel.tp_size());
   const Rows x = rows_of(x_);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     const int64_t token = rows_[i].token;
     if (token >= part.begin && token < part.end)
-      std::copy_n(embedding + (token - part.begin) * hidden_, hidden_, x[i]);
+      widen_row(embedding + (token - part.begin) * hidden_, x[i], hidden_);
     else
       std::fill_n(x[i], hidden_, 0.0f);
   });
@@ -177,25 +186,29 @@ void CpuDecoder::embed(Member& member) {
 }
 
 /// x += branch + bias, and the next product's input. `bias` null: nothing is to be added yet.
-void CpuDecoder::add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm) {
+template <class T>
+void CpuDecoder<T>::add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm) {
   const float *const added = bias ? data_or_null(*bias) : nullptr, *const weight = norm.const_data_ptr<float>();
-  const Rows x = rows_of(x_), branch = rows_of(branch_), input = rows_of(input_);
+  const Rows x = rows_of(x_), branch = rows_of(branch_);
+  const Inputs input = rows_of<T>(input_);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     if (bias) add_to_row(x[i], branch[i], added, hidden_);
     norm_row(x[i], weight, input[i], hidden_, eps_);
   });
 }
 
-void CpuDecoder::multiply(Member& member, const PackedWeight& weight, Rows x, int64_t rows, Rows y) {
+template <class T>
+void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y) {
   member.share(weight.num_panels(), [&](int64_t panel) {
     weight.multiply(panel, x.data, x.stride, rows, y.data + panel * PackedWeight::kPanelWidth, y.stride);
   });
 }
 
 /// Biases, norms and rotation of q and k; k and v go to their page.
-void CpuDecoder::place(Member& member, const Layer& layer) {
+template <class T>
+void CpuDecoder<T>::place(Member& member, const Layer& layer) {
   const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim_));
-  const KvPages pages = pages_of(layer);
+  const KvPages<T> pages = pages_of(layer);
   const int64_t half = head_dim_ / 2, width = (heads_ + 2 * kv_heads_) * head_dim_;
   const Rows qkv = rows_of(qkv_);
   const float *const all_cos = cos_.const_data_ptr<float>(), *const all_sin = sin_.const_data_ptr<float>();
@@ -215,13 +228,15 @@ void CpuDecoder::place(Member& member, const Layer& layer) {
   });
 }
 
-void CpuDecoder::attend(Member& member, const Layer& layer) {
-  const KvPages pages = pages_of(layer);
+template <class T>
+void CpuDecoder<T>::attend(Member& member, const Layer& layer) {
+  const KvPages<T> pages = pages_of(layer);
   const int64_t group = heads_ / kv_heads_;
-  const Rows qkv = rows_of(qkv_), mixed = rows_of(mixed_);
+  const Rows qkv = rows_of(qkv_);
+  const Inputs mixed = rows_of<T>(mixed_);
   member.share(std::ssize(runs_) * kv_heads_, [&](int64_t task) {
-    static thread_local AttentionScratch scratch;
-    static thread_local std::vector<PagedQuery> queries;
+    static thread_local AttentionScratch<T> scratch;
+    static thread_local std::vector<PagedQuery<T>> queries;
     const auto [first, count] = runs_[task / kv_heads_];
     const int64_t kv_head = task % kv_heads_;
     queries.clear();
@@ -229,16 +244,17 @@ void CpuDecoder::attend(Member& member, const Layer& layer) {
       for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
         queries.push_back(
             {.q = qkv[i] + head * head_dim_, .out = mixed[i] + head * head_dim_, .length = rows_[i].position + 1});
-    attend_pages(pages, rows_[first].pages, kv_head, queries, scratch);
+    attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch);
   });
 }
 
 /// gated = silu(input gate^T) * (input up^T), panel by panel of both.
-void CpuDecoder::gate(Member& member, const Layer& layer) {
+template <class T>
+void CpuDecoder<T>::gate(Member& member, const Layer& layer) {
   constexpr int64_t kWidth = PackedWeight::kPanelWidth;
   const int64_t num_rows = std::ssize(rows_);
   const float *const gate_bias = data_or_null(layer.gate_bias), *const up_bias = data_or_null(layer.up_bias);
-  const Rows input = rows_of(input_), gated = rows_of(gated_);
+  const Inputs input = rows_of<T>(input_), gated = rows_of<T>(gated_);
   member.share(layer.gate.num_panels(), [&](int64_t panel) {
     static thread_local std::vector<float> scratch;
     scratch.resize(static_cast<size_t>(2 * kGatedRows * kWidth));
@@ -255,7 +271,8 @@ void CpuDecoder::gate(Member& member, const Layer& layer) {
   });
 }
 
-void CpuDecoder::sum_over_ranks(Member& member, const at::Tensor& y) {
+template <class T>
+void CpuDecoder<T>::sum_over_ranks(Member& member, const at::Tensor& y) {
   if (backbone_.parallel().tp_size() == 1) return;
   member.once([&] {
     const at::Tensor real = y.narrow(0, 0, std::ssize(rows_)).narrow(1, 0, hidden_);
@@ -265,10 +282,12 @@ void CpuDecoder::sum_over_ranks(Member& member, const at::Tensor& y) {
   });
 }
 
-void CpuDecoder::compute_logits(Member& member) {
+template <class T>
+void CpuDecoder<T>::compute_logits(Member& member) {
   const int64_t count = std::ssize(wanted_);
   const float *const bias = data_or_null(layers_.back().down_bias), *const norm = final_norm_.const_data_ptr<float>();
-  const Rows x = rows_of(x_), branch = rows_of(branch_), input = rows_of(input_);
+  const Rows x = rows_of(x_), branch = rows_of(branch_);
+  const Inputs input = rows_of<T>(input_);
   for_rows(member, count, [&](int64_t i) {
     add_to_row(x[wanted_[i]], branch[wanted_[i]], bias, hidden_);
     norm_row(x[wanted_[i]], norm, input[i], hidden_, eps_);
@@ -281,12 +300,16 @@ void CpuDecoder::compute_logits(Member& member) {
   });
 }
 
-KvPages CpuDecoder::pages_of(const Layer& layer) const {
-  return {.keys = layer.keys.mutable_data_ptr<float>(),
-          .values = layer.values.mutable_data_ptr<float>(),
+template <class T>
+KvPages<T> CpuDecoder<T>::pages_of(const Layer& layer) const {
+  return {.keys = layer.keys.template mutable_data_ptr<T>(),
+          .values = layer.values.template mutable_data_ptr<T>(),
           .page_size = sizes_.page_size,
           .kv_heads = kv_heads_,
           .head_dim = head_dim_};
 }
+
+template class CpuDecoder<float>;
+template class CpuDecoder<c10::BFloat16>;
 
 }  // namespace roll

@@ -19,17 +19,23 @@
 
 namespace roll {
 
+/// Whether one of them runs the model: float32 or bfloat16 on the CPU.
+bool has_cpu_decoder(const Transformer& model);
+
+/// T: float or c10::BFloat16, the model's numbers, in which weights, products' inputs and pages are. Sums, norms and
+/// the residual stream are float32.
+template <class T>
 class CpuDecoder : public Decoder {
  public:
-  /// float32 on the CPU.
-  static bool fits(const Transformer& model);
-  /// `model` fits, and must outlive it.
+  /// `model` is of T, and must outlive it.
   CpuDecoder(const Transformer& model, const DecoderSizes& sizes);
 
   void copy_page(int64_t from, int64_t to) override;
   LogitRows run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) override;
 
  private:
+  static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
+
   struct Layer {
     PackedWeight qkv, o, gate, up, down;
     at::Tensor keys, values;
@@ -37,12 +43,15 @@ class CpuDecoder : public Decoder {
     at::Tensor input_norm{}, post_norm{}, q_norm{}, k_norm{};
     at::Tensor qkv_bias{}, o_bias{}, gate_bias{}, up_bias{}, down_bias{};
   };
-  /// float32 rows, in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
-  struct Rows {
-    float* data = nullptr;
+  /// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
+  template <class Number>
+  struct RowsOf {
+    Number* data = nullptr;
     int64_t stride = 0;
-    float* operator[](int64_t row) const { return data + row * stride; }
+    Number* operator[](int64_t row) const { return data + row * stride; }
   };
+  using Rows = RowsOf<float>;
+  using Inputs = RowsOf<T>;
   /// Rows of one sequence that attend together.
   struct Run {
     int64_t first = 0, count = 0;
@@ -53,17 +62,20 @@ class CpuDecoder : public Decoder {
   void make_buffers();
   void pack_weights();
   void pack_layer(Layer& layer, const LayerWeights& weights);
-  KvPages pages_of(const Layer& layer) const;
+  KvPages<T> pages_of(const Layer& layer) const;
 
   void run_rows(Member& member);
   void embed(Member& member);
   void add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm);
-  void multiply(Member& member, const PackedWeight& weight, Rows x, int64_t rows, Rows y);
+  void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
   void place(Member& member, const Layer& layer);
   void attend(Member& member, const Layer& layer);
   void gate(Member& member, const Layer& layer);
   void sum_over_ranks(Member& member, const at::Tensor& y);
-  static Rows rows_of(const at::Tensor& tensor);
+  template <class Number = float>
+  static RowsOf<Number> rows_of(const at::Tensor& tensor) {
+    return {tensor.mutable_data_ptr<Number>(), tensor.stride(0)};
+  }
   void compute_logits(Member& member);
 
   const Transformer& model_;
@@ -75,8 +87,9 @@ class CpuDecoder : public Decoder {
   at::Tensor final_norm_;
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
   ThreadTeam team_;
-  // x: the residual stream. input: what the next product reads. branch: what is to be added to x.
-  at::Tensor x_, input_, qkv_, mixed_, branch_, gated_, logits_, gathered_;
+  // x: the residual stream. branch: what is to be added to it.
+  at::Tensor x_, qkv_, branch_, logits_, gathered_;
+  at::Tensor input_, mixed_, gated_;  // of T: what products read
   int64_t hidden_ = 0;
   float eps_ = 0;
 

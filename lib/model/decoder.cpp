@@ -12,8 +12,9 @@ int64_t page_bytes(const Transformer& model, int64_t page_size) {
 }
 
 std::unique_ptr<Decoder> make_decoder(const Transformer& model, const DecoderSizes& sizes) {
-  if (CpuDecoder::fits(model)) return std::make_unique<CpuDecoder>(model, sizes);
-  return std::make_unique<TensorDecoder>(model, sizes);
+  if (!has_cpu_decoder(model)) return std::make_unique<TensorDecoder>(model, sizes);
+  if (model.dtype() == at::kFloat) return std::make_unique<CpuDecoder<float>>(model, sizes);
+  return std::make_unique<CpuDecoder<c10::BFloat16>>(model, sizes);
 }
 
 }  // namespace roll

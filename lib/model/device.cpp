@@ -46,8 +46,8 @@ at::ScalarType parse_storage_dtype(const std::string& name, const std::string& o
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin) {
   if (name == "auto") return device.is_cuda() ? at::kBFloat16 : at::kFloat;
   const at::ScalarType dtype = parse_storage_dtype(name, origin);
-  if (device.is_cpu() && dtype != at::kFloat)
-    throw user_error("{} = {}: the CPU computes in fp32 only (files of any dtype are converted when read)", origin,
+  if (device.is_cpu() && dtype == at::kHalf)
+    throw user_error("{} = {}: the CPU computes in fp32 or bf16 (files of any dtype are converted when read)", origin,
                      name);
   return dtype;
 }

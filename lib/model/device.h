@@ -20,7 +20,7 @@ void use_device(at::Device device);
 void use_deterministic_kernels();
 
 /// "fp32", "bf16", "fp16" (and torch's long names); "auto" is fp32 on the CPU and bf16 on a GPU. UserError: another
-/// word; half precision on the CPU, where every matrix product would be emulated.
+/// word; fp16 on the CPU, which has no products of it.
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin);
 
 /// "fp32", "bf16", "fp16": how weights are stored.

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "dist/parallel_ops.h"
 #include "model/weights.h"
+#include "ops/products.h"
 
 namespace roll {
 
@@ -30,7 +31,7 @@ void add_head(NamedTensors& parameters, const ParameterShape& wanted, at::Device
 }  // namespace
 
 at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias) {
-  const at::ScalarType wide = hidden.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::ScalarType wide = wide_dtype(hidden);
   return at::linear(hidden.to(wide), weight.to(wide), bias.to(wide)).squeeze(1);
 }
 

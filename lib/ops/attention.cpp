@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "ops/attention_cpu.h"
 #include "ops/attention_cuda.h"
+#include "ops/products.h"
 
 namespace roll {
 
@@ -16,26 +17,33 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
+/// Computed in float32 where it is kept in less.
+at::Tensor widened(const at::Tensor& x) {
+  return x.to(wide_dtype(x)).contiguous();
+}
+
 class CpuAttention : public torch::autograd::Function<CpuAttention> {
  public:
   static at::Tensor forward(AutogradContext* ctx, const at::Tensor& q_in, const at::Tensor& k_in,
                             const at::Tensor& v_in, const Pieces& pieces, double scale) {
     const at::Tensor q = q_in.contiguous(), k = k_in.contiguous(), v = v_in.contiguous();
-    const AttentionResult result = attention_forward_cpu(q, k, v, pieces, scale);
-    ctx->save_for_backward({q, k, v, result.out, result.logsumexp});
+    const AttentionResult result = attention_forward_cpu(widened(q), widened(k), widened(v), pieces, scale);
+    const at::Tensor out = result.out.to(q.scalar_type());
+    ctx->save_for_backward({q, k, v, out, result.logsumexp});
     ctx->saved_data["cu_queries"] = pieces.cu_queries;
     ctx->saved_data["cu_keys"] = pieces.cu_keys;
     ctx->saved_data["scale"] = scale;
-    return result.out;
+    return out;
   }
 
   static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
     const auto saved = ctx->get_saved_variables();
     const Pieces pieces{ctx->saved_data["cu_queries"].toIntVector(), ctx->saved_data["cu_keys"].toIntVector()};
     const AttentionGrads found =
-        attention_backward_cpu(grads[0].contiguous(), saved[0], saved[1], saved[2], {saved[3], saved[4]}, pieces,
-                               ctx->saved_data["scale"].toDouble());
-    return {found.q, found.k, found.v, at::Tensor(), at::Tensor()};
+        attention_backward_cpu(widened(grads[0]), widened(saved[0]), widened(saved[1]), widened(saved[2]),
+                               {widened(saved[3]), saved[4]}, pieces, ctx->saved_data["scale"].toDouble());
+    const at::ScalarType dtype = saved[0].scalar_type();
+    return {found.q.to(dtype), found.k.to(dtype), found.v.to(dtype), at::Tensor(), at::Tensor()};
   }
 };
 

@@ -6,9 +6,12 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "ops/log_prob_rows.h"
+#include "ops/packed_weight.h"
+#include "ops/products.h"
 
 namespace roll {
 
@@ -17,9 +20,22 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-at::ScalarType wide_dtype(const at::Tensor& x) {
-  return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-}
+/// hidden -> its logits with one head: float32 also where both are kept in less.
+class Logits {
+ public:
+  explicit Logits(const at::Tensor& weight) : weight_(weight) {
+    if (weight.is_cpu() && weight.scalar_type() != wide_dtype(weight)) packed_.emplace(weight);
+  }
+  at::Tensor operator()(const at::Tensor& hidden) const {
+    if (packed_) return (*packed_)(hidden);
+    if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight_.t());
+    return at::mm(hidden, weight_.t(), at::kFloat);
+  }
+
+ private:
+  at::Tensor weight_;
+  std::optional<WideProduct> packed_;
+};
 
 /// Rows [begin, end) of every chunk.
 template <class F>
@@ -33,14 +49,17 @@ struct Gradients {
 
   void add(const at::Tensor& d_logits, const at::Tensor& rows_hidden, const at::Tensor& head, int64_t begin,
            int64_t end) {
-    const at::Tensor d = d_logits.to(head.scalar_type());
+    const at::Tensor d = multipliable(d_logits.to(head.scalar_type()));
     if (hidden.defined()) {
       at::Tensor part = hidden.slice(0, begin, end);
-      at::mm_out(part, d, head);
+      if (d.scalar_type() == part.scalar_type())
+        at::mm_out(part, d, head);
+      else
+        part.copy_(at::mm(d, multipliable(head)));
     }
     if (!weight.defined()) return;
-    if (weight.scalar_type() == head.scalar_type()) {
-      weight.addmm_(d.t(), rows_hidden);
+    if (weight.scalar_type() == d.scalar_type()) {
+      weight.addmm_(d.t(), multipliable(rows_hidden));
     } else {
       weight.add_(at::mm(d.t(), rows_hidden));
     }
@@ -78,9 +97,10 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const auto options = hidden.options().dtype(wide_dtype(hidden));
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
+    const Logits logits_of(weight);
     for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
-      const at::Tensor logits = wide_logits(part(hidden), weight);
+      const at::Tensor logits = logits_of(part(hidden));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
                     {part(results.log_probs), part(results.entropy), part(results.logsumexp)});
       if (keeps_logits) ctx->saved_data["logits"] = logits;
@@ -102,9 +122,10 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     Gradients sums;
     if (ctx->needs_input_grad(0)) sums.hidden = at::empty_like(hidden);
     if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
+    std::optional<Logits> logits_of;
     for_each_chunk(hidden.size(0), ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
-      const at::Tensor logits = take_logits(ctx, part(hidden), weight);
+      const at::Tensor logits = take_logits(ctx, part(hidden), weight, logits_of);
       log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
                              part(d_log_probs), part(d_entropy));
       sums.add(logits, part(hidden), weight, begin, end);
@@ -115,9 +136,13 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
 
  private:
   /// Those that forward kept, which the gradient then overwrites, or computed again.
-  static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight) {
+  static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
+                                std::optional<Logits>& logits_of) {
     const auto kept = ctx->saved_data.find("logits");
-    if (kept == ctx->saved_data.end()) return wide_logits(hidden, weight);
+    if (kept == ctx->saved_data.end()) {
+      if (!logits_of) logits_of.emplace(weight);
+      return (*logits_of)(hidden);
+    }
     const at::Tensor logits = kept->second.toTensor();
     ctx->saved_data.erase(kept);
     return logits;
@@ -132,9 +157,7 @@ at::Tensor scattered(const at::Tensor& x, const at::Tensor& rows, int64_t tokens
 }  // namespace
 
 at::Tensor wide_logits(const at::Tensor& hidden, const at::Tensor& weight) {
-  if (hidden.scalar_type() == wide_dtype(hidden)) return at::mm(hidden, weight.t());
-  if (hidden.is_cuda()) return at::mm(hidden, weight.t(), at::kFloat);
-  return at::mm(hidden.to(at::kFloat), weight.to(at::kFloat).t());
+  return Logits(weight)(hidden);
 }
 
 LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& labels,

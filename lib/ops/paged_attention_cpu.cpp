@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ops/simd.h"
+#include "ops/wide.h"
 
 namespace roll {
 
@@ -12,32 +12,47 @@ namespace {
 
 constexpr int64_t kStripsAtOnce = 6;  // of keys: with two queries, twelve sums that do not wait for each other
 
-template <int W>
-struct Vector {
-  typedef float type __attribute__((vector_size(W * sizeof(float)), aligned(alignof(float)), may_alias));
+template <int W, class Number>
+struct VectorOf {
+  typedef Number type __attribute__((vector_size(W * sizeof(Number)), aligned(alignof(Number)), may_alias));
 };
+template <int W>
+using Floats = typename VectorOf<W, float>::type;
+
+/// W numbers from x on. (Not as results: these would go through registers that only some processors have.)
+template <int W>
+ROLL_INLINE void load(const float* x, Floats<W>& out) {
+  out = *reinterpret_cast<const Floats<W>*>(x);
+}
+template <int W>
+ROLL_INLINE void load(const c10::BFloat16* x, Floats<W>& out) {
+  using Words = typename VectorOf<W, uint32_t>::type;
+  const auto halves = *reinterpret_cast<const typename VectorOf<W, uint16_t>::type*>(x);
+  out = reinterpret_cast<Floats<W>>(__builtin_convertvector(halves, Words) << 16);
+}
 
 int64_t strip_width(int64_t page_size) {
   return page_size % 16 == 0 ? 16 : 8;
 }
 
 /// Rows of scores, `stride` apart, of Q queries with N strips of keys [D, W]: the sum over d of q[d] * strip[d][w].
-template <int W, int N, int Q>
-ROLL_INLINE void score_strips(const float* const* q, const float* const* strips, int64_t head_dim, float* scores,
+template <int W, int N, int Q, class T>
+ROLL_INLINE void score_strips(const float* const* q, const T* const* strips, int64_t head_dim, float* scores,
                               int64_t stride) {
-  using V = typename Vector<W>::type;
+  using V = Floats<W>;
   V sums[Q][N] = {};
   for (int64_t d = 0; d < head_dim; ++d)
     for (int n = 0; n < N; ++n) {
-      const V keys = *reinterpret_cast<const V*>(strips[n] + d * W);
+      V keys;
+      load<W>(strips[n] + d * W, keys);
       for (int i = 0; i < Q; ++i) sums[i][n] += q[i][d] * keys;
     }
   for (int i = 0; i < Q; ++i)
     for (int n = 0; n < N; ++n) *reinterpret_cast<V*>(scores + i * stride + n * W) = sums[i][n];
 }
 
-template <int W, int Q>
-ROLL_INLINE void score_all(const float* const* q, const float* const* strips, int64_t num_strips, int64_t head_dim,
+template <int W, int Q, class T>
+ROLL_INLINE void score_all(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim,
                            float* scores) {
   const int64_t stride = num_strips * W;
   for (; num_strips >= 6; num_strips -= 6, strips += 6, scores += 6 * W)
@@ -64,31 +79,35 @@ ROLL_SIMD float exponentiate_scores(float* scores, int64_t length) {
 
 /// 16 C numbers of each query's output: the weighted values of `length` tokens in strips [W, D]. Even and odd tokens
 /// have sums of their own, so that fewer wait for each other.
-template <int W, int C, int Q>
-ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const float* const* strips, int64_t offset,
-                             int64_t length, int64_t head_dim, const float* sums_of_weights, float* const* out) {
-  using V = typename Vector<16>::type;
+template <int W, int C, int Q, class T>
+ROLL_INLINE void mix_columns(const float* weights, int64_t stride, const T* const* strips, int64_t offset,
+                             int64_t length, int64_t head_dim, const float* sums_of_weights, T* const* out) {
+  using V = Floats<16>;
   V sums[Q][2][C] = {};
   for (int64_t j = 0; j < length; ++j) {
-    const float* const values = strips[j / W] + j % W * head_dim + offset;
+    const T* const values = strips[j / W] + j % W * head_dim + offset;
     for (int c = 0; c < C; ++c) {
-      const V row = *reinterpret_cast<const V*>(values + 16 * c);
+      V row;
+      load<16>(values + 16 * c, row);
       for (int i = 0; i < Q; ++i) sums[i][0][c] += weights[i * stride + j] * row;
     }
     if (++j == length) break;
     for (int c = 0; c < C; ++c) {
-      const V row = *reinterpret_cast<const V*>(values + head_dim + 16 * c);
+      V row;
+      load<16>(values + head_dim + 16 * c, row);
       for (int i = 0; i < Q; ++i) sums[i][1][c] += weights[i * stride + j] * row;
     }
   }
   for (int i = 0; i < Q; ++i)
-    for (int c = 0; c < C; ++c)
-      *reinterpret_cast<V*>(out[i] + offset + 16 * c) = (sums[i][0][c] + sums[i][1][c]) / sums_of_weights[i];
+    for (int c = 0; c < C; ++c) {
+      const V mixed = (sums[i][0][c] + sums[i][1][c]) / sums_of_weights[i];
+      for (int lane = 0; lane < 16; ++lane) out[i][offset + 16 * c + lane] = narrow<T>(mixed[lane]);
+    }
 }
 
-template <int W, int Q>
-ROLL_INLINE void mix_all(const float* weights, int64_t stride, const float* const* strips, int64_t length,
-                         int64_t head_dim, const float* sums, float* const* out) {
+template <int W, int Q, class T>
+ROLL_INLINE void mix_all(const float* weights, int64_t stride, const T* const* strips, int64_t length, int64_t head_dim,
+                         const float* sums, T* const* out) {
   int64_t d = 0;
   for (; d + 64 <= head_dim; d += 64) mix_columns<W, 4, Q>(weights, stride, strips, d, length, head_dim, sums, out);
   for (; d + 16 <= head_dim; d += 16) mix_columns<W, 1, Q>(weights, stride, strips, d, length, head_dim, sums, out);
@@ -96,63 +115,76 @@ ROLL_INLINE void mix_all(const float* weights, int64_t stride, const float* cons
     for (int i = 0; i < Q; ++i) {
       float parts[2] = {};
       for (int64_t j = 0; j < length; ++j)
-        parts[j % 2] += weights[i * stride + j] * strips[j / W][j % W * head_dim + d];
-      out[i][d] = (parts[0] + parts[1]) / sums[i];
+        parts[j % 2] += weights[i * stride + j] * widen(strips[j / W][j % W * head_dim + d]);
+      out[i][d] = narrow<T>((parts[0] + parts[1]) / sums[i]);
     }
 }
 
 /// Scores, and then outputs, of Q queries of equal length.
-#define ROLL_ATTENTION_PARTS(W, Q)                                                                               \
-  ROLL_SIMD void score_##W##_##Q(const float* const* q, const float* const* strips, int64_t num_strips,          \
-                                 int64_t head_dim, float* scores) {                                              \
-    score_all<W, Q>(q, strips, num_strips, head_dim, scores);                                                    \
-  }                                                                                                              \
-  ROLL_SIMD void mix_##W##_##Q(const float* weights, int64_t stride, const float* const* strips, int64_t length, \
-                               int64_t head_dim, const float* sums, float* const* out) {                         \
-    mix_all<W, Q>(weights, stride, strips, length, head_dim, sums, out);                                         \
+#define ROLL_ATTENTION_PARTS(T, W, Q)                                                                                 \
+  ROLL_SIMD void score_##W##_##Q(const float* const* q, const T* const* strips, int64_t num_strips, int64_t head_dim, \
+                                 float* scores) {                                                                     \
+    score_all<W, Q>(q, strips, num_strips, head_dim, scores);                                                         \
+  }                                                                                                                   \
+  ROLL_SIMD void mix_##W##_##Q(const float* weights, int64_t stride, const T* const* strips, int64_t length,          \
+                               int64_t head_dim, const float* sums, T* const* out) {                                  \
+    mix_all<W, Q>(weights, stride, strips, length, head_dim, sums, out);                                              \
   }
-ROLL_ATTENTION_PARTS(16, 1)
-ROLL_ATTENTION_PARTS(16, 2)
-ROLL_ATTENTION_PARTS(8, 1)
-ROLL_ATTENTION_PARTS(8, 2)
+#define ROLL_ATTENTION_FOR(T)    \
+  ROLL_ATTENTION_PARTS(T, 16, 1) \
+  ROLL_ATTENTION_PARTS(T, 16, 2) \
+  ROLL_ATTENTION_PARTS(T, 8, 1)  \
+  ROLL_ATTENTION_PARTS(T, 8, 2)
+ROLL_ATTENTION_FOR(float)
+ROLL_ATTENTION_FOR(c10::BFloat16)
+#undef ROLL_ATTENTION_FOR
 #undef ROLL_ATTENTION_PARTS
 
 /// One or two queries of equal length.
-void attend_together(std::span<const PagedQuery> queries, int64_t width, int64_t head_dim, AttentionScratch& scratch) {
+template <class T>
+void attend_together(std::span<const PagedQuery<T>> queries, int64_t width, int64_t head_dim,
+                     AttentionScratch<T>& scratch) {
+  using Score = void (*)(const float* const*, const T* const*, int64_t, int64_t, float*);
+  using Mix = void (*)(const float*, int64_t, const T* const*, int64_t, int64_t, const float*, T* const*);
+  static constexpr Score kScores[2][2] = {{score_8_1, score_8_2}, {score_16_1, score_16_2}};
+  static constexpr Mix kMixes[2][2] = {{mix_8_1, mix_8_2}, {mix_16_1, mix_16_2}};
   const int64_t length = queries[0].length, num_strips = (length + width - 1) / width, row = num_strips * width;
   scratch.scores.resize(static_cast<size_t>(2 * row));
   const bool is_pair = queries.size() == 2, is_wide = width == 16;
-  const PagedQuery& last = queries.back();
+  const PagedQuery<T>& last = queries.back();
   const float* const q[] = {queries[0].q, last.q};
-  float* const out[] = {queries[0].out, last.out};
+  T* const out[] = {queries[0].out, last.out};
   float* const scores = scratch.scores.data();
-  const auto score = is_wide ? (is_pair ? score_16_2 : score_16_1) : (is_pair ? score_8_2 : score_8_1);
-  score(q, scratch.keys.data(), num_strips, head_dim, scores);
+  kScores[is_wide][is_pair](q, scratch.keys.data(), num_strips, head_dim, scores);
   float sums[2];
   for (size_t i = 0; i < queries.size(); ++i)
     sums[i] = exponentiate_scores(scores + static_cast<int64_t>(i) * row, length);
-  const auto mix = is_wide ? (is_pair ? mix_16_2 : mix_16_1) : (is_pair ? mix_8_2 : mix_8_1);
-  mix(scores, row, scratch.values.data(), length, head_dim, sums, out);
+  kMixes[is_wide][is_pair](scores, row, scratch.values.data(), length, head_dim, sums, out);
 }
 
 }  // namespace
 
-void store_token(const KvPages& pages, const int32_t* table, int64_t position, const float* k, const float* v) {
+template <class T>
+void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v) {
   const int64_t width = strip_width(pages.page_size), dim = pages.head_dim, place = position % pages.page_size;
   const int64_t page = table[position / pages.page_size] * pages.page_elements();
   for (int64_t head = 0; head < pages.kv_heads; ++head) {
     const int64_t base = page + head * pages.page_size * dim;
-    float* const key = pages.keys + base + place / width * width * dim + place % width;
-    for (int64_t d = 0; d < dim; ++d) key[d * width] = k[head * dim + d];
-    std::copy_n(v + head * dim, dim, pages.values + base + place * dim);
+    T* const key = pages.keys + base + place / width * width * dim + place % width;
+    T* const value = pages.values + base + place * dim;
+    for (int64_t d = 0; d < dim; ++d) {
+      key[d * width] = narrow<T>(k[head * dim + d]);
+      value[d] = narrow<T>(v[head * dim + d]);
+    }
   }
 }
 
-void attend_pages(const KvPages& pages, const int32_t* table, int64_t kv_head, std::span<const PagedQuery> queries,
-                  AttentionScratch& scratch) {
+template <class T>
+void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head,
+                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch) {
   const int64_t width = strip_width(pages.page_size), per_page = pages.page_size / width;
   int64_t longest = 0;
-  for (const PagedQuery& query : queries) longest = std::max(longest, query.length);
+  for (const PagedQuery<T>& query : queries) longest = std::max(longest, query.length);
   scratch.keys.clear(), scratch.values.clear();
   for (int64_t n = 0; n * width < longest; ++n) {
     const int64_t offset = table[n / per_page] * pages.page_elements() +
@@ -165,5 +197,13 @@ void attend_pages(const KvPages& pages, const int32_t* table, int64_t kv_head, s
     i += is_pair ? 2 : 1;
   }
 }
+
+#define ROLL_PAGED_ATTENTION(T)                                                                          \
+  template void store_token(const KvPages<T>&, const int32_t*, int64_t, const float*, const float*);     \
+  template void attend_pages(const KvPages<T>&, const int32_t*, int64_t, std::span<const PagedQuery<T>>, \
+                             AttentionScratch<T>&);
+ROLL_PAGED_ATTENTION(float)
+ROLL_PAGED_ATTENTION(c10::BFloat16)
+#undef ROLL_PAGED_ATTENTION
 
 }  // namespace roll

@@ -3,16 +3,19 @@
 // Legend: P pages, Hkv key/value heads, D head size, W tokens of a strip.
 #pragma once
 
+#include <c10/util/BFloat16.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace roll {
 
-/// Keys and values of one layer. Keys lie in strips of W tokens, [P, Hkv, page_size / W, D, W], so that a query meets W
-/// of them at once; values are [P, Hkv, page_size, D], which is strips of W tokens too.
+/// Keys and values of one layer, T float or bfloat16. Keys lie in strips of W tokens, [P, Hkv, page_size / W, D, W], so
+/// that a query meets W of them at once; values are [P, Hkv, page_size, D], which is strips of W tokens too.
+template <class T>
 struct KvPages {
-  float *keys = nullptr, *values = nullptr;
+  T *keys = nullptr, *values = nullptr;
   int64_t page_size = 16;  // tokens; a multiple of 8
   int64_t kv_heads = 0, head_dim = 0;
 
@@ -20,24 +23,28 @@ struct KvPages {
 };
 
 /// Puts a token's k and v, [Hkv, D] each, where `position` lies. `table`: the sequence's pages.
-void store_token(const KvPages& pages, const int32_t* table, int64_t position, const float* k, const float* v);
+template <class T>
+void store_token(const KvPages<T>& pages, const int32_t* table, int64_t position, const float* k, const float* v);
 
 /// A query that sees the first `length` tokens of its sequence.
+template <class T>
 struct PagedQuery {
   const float* q;  // [D], scaled
-  float* out;      // [D]
+  T* out;          // [D]
   int64_t length;
 };
 
 /// Memory of one thread.
+template <class T>
 struct AttentionScratch {
   std::vector<float> scores;
-  std::vector<const float*> keys, values;
+  std::vector<const T*> keys, values;
 };
 
 /// All queries are of one sequence, whose pages `table` names, and one key/value head. Neighbours of equal length cost
 /// less than others.
-void attend_pages(const KvPages& pages, const int32_t* table, int64_t kv_head, std::span<const PagedQuery> queries,
-                  AttentionScratch& scratch);
+template <class T>
+void attend_pages(const KvPages<T>& pages, const int32_t* table, int64_t kv_head,
+                  std::span<const PagedQuery<T>> queries, AttentionScratch<T>& scratch);
 
 }  // namespace roll

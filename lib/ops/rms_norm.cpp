@@ -7,7 +7,8 @@
 #include <algorithm>
 
 #include "ops/layer_ops.h"
-#include "ops/simd.h"
+#include "ops/products.h"
+#include "ops/wide.h"
 
 namespace roll {
 
@@ -16,39 +17,42 @@ namespace {
 // Rows per task, and per partial sum of the weight's gradient: fixed, so that sums do not depend on the thread count.
 constexpr int64_t kRowsPerBlock = 128;
 
-template <class T>
-ROLL_INLINE void normalise_row(const T* x, const T* weight, T* y, T* rstd, int64_t width, T eps) {
-  T squares = 0;
+template <class T, class W = Wide<T>>
+ROLL_INLINE void normalise_row(const T* x, const T* weight, T* y, W* rstd, int64_t width, W eps) {
+  W squares = 0;
 #pragma omp simd reduction(+ : squares)
-  for (int64_t i = 0; i < width; ++i) squares += x[i] * x[i];
-  const T scale = T(1) / std::sqrt(squares / static_cast<T>(width) + eps);
-  for (int64_t i = 0; i < width; ++i) y[i] = x[i] * scale * weight[i];
+  for (int64_t i = 0; i < width; ++i) squares += widen(x[i]) * widen(x[i]);
+  const W scale = W(1) / std::sqrt(squares / static_cast<W>(width) + eps);
+  for (int64_t i = 0; i < width; ++i) y[i] = narrow<T>(widen(x[i]) * scale * widen(weight[i]));
   *rstd = scale;
 }
 
 /// dx = r (g - x r^2 mean(g x)) with g = dy * weight; dweight += dy x r.
-template <class T>
-ROLL_INLINE void differentiate_row(const T* x, const T* weight, const T* dy, T r, T* dx, T* dweight, int64_t width) {
-  T dot = 0;
+template <class T, class W = Wide<T>>
+ROLL_INLINE void differentiate_row(const T* x, const T* weight, const T* dy, W r, T* dx, W* dweight, int64_t width) {
+  W dot = 0;
 #pragma omp simd reduction(+ : dot)
-  for (int64_t i = 0; i < width; ++i) dot += dy[i] * weight[i] * x[i];
-  const T pull = dot * r * r / static_cast<T>(width);
+  for (int64_t i = 0; i < width; ++i) dot += widen(dy[i]) * widen(weight[i]) * widen(x[i]);
+  const W pull = dot * r * r / static_cast<W>(width);
   for (int64_t i = 0; i < width; ++i) {
-    dx[i] = r * (dy[i] * weight[i] - x[i] * pull);
-    dweight[i] += dy[i] * x[i] * r;
+    const W in = widen(x[i]), grad = widen(dy[i]);
+    dx[i] = narrow<T>(r * (grad * widen(weight[i]) - in * pull));
+    dweight[i] += grad * in * r;
   }
 }
 
 #define ROLL_RMS_NORM_ROWS(T, ATTRIBUTE)                                                                          \
-  ATTRIBUTE void normalise_rows(const T* x, const T* weight, T* y, T* rstd, int64_t rows, int64_t width, T eps) { \
+  ATTRIBUTE void normalise_rows(const T* x, const T* weight, T* y, Wide<T>* rstd, int64_t rows, int64_t width,    \
+                                Wide<T> eps) {                                                                    \
     for (int64_t i = 0; i < rows; ++i) normalise_row(x + i * width, weight, y + i * width, rstd + i, width, eps); \
   }                                                                                                               \
-  ATTRIBUTE void differentiate_rows(const T* x, const T* weight, const T* dy, const T* rstd, T* dx, T* dweight,   \
-                                    int64_t rows, int64_t width) {                                                \
+  ATTRIBUTE void differentiate_rows(const T* x, const T* weight, const T* dy, const Wide<T>* rstd, T* dx,         \
+                                    Wide<T>* dweight, int64_t rows, int64_t width) {                              \
     for (int64_t i = 0; i < rows; ++i)                                                                            \
       differentiate_row(x + i * width, weight, dy + i * width, rstd[i], dx + i * width, dweight, width);          \
   }
 ROLL_RMS_NORM_ROWS(float, ROLL_SIMD)
+ROLL_RMS_NORM_ROWS(c10::BFloat16, ROLL_SIMD)
 ROLL_RMS_NORM_ROWS(double, )
 #undef ROLL_RMS_NORM_ROWS
 
@@ -67,12 +71,12 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
                             double eps) {
     const at::Tensor x = input.contiguous();
     const int64_t width = weight.numel(), rows = x.numel() / width;
-    at::Tensor y = at::empty_like(x), rstd = at::empty({rows}, x.options());
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rms_norm", [&] {
+    at::Tensor y = at::empty_like(x), rstd = at::empty({rows}, x.options().dtype(wide_dtype(x)));
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm", [&] {
       for_each_block(rows, [&](int64_t, int64_t begin, int64_t end) {
         normalise_rows(x.const_data_ptr<scalar_t>() + begin * width, weight.const_data_ptr<scalar_t>(),
-                       y.mutable_data_ptr<scalar_t>() + begin * width, rstd.mutable_data_ptr<scalar_t>() + begin,
-                       end - begin, width, static_cast<scalar_t>(eps));
+                       y.mutable_data_ptr<scalar_t>() + begin * width, rstd.mutable_data_ptr<Wide<scalar_t>>() + begin,
+                       end - begin, width, static_cast<Wide<scalar_t>>(eps));
       });
     });
     ctx->save_for_backward({x, weight, rstd});
@@ -85,16 +89,16 @@ class RmsNorm : public torch::autograd::Function<RmsNorm> {
     const at::Tensor &x = saved[0], &weight = saved[1], &rstd = saved[2], dy = grads[0].contiguous();
     const int64_t width = weight.numel(), rows = rstd.numel();
     at::Tensor dx = at::empty_like(x);
-    at::Tensor partial = at::zeros({(rows + kRowsPerBlock - 1) / kRowsPerBlock, width}, x.options());
-    AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rms_norm_backward", [&] {
+    at::Tensor partial = at::zeros({(rows + kRowsPerBlock - 1) / kRowsPerBlock, width}, rstd.options());
+    AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rms_norm_backward", [&] {
       for_each_block(rows, [&](int64_t block, int64_t begin, int64_t end) {
         differentiate_rows(x.const_data_ptr<scalar_t>() + begin * width, weight.const_data_ptr<scalar_t>(),
-                           dy.const_data_ptr<scalar_t>() + begin * width, rstd.const_data_ptr<scalar_t>() + begin,
+                           dy.const_data_ptr<scalar_t>() + begin * width, rstd.const_data_ptr<Wide<scalar_t>>() + begin,
                            dx.mutable_data_ptr<scalar_t>() + begin * width,
-                           partial.mutable_data_ptr<scalar_t>() + block * width, end - begin, width);
+                           partial.mutable_data_ptr<Wide<scalar_t>>() + block * width, end - begin, width);
       });
     });
-    return {dx, partial.sum(0), at::Tensor()};
+    return {dx, partial.sum(0).to(weight.scalar_type()), at::Tensor()};
   }
 };
 

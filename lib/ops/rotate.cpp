@@ -7,32 +7,33 @@
 #include <algorithm>
 
 #include "ops/layer_ops.h"
-#include "ops/simd.h"
+#include "ops/wide.h"
 
 namespace roll {
 
 namespace {
 
 /// Turns the heads of one token; the inverse turn (sign = -1) is also the gradient.
-template <class T>
-ROLL_INLINE void turn_token(const T* x, const float* cos, const float* sin, T sign, T* y, int64_t heads, int64_t half) {
+template <class T, class W = Wide<T>>
+ROLL_INLINE void turn_token(const T* x, const float* cos, const float* sin, W sign, T* y, int64_t heads, int64_t half) {
   for (int64_t h = 0; h < heads; ++h, x += 2 * half, y += 2 * half)
     for (int64_t i = 0; i < half; ++i) {
-      const T c = static_cast<T>(cos[i]), s = sign * static_cast<T>(sin[i]);
-      const T first = x[i], second = x[i + half];
-      y[i] = first * c - second * s;
-      y[i + half] = second * c + first * s;
+      const W c = static_cast<W>(cos[i]), s = sign * static_cast<W>(sin[i]);
+      const W first = widen(x[i]), second = widen(x[i + half]);
+      y[i] = narrow<T>(first * c - second * s);
+      y[i + half] = narrow<T>(second * c + first * s);
     }
 }
 
 #define ROLL_TURN_TOKENS(T, ATTRIBUTE)                                                                                 \
-  ATTRIBUTE void turn_tokens(const T* x, const float* cos, const float* sin, const int64_t* rows, T sign, T* y,        \
+  ATTRIBUTE void turn_tokens(const T* x, const float* cos, const float* sin, const int64_t* rows, Wide<T> sign, T* y,  \
                              int64_t tokens, int64_t heads, int64_t half) {                                            \
     for (int64_t t = 0; t < tokens; ++t)                                                                               \
       turn_token(x + t * heads * 2 * half, cos + rows[t] * half, sin + rows[t] * half, sign, y + t * heads * 2 * half, \
                  heads, half);                                                                                         \
   }
 ROLL_TURN_TOKENS(float, ROLL_SIMD)
+ROLL_TURN_TOKENS(c10::BFloat16, ROLL_SIMD)
 ROLL_TURN_TOKENS(double, )
 #undef ROLL_TURN_TOKENS
 
@@ -40,13 +41,13 @@ at::Tensor turn(const at::Tensor& input, const Rotation& rotation, int sign) {
   const at::Tensor x = input.contiguous();
   const int64_t tokens = x.size(0), heads = x.size(1), half = x.size(2) / 2;
   at::Tensor y = at::empty_like(x);
-  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "rotate", [&] {
+  AT_DISPATCH_FLOATING_TYPES_AND(at::kBFloat16, x.scalar_type(), "rotate", [&] {
     const int64_t grain = std::max<int64_t>(1, 16384 / (heads * half * 2));
     at::parallel_for(0, tokens, grain, [&](int64_t begin, int64_t end) {
       const int64_t offset = begin * heads * half * 2;
       turn_tokens(x.const_data_ptr<scalar_t>() + offset, rotation.cos.const_data_ptr<float>(),
                   rotation.sin.const_data_ptr<float>(), rotation.rows.const_data_ptr<int64_t>() + begin,
-                  static_cast<scalar_t>(sign), y.mutable_data_ptr<scalar_t>() + offset, end - begin, heads, half);
+                  static_cast<Wide<scalar_t>>(sign), y.mutable_data_ptr<scalar_t>() + offset, end - begin, heads, half);
     });
   });
   return y;

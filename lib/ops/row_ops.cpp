@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "ops/simd.h"
+#include "ops/wide.h"
 
 namespace roll {
 
@@ -16,15 +16,6 @@ ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t w
   }
 }
 
-ROLL_SIMD void norm_row(const float* x, const float* weight, float* out, int64_t width, float eps) {
-  float squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (int64_t i = 0; i < width; ++i) squares += x[i] * x[i];
-  const float scale = 1.0f / std::sqrt(squares / static_cast<float>(width) + eps);
-#pragma omp simd
-  for (int64_t i = 0; i < width; ++i) out[i] = x[i] * scale * weight[i];
-}
-
 ROLL_SIMD void turn_head(float* head, const float* cos, const float* sin, int64_t head_dim) {
   const int64_t half = head_dim / 2;
 #pragma omp simd
@@ -35,18 +26,48 @@ ROLL_SIMD void turn_head(float* head, const float* cos, const float* sin, int64_
   }
 }
 
-ROLL_SIMD void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,
-                        int64_t width) {
+namespace {
+
+template <class T>
+ROLL_INLINE void norm_into(const float* x, const float* weight, T* out, int64_t width, float eps) {
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < width; ++i) squares += x[i] * x[i];
+  const float scale = 1.0f / std::sqrt(squares / static_cast<float>(width) + eps);
+#pragma omp simd
+  for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(x[i] * scale * weight[i]);
+}
+
+template <class T>
+ROLL_INLINE void gate_into(const float* gate, const float* up, const float* gate_bias, const float* up_bias, T* out,
+                           int64_t width) {
   if (gate_bias) {
 #pragma omp simd
     for (int64_t i = 0; i < width; ++i) {
       const float g = gate[i] + gate_bias[i];
-      out[i] = g / (1.0f + fast_exp(-g)) * (up[i] + up_bias[i]);
+      out[i] = narrow<T>(g / (1.0f + fast_exp(-g)) * (up[i] + up_bias[i]));
     }
   } else {
 #pragma omp simd
-    for (int64_t i = 0; i < width; ++i) out[i] = gate[i] / (1.0f + fast_exp(-gate[i])) * up[i];
+    for (int64_t i = 0; i < width; ++i) out[i] = narrow<T>(gate[i] / (1.0f + fast_exp(-gate[i])) * up[i]);
   }
 }
+
+}  // namespace
+
+#define ROLL_ROW_OPS(T)                                                                                             \
+  ROLL_SIMD void norm_row(const float* x, const float* weight, T* out, int64_t width, float eps) {                  \
+    norm_into(x, weight, out, width, eps);                                                                          \
+  }                                                                                                                 \
+  ROLL_SIMD void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, T* out, \
+                          int64_t width) {                                                                          \
+    gate_into(gate, up, gate_bias, up_bias, out, width);                                                            \
+  }                                                                                                                 \
+  ROLL_SIMD void widen_row(const T* x, float* out, int64_t width) {                                                 \
+    for (int64_t i = 0; i < width; ++i) out[i] = widen(x[i]);                                                       \
+  }
+ROLL_ROW_OPS(float)
+ROLL_ROW_OPS(c10::BFloat16)
+#undef ROLL_ROW_OPS
 
 }  // namespace roll

@@ -114,6 +114,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     check_experience(config, result.num_ranks, check);
     check_policy(config.actor_train.policy, check);
     check_layout(config, result.num_ranks, check);
+    note_dtypes(config, check);
     check_batches(config, result.num_ranks, check);
     check_data(config, options.offline, check);
     check_plugins(config.actor_train, options.offline, check);
@@ -132,6 +133,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const SftConfig& config = result.config;
     place_ranks(result, config.sft_train, options, check);
     check_layout(config.sft_train, result.num_ranks, check);
+    if (!config.sft_train.device_mapping) note_dtype(config.sft_train, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);

@@ -13,8 +13,7 @@ namespace roll {
 namespace {
 
 double bytes_per_number(const ModelArgs& args, bool on_gpu) {
-  if (!on_gpu) return 4;
-  return args.dtype.value_or(Dtype::kBf16) == Dtype::kFp32 ? 4 : 2;
+  return args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32) == Dtype::kFp32 ? 4 : 2;
 }
 
 std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {

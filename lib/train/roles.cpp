@@ -8,13 +8,14 @@
 namespace roll {
 
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
-  if (!device.is_cuda()) return at::kFloat;  // recipes for GPUs name bf16; on the CPU the same recipe runs in float32
-  switch (args.dtype.value_or(Dtype::kBf16)) {
+  switch (args.dtype.value_or(device.is_cuda() ? Dtype::kBf16 : Dtype::kFp32)) {
     case Dtype::kFp32:
       return at::kFloat;
     case Dtype::kBf16:
       return at::kBFloat16;
     case Dtype::kFp16:
+      if (device.is_cpu())
+        throw UserError("model_args.dtype = fp16: the CPU computes in fp32 or bf16; set one of them");
       return at::kHalf;
   }
   throw Bug("a dtype without its tensor type");

@@ -21,7 +21,7 @@ struct Roles {
   const Transformer& sampling_policy() const { return sampler ? *sampler : actor; }
 };
 
-/// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: 16-bit numbers on the CPU.
+/// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: fp16 on the CPU.
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 
 /// The layout that a worker's strategy asks for.

@@ -7,6 +7,7 @@
 
 #include "model/cpu_decoder.h"
 #include "model/decoding.h"
+#include "model/rounded.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
 #include "model/tensor_decoder.h"
@@ -15,6 +16,7 @@
 namespace roll {
 
 using test::Decoding;
+using test::Rounded;
 using test::some_ids;
 
 namespace {
@@ -34,8 +36,12 @@ DecoderSizes sizes_of(int64_t page_size) {
 }
 
 std::unique_ptr<Decoder> make(bool is_fast, const Transformer& model, const DecoderSizes& sizes) {
-  if (is_fast) return std::make_unique<CpuDecoder>(model, sizes);
+  if (is_fast) return make_decoder(model, sizes);
   return std::make_unique<TensorDecoder>(model, sizes);
+}
+
+Transformer odd_model_in(at::ScalarType dtype, const char* arch) {
+  return dtype == at::kFloat ? odd_model(arch) : Rounded(odd_model(arch)).in(dtype);
 }
 
 /// Logits behind token `position` of the packed forward pass.
@@ -71,7 +77,7 @@ TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[mo
 TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",
           "[model]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model("qwen3");
+  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
   const DecoderSizes sizes = sizes_of(16);
   const auto decoder = make(true, model, sizes);
   const int64_t together = GENERATE(2, 5, 40);
@@ -85,6 +91,27 @@ TEST_CASE("what is computed beside a sequence, and in which pieces, does not cha
   for (const int64_t id : ids) slowly = sequences.step({{together + 1, {id}}})[0];
   CHECK(at::equal(crowded, alone));
   CHECK(at::equal(slowly, alone));
+}
+
+TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forward pass in bfloat16", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Rounded rounded(odd_model(GENERATE("qwen2", "qwen3", "llama")));
+  const Transformer exact = rounded.in(at::kFloat), model = rounded.in(at::kBFloat16);
+  const DecoderSizes sizes = sizes_of(GENERATE(8, 16));
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const std::vector<int64_t> ids = some_ids(100, 3);
+  Decoding sequences(*decoder, sizes, kVocab, 1);
+  sequences.step({{0, {ids.begin(), ids.begin() + 60}}});
+  double own = 0, packed = 0, size = 0;
+  for (int64_t i = 60; i < 100; ++i) {
+    const at::Tensor right = packed_logits(exact, ids, i);
+    own += (sequences.step({{0, {ids[i]}}})[0] - right).abs().mean().item<double>();
+    packed += (packed_logits(model, ids, i) - right).abs().mean().item<double>();
+    size += right.abs().mean().item<double>();
+  }
+  CHECK(own < 1.1 * packed);
+  CHECK(packed < 0.03 * size);
+  CHECK(packed > 0);
 }
 
 TEST_CASE("a fork decodes as its original, which stays as it was", "[model]") {
@@ -106,7 +133,7 @@ TEST_CASE("a fork decodes as its original, which stays as it was", "[model]") {
 
 TEST_CASE("what a page held before its tokens were written never shows", "[model]") {
   const at::NoGradGuard no_grad;
-  const Transformer model = odd_model("qwen3");
+  const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
   const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 100, .max_rows = 100};
   const auto decoder = make(GENERATE(true, false), model, sizes);
   const auto decode = [&] {

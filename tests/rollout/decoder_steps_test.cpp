@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "model/decoder.h"
 #include "model/log_probs.h"
+#include "model/rounded.h"
 #include "model/transformer.h"
 #include "rollout/fake_model.h"
 #include "rollout/sampler.h"
@@ -89,7 +90,8 @@ TEST_CASE("greedy tokens are the argmax of the packed forward pass", "[rollout]"
 }
 
 TEST_CASE("responses do not depend on slots, pages, pieces or evictions, to the bit", "[rollout]") {
-  const Transformer model = tiny_model();
+  const bool is_narrow = GENERATE(false, true);
+  const Transformer model = is_narrow ? test::Rounded(tiny_model()).in(at::kBFloat16) : tiny_model();
   const auto requests = make_requests();
   SamplingParams params = params_of(1);
   const auto together = run(model, params, 100, requests);

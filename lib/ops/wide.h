@@ -1,0 +1,46 @@
+// bfloat16 is how numbers are kept; they are computed in float32. For other types both are one.
+#pragma once
+
+#include <c10/util/BFloat16.h>
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "ops/simd.h"
+
+namespace roll {
+
+template <class T>
+struct WideOf {
+  using type = T;
+};
+template <>
+struct WideOf<c10::BFloat16> {
+  using type = float;
+};
+template <class T>
+using Wide = typename WideOf<T>::type;
+
+// c10's own conversions branch for NaN, which keeps loops over them from becoming SIMD code.
+
+template <class T>
+ROLL_INLINE Wide<T> widen(T x) {
+  if constexpr (std::is_same_v<T, c10::BFloat16>)
+    return std::bit_cast<float>(static_cast<uint32_t>(x.x) << 16);
+  else
+    return x;
+}
+
+/// To the nearest, ties to even.
+template <class T>
+ROLL_INLINE T narrow(Wide<T> x) {
+  if constexpr (std::is_same_v<T, c10::BFloat16>) {
+    const uint32_t bits = x == x ? std::bit_cast<uint32_t>(x) : 0x7fc00000u;
+    return {static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16), c10::BFloat16::from_bits()};
+  } else {
+    return x;
+  }
+}
+
+}  // namespace roll
