@@ -1,147 +1,97 @@
-// roll generate: JSON lines of prompts -> responses with their log-probs, in the order of the input.
+// roll generate: prompts to responses, a conversation, or how fast both are.
+#include "app/generate.h"
+
 #include <CLI/CLI.hpp>
-#include <iostream>
 #include <memory>
 
 #include "app/commands.h"
 #include "app/field_flags.h"
-#include "app/streams.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
-#include "base/stop.h"
-#include "job/threads.h"
 #include "model/device.h"
-#include "model/transformer.h"
-#include "rollout/engine.h"
-#include "rollout/prompt_lines.h"
 #include "text/chat_template.h"
-#include "text/tokenizer.h"
-#include "track/progress.h"
 
 namespace roll {
 
 namespace {
 
-struct Flags {
-  std::string model, input = "-", output = "-", template_name = "native", device = "cpu", dtype = "auto";
-  int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16;
-  bool keeps_special = false;
-  SamplingParams sampling;
+constexpr const char* kDescription =
+    "Sample responses: to JSON lines, to --prompt, in a conversation, or as a benchmark";
+constexpr const char* kFooter =
+    R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
+The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
+--output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input.
+The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
+"sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3} decides for that line.
+log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";
 
-  Flags() {
-    sampling.seed = 42;
-    sampling.generating.max_new_tokens = 256;
-    sampling.generating.temperature = 1;
-    sampling.generating.top_p = 1;
-    sampling.generating.top_k = 0;
-  }
+std::shared_ptr<GenerateFlags> make_flags() {
+  auto flags = std::make_shared<GenerateFlags>();
+  flags->sampling.seed = 42;
+  flags->sampling.generating.max_new_tokens = 256;
+  flags->sampling.generating.temperature = 1;
+  flags->sampling.generating.top_p = 1;
+  flags->sampling.generating.top_k = 0;
+  return flags;
+}
+
+/// Flags that mean nothing beside `flag`, and why.
+struct Exclusion {
+  const char* flag;
+  std::vector<const char*> others;
+  const char* reason;
 };
 
-/// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
-/// same four responses as `-n 4`.
-constexpr int64_t kMaxResponses = 1 << 16;
-
-std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines, int64_t num_responses) {
-  std::vector<GenerationRequest> requests;
-  for (size_t line = 0; line < lines.size(); ++line) {
-    const auto& [ids, generating, seed] = lines[line];
-    for (int64_t i = 0; i < num_responses; ++i)
-      requests.push_back({.prompt_ids = ids,
-                          .sequence_id = line * kMaxResponses + static_cast<uint64_t>(i),
-                          .generating = generating,
-                          .seed = seed});
-  }
-  return requests;
+const std::vector<Exclusion>& exclusions() {
+  static const std::vector<Exclusion> all = {
+      {"--prompt", {"--input"}, "prompts come from one of them"},
+      {"--chat",
+       {"--bench", "--prompt", "--input", "--output", "-n", "--as-message", "--keep-special", "--no-prefix-caching",
+        "--max-running-requests"},
+       "a conversation is one response after the other, from standard input to standard output"},
+      {"--bench",
+       {"--prompt", "--input", "--output", "-n", "--as-message", "--system", "--template", "--stop", "--include-stop",
+        "--keep-special", "--ignore-eos", "--no-prefix-caching", "--max-running-requests", "--kv-cache-mib", "--seed"},
+       "a benchmark makes its own prompts and responses of fixed length"},
+  };
+  return all;
 }
 
-/// Written as soon as all earlier ones are.
-class OrderedLines {
- public:
-  OrderedLines(std::ostream& out, size_t count) : out_(out), lines_(count) {}
-  void set(int64_t index, std::string line) {
-    lines_[index] = std::move(line);
-    for (; next_ < lines_.size() && !lines_[next_].empty(); lines_[next_++] = "") out_ << lines_[next_] << '\n';
-    out_.flush();
-  }
-
- private:
-  std::ostream& out_;
-  std::vector<std::string> lines_;
-  size_t next_ = 0;
-};
-
-std::string line_of(const GenerationRequest& request, const Generation& generation) {
-  Json log_probs = Json::array();
-  for (const float x : generation.log_probs) log_probs.push_back(json_float(x));
-  return to_line({{"prompt_ids", request.prompt_ids},
-                  {"ids", generation.ids},
-                  {"text", generation.text},
-                  {"log_probs", log_probs},
-                  {"finish_reason", finish_reason_name(generation.finish_reason)}});
+void check_uses(const CLI::App& sub) {
+  const auto is_given = [&](const char* flag) { return sub.count(flag) > 0; };
+  for (const auto& [flag, others, reason] : exclusions())
+    for (const char* other : others)
+      if (is_given(flag) && is_given(other))
+        throw user_error("{} and {}: do not go together, since {}; leave one away", flag, other, reason);
+  for (const char* flag : {"--prompt-tokens", "--batch", "--json"})
+    if (is_given(flag) && !is_given("--bench")) throw user_error("{}: belongs to --bench; add it", flag);
+  if (is_given("--as-message") && !is_given("--prompt")) throw user_error("--as-message: is about --prompt; give one");
+  if (is_given("--system") && !is_given("--chat") && !is_given("--as-message"))
+    throw user_error("--system: is a message of a chat template; add --chat, or --prompt with --as-message");
 }
 
-std::string text_of(const SamplerCounts& counts, double seconds) {
-  return fmt::format(
-      "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; "
-      "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions",
-      seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
-      100 * static_cast<double>(counts.decoded) / static_cast<double>(std::max<int64_t>(1, counts.slot_steps)),
-      counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
-}
-
-void check(const Flags& flags) {
+void check_values(const GenerateFlags& flags) {
   check_sampling(flags.sampling);
-  if (flags.num_responses < 1 || flags.num_responses > kMaxResponses)
-    throw user_error("-n = {}: must be within 1 .. {}", flags.num_responses, kMaxResponses);
   if (flags.page_size < 8 || flags.page_size > 128 || flags.page_size % 8 != 0)
     throw user_error("--block-size = {}: must be a multiple of 8 within 8 .. 128", flags.page_size);
   if (flags.kv_cache_mib < 0) throw user_error("--kv-cache-mib = {}: must be at least 0", flags.kv_cache_mib);
 }
 
-void run(Flags flags) {
-  flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
-  check(flags);
-  const at::Device device = parse_device(flags.device, "--device");
-  use_device(device);
-  const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
-  Input input(flags.input);
-  const Tokenizer tokenizer = Tokenizer::load(flags.model);
-  const Transformer model = Transformer::load(flags.model, device, dtype);
-  flags.sampling.eos_ids = tokenizer.eos_ids();
-  const auto requests = requests_of(read_prompt_lines(input.stream(), input.name(), tokenizer,
-                                                      {.model_folder = flags.model,
-                                                       .template_name = flags.template_name,
-                                                       .vocab_size = model.spec().vocab_size,
-                                                       .max_tokens = model.spec().max_positions - 1,
-                                                       .generating = flags.sampling.generating}),
-                                    flags.num_responses);
-  Output output(flags.output, input);
-  catch_stop_signals();  // what is done by then is written
-  OrderedLines lines(output.stream(), requests.size());
-  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
-  log.info("{}", threads_text());
-  Progress progress(log, "generate", std::ssize(requests), "responses");
-  const auto on_done = [&](int64_t index, const Generation& generation) {
-    if (generation.finish_reason == FinishReason::kAbort) return;
-    lines.set(index, line_of(requests[index], generation));
-    progress.advance();
-  };
-  SamplerCounts counts;
-  const Stopwatch watch;
-  if (!requests.empty()) {
-    EngineLimits limits = limits_for(requests, flags.sampling);
-    limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
-    Engine(model, tokenizer, limits)
-        .generate(requests, flags.sampling, on_done,
-                  {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts});
-  }
-  output.close();
-  log.info("{}", text_of(counts, watch.seconds()));
-  throw_if_stopped();
+void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
+  sub.add_option("--model", flags.model, "Hugging Face model folder")->required();
+  sub.add_option("--input", flags.input, "JSON lines; - is standard input")->capture_default_str();
+  sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
+  sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
+      ->allow_extra_args(false);
+  sub.add_flag("--as-message", flags.as_message,
+               "a --prompt is what the user says, and goes through the chat template");
+  sub.add_flag("--chat", flags.chats, "a conversation; /reset begins anew, /quit ends, Ctrl-C stops an answer");
+  sub.add_option("--system", flags.system, "the first message of --chat and --as-message");
+  sub.add_option("--template", flags.template_name,
+                 fmt::format("for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
+      ->capture_default_str();
 }
 
-void add_sampling_flags(CLI::App& sub, Flags& flags) {
+void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
   GeneratingArgs& args = flags.sampling.generating;
   add_field_flags(
       sub, args,
@@ -157,37 +107,50 @@ void add_sampling_flags(CLI::App& sub, Flags& flags) {
   sub.add_flag("--keep-special", flags.keeps_special, "\"text\" shows special tokens");
 }
 
+void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
+  sub.add_option("--device", flags.device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub.add_option("--dtype", flags.dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+      ->capture_default_str();
+  sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
+      ->capture_default_str();
+  sub.add_option("--kv-cache-mib", flags.kv_cache_mib, "most memory for keys and values; 0 is no limit")
+      ->capture_default_str();
+  sub.add_option("--block-size", flags.page_size, "tokens of a page of the KV cache")->capture_default_str();
+  sub.add_flag("!--no-prefix-caching", flags.sampling.shares_prefill,
+               "compute what prompts begin with alike each time");
+  sub.add_flag(
+      "--bench", flags.benches,
+      "tokens a second of prefill and decoding, and their share of what memory and arithmetic allow here, both "
+      "measured");
+  sub.add_option("--batch", flags.batches, "for --bench: sequences together")->delimiter(',')->capture_default_str();
+  sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: of each sequence")->capture_default_str();
+  sub.add_flag("--json", flags.writes_json, "for --bench: JSON lines instead of a table");
+}
+
+void run(const CLI::App& sub, GenerateFlags& flags) {
+  flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
+  check_uses(sub);
+  check_values(flags);
+  const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
+  use(flags);
+}
+
 }  // namespace
 
+Transformer open_model(const GenerateFlags& flags) {
+  const at::Device device = parse_device(flags.device, "--device");
+  use_device(device);
+  return Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"));
+}
+
 void add_generate(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
-  CLI::App* sub = app.add_subcommand("generate",
-                                     "Sample responses: {\"prompt\"} | {\"messages\"} | {\"ids\"} -> {\"prompt_ids\", "
-                                     "\"ids\", \"text\", \"log_probs\", "
-                                     "\"finish_reason\"}");
-  sub->footer(
-      "The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own\n"
-      "\"sampling\": {\"temperature\": 0.7, \"max_new_tokens\": 20, \"seed\": 3} decides for that line.\n"
-      "log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.");
-  sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
-  sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
-  sub->add_option("--output", flags->output, "JSON lines in the order of the input; - is standard output")
-      ->capture_default_str();
-  sub->add_option("--template", flags->template_name,
-                  fmt::format("for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
-      ->capture_default_str();
+  const auto flags = make_flags();
+  CLI::App* sub = app.add_subcommand("generate", kDescription);
+  sub->footer(kFooter);
+  add_prompt_flags(*sub, *flags);
   add_sampling_flags(*sub, *flags);
-  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N")->capture_default_str();
-  sub->add_option("--dtype", flags->dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
-      ->capture_default_str();
-  sub->add_option("--max-running-requests", flags->sampling.max_running_requests, "sequences sampled together")
-      ->capture_default_str();
-  sub->add_option("--kv-cache-mib", flags->kv_cache_mib, "most memory for keys and values; 0 is no limit")
-      ->capture_default_str();
-  sub->add_option("--block-size", flags->page_size, "tokens of a page of the KV cache")->capture_default_str();
-  sub->add_flag("!--no-prefix-caching", flags->sampling.shares_prefill,
-                "compute what prompts begin with alike each time");
-  sub->callback([flags] { run(*flags); });
+  add_machine_flags(*sub, *flags);
+  sub->callback([sub, flags] { run(*sub, *flags); });
 }
 
 }  // namespace roll

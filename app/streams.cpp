@@ -36,9 +36,11 @@ Input::Input(const std::string& name) : path_(name), name_(name == "-" ? "stdin"
 }
 
 Output::Output(const std::string& name, const Input& input)
-    : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
-  if (is_same_file(input.path(), name))
-    throw user_error("--output = {}: is the file that --input reads; write to another one", name);
+    : Output(is_same_file(input.path(), name)
+                 ? throw user_error("--output = {}: is the file that --input reads; write to another one", name)
+                 : name) {}
+
+Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
   if (name == "-") return;
   file_.open(name, std::ios::binary | std::ios::trunc);
   if (!file_) throw user_error("{}: cannot open for writing{}", name, errno_text());

@@ -25,8 +25,9 @@ class Input {
 
 class Output {
  public:
-  /// UserError when the file cannot be opened for writing, or is, by whatever path, the one that `input` reads: opening
-  /// it would empty that.
+  /// UserError when the file cannot be opened for writing.
+  explicit Output(const std::string& name);
+  /// Also where it is, by whatever path, the one that `input` reads: opening it would empty that.
   Output(const std::string& name, const Input& input);
   std::ostream& stream() { return *stream_; }
   /// Call after the last line: SystemError if something could not be written.

@@ -103,6 +103,7 @@ void throw_if_stopped() {
 
 void request_stop(std::optional<StopKind> kind) noexcept {
   wish.store(kind ? static_cast<int>(*kind) : kNone);
+  if (!kind) insisted.store(false);
 }
 
 }  // namespace roll

@@ -43,7 +43,8 @@ std::optional<StopKind> stop_wish() noexcept;
 /// Throws Stopped when there is a wish; for loops that hold nothing half-done.
 void throw_if_stopped();
 
-/// As if this wish had come (nullopt takes it back); for tests and for a wish that reached us by another rank.
+/// As if this wish had come; for tests and for a wish that reached us by another rank. nullopt: as if none had come,
+/// where one was granted and the process goes on.
 void request_stop(std::optional<StopKind> kind) noexcept;
 
 }  // namespace roll

@@ -66,6 +66,13 @@ class LineEncoder {
  public:
   LineEncoder(const Tokenizer& tokenizer, const PromptLineRules& rules) : tokenizer_(tokenizer), rules_(rules) {}
 
+  PromptLine read(const Json& line, const std::string& where) {
+    PromptLine read{.ids = encode(line, where), .generating = {}, .seed = {}};
+    if (line.contains("sampling")) read_sampling(line["sampling"], where, rules_.generating, read);
+    return read;
+  }
+
+ private:
   std::vector<int64_t> encode(const Json& line, const std::string& where) {
     const std::string kind = only_kind(line, where);
     const Json& value = line[kind];
@@ -79,7 +86,6 @@ class LineEncoder {
     return ids;
   }
 
- private:
   static std::string only_kind(const Json& line, const std::string& where) {
     std::string kind;
     for (const char* name : {"prompt", "messages", "ids"}) {
@@ -140,11 +146,16 @@ std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& o
   LineEncoder encoder(tokenizer, rules);
   std::vector<PromptLine> lines;
   for_each_json_line(in, origin, [&](int64_t number, const Json& value) {
-    const std::string where = fmt::format("{}:{}", origin, number);
-    PromptLine& line =
-        lines.emplace_back(PromptLine{.ids = encoder.encode(value, where), .generating = {}, .seed = {}});
-    if (value.contains("sampling")) read_sampling(value["sampling"], where, rules.generating, line);
+    lines.push_back(encoder.read(value, fmt::format("{}:{}", origin, number)));
   });
+  return lines;
+}
+
+std::vector<PromptLine> read_prompts(const std::vector<Json>& rows, const std::string& name, const Tokenizer& tokenizer,
+                                     const PromptLineRules& rules) {
+  LineEncoder encoder(tokenizer, rules);
+  std::vector<PromptLine> lines;
+  for (const Json& row : rows) lines.push_back(encoder.read(row, fmt::format("{} {}", name, lines.size() + 1)));
   return lines;
 }
 

@@ -51,6 +51,7 @@ struct SamplingParams {
   int64_t max_running_requests = 128;  // sequences decoded together
   int64_t max_length = 0;              // prompt + response, in tokens; 0: the model's own limit
   bool shares_prefill = true;          // what prompts begin with alike is computed once
+  bool continues_responses = false;    // prompts to come may begin with this one and its response
 };
 
 /// UserError "key = value: rule" when a parameter is out of range: max_new_tokens unset or < 1, temperature < 0, top_p
@@ -78,6 +79,7 @@ struct SamplerHooks {
   std::function<bool()> should_stop;                // asked before every step; true: what still runs ends as kAbort
   std::function<void(int64_t num_tokens)> on_step;  // after every step, with the tokens that it drew
   SamplerCounts* counts = nullptr;                  // set at the end
+  OnGenerated on_token{};                           // after every token, with the response so far, without its text
 };
 
 /// See Engine::generate (engine.h), over any model that steps; the number of its slots bounds what runs together.

@@ -177,9 +177,12 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   return sequence;
 }
 
-/// Every sequence that runs may soon need one more page: a newcomer must leave them that.
+/// Sequences that run may soon need one more page each, until they have all that they can use: a newcomer must leave
+/// them that.
 bool Scheduler::has_pages_for(int64_t count) const {
-  return pages_.num_free() >= count + std::ssize(running_);
+  return pages_.num_free() >= count + std::ranges::count_if(running_, [&](const auto& sequence) {
+                                return std::ssize(sequence->pages) * pages_.page_size() < sequence->max_tokens - 1;
+                              });
 }
 
 /// Pages for so many tokens, if need be of sequences that started later; false: it had to give up its own.
@@ -207,14 +210,17 @@ void Scheduler::tell_pages(Sequence& sequence) {
 void Scheduler::evict_last() {
   Sequence& sequence = *running_.back();
   ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
-  if (params_.shares_prefill && sequence.is_decoding) {
-    const int64_t computed = std::ssize(sequence.ids) - (sequence.num_pending == 0 ? 1 : 0);
-    pages_.remember(std::span(sequence.ids).first(computed), sequence.pages);
-  }
+  remember_computed(sequence);
   waiting_.push_front(sequence.request);
   ++counts_.evictions;
   leave(sequence);
   running_.pop_back();
+}
+
+void Scheduler::remember_computed(const Sequence& sequence) {
+  if (!params_.shares_prefill || !sequence.is_decoding) return;
+  const int64_t computed = std::ssize(sequence.ids) - (sequence.num_pending == 0 ? 1 : 0);
+  pages_.remember(std::span(sequence.ids).first(computed), sequence.pages);
 }
 
 void Scheduler::take_drawn() {
@@ -236,6 +242,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   sequence.ids.push_back(drawn.token);
   --sequence.num_pending;
   ++num_drawn_;
+  if (hooks_.on_token) hooks_.on_token(sequence.request, generation);
   const auto& stops = generating_of(sequence.request).stop_strings;
   if (!params_.ignore_eos && std::ranges::find(params_.eos_ids, drawn.token) != params_.eos_ids.end()) {
     finish(sequence, FinishReason::kStop);
@@ -250,6 +257,7 @@ void Scheduler::finish(Sequence& sequence, FinishReason reason) {
   Generation& generation = generations_[sequence.request];
   generation.finish_reason = reason;
   generation.text = text_of(generation, generating_of(sequence.request));
+  if (params_.continues_responses) remember_computed(sequence);
   leave(sequence);
   if (on_done_) on_done_(sequence.request, generation);
 }

@@ -65,6 +65,7 @@ class Scheduler {
   bool make_room(Sequence& sequence, int64_t length);
   void tell_pages(Sequence& sequence);
   void evict_last();
+  void remember_computed(const Sequence& sequence);
   void take_drawn();
   void accept(Sequence& sequence, const Drawn& drawn);
   void finish(Sequence& sequence, FinishReason reason);

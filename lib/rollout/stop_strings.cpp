@@ -1,15 +1,8 @@
-// A token's text can depend on the one before it and end within a character, so the newest tokens are decoded twice.
 #include "rollout/stop_strings.h"
 
 #include <algorithm>
 
 namespace roll {
-
-namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD: what an unfinished character decodes to
-
-}  // namespace
 
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from) {
   std::optional<StopMatch> first;
@@ -22,20 +15,20 @@ std::optional<StopMatch> find_stop(const std::string& text, const std::vector<st
   return first;
 }
 
+size_t may_stop_at(const std::string& text, const std::vector<std::string>& stops, size_t from) {
+  for (size_t begin = from; begin < text.size(); ++begin)
+    for (const std::string& stop : stops) {
+      const size_t length = std::min(stop.size(), text.size() - begin);
+      if (text.compare(begin, length, stop, 0, length) == 0) return begin;
+    }
+  return text.size();
+}
+
 bool StopWatcher::found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode) {
-  const std::string known = decode(ids.subspan(context_, num_decoded_ - context_), false);
-  const std::string longer = decode(ids.subspan(context_), false);
-  const std::string fresh = longer.substr(std::min(known.size(), longer.size()));
   size_t longest = 0;
   for (const std::string& stop : stops) longest = std::max(longest, stop.size());
-  const size_t from = text_.size() - std::min(text_.size(), longest);
-  const std::string text = text_ + fresh;
-  if (!fresh.ends_with(kReplacement)) {
-    text_ = text;
-    context_ = num_decoded_;
-    num_decoded_ = ids.size();
-  }
-  return find_stop(text, stops, from).has_value();
+  const size_t known = text_.text().size(), from = known - std::min(known, longest);
+  return find_stop(text_.grow(ids, false, decode), stops, from).has_value();
 }
 
 }  // namespace roll

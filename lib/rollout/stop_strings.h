@@ -2,16 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace roll {
+#include "rollout/growing_text.h"
 
-/// Text of some response ids; skip_special leaves special tokens out.
-using DecodeText = std::function<std::string(std::span<const int64_t> ids, bool skip_special)>;
+namespace roll {
 
 /// The stop string whose end comes first in `text` (of two that end together, the longer).
 struct StopMatch {
@@ -19,7 +17,11 @@ struct StopMatch {
 };
 std::optional<StopMatch> find_stop(const std::string& text, const std::vector<std::string>& stops, size_t from = 0);
 
-/// Follows one response as it grows. Each step decodes only its newest few tokens.
+/// Where `text` may still be cut by a stop string that begins at `from` or later, be it whole or growing at the end;
+/// the text's size: nowhere.
+size_t may_stop_at(const std::string& text, const std::vector<std::string>& stops, size_t from);
+
+/// Follows one response as it grows.
 class StopWatcher {
  public:
   /// Is there a stop string in the text of `ids`, special tokens included? `ids` must be those of the last call and at
@@ -27,9 +29,7 @@ class StopWatcher {
   bool found(std::span<const int64_t> ids, const std::vector<std::string>& stops, const DecodeText& decode);
 
  private:
-  std::string text_;        // of ids [0, num_decoded_)
-  size_t num_decoded_ = 0;  // tokens whose text is settled: the bytes after them start a new character
-  size_t context_ = 0;      // first token that is decoded again, since a token's text can depend on the one before
+  GrowingText text_;
 };
 
 }  // namespace roll

@@ -47,6 +47,24 @@ TEST_CASE("an early warning stays what was asked for, and may come twice; an end
   CHECK(ending_after({SIGTERM, SIGUSR1}) == kTerminate);
 }
 
+TEST_CASE("where a wish was granted, the next Ctrl-C is a wish again", "[base]") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    catch_stop_signals();
+    for (int i = 0; i < 3; ++i) {
+      ::raise(SIGINT);
+      if (stop_wish() != StopKind::kInterrupt) ::_exit(1);
+      request_stop(std::nullopt);
+      if (stop_wish()) ::_exit(2);
+    }
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("the signals that mpirun hands on stand for others", "[base]") {
   for (const StopKind kind : {StopKind::kInterrupt, StopKind::kTerminate, StopKind::kPreempt})
     CHECK(ending_after({stand_in_signal(kind)}) == static_cast<int>(kind));

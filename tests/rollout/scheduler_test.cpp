@@ -138,6 +138,62 @@ TEST_CASE("a prompt that comes again computes only what no whole page holds", "[
   CHECK(model.prompt_tokens == (params.shares_prefill ? 10 + 29 * 2 : 300));
 }
 
+TEST_CASE("a prompt that begins with an earlier one and its response computes only what no whole page holds",
+          "[rollout]") {
+  SamplingParams params = params_of(20);
+  params.ignore_eos = true;
+  params.continues_responses = GENERATE(true, false);
+  const int64_t depth = GENERATE(0, 1);
+  FakeModel model({.num_slots = 2, .max_length = 100, .vocab_size = kVocab, .depth = depth});
+  PagePool pages(model.num_pages(), model.page_size());
+  const auto run = [&](const std::vector<int64_t>& ids) {
+    model.prompt_tokens = 0;
+    return generate(model, pages, decode_letters, {{ids, 7}}, params).front();
+  };
+  const std::vector<int64_t> first = {3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  std::vector<int64_t> second = first;
+  const auto response = run(first).ids;
+  second.insert(second.end(), response.begin(), response.end());
+  second.insert(second.end(), {13, 14, 15});
+  const Generation generation = run(second);
+  // 10 + 20 - 1 tokens are computed: seven pages; without the response's, the prompt's two.
+  CHECK(model.prompt_tokens == 33 - (params.continues_responses ? 28 : 8));
+  CHECK(generation.ids == generate_with(model, {{second, 7}}, params).front().ids);
+}
+
+TEST_CASE("every token is told once, in order, evictions or not", "[rollout]") {
+  const int64_t num_pages = GENERATE(0, 12), depth = GENERATE(0, 2);
+  FakeModel model({.num_slots = 8, .max_length = 44, .vocab_size = kVocab, .num_pages = num_pages, .depth = depth});
+  const auto requests = make_requests(10, 2);
+  std::vector<std::vector<int64_t>> told(requests.size());
+  std::set<int64_t> ended;
+  SamplerCounts counts;
+  const auto generations =
+      generate_with(model, requests, params_of(30), [&](int64_t i, const Generation&) { ended.insert(i); },
+                    {.counts = &counts, .on_token = [&](int64_t i, const Generation& so_far) {
+                       CHECK(so_far.ids.size() == told[i].size() + 1);
+                       CHECK(so_far.log_probs.size() == so_far.ids.size());
+                       CHECK_FALSE(ended.contains(i));
+                       told[i].push_back(so_far.ids.back());
+                     }});
+  CHECK((counts.evictions > 0) == (num_pages > 0));
+  for (size_t i = 0; i < requests.size(); ++i) CHECK(told[i] == generations[i].ids);
+}
+
+TEST_CASE("where every slot has pages for the longest sequence, none waits for pages", "[rollout]") {
+  SamplingParams params = params_of(3);
+  params.ignore_eos = true;
+  params.shares_prefill = GENERATE(true, false);
+  FakeModel model({.num_slots = 5, .max_length = 24, .vocab_size = 1000});
+  std::vector<GenerationRequest> requests(15);
+  for (int64_t i = 0; i < 15; ++i) {
+    requests[i].sequence_id = i;
+    for (int64_t j = 0; j < 21; ++j) requests[i].prompt_ids.push_back(21 * i + j);
+  }
+  generate_with(model, requests, params);
+  CHECK(model.num_steps == 15 / 5 * 3);
+}
+
 TEST_CASE("max_running_requests bounds what runs together, and slots are refilled", "[rollout]") {
   SamplingParams params = params_of(30);
   params.max_running_requests = 6;

@@ -43,6 +43,8 @@ TEST_CASE("a stop string is found at the token that completes it", "[rollout]") 
 TEST_CASE("a stop string with characters of several tokens is found", "[rollout]") {
   CHECK(stops_after("caf\xC3\xA9!", {"f\xC3\xA9"}) == 5);
   CHECK(stops_after("\xC3\xA9\xC3\xA9x", {"\xC3\xA9x"}) == 5);
+  // A character that is not whole yet is no U+FFFD.
+  CHECK(stops_after("a\xC3\xA9!", {"\xEF\xBF\xBD", "!"}) == 4);
 }
 
 TEST_CASE("the stop string that ends first wins, and of two that end together the longer", "[rollout]") {
@@ -57,6 +59,15 @@ TEST_CASE("the stop string that ends first wins, and of two that end together th
   REQUIRE(inner);
   CHECK(inner->begin == 1);
   CHECK(!find_stop("abc", {"x"}));
+}
+
+TEST_CASE("a text may be cut where a stop string begins, be it whole or growing at the end", "[rollout]") {
+  CHECK(may_stop_at("one END two", {"END"}, 0) == 4);
+  CHECK(may_stop_at("one END two", {"END"}, 5) == 11);
+  CHECK(may_stop_at("one EN", {"END", "e"}, 0) == 2);
+  CHECK(may_stop_at("one EN", {"END"}, 0) == 4);
+  CHECK(may_stop_at("one ENE", {"END"}, 0) == 6);
+  CHECK(may_stop_at("one", {}, 0) == 3);
 }
 
 TEST_CASE("a stop string may lie in what the decoder puts between two tokens", "[rollout]") {

@@ -56,6 +56,19 @@ TEST_CASE("on a terminal progress is redrawn and leaves nothing behind", "[track
   CHECK(text.substr(text.rfind('\r')) == "\r\033[2K");
 }
 
+TEST_CASE("the time left is that of the work where it is told, else of the count", "[track]") {
+  Screen screen;
+  std::ostream out(&screen);
+  Log log(out, out, {.rank = 0, .num_ranks = 1, .terminal = {true, 200}});
+  Progress progress(log, "generate", 8, "responses");
+  progress.share(1e-9);  // of the count nothing is done: nothing would be left to say
+  CHECK(screen.shows("generate 0/8 responses (0%), 0."));
+  CHECK(screen.shows(" d "));
+  CHECK(screen.shows(" left"));
+  progress.share(1);
+  CHECK(screen.shows(", 0.00 s left"));
+}
+
 TEST_CASE("elsewhere a short phase prints nothing, and other ranks never draw", "[track]") {
   for (const LogOptions& options : {LogOptions{0, 1, {}}, LogOptions{1, 2, {true, 80}}}) {
     std::ostringstream out, err;

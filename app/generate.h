@@ -1,0 +1,35 @@
+// The three uses of `roll generate`, and the flags that they share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/transformer.h"
+#include "rollout/sampler.h"
+
+namespace roll {
+
+struct GenerateFlags {
+  std::string model, template_name = "native", device = "cpu", dtype = "auto";
+  std::string input = "-";
+  std::optional<std::string> output, system;
+  std::vector<std::string> prompts;
+  bool as_message = false, chats = false, benches = false, keeps_special = false, writes_json = false;
+  int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16, prompt_tokens = 128;
+  std::vector<int64_t> batches = {1, 8, 32};
+  SamplingParams sampling;
+};
+
+/// The model of --model on --device in --dtype; that device is the thread's from here on.
+Transformer open_model(const GenerateFlags& flags);
+
+/// Prompts of --input or --prompt to responses.
+void generate_responses(const GenerateFlags& flags);
+/// --chat
+void chat(const GenerateFlags& flags);
+/// --bench
+void bench_generation(const GenerateFlags& flags);
+
+}  // namespace roll
