@@ -19,7 +19,8 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
 The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
---output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input.
+--output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
+has as many tokens as --kv-cache-mib holds, without it up to 32768, and never more than the model has positions.
 The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
 "sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3} decides for that line.
 log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";

@@ -56,8 +56,7 @@ class Bench {
     SamplingParams params = flags_.sampling;
     params.max_running_requests = batch;
     PagePool pages(steps_->num_pages(), steps_->page_size());
-    const BenchResult result =
-        bench_sampler(*steps_, pages, params, shape, [] { return stop_wish().has_value(); });
+    const BenchResult result = bench_sampler(*steps_, pages, params, shape, [] { return stop_wish().has_value(); });
     throw_if_stopped();
     return row_of(shape, result);
   }
@@ -88,6 +87,7 @@ class Bench {
             {"decode_tokens_per_s", json_float(static_cast<double>(result.decode_tokens) / result.decode_s)},
             {"decode_step_ms", json_float(1e3 * step_s)},
             {"decode_share", json_float(least_seconds(decode, machine) / step_s)},
+            {"decode_limit", is_bound_by_memory(decode, machine) ? "memory" : "products"},
             {"slots_busy", json_float(static_cast<double>(counts.decoded) / static_cast<double>(counts.slot_steps))},
             {"kv_pages", counts.most_pages},
             {"kv_mib", json_float(static_cast<double>(counts.most_pages) * page_mib)},
@@ -107,16 +107,19 @@ void print_head(const Transformer& model, const GenerateFlags& flags) {
   fmt::print("{:.1f} M parameters in {} on {}, {}; {} prompt tokens, {} new ones\n",
              static_cast<double>(model.spec().num_parameters()) / 1e6, c10::toString(model.dtype()),
              model.device().str(), threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
-  fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
-             "share", "decode tok/s", "ms/step", "share", "slots", "KV pages", "KV MiB", "read GB/s", "matmul GF/s");
+  fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
+             "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
+             "matmul GF/s");
 }
 
 void print_row(const Json& row) {
   const auto number = [&](const char* key) { return row[key].is_null() ? 0 : row[key].get<double>(); };
-  fmt::print("{:>6} {:>13.0f} {:>6.2f} {:>13.0f} {:>9.3f} {:>6.2f} {:>5.0f} % {:>9} {:>8.1f} {:>10.1f} {:>12.0f}\n",
-             number("batch"), number("prefill_tokens_per_s"), number("prefill_share"), number("decode_tokens_per_s"),
-             number("decode_step_ms"), number("decode_share"), 100 * number("slots_busy"), number("kv_pages"),
-             number("kv_mib"), number("read_bytes_per_s") / 1e9, number("matmul_flops_per_s") / 1e9);
+  fmt::print(
+      "{:>6} {:>13.0f} {:>6.2f} {:>13.0f} {:>9.3f} {:>6.2f} {:>9} {:>5.0f} % {:>9} {:>8.1f} {:>10.1f} {:>12.0f}\n",
+      number("batch"), number("prefill_tokens_per_s"), number("prefill_share"), number("decode_tokens_per_s"),
+      number("decode_step_ms"), number("decode_share"), row["decode_limit"].get_ref<const std::string&>(),
+      100 * number("slots_busy"), number("kv_pages"), number("kv_mib"), number("read_bytes_per_s") / 1e9,
+      number("matmul_flops_per_s") / 1e9);
 }
 
 }  // namespace
@@ -134,8 +137,8 @@ void bench_generation(const GenerateFlags& flags) {
   }
   if (!flags.writes_json)
     fmt::print(
-        "share: of what the machine allows, by the memory's speed over what a step reads and by the speed of products, "
-        "both measured here\n");
+        "share of what the machine allows: memory is read no faster, or products are computed no faster, each measured "
+        "here\n");
 }
 
 }  // namespace roll

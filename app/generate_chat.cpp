@@ -95,7 +95,7 @@ class Chat {
     const std::vector<int64_t>& prompt_ids = conversation_.ask(line);
     if (std::ssize(prompt_ids) >= limits_.max_length)
       throw user_error(
-          "the conversation has {} tokens with this line, and {} are its limit with room for an answer; /reset begins "
+          "the conversation has {} tokens with this line, and no more than {} leave room for an answer; /reset begins "
           "anew",
           prompt_ids.size(), limits_.max_length - 1);
     TextStream text(sampling_.generating, decode_);

@@ -133,6 +133,48 @@ std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* 
   return requests_of(lines, flags.num_responses);
 }
 
+struct Work {
+  const Transformer& model;
+  const Tokenizer& tokenizer;
+  const std::vector<GenerationRequest>& requests;
+  const SamplingParams& sampling;
+  EngineLimits limits;
+  Log& log;
+};
+
+void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
+  SamplerCounts counts;
+  hooks.should_stop = [] { return stop_wish().has_value(); };
+  hooks.counts = &counts;
+  const Stopwatch watch;
+  if (!work.requests.empty())
+    Engine(work.model, work.tokenizer, work.limits).generate(work.requests, work.sampling, on_done, hooks);
+  work.log.info("{}", text_of(counts, watch.seconds()));
+}
+
+/// Without progress: a line that is redrawn would get in the way of the text.
+void show_texts(const Work& work, std::ostream& out) {
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip); };
+  OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
+  SamplerHooks hooks;
+  hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };
+  sample(
+      work, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
+}
+
+void write_lines(const Work& work, std::ostream& out) {
+  OrderedLines lines(out, work.requests.size());
+  SamplingProgress progress(work.log, work.requests, work.sampling);
+  SamplerHooks hooks;
+  hooks.on_step = [&](int64_t num_tokens) { progress.drew(num_tokens); };
+  const auto on_done = [&](int64_t index, const Generation& generation) {
+    if (generation.finish_reason == FinishReason::kAbort) return;
+    lines.set(index, line_of(work.requests[index], generation));
+    progress.ended(index, generation);
+  };
+  sample(work, on_done, hooks);
+}
+
 }  // namespace
 
 void generate_responses(const GenerateFlags& flags) {
@@ -146,39 +188,17 @@ void generate_responses(const GenerateFlags& flags) {
   SamplingParams sampling = flags.sampling;
   sampling.eos_ids = tokenizer.eos_ids();
   const auto requests = read_requests(flags, input ? &*input : nullptr, tokenizer, model.spec());
+  EngineLimits limits = limits_for(requests, sampling);
+  limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
   const std::string output_name = flags.output.value_or("-");
   Output output = input ? Output(output_name, *input) : Output(output_name);
   catch_stop_signals();  // what is done by then is written
-  const bool shows_text = !flags.prompts.empty() && !flags.output;
-  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); };
-  OrderedTexts texts(output.stream(), sampling.generating, decode, requests.size());
-  OrderedLines lines(output.stream(), requests.size());
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());
-  // Text and a line that is redrawn would get in each other's way.
-  std::optional<SamplingProgress> progress;
-  if (!shows_text) progress.emplace(log, requests, sampling);
-  SamplerCounts counts;
-  SamplerHooks hooks{.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts};
-  if (shows_text)
-    hooks.on_token = [&](int64_t index, const Generation& generation) { texts.grow(index, generation.ids); };
-  else
-    hooks.on_step = [&](int64_t num_tokens) { progress->drew(num_tokens); };
-  const auto on_done = [&](int64_t index, const Generation& generation) {
-    if (shows_text) return texts.end(index, generation.text);
-    if (generation.finish_reason == FinishReason::kAbort) return;
-    lines.set(index, line_of(requests[index], generation));
-    progress->ended(index, generation);
-  };
-  const Stopwatch watch;
-  if (!requests.empty()) {
-    EngineLimits limits = limits_for(requests, sampling);
-    limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
-    Engine(model, tokenizer, limits).generate(requests, sampling, on_done, hooks);
-  }
+  const bool is_for_people = !flags.prompts.empty() && !flags.output;
+  const auto give = is_for_people ? show_texts : write_lines;
+  give({model, tokenizer, requests, sampling, limits, log}, output.stream());
   output.close();
-  progress.reset();
-  log.info("{}", text_of(counts, watch.seconds()));
   throw_if_stopped();
 }
 

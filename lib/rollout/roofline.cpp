@@ -17,4 +17,8 @@ double least_seconds(const StepCost& cost, const MachineSpeed& machine) {
   return std::max(cost.bytes / machine.bytes_per_s, cost.flops / machine.flops_per_s);
 }
 
+bool is_bound_by_memory(const StepCost& cost, const MachineSpeed& machine) {
+  return cost.bytes / machine.bytes_per_s > cost.flops / machine.flops_per_s;
+}
+
 }  // namespace roll

@@ -80,8 +80,7 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
   result.prefill_tokens = counts.prompt_tokens;
   // The prompts are known by now, so that all begin within a few steps.
   DecodeWatch decoding(shape, result);
-  run(
-      prompts, shape.new_tokens, [&](int64_t, const Generation&) { decoding.on_done(); },
+  run(prompts, shape.new_tokens, [&](int64_t, const Generation&) { decoding.on_done(); },
       {.on_step = [&](int64_t num_tokens) { decoding.on_step(num_tokens); },
        .on_token = [&](int64_t, const Generation& generation) { decoding.on_token(generation); }});
   result.counts = counts;

@@ -24,8 +24,8 @@ struct BenchResult {
   SamplerCounts counts = {};  // of going on
 };
 
-/// A warm-up, then prefill and decoding, each measured alone. `params` beside length and end tokens say how is sampled.
-/// Ends early when `should_stop` says so. UserError: no step in which every sequence draws.
+/// A warm-up, then prefill and decoding, each measured alone. All of `params` but length and end tokens counts. Ends
+/// early when `should_stop` says so. UserError: no step in which every sequence draws.
 BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParams& params, const BenchShape& shape,
                           const std::function<bool()>& should_stop);
 

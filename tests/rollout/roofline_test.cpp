@@ -47,6 +47,8 @@ TEST_CASE("a machine takes the longer of reading and multiplying", "[rollout]") 
   const MachineSpeed machine{.bytes_per_s = 10, .flops_per_s = 1000};
   CHECK(least_seconds({.bytes = 20, .flops = 1000}, machine) == 2);
   CHECK(least_seconds({.bytes = 20, .flops = 3000}, machine) == 3);
+  CHECK(is_bound_by_memory({.bytes = 20, .flops = 1000}, machine));
+  CHECK_FALSE(is_bound_by_memory({.bytes = 20, .flops = 3000}, machine));
 }
 
 }  // namespace roll

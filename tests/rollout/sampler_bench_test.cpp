@@ -18,11 +18,13 @@ TEST_CASE("a benchmark computes every prompt token, and measures steps in which 
   FakeModel model({.num_slots = 6, .max_length = 60, .vocab_size = 1000, .max_rows = 16, .depth = depth});
   PagePool pages(model.num_pages(), model.page_size());
   for (const int64_t batch : {1, 6}) {
-    const BenchShape shape{.batch = batch, .prompt_tokens = 20, .new_tokens = 40, .round = static_cast<uint32_t>(batch)};
+    const BenchShape shape{
+        .batch = batch, .prompt_tokens = 20, .new_tokens = 40, .round = static_cast<uint32_t>(batch)};
     const BenchResult result = bench_sampler(model, pages, {}, shape, kNever);
     CHECK(result.prefill_tokens == batch * 20);
     CHECK(result.decode_tokens == batch * result.decode_steps);
-    // Of 40 tokens the first comes with the prompt; six prompts of which a page is left to compute start within two steps.
+    // Of 40 tokens the first comes with the prompt; six prompts of which a page is left to compute start within two
+    // steps.
     CHECK(result.decode_steps <= 39);
     CHECK(result.decode_steps >= 36);
     // From the second token on (or a bit later), which sees 21 tokens, to the last, which sees 59.
@@ -48,7 +50,9 @@ TEST_CASE("a benchmark goes on after end tokens, and with the parameters given",
 TEST_CASE("a benchmark without a step in which all draw says so", "[rollout]") {
   FakeModel model({.num_slots = 6, .max_length = 60, .vocab_size = 1000, .max_rows = 6});
   PagePool pages(model.num_pages(), model.page_size());
-  CHECK_THAT(testing::error_of([&] { bench_sampler(model, pages, {}, {6, 20, 2, 0}, kNever); }),
+  CHECK_THAT(testing::error_of([&] {
+               bench_sampler(model, pages, {}, {6, 20, 2, 0}, kNever);
+             }),
              Catch::Contains("2 new tokens: the first of 6 sequences ends before the last begins"));
   CHECK_NOTHROW(bench_sampler(model, pages, {}, {6, 20, 2, 0}, [] { return true; }));
 }
