@@ -70,7 +70,6 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
   };
   const int64_t vocab_size = model.vocab_size();
   run(random_prompts(shape, 2 * shape.round, vocab_size), std::min(kWarmUpTokens, shape.new_tokens), {}, {});
-  pages.forget();
 
   BenchResult result;
   const auto prompts = random_prompts(shape, 2 * shape.round + 1, vocab_size);

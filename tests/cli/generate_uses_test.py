@@ -131,10 +131,11 @@ def check_terminal(folder):
     chat = ["generate", "--model", "large_context", "--chat", "--ignore-eos", "--max-new-tokens", 30000]
     terminal = Terminal(folder, *chat)
     terminal.wait_for("you> ")
-    for _ in range(2):  # a second Ctrl-C would end the process, were it about the same answer
+    for _ in range(3):  # a second Ctrl-C would end the process, were it about the same answer
         terminal.type("hello\n")
         terminal.wait_for("hello\r\n")
         terminal.wait_for_something()
+        time.sleep(0.5)  # the terminal is full by now, and Ctrl-C comes to a write that waits
         terminal.type("\x03")
         terminal.wait_for("you> ")
     terminal.type("\x04")
