@@ -1,4 +1,5 @@
-// LibTorch adds a row's gradients in the row's own dtype on the CPU: of thousands of them, bfloat16 keeps the first few.
+// LibTorch adds a row's gradients in the row's own dtype on the CPU: of thousands of them, bfloat16 keeps the first
+// few.
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 

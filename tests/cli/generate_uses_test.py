@@ -135,7 +135,6 @@ def check_terminal(folder):
         terminal.type("hello\n")
         terminal.wait_for("hello\r\n")
         terminal.wait_for_something()
-        time.sleep(0.5)  # the terminal is full by now, and Ctrl-C comes to a write that waits
         terminal.type("\x03")
         terminal.wait_for("you> ")
     terminal.type("\x04")
