@@ -200,7 +200,7 @@ void CpuDecoder<T>::add_and_norm(Member& member, const at::Tensor* bias, const a
 template <class T>
 void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y) {
   member.share(weight.num_panels(), [&](int64_t panel) {
-    weight.multiply(panel, x.data, x.stride, rows, y.data + panel * PackedWeight::kPanelWidth, y.stride);
+    weight.multiply(panel, x.data, x.stride, rows, y.data + panel * kPanelWidth, y.stride, panel + member.size());
   });
 }
 
@@ -251,21 +251,20 @@ void CpuDecoder<T>::attend(Member& member, const Layer& layer) {
 /// gated = silu(input gate^T) * (input up^T), panel by panel of both.
 template <class T>
 void CpuDecoder<T>::gate(Member& member, const Layer& layer) {
-  constexpr int64_t kWidth = PackedWeight::kPanelWidth;
   const int64_t num_rows = std::ssize(rows_);
   const float *const gate_bias = data_or_null(layer.gate_bias), *const up_bias = data_or_null(layer.up_bias);
   const Inputs input = rows_of<T>(input_), gated = rows_of<T>(gated_);
   member.share(layer.gate.num_panels(), [&](int64_t panel) {
     static thread_local std::vector<float> scratch;
-    scratch.resize(static_cast<size_t>(2 * kGatedRows * kWidth));
-    float *const gates = scratch.data(), *const ups = gates + kGatedRows * kWidth;
-    const int64_t column = panel * kWidth, width = std::min(kWidth, inner_ - column);
+    scratch.resize(static_cast<size_t>(2 * kGatedRows * kPanelWidth));
+    float *const gates = scratch.data(), *const ups = gates + kGatedRows * kPanelWidth;
+    const int64_t column = panel * kPanelWidth, width = std::min(kPanelWidth, inner_ - column);
     for (int64_t first = 0; first < num_rows; first += kGatedRows) {
       const int64_t count = std::min(kGatedRows, num_rows - first);
-      layer.gate.multiply(panel, input[first], input.stride, count, gates, kWidth);
-      layer.up.multiply(panel, input[first], input.stride, count, ups, kWidth);
+      layer.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, panel + member.size());
+      layer.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, panel + member.size());
       for (int64_t i = 0; i < count; ++i)
-        gate_row(gates + i * kWidth, ups + i * kWidth, gate_bias ? gate_bias + column : nullptr,
+        gate_row(gates + i * kPanelWidth, ups + i * kPanelWidth, gate_bias ? gate_bias + column : nullptr,
                  up_bias ? up_bias + column : nullptr, gated[first + i] + column, width);
     }
   });

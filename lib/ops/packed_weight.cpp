@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "ops/panel_product.h"
 #include "ops/products.h"
 #include "ops/row_ops.h"
 
@@ -19,7 +20,7 @@ constexpr int64_t kRowsAtOnce = 128;   // of x: they stay in the second-level ca
 constexpr int64_t kRowsPerTask = 256;  // of a product with many rows
 
 int64_t panels_for(int64_t outputs) {
-  return (outputs + PackedWeight::kPanelWidth - 1) / PackedWeight::kPanelWidth;
+  return (outputs + kPanelWidth - 1) / kPanelWidth;
 }
 
 bool goes_in_pairs(int64_t inputs, at::ScalarType dtype) {
@@ -67,17 +68,17 @@ void PackedWeight::fill(int64_t first_output, const at::Tensor& weight) {
   });
 }
 
-void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y,
-                            int64_t y_stride) const {
+void PackedWeight::multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
+                            int64_t next_panel) const {
   const auto* const weight = reinterpret_cast<const float*>(panel_words(panel));
+  const auto* const next = reinterpret_cast<const float*>(panel_words(next_panel));
   by_rows(rows, [&](int64_t row, int64_t count) {
-    at::native::cpublas::brgemm(count, kPanelWidth, inputs_, x_stride, kPanelWidth, y_stride, /*add_C=*/false,
-                                x + row * x_stride, weight, y + row * y_stride);
+    multiply_panel(weight, inputs_, {x + row * x_stride, x_stride, count, y + row * y_stride, y_stride}, next);
   });
 }
 
 void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,
-                            int64_t y_stride) const {
+                            int64_t y_stride, int64_t next_panel) const {
   if (in_pairs_) {
     const auto* const weight = reinterpret_cast<const c10::BFloat16*>(panel_words(panel));
     return by_rows(rows, [&](int64_t row, int64_t count) {
@@ -89,7 +90,7 @@ void PackedWeight::multiply(int64_t panel, const c10::BFloat16* x, int64_t x_str
     static thread_local std::vector<float> wide;
     wide.resize(static_cast<size_t>(kRowsAtOnce * inputs_));
     for (int64_t i = 0; i < count; ++i) widen_row(x + (row + i) * x_stride, wide.data() + i * inputs_, inputs_);
-    multiply(panel, wide.data(), inputs_, count, y + row * y_stride, y_stride);
+    multiply(panel, wide.data(), inputs_, count, y + row * y_stride, y_stride, next_panel);
   });
 }
 
@@ -118,7 +119,7 @@ at::Tensor WideProduct::operator()(const at::Tensor& x_in) const {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t row = task / panels * kRowsPerTask, panel = task % panels;
       weight_.multiply(panel, from + row * inputs, inputs, std::min(kRowsPerTask, rows - row),
-                       to + row * y.size(1) + panel * PackedWeight::kPanelWidth, y.size(1));
+                       to + row * y.size(1) + panel * kPanelWidth, y.size(1), panel + 1);
     }
     PackedWeight::release();
   });

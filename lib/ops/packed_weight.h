@@ -1,6 +1,6 @@
-// Weights in the order in which a product with few rows reads them: panels of a few outputs, each one stream. The
-// product itself is oneDNN's (LibTorch's brgemm: AVX2, AVX-512 or AMX, chosen at run time); it reads weights as fast as
-// memory gives them, and a row's result does not depend, to the bit, on the rows beside it.
+// Weights in the order in which a product with few rows reads them: panels of a few outputs, each one stream. Products
+// of float32 are those of panel_product.h, of bfloat16 oneDNN's (LibTorch's brgemm, with AMX). A row's result does not
+// depend, to the bit, on the rows beside it.
 // Legend: N rows, K inputs, O outputs.
 #pragma once
 
@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "ops/panel_product.h"
 #include "ops/streamed_memory.h"
 
 namespace roll {
@@ -23,17 +24,18 @@ class PackedWeight {
   /// Rows first_output .. of W, [rows, K] in the same dtype.
   void fill(int64_t first_output, const at::Tensor& weight);
 
-  static constexpr int64_t kPanelWidth = 64;  // long enough to pay for its call, short enough for the caches
   int64_t outputs() const { return outputs_; }
   int64_t num_panels() const { return num_panels_; }
   /// Outputs with the padding of the last panel: what a row of y must have room for.
   int64_t padded_outputs() const { return num_panels_ * kPanelWidth; }
 
   /// y[n, 0 .. kPanelWidth) of the panel's outputs = x W^T, summed in float32. x [N, >= K] in the weight's dtype, rows
-  /// `x_stride` apart. Padding outputs are 0. From any thread.
-  void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride) const;
-  void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y,
-                int64_t y_stride) const;
+  /// `x_stride` apart. Padding outputs are 0. `next_panel`: the one that this thread probably multiplies next; it need
+  /// not exist. From any thread.
+  void multiply(int64_t panel, const float* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
+                int64_t next_panel) const;
+  void multiply(int64_t panel, const c10::BFloat16* x, int64_t x_stride, int64_t rows, float* y, int64_t y_stride,
+                int64_t next_panel) const;
 
   /// To be called on each thread that multiplied, before it does something else: gives back AMX's tiles.
   static void release();

@@ -94,9 +94,11 @@ TEST_CASE("log-probs and entropy of bfloat16 states and head have float32's digi
   CHECK(ours.log_probs.scalar_type() == at::kFloat);
   CHECK(at::allclose(ours.log_probs.to(at::kDouble), exact.log_probs, 1e-5, 1e-5));
   CHECK(at::allclose(ours.entropy.to(at::kDouble), exact.entropy, 1e-4, 1e-5));
-  CHECK(at::equal(wide_logits(hidden, head).argmax(-1), at::mm(hidden.to(at::kDouble), head.to(at::kDouble).t()).argmax(-1)));
+  CHECK(at::equal(wide_logits(hidden, head).argmax(-1),
+                  at::mm(hidden.to(at::kDouble), head.to(at::kDouble).t()).argmax(-1)));
   const auto log_probs = [&](const Tensors& x) { return linear_log_prob(x[0], x[1], labels, options).log_probs; };
-  const Tensors found = run(log_probs, {hidden, head}, at::kBFloat16), wanted = run(log_probs, {hidden, head}, at::kDouble);
+  const Tensors found = run(log_probs, {hidden, head}, at::kBFloat16),
+                wanted = run(log_probs, {hidden, head}, at::kDouble);
   for (size_t i = 1; i < found.size(); ++i)
     CHECK(at::allclose(found[i].to(at::kDouble), wanted[i], 4 * kHalfUlp, 1e-2 * wanted[i].abs().max().item<double>()));
 }
@@ -120,11 +122,11 @@ TEST_CASE("packed weights multiply as plain ones, whatever panels, rows and pair
   packed.fill(outputs / 2, weight.slice(0, outputs / 2));
   at::Tensor y = at::full({rows, packed.padded_outputs() + 5}, 9.0f);
   for (int64_t panel = 0; panel < packed.num_panels(); ++panel) {
-    float* const out = y.mutable_data_ptr<float>() + panel * PackedWeight::kPanelWidth;
+    float* const out = y.mutable_data_ptr<float>() + panel * kPanelWidth;
     if (dtype == at::kFloat)
-      packed.multiply(panel, x.const_data_ptr<float>(), inputs + 3, rows, out, y.size(1));
+      packed.multiply(panel, x.const_data_ptr<float>(), inputs + 3, rows, out, y.size(1), panel + 1);
     else
-      packed.multiply(panel, x.const_data_ptr<c10::BFloat16>(), inputs + 3, rows, out, y.size(1));
+      packed.multiply(panel, x.const_data_ptr<c10::BFloat16>(), inputs + 3, rows, out, y.size(1), panel + 1);
   }
   PackedWeight::release();
   const at::Tensor exact = at::mm(x.slice(1, 0, inputs).to(at::kDouble), weight.to(at::kDouble).t());
