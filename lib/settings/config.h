@@ -1,6 +1,7 @@
 // The root configuration of `roll train`: ROLL's RLVR keys, each at the struct of its owner, inlined here at the top.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -267,6 +268,13 @@ struct Config {
   bool validates() const { return !validation.data_args.file_name.empty(); }
   /// Prompts of a domain that run beyond those that it lacks.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
+  /// The most that a step samples at once.
+  int64_t most_prompts() const {
+    const auto drops = [](const auto& domain) {
+      return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
+    };
+    return rollout_batch_size + additional_prompts() * std::ranges::count_if(rewards, drops);
+  }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
 
   template <class V>

@@ -1,6 +1,6 @@
 // What groups of ranks tell each other while they sample, without anybody waiting who has work: each group's leader
-// posts its news and goes on; once all have posted, each gets the news of all. So all groups hear the same things in the
-// same order, and can decide alike. The ranks of a group hear them before the same step.
+// posts its news and goes on; once all have posted, each gets the news of all. So all groups hear the same things in
+// the same order, and can decide alike. The ranks of a group hear them before the same step.
 #pragma once
 
 #include <memory>

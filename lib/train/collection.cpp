@@ -13,6 +13,7 @@ namespace roll {
 namespace {
 
 constexpr useconds_t kScoreWait_us = 1000;
+constexpr const char* kNothingNew = "=";
 
 int64_t own_wish() {
   const auto wish = stop_wish();
@@ -31,13 +32,14 @@ Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, P
       progress_(progress),
       plan_(std::move(plan)),
       bulletin_(mesh),
-      dealer_(mesh.dp_size(), plan_.num_samples) {
+      dealer_(mesh.dp_size(), plan_.num_samples),
+      queues_(mesh.dp_size()) {
   add(plan_.quota ? plan_.quota->next() : plan_.prompts);
 }
 
 void Collection::add(const std::vector<Prompt>& prompts) {
   for (const Prompt& prompt : prompts) {
-    dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt));
+    dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
     prompts_.push_back({.prompt = prompt, .scores = std::vector<double>(plan_.num_samples)});
   }
   progress_.expect(std::ssize(prompts) * plan_.num_samples);
@@ -48,8 +50,7 @@ RequestSource::Change Collection::next(const Queue& queue) {
   Change change;
   if (!has_begun_) {
     has_begun_ = true;
-    std::vector<int64_t> queues(mesh_.dp_size());
-    start(dealer_.deal(queues)[mesh_.place().dp], change);
+    start(dealer_.deal(queues_)[mesh_.place().dp], change);
     change.is_last = is_complete();
     return change;
   }
@@ -93,30 +94,33 @@ void Collection::take_scores() {
 }
 
 std::string Collection::news(const Queue& queue) {
+  const int64_t length = length_of(queue), stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
+  if (new_finished_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0) return kNothingNew;
+  told_length_ = length;
   Json finished = Json::array(), put_back = Json::array();
   for (const auto& [sample, score] : std::exchange(new_finished_, {}))
     finished.push_back({sample.prompt, sample.number, score});
   for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
-  return to_line({{"finished", finished},
-                  {"put_back", put_back},
-                  {"queue", length_of(queue)},
-                  {"stop", plan_.may_stop ? std::max(wish_, own_wish()) : 0}});
+  return to_line({{"finished", finished}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
 }
 
 void Collection::hear(const std::vector<std::string>& told, const Queue& queue, Change& change) {
-  std::vector<int64_t> queues;
   int64_t stop = 0;
-  for (const std::string& line : told) {
-    const Json news = parse_json(line, "news of sampling");
+  bool is_quota_changed = false;
+  for (size_t group = 0; group < told.size(); ++group) {
+    if (told[group] == kNothingNew) continue;
+    const Json news = parse_json(told[group], "news of sampling");
     for (const Json& entry : news.at("finished"))
-      hear_of({.sample = {.prompt = entry.at(0), .number = entry.at(1)}, .score = entry.at(2)});
+      is_quota_changed |= hear_of({.sample = {.prompt = entry.at(0), .number = entry.at(1)}, .score = entry.at(2)});
     for (const Json& entry : news.at("put_back"))
       if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
-    queues.push_back(news.at("queue").get<int64_t>());
+    queues_[group] = news.at("queue");
     stop = std::max(stop, news.at("stop").get<int64_t>());
   }
-  if (plan_.quota) add(plan_.quota->next());
-  give_up_unneeded(change);
+  if (is_quota_changed) {
+    add(plan_.quota->next());
+    give_up_unneeded(change);
+  }
   if (stop != 0) stopped_ = static_cast<StopKind>(stop);
   change.is_last = stopped_ || is_complete();
   if (change.is_last) {
@@ -125,23 +129,25 @@ void Collection::hear(const std::vector<std::string>& told, const Queue& queue, 
     return;
   }
   const auto own = mesh_.place().dp;
+  std::vector<int64_t> queues = queues_;
   const Deal deal = dealer_.deal(queues);
   put_back(num_to_put_back(queues, own), queue, change);
   start(deal[own], change);
 }
 
-void Collection::hear_of(const Finished& finished) {
+/// True: it decides over a group.
+bool Collection::hear_of(const Finished& finished) {
   const auto& [sample, score] = finished;
   PromptState& state = prompts_.at(sample.prompt);
-  if (!state.is_needed) return;
+  if (!state.is_needed) return false;
   state.scores.at(sample.number) = score;
   progress_.advance();
-  if (++state.num_finished == plan_.num_samples && state.prompt.awaits_scores)
-    plan_.quota->add(sample.prompt, state.scores);
+  if (++state.num_finished < plan_.num_samples || !state.prompt.awaits_scores) return false;
+  plan_.quota->add(sample.prompt, state.scores);
+  return true;
 }
 
 void Collection::give_up_unneeded(Change& change) {
-  if (!plan_.quota) return;
   for (int64_t index = 0; index < std::ssize(prompts_); ++index) {
     PromptState& state = prompts_[index];
     if (!state.is_needed || plan_.quota->needs(index)) continue;
@@ -171,8 +177,8 @@ void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
 
 bool Collection::is_complete() const {
   return (!plan_.quota || plan_.quota->is_full()) && std::ranges::all_of(prompts_, [&](const PromptState& state) {
-    return !state.is_needed || state.num_finished == plan_.num_samples;
-  });
+           return !state.is_needed || state.num_finished == plan_.num_samples;
+         });
 }
 
 std::map<int64_t, RewardResult> Collection::take_results() {

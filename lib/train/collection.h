@@ -1,5 +1,5 @@
-// One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all that
-// is needed is there. Every rank decides from the same news (bulletin.h), so all know the same prompts by the same
+// One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
+// that is needed is there. Every rank decides from the same news (bulletin.h), so all know the same prompts by the same
 // indices; responses and their rewards stay where they were sampled until the end.
 #pragma once
 
@@ -70,7 +70,7 @@ class Collection : public RequestSource {
   void take_scores();
   std::string news(const Queue& queue);
   void hear(const std::vector<std::string>& told, const Queue& queue, Change& change);
-  void hear_of(const Finished& finished);
+  bool hear_of(const Finished& finished);
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
   bool is_complete() const;
@@ -82,11 +82,13 @@ class Collection : public RequestSource {
   Bulletin bulletin_;
   SampleDealer dealer_;
   std::vector<PromptState> prompts_;
-  std::vector<Request> requests_;           // of this group
-  std::set<int64_t> awaited_;               // requests whose scores decide over a group
+  std::vector<Request> requests_;            // of this group
+  std::set<int64_t> awaited_;                // requests whose scores decide over a group
   std::map<int64_t, RewardResult> results_;  // by request
   std::vector<Finished> new_finished_;
   std::vector<SampleIndex> new_put_back_;
+  std::vector<int64_t> queues_;         // of all groups, as they last said
+  std::optional<int64_t> told_length_;  // of this group's
   bool has_begun_ = false;
   int64_t wish_ = 0;  // to stop, of a rank of this group
   std::optional<StopKind> stopped_;

@@ -40,12 +40,13 @@ std::vector<Prompt> GroupQuota::next() {
   for (int64_t i = 0; i < std::ssize(domains_); ++i) {
     Domain& domain = domains_[i];
     const bool is_filtered = domain.filter->type != QueryFilter::kNone;
-    const int64_t count = counts.contains(domain.name) ? counts[domain.name] : 0;
+    const int64_t count = counts.contains(domain.name) ? counts[domain.name] : 0, missing = domain.missing(0);
     for (int64_t k = 0; k < count; ++k) {
       const int64_t number = std::ssize(domain.verdicts);
       prompts.push_back({.row = rows[prompts.size()],
                          .number = static_cast<uint64_t>(number * std::ssize(domains_) + i),
-                         .awaits_scores = is_filtered});
+                         .awaits_scores = is_filtered,
+                         .is_ahead = k >= missing});
       places_.push_back({.domain = i, .number = number});
       domain.verdicts.push_back(is_filtered ? Verdict::kOpen : Verdict::kUseful);
     }
@@ -54,20 +55,12 @@ std::vector<Prompt> GroupQuota::next() {
   return prompts;
 }
 
-/// How many prompts to start.
+/// How many prompts to start, with so many ahead.
 int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
   const int64_t lacking = owed - std::ranges::count(verdicts, Verdict::kUseful);
   if (lacking <= 0) return 0;
   const int64_t ahead = filter->type == QueryFilter::kNone ? 0 : num_additional;
   return lacking + ahead - std::ranges::count(verdicts, Verdict::kOpen);
-}
-
-/// Behind as many useful groups as are owed; the first so many may still turn out to end before that.
-int64_t GroupQuota::Domain::end() const {
-  int64_t useful = 0;
-  for (int64_t i = 0; i < std::ssize(verdicts); ++i)
-    if (verdicts[i] == Verdict::kUseful && ++useful == owed) return i + 1;
-  return std::numeric_limits<int64_t>::max();
 }
 
 void GroupQuota::add(int64_t index, std::span<const double> scores) {
@@ -80,6 +73,9 @@ void GroupQuota::add(int64_t index, std::span<const double> scores) {
 
 /// Goes on to the next prompt whose group is not known.
 void GroupQuota::Domain::look() {
+  int64_t useful = 0;
+  for (int64_t i = 0; i < std::ssize(verdicts) && useful < owed; ++i)
+    if (verdicts[i] == Verdict::kUseful && ++useful == owed) end = i + 1;
   for (; !is_full() && num_known < std::ssize(verdicts) && verdicts[num_known] != Verdict::kOpen; ++num_known) {
     const bool is_kept = verdicts[num_known] == Verdict::kUseful;
     num_kept += is_kept ? 1 : 0;
@@ -98,7 +94,7 @@ void GroupQuota::Domain::throw_if_hopeless() const {
 
 bool GroupQuota::needs(int64_t index) const {
   const auto [domain, number] = places_.at(index);
-  return number < domains_[domain].end();
+  return number < domains_[domain].end;
 }
 
 bool GroupQuota::is_full() const {

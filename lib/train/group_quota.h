@@ -26,6 +26,7 @@ struct Prompt {
   const Row* row = nullptr;
   uint64_t number = 0;         // in its step, whatever else runs: names its random numbers
   bool awaits_scores = false;  // they decide whether it is kept
+  bool is_ahead = false;       // the step can do without, if others are kept
 };
 
 class GroupQuota {
@@ -63,8 +64,9 @@ class GroupQuota {
     std::vector<Verdict> verdicts{};     // of the prompts that were started, in their order
     int64_t num_known = 0;               // before the first that is open, or the step is full
     int64_t num_kept = 0, num_lost = 0;  // of those; lost in a row
+    // Behind as many useful groups as are owed, as far as is known: it can only come nearer.
+    int64_t end = std::numeric_limits<int64_t>::max();
 
-    int64_t end() const;
     int64_t missing(int64_t num_additional) const;
     bool is_full() const { return num_kept == owed; }
     void look();

@@ -1,5 +1,5 @@
-// How long the responses to a prompt were when it was sampled before. Only a hint at what to start first: nothing that is
-// sampled depends on it, and a run that goes on does without.
+// How long the responses to a prompt were when it was sampled before. Only a hint at what to start first: nothing that
+// is sampled depends on it, and a run that goes on does without.
 #pragma once
 
 #include <cstdint>

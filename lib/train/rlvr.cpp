@@ -250,10 +250,9 @@ void Rlvr::open_engine() {
   const auto share_of = [groups = mesh_of_.sampler.dp_size()](int64_t rows, int64_t samples) {
     return (rows + groups - 1) / groups * samples;
   };
-  EngineLimits limits = engine_limits(
-      config_, std::max(share_of(config_.rollout_batch_size + config_.additional_prompts() * std::ssize(quota_),
-                                 config_.num_return_sequences_in_group),
-                        share_of(std::ssize(validation_rows_), validation_samples())));
+  EngineLimits limits =
+      engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.num_return_sequences_in_group),
+                                      share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
       static_cast<int64_t>(share * static_cast<double>(free_device_bytes(device_))), "KV cache");

@@ -6,8 +6,8 @@
 
 namespace roll {
 
-void SampleDealer::add(int64_t prompt, std::optional<double> expected_length) {
-  prompts_.push_back({.prompt = prompt, .expected_length = expected_length});
+void SampleDealer::add(int64_t prompt, std::optional<double> expected_length, bool is_ahead) {
+  prompts_.push_back({.prompt = prompt, .expected_length = expected_length, .is_ahead = is_ahead});
 }
 
 void SampleDealer::drop(int64_t prompt) {
@@ -16,10 +16,9 @@ void SampleDealer::drop(int64_t prompt) {
 }
 
 Deal SampleDealer::deal(std::vector<int64_t>& queues) {
-  const auto length = [](const Waiting& waiting) {
-    return waiting.expected_length.value_or(std::numeric_limits<double>::infinity());
-  };
-  std::ranges::stable_sort(prompts_, std::greater(), length);
+  std::ranges::stable_sort(prompts_, {}, [](const Waiting& waiting) {
+    return std::pair(waiting.is_ahead, -waiting.expected_length.value_or(std::numeric_limits<double>::infinity()));
+  });
   Deal deal(num_groups_);
   const auto give = [&](int64_t prompt, int64_t first, int64_t count) {
     const auto group = std::ranges::min_element(queues) - queues.begin();

@@ -26,8 +26,8 @@ class SampleDealer {
   SampleDealer(int64_t num_groups, int64_t num_samples) : num_groups_(num_groups), num_samples_(num_samples) {}
 
   /// A prompt that is to be sampled, and how long its responses are, as far as that is known: the longest start first,
-  /// and before them those of which nothing is known, which may be longer.
-  void add(int64_t prompt, std::optional<double> expected_length);
+  /// and before them those of which nothing is known, which may be longer. `is_ahead`: behind all that are not.
+  void add(int64_t prompt, std::optional<double> expected_length, bool is_ahead = false);
   void put_back(SampleIndex sample) { samples_.push_back(sample); }
   /// Its samples need not be dealt.
   void drop(int64_t prompt);
@@ -40,6 +40,7 @@ class SampleDealer {
   struct Waiting {
     int64_t prompt = 0;
     std::optional<double> expected_length;
+    bool is_ahead = false;
   };
 
   int64_t num_groups_, num_samples_;
@@ -47,8 +48,8 @@ class SampleDealer {
   std::vector<SampleIndex> samples_;
 };
 
-/// How many of its waiting samples a group puts back: as many as make the queues even where another group has free slots
-/// and nothing that waits.
+/// How many of its waiting samples a group puts back: as many as make the queues even where another group has free
+/// slots and nothing that waits.
 int64_t num_to_put_back(std::span<const int64_t> queues, int64_t group);
 
 }  // namespace roll

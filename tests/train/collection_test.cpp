@@ -68,11 +68,13 @@ struct Collected {
   std::vector<RolloutRecord> records;
   int64_t num_sampled = 0;
   std::optional<StopKind> stopped;
+  double waited_for_others_s = 0, waited_for_scores_s = 0;
 };
 
-Collected collect_with(Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan,
-                       const std::map<std::string, RewardWorkerConfig>& rewards, SamplerHooks hooks = {},
-                       const std::function<void()>& on_response = [] {}) {
+Collected collect_with(
+    Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan,
+    const std::map<std::string, RewardWorkerConfig>& rewards, SamplerHooks hooks = {},
+    const std::function<void()>& on_response = [] {}) {
   std::ostringstream out;
   Log log(out, out, {.rank = world.rank(), .num_ranks = world.size()});
   Progress progress(log, "generate", 0, "responses");
@@ -91,6 +93,8 @@ Collected collect_with(Communicator& world, Mesh& mesh, FakeModel& model, Collec
     collection.finished(request, query);
   };
   serve(model, pages, decode_letters, collection, sampling_of(30), on_done, hooks);
+  collected.waited_for_others_s = collection.waited_for_others_s();
+  collected.waited_for_scores_s = collection.waited_for_scores_s();
   if ((collected.stopped = collection.stopped())) return collected;
   for (const auto& [request, result] : collection.take_results()) {
     collected.records.push_back(by_request.at(request));
@@ -108,16 +112,12 @@ std::string step_of(Communicator& world, const Setup& setup) {
   PromptStream stream(rows_of_two(11), {}, 3);
   std::string text;
   Mesh mesh(world, {.cp = 1, .tp = setup.tp});
-  FakeModel model({.num_slots = setup.num_slots,
-                   .max_length = 34,
-                   .num_pages = setup.num_pages,
-                   .depth = setup.depth},
+  FakeModel model({.num_slots = setup.num_slots, .max_length = 34, .num_pages = setup.num_pages, .depth = setup.depth},
                   setup.tp > 1 ? &mesh.tp() : nullptr);
   for (int step = 0; step < 3; ++step) {
     GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
-    auto collected = collect_with(
-        world, mesh, model,
-        {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards);
+    auto collected = collect_with(world, mesh, model,
+                                  {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards);
     const auto counts = quota.counts().at("a");
     if (setup.num_additional + 5 > counts.sampled && counts.aborted == 0) text += "none was aborted ";
     if (setup.num_additional == 0 && counts.aborted > 0) text += "some were aborted ";
@@ -130,7 +130,8 @@ std::string step_of(Communicator& world, const Setup& setup) {
 }
 
 std::vector<std::string> steps_of(const Setup& setup) {
-  return test::run_local_ranks(setup.num_ranks, [&](Communicator& world) { return step_of(world, setup); }, 60);
+  return test::run_local_ranks(
+      setup.num_ranks, [&](Communicator& world) { return step_of(world, setup); }, 60);
 }
 
 }  // namespace
@@ -168,14 +169,32 @@ TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, an
           while (num_of_first < share) std::this_thread::yield();
           std::this_thread::sleep_for(std::chrono::milliseconds(3));
         }};
-        const auto collected =
-            collect_with(world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength},
-                         rewards, hooks, [&] { num_of_first += world.rank() == 0; });
+        const auto collected = collect_with(
+            world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards,
+            hooks, [&] { num_of_first += world.rank() == 0; });
         const bool has_more = collected.num_sampled > share, is_first = world.rank() == 0;
-        return fmt::format("{} {}", collected.records.size(), has_more == is_first ? "as it should be" : "not shared");
+        const bool is_told = collected.waited_for_scores_s == 0 && (!is_first || collected.waited_for_others_s > 0);
+        return fmt::format("{} {}", collected.records.size(),
+                           has_more == is_first && is_told ? "as it should be" : "not shared");
       },
       60);
   CHECK(said == std::vector<std::string>(2, fmt::format("{} as it should be", 2 * share)));
+}
+
+TEST_CASE("what the step turns out not to need is not sampled to its end", "[train]") {
+  const auto rewards = rewards_of_two();
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  PromptStream stream(rows_of_two(11), {}, 3);
+  Mesh mesh(*alone, {});
+  FakeModel model({.num_slots = 8, .max_length = 34});
+  GroupQuota quota({{"a", 3}}, stream, rewards, 50);
+  // Slow steps, so that the rewards, which are made beside them, are known soon.
+  const SamplerHooks hooks{.on_step = [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(300)); }};
+  const auto collected = collect_with(
+      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards, hooks);
+  CHECK(quota.counts().at("a").aborted > 30);
+  CHECK(collected.num_sampled < 53 * kGroupSize / 2);
+  CHECK(std::ssize(collected.records) == quota.counts().at("a").sampled * kGroupSize);
 }
 
 TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[train]") {
@@ -192,8 +211,9 @@ TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[tra
         const SamplerHooks hooks{.on_step = [&](int64_t) {
           if (world.rank() == 3 && ++num_steps == 5) request_stop(StopKind::kTerminate);
         }};
-        const auto collected = collect_with(
-            world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards, hooks);
+        const auto collected =
+            collect_with(world, mesh, model,
+                         {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards, hooks);
         return std::string(collected.stopped == StopKind::kTerminate ? "stopped" : "not stopped");
       },
       60);

@@ -122,6 +122,8 @@ TEST_CASE("a prompt's random numbers do not depend on what other domains start",
 TEST_CASE("prompts run ahead of what is dropped, and those that were not needed go back", "[train]") {
   Step step({{"a", 2}, {"b", 1}}, 9, 3);
   CHECK(step.next() == "aaaaab");  // b has no filter
+  CHECK_FALSE(step.prompts[1].is_ahead);
+  CHECK(step.prompts[2].is_ahead);
   step.quota->add(4, kUseful);
   CHECK(step.next().empty());  // one is lacking, four run
   step.quota->add(1, kUseless);

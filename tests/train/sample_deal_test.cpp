@@ -50,6 +50,13 @@ TEST_CASE("the longest start first, and what nothing is known of before them", "
   CHECK(text_of(dealer.deal(queues)[0]) == "1.0 3.0 2.0 4.0 0.0 ");
 }
 
+TEST_CASE("what runs ahead starts behind what is lacking", "[train]") {
+  SampleDealer dealer(1, 1);
+  dealer.add(0, 5), dealer.add(1, {}, true), dealer.add(2, 9, true), dealer.add(3, 7);
+  Queues queues = {0};
+  CHECK(text_of(dealer.deal(queues)[0]) == "3.0 0.0 1.0 2.0 ");
+}
+
 TEST_CASE("what is dropped is not dealt", "[train]") {
   SampleDealer dealer(1, 2);
   dealer.add(0, {}), dealer.add(1, {});
@@ -82,9 +89,8 @@ int64_t steps_of(const std::vector<int64_t>& lengths, int64_t num_slots, bool kn
   for (const SampleIndex& sample : deal[0]) {
     GeneratingArgs generating;
     generating.max_new_tokens = lengths[sample.prompt];
-    requests.push_back({.prompt_ids = {1, 2},
-                        .sequence_id = static_cast<uint64_t>(sample.prompt),
-                        .generating = generating});
+    requests.push_back(
+        {.prompt_ids = {1, 2}, .sequence_id = static_cast<uint64_t>(sample.prompt), .generating = generating});
   }
   FakeModel model({.num_slots = num_slots, .max_length = 600});
   generate_with(model, requests, params);
@@ -98,7 +104,8 @@ TEST_CASE("with known lengths the tail is shorter: as long as the longest respon
   int64_t total = 0;
   for (uint32_t i = 0; i < 64; ++i) {  // lognormal, the longest one last
     lengths.push_back(std::clamp<int64_t>(
-        static_cast<int64_t>(40 * std::exp(random_normal({.seed = 5, .purpose = Purpose::kInit, .position = i}))), 4, 300));
+        static_cast<int64_t>(40 * std::exp(random_normal({.seed = 5, .purpose = Purpose::kInit, .position = i}))), 4,
+        300));
     total += lengths.back();
   }
   std::ranges::swap(lengths.back(), *std::ranges::max_element(lengths));
