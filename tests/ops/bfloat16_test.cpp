@@ -94,9 +94,11 @@ TEST_CASE("log-probs and entropy of bfloat16 states and head have float32's digi
   CHECK(ours.log_probs.scalar_type() == at::kFloat);
   CHECK(at::allclose(ours.log_probs.to(at::kDouble), exact.log_probs, 1e-5, 1e-5));
   CHECK(at::allclose(ours.entropy.to(at::kDouble), exact.entropy, 1e-4, 1e-5));
-  CHECK(at::equal(wide_logits(hidden, head).argmax(-1), at::mm(hidden.to(at::kDouble), head.to(at::kDouble).t()).argmax(-1)));
+  CHECK(at::equal(wide_logits(hidden, head).argmax(-1),
+                  at::mm(hidden.to(at::kDouble), head.to(at::kDouble).t()).argmax(-1)));
   const auto log_probs = [&](const Tensors& x) { return linear_log_prob(x[0], x[1], labels, options).log_probs; };
-  const Tensors found = run(log_probs, {hidden, head}, at::kBFloat16), wanted = run(log_probs, {hidden, head}, at::kDouble);
+  const Tensors found = run(log_probs, {hidden, head}, at::kBFloat16),
+                wanted = run(log_probs, {hidden, head}, at::kDouble);
   for (size_t i = 1; i < found.size(); ++i)
     CHECK(at::allclose(found[i].to(at::kDouble), wanted[i], 4 * kHalfUlp, 1e-2 * wanted[i].abs().max().item<double>()));
 }

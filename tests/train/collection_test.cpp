@@ -3,13 +3,16 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <sstream>
 #include <thread>
 
+#include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
 #include "job/join.h"
+#include "reward/queries.h"
 #include "rollout/fake_model.h"
 #include "train/collect.h"
 
@@ -72,14 +75,12 @@ struct Collected {
 };
 
 Collected collect_with(
-    Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan,
-    const std::map<std::string, RewardWorkerConfig>& rewards, SamplerHooks hooks = {},
-    const std::function<void()>& on_response = [] {}) {
+    Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan, DomainRewards& rewards,
+    SamplerHooks hooks = {}, const std::function<void()>& on_response = [] {}) {
   std::ostringstream out;
   Log log(out, out, {.rank = world.rank(), .num_ranks = world.size()});
   Progress progress(log, "generate", 0, "responses");
-  DomainRewards pools(rewards, 30);
-  Collection collection(mesh, pools, progress, std::move(plan));
+  Collection collection(mesh, rewards, progress, std::move(plan));
   PagePool pages(model.num_pages(), model.page_size());
   std::map<int64_t, RolloutRecord> by_request;
   Collected collected;
@@ -90,6 +91,8 @@ Collected collect_with(
     by_request[request] = record_for(collection, request, generation);
     RewardQuery query;
     query.response = generation.text, query.ground_truth = "b";
+    query.prompt =
+        fmt::format("prompt {}, sample {}", by_request[request].group_index, by_request[request].sample_index);
     collection.finished(request, query);
   };
   serve(model, pages, decode_letters, collection, sampling_of(30), on_done, hooks);
@@ -114,10 +117,11 @@ std::string step_of(Communicator& world, const Setup& setup) {
   Mesh mesh(world, {.cp = 1, .tp = setup.tp});
   FakeModel model({.num_slots = setup.num_slots, .max_length = 34, .num_pages = setup.num_pages, .depth = setup.depth},
                   setup.tp > 1 ? &mesh.tp() : nullptr);
+  DomainRewards pools(rewards, 30);
   for (int step = 0; step < 3; ++step) {
     GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
     auto collected = collect_with(world, mesh, model,
-                                  {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards);
+                                  {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);
     const auto counts = quota.counts().at("a");
     if (setup.num_additional + 5 > counts.sampled && counts.aborted == 0) text += "none was aborted ";
     if (setup.num_additional == 0 && counts.aborted > 0) text += "some were aborted ";
@@ -162,6 +166,7 @@ TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, an
       2,
       [&](Communicator& world) {
         Mesh mesh(world, {});
+        DomainRewards pools(rewards, 30);
         FakeModel model({.num_slots = 2, .max_length = 34});
         // The second does not end a step before the first has sampled all that it was dealt, and is slow then.
         const SamplerHooks hooks{.on_step = [&](int64_t) {
@@ -170,7 +175,7 @@ TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, an
           std::this_thread::sleep_for(std::chrono::milliseconds(3));
         }};
         const auto collected = collect_with(
-            world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards,
+            world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, pools,
             hooks, [&] { num_of_first += world.rank() == 0; });
         const bool has_more = collected.num_sampled > share, is_first = world.rank() == 0;
         const bool is_told = collected.waited_for_scores_s == 0 && (!is_first || collected.waited_for_others_s > 0);
@@ -188,13 +193,38 @@ TEST_CASE("what the step turns out not to need is not sampled to its end", "[tra
   Mesh mesh(*alone, {});
   FakeModel model({.num_slots = 8, .max_length = 34});
   GroupQuota quota({{"a", 3}}, stream, rewards, 50);
+  DomainRewards pools(rewards, 30);
   // Slow steps, so that the rewards, which are made beside them, are known soon.
   const SamplerHooks hooks{.on_step = [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(300)); }};
   const auto collected = collect_with(
-      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards, hooks);
+      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools, hooks);
   CHECK(quota.counts().at("a").aborted > 30);
   CHECK(collected.num_sampled < 53 * kGroupSize / 2);
   CHECK(std::ssize(collected.records) == quota.counts().at("a").sampled * kGroupSize);
+}
+
+TEST_CASE("a step does not wait for rewards that it does not need", "[train]") {
+  // Those of the second prompt are not made before the file is there.
+  const test::TemporaryFolder folder;
+  const std::string gate = (folder.path() / "gate").string();
+  std::map<std::string, RewardWorkerConfig> rewards;
+  RewardArgs& args = rewards["a"].reward;
+  args = program("while read x; do case $x in *'prompt 1,'*) while [ ! -e " + gate +
+                 " ]; do sleep 0.01; done;; esac; case $x in *'sample 0'*) echo '{\"reward\": 0}';; *) echo "
+                 "'{\"reward\": 1}';; esac; done");
+  args.timeout_s = 30, args.world_size = kGroupSize + 1;
+  args.query_filter_config = {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}};
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  PromptStream stream(rows_of_two(11), {}, 3);
+  Mesh mesh(*alone, {});
+  FakeModel model({.num_slots = 8, .max_length = 34});
+  GroupQuota quota({{"a", 1}}, stream, rewards, 1);
+  DomainRewards pools(rewards, 30);
+  const auto collected = collect_with(
+      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);
+  CHECK(std::ssize(collected.records) == kGroupSize);
+  CHECK(quota.counts().at("a").aborted == 1);
+  std::ofstream(gate).close();
 }
 
 TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[train]") {
@@ -207,13 +237,14 @@ TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[tra
       4,
       [&](Communicator& world) {
         Mesh mesh(world, {.tp = 2});
+        DomainRewards pools(rewards, 30);
         FakeModel model({.num_slots = 1, .max_length = 34}, &mesh.tp());
         const SamplerHooks hooks{.on_step = [&](int64_t) {
           if (world.rank() == 3 && ++num_steps == 5) request_stop(StopKind::kTerminate);
         }};
         const auto collected =
             collect_with(world, mesh, model,
-                         {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, rewards, hooks);
+                         {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, pools, hooks);
         return std::string(collected.stopped == StopKind::kTerminate ? "stopped" : "not stopped");
       },
       60);
