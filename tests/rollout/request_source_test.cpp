@@ -96,8 +96,8 @@ TEST_CASE("a cancelled request may come again", "[rollout]") {
 
 TEST_CASE("those that share a prompt go on with it when the one that computes it is cancelled", "[rollout]") {
   const SamplingParams params = params_of(12);
-  const int64_t length = GENERATE(12, 14), cancelled_at = GENERATE(2, 3, 4, 5, 6);
-  FakeModel model({.num_slots = 4, .vocab_size = kVocab, .max_rows = 3});  // the prompt takes four steps or five
+  const int64_t length = GENERATE(12, 15), max_rows = GENERATE(3, 7), cancelled_at = GENERATE(2, 3, 4, 5, 6);
+  FakeModel model({.num_slots = 4, .vocab_size = kVocab, .max_rows = max_rows});  // the prompt takes several steps
   std::vector<GenerationRequest> requests;
   for (uint64_t i = 0; i < 3; ++i) {
     requests.push_back({.sequence_id = i});
@@ -107,7 +107,7 @@ TEST_CASE("those that share a prompt go on with it when the one that computes it
   script.changes.push_back({1, {.requests = requests}});
   script.changes.push_back({cancelled_at, {.cancelled = {0}}});
   const auto done = serve_with(model, script, params);
-  CAPTURE(length, cancelled_at);
+  CAPTURE(length, max_rows, cancelled_at);
   CHECK(model.prompt_tokens < length + 4);  // at most the tail of the prompt's last page again
   REQUIRE(done.size() == 2);
   for (const auto& [i, generation] : done) CHECK(generation.ids == alone(model, requests[i], params).ids);
