@@ -110,6 +110,18 @@ std::vector<const Row*> PromptStream::next(const std::map<std::string, int64_t>&
   return step;
 }
 
+void PromptStream::take_back(const std::map<std::string, int64_t>& counts) {
+  for (const auto& [name, count] : counts) {
+    Domain& domain = domains_.at(name);
+    domain.position -= count;
+    // As next() leaves it: at the end of an epoch rather than at the beginning of the one after it.
+    const int64_t num_rows = std::ssize(domain.rows), epoch = domain.epoch;
+    for (; domain.epoch > 0 && domain.position <= 0; --domain.epoch) domain.position += num_rows;
+    ROLL_CHECK(domain.position >= 0, "no more rows are taken back than were given");
+    if (domain.epoch != epoch) shuffle(name, domain);
+  }
+}
+
 std::string PromptStream::fingerprint_of(const Domain& domain) const {
   uint64_t hash = fnv1a("");
   for (const int64_t i : domain.rows) {

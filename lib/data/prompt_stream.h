@@ -30,6 +30,8 @@ class PromptStream {
   std::map<std::string, int64_t> quota(int64_t count) const;
   /// The next rows of these domains, domain after domain in the order of their names.
   std::vector<const Row*> next(const std::map<std::string, int64_t>& counts);
+  /// Undoes next() for so many of the last rows of these domains.
+  void take_back(const std::map<std::string, int64_t>& counts);
 
   /// Rows of each domain.
   std::map<std::string, int64_t> num_rows() const;

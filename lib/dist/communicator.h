@@ -38,6 +38,8 @@ class Pending {
   virtual ~Pending() = default;
   /// Returns when the result may be used (CUDA: by kernels enqueued from now on). Errors as the collective's own.
   virtual void wait() = 0;
+  /// Whether wait() would return, or throw, at once.
+  virtual bool is_done() = 0;
   /// When it ran (monotonic_s()); after wait(). NCCL: from its start to wait().
   double begin_s() const { return begin_s_; }
   double end_s() const { return end_s_; }
@@ -109,6 +111,11 @@ class Communicator {
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
+  /// The same beside other work, into `all`. For news now and then, not for what somebody waits for: it looks for the
+  /// others' bytes every half a millisecond.
+  virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string mine,
+                                                          std::shared_ptr<std::vector<std::string>> all,
+                                                          std::string_view name) = 0;
   /// Root's bytes on every rank.
   std::string broadcast_bytes(std::string_view mine, int root, std::string_view name);
   void barrier(std::string_view name) { all_gather_bytes({}, name); }

@@ -1,5 +1,6 @@
 #include "reward/reward_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace roll {
@@ -19,26 +20,31 @@ RewardPool::~RewardPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void RewardPool::submit(RewardQuery query) {
-  {
-    const std::lock_guard lock(mutex_);
-    entries_.push_back({std::move(query), {}, nullptr});
-  }
+int64_t RewardPool::submit(RewardQuery query) {
+  const std::lock_guard lock(mutex_);
+  const int64_t number = num_submitted_++;
+  entries_[number].query = std::move(query);
+  waiting_.push_back(number);
   work_to_do_.notify_one();
+  return number;
 }
 
 void RewardPool::work(RewardFunction& reward) {
   std::unique_lock lock(mutex_);
   while (true) {
-    work_to_do_.wait(lock, [this] { return ending_ || num_begun_ < entries_.size(); });
+    work_to_do_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     if (ending_) return;
-    Entry& entry = entries_[num_begun_++];
+    const int64_t number = waiting_.front();
+    waiting_.pop_front();
+    Entry& entry = entries_.at(number);
     const bool skip = failed_;  // an earlier response failed: its error ends the run, so no more work is wanted
     lock.unlock();
     if (!skip) score(reward, entry);
     lock.lock();
-    failed_ = failed_ || entry.error;
-    if (++num_done_ == entries_.size()) all_done_.notify_all();
+    entry.is_done = true;
+    failed_ = failed_ || (entry.error && !entry.is_dropped);
+    if (entry.is_dropped) entries_.erase(number);
+    one_done_.notify_all();
   }
 }
 
@@ -52,16 +58,44 @@ void RewardPool::score(RewardFunction& reward, Entry& entry) const {
 
 std::vector<RewardResult> RewardPool::collect() {
   std::unique_lock lock(mutex_);
-  all_done_.wait(lock, [this] { return num_done_ == entries_.size(); });
-  std::deque<Entry> entries = std::exchange(entries_, {});
-  num_begun_ = num_done_ = 0, failed_ = false;
-  lock.unlock();
+  one_done_.wait(lock, [this] {
+    return std::ranges::all_of(entries_,
+                               [](const auto& entry) { return entry.second.is_done || entry.second.is_dropped; });
+  });
   std::vector<RewardResult> results;
-  for (Entry& entry : entries) {
-    if (entry.error) std::rethrow_exception(entry.error);
-    results.push_back(std::move(entry.result));
+  for (auto& [number, result] : take_done_locked()) results.push_back(std::move(result));
+  return results;
+}
+
+std::map<int64_t, RewardResult> RewardPool::take_done() {
+  const std::lock_guard lock(mutex_);
+  return take_done_locked();
+}
+
+std::map<int64_t, RewardResult> RewardPool::take_done_locked() {
+  std::map<int64_t, RewardResult> results;
+  std::exception_ptr error;
+  for (auto& [number, entry] : entries_) {
+    if (!entry.is_done) continue;
+    if (entry.error && !error) error = entry.error;
+    results[number] = std::move(entry.result);
+  }
+  for (const auto& [number, result] : results) entries_.erase(number);
+  if (error) {
+    failed_ = false;
+    std::rethrow_exception(error);
   }
   return results;
+}
+
+void RewardPool::drop(int64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.find(number);
+  if (entry == entries_.end()) return;
+  if (entry->second.is_done || std::erase(waiting_, number) > 0)
+    entries_.erase(entry);
+  else
+    entry->second.is_dropped = true;  // it is being scored
 }
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,26 +25,33 @@ class RewardPool {
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
 
-  /// Hands in one response. Any thread. Does not wait.
-  void submit(RewardQuery query);
+  /// Hands in one response. Any thread. Does not wait. Gives the response's number, which is never another's.
+  int64_t submit(RewardQuery query);
 
-  /// Waits, then gives the results of all responses handed in since the last collect(), in that order. Rethrows the
-  /// error of the earliest response that failed.
+  /// Waits, then gives the results of all responses that were handed in and neither given nor dropped, in that order.
+  /// Rethrows the error of the earliest response that failed.
   std::vector<RewardResult> collect();
+  /// The same for those that are scored by now, by number; does not wait.
+  std::map<int64_t, RewardResult> take_done();
+  /// The response's result, or error, is wanted no more.
+  void drop(int64_t number);
 
  private:
   struct Entry {
     RewardQuery query;
-    RewardResult result;
-    std::exception_ptr error;
+    RewardResult result{};
+    std::exception_ptr error{};
+    bool is_done = false, is_dropped = false;
   };
   void work(RewardFunction& reward);
   void score(RewardFunction& reward, Entry& entry) const;
+  std::map<int64_t, RewardResult> take_done_locked();
 
   std::mutex mutex_;
-  std::condition_variable work_to_do_, all_done_;
-  std::deque<Entry> entries_;  // a deque: entries stay where they are while more come
-  size_t num_begun_ = 0, num_done_ = 0;
+  std::condition_variable work_to_do_, one_done_;
+  std::map<int64_t, Entry> entries_;  // by number; an entry stays where it is while others come and go
+  std::deque<int64_t> waiting_;
+  int64_t num_submitted_ = 0;
   bool failed_ = false, ending_ = false;
   std::vector<std::unique_ptr<RewardFunction>> rewards_;
   std::vector<std::thread> threads_;

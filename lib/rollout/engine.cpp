@@ -26,6 +26,11 @@ std::vector<Generation> Engine::generate(const std::vector<GenerationRequest>& r
   return roll::generate(*steps_, pages_, decode_, requests, params, on_done, hooks);
 }
 
+void Engine::serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
+                   const SamplerHooks& hooks) {
+  roll::serve(*steps_, pages_, decode_, source, params, on_done, hooks);
+}
+
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params) {
   EngineLimits limits{.num_slots = std::clamp<int64_t>(std::ssize(requests), 1, params.max_running_requests),
                       .max_length = 1};

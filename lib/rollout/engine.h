@@ -26,6 +26,10 @@ class Engine {
   std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                    const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 
+  /// The same for requests that come while others run, until the source has no more; `on_done` alone tells of them.
+  void serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
+             const SamplerHooks& hooks = {});
+
  private:
   DecodeText decode_;
   std::unique_ptr<StepModel> steps_;

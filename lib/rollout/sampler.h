@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -82,10 +83,32 @@ struct SamplerHooks {
   OnGenerated on_token{};                           // after every token, with the response so far, without its text
 };
 
+/// Requests that come, and are taken back, while others run.
+class RequestSource {
+ public:
+  /// What the sampler has when it asks.
+  struct Queue {
+    const std::deque<int64_t>& waiting;  // requests; the next one first
+    int64_t num_running = 0, num_free_slots = 0;
+    bool is_idle() const { return waiting.empty() && num_running == 0; }
+  };
+  struct Change {
+    std::vector<int64_t> cancelled{};  // they give all back at once and are not heard of again; ended ones stay ended
+    std::vector<GenerationRequest> requests{};  // numbered in the order in which they ever came
+    bool is_last = false;                       // the source is not asked again
+  };
+  virtual ~RequestSource() = default;
+  /// Asked before every step, and where the sampler is idle, again and again: it may wait then.
+  virtual Change next(const Queue& queue) = 0;
+};
+
 /// See Engine::generate (engine.h), over any model that steps; the number of its slots bounds what runs together.
 /// `pages` are the model's, and know what earlier calls computed.
 std::vector<Generation> generate(StepModel& model, PagePool& pages, const DecodeText& decode,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
+/// See Engine::serve.
+void serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
+           const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks = {});
 
 }  // namespace roll

@@ -6,44 +6,103 @@
 
 namespace roll {
 
-Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode,
-                     const std::vector<GenerationRequest>& requests, const SamplingParams& params,
+Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const SamplingParams& params,
                      const OnGenerated& on_done, const SamplerHooks& hooks)
     : model_(model),
       pages_(pages),
       decode_(decode),
-      requests_(requests),
       params_(params),
       on_done_(on_done),
       hooks_(hooks),
-      generations_(requests.size()),
       in_slot_(model.num_slots()) {
   const int64_t num_slots = std::min(model.num_slots(), params.max_running_requests);
   for (int64_t slot = num_slots; slot-- > 0;) free_slots_.push_back(slot);
-  for (int64_t i = 0; i < std::ssize(requests); ++i) waiting_.push_back(i);
   counts_.num_slots = num_slots, counts_.num_pages = pages.num_pages();
 }
 
-std::vector<Generation> Scheduler::run() {
-  while (!waiting_.empty() || !running_.empty()) {
+void Scheduler::add(std::vector<GenerationRequest> requests) {
+  for (GenerationRequest& request : requests) {
+    check(request);
+    ROLL_CHECK(sequence_ids_.insert(request.sequence_id).second, "two responses would share their random numbers");
+    waiting_.push_back(std::ssize(requests_));
+    requests_.push_back(std::move(request));
+    generations_.emplace_back();
+  }
+}
+
+void Scheduler::check(const GenerationRequest& request) const {
+  const auto& prompt = request.prompt_ids;
+  const auto number = requests_.size();
+  if (prompt.empty()) throw user_error("request {}: its prompt has no token; sampling needs at least one", number);
+  if (std::ssize(prompt) >= params_.max_length)
+    throw user_error(
+        "request {}: its prompt has {} tokens, which leaves no room within {}; shorten it or raise the limit", number,
+        prompt.size(), params_.max_length);
+  if (request.generating) check_generating(*request.generating);
+  const auto unknown = std::ranges::find_if(prompt, [&](int64_t id) { return id < 0 || id >= model_.vocab_size(); });
+  if (unknown != prompt.end())
+    throw user_error("request {}: its prompt holds id {}, the model knows 0..{}; is this the model's own tokenizer?",
+                     number, *unknown, model_.vocab_size() - 1);
+}
+
+std::vector<Generation> Scheduler::run(RequestSource* source) {
+  while (true) {
+    if (source && !ask(*source)) source = nullptr;
+    if (waiting_.empty() && running_.empty()) {
+      if (!source) break;
+      continue;
+    }
     if (hooks_.should_stop && hooks_.should_stop()) {
       abort_all();
       break;
     }
-    num_drawn_ = 0;
-    Launch launch;
-    const StepPlan step = plan(launch);
-    ROLL_CHECK(!step.is_empty() || !launched_.empty(), "what waits can go on");
-    if (!step.is_empty()) {
-      model_.launch(step);
-      launched_.push_back(std::move(launch));
-    }
-    if (step.is_empty() || std::ssize(launched_) > model_.depth()) take_drawn();
-    counts_.drawn += num_drawn_;
-    if (hooks_.on_step) hooks_.on_step(num_drawn_);
+    step();
   }
   while (!launched_.empty()) take_drawn();
   return std::move(generations_);
+}
+
+/// False: there will be no more requests.
+bool Scheduler::ask(RequestSource& source) {
+  RequestSource::Change change = source.next(
+      {.waiting = waiting_, .num_running = std::ssize(running_), .num_free_slots = std::ssize(free_slots_)});
+  for (const int64_t request : change.cancelled) cancel(request);
+  add(std::move(change.requests));
+  return !change.is_last;
+}
+
+void Scheduler::cancel(int64_t request) {
+  sequence_ids_.erase(requests_.at(request).sequence_id);
+  if (std::erase(waiting_, request) > 0) return;
+  const auto found = std::ranges::find_if(running_, [&](const auto& sequence) { return sequence->request == request; });
+  if (found == running_.end()) return;
+  if (!(*found)->is_decoding && !(*found)->follows) pass_on_prompt(found - running_.begin());
+  leave(**found);
+  running_.erase(found);
+}
+
+/// The first of those that follow goes on with their prompt, from the last page that is theirs too.
+void Scheduler::pass_on_prompt(size_t leader) {
+  if (leader + 1 == running_.size() || !running_[leader + 1]->follows) return;
+  Sequence& heir = *running_[leader + 1];
+  const int64_t whole = std::ssize(heir.ids) / pages_.page_size() * pages_.page_size();
+  heir.follows = false;
+  heir.num_computed = std::min(running_[leader]->num_computed, whole);
+  tell_pages(heir);
+}
+
+void Scheduler::step() {
+  num_drawn_ = 0;
+  Launch launch;
+  const StepPlan step = plan(launch);
+  ROLL_CHECK(!step.is_empty() || !launched_.empty(), "what waits can go on");
+  if (!step.is_empty()) {
+    model_.launch(step);
+    launched_.push_back(std::move(launch));
+  }
+  if (step.is_empty() || std::ssize(launched_) > model_.depth()) take_drawn();
+  counts_.drawn += num_drawn_;
+  if (hooks_.on_step) hooks_.on_step(num_drawn_);
 }
 
 StepPlan Scheduler::plan(Launch& launch) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "rollout/page_pool.h"
@@ -20,11 +21,15 @@ namespace roll {
 
 class Scheduler {
  public:
-  /// All arguments must outlive the scheduler. `pages` are the model's. Requests must have been checked (sampler.cpp).
-  Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const std::vector<GenerationRequest>& requests,
-            const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks);
+  /// All arguments must outlive the scheduler. `pages` are the model's; max_length must be set.
+  Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode, const SamplingParams& params,
+            const OnGenerated& on_done, const SamplerHooks& hooks);
 
-  std::vector<Generation> run();
+  /// Wait behind the others. UserError: see Engine::generate. Bug: two of them, or of the earlier ones that were not
+  /// cancelled, have the same sequence_id.
+  void add(std::vector<GenerationRequest> requests);
+  /// Ends when nothing waits or runs, and `source`, where there is one, has said that nothing more comes.
+  std::vector<Generation> run(RequestSource* source = nullptr);
 
   const SamplerCounts& counts() const { return counts_; }
 
@@ -52,6 +57,11 @@ class Scheduler {
   };
   using Launch = std::vector<Drawer>;
 
+  void check(const GenerationRequest& request) const;
+  bool ask(RequestSource& source);
+  void cancel(int64_t request);
+  void pass_on_prompt(size_t leader);
+  void step();
   StepPlan plan(Launch& launch);
   void plan_decoding(StepPlan& plan, Launch& launch);
   void plan_prompts(StepPlan& plan, Launch& launch, int64_t room);
@@ -77,11 +87,12 @@ class Scheduler {
   StepModel& model_;
   PagePool& pages_;
   const DecodeText& decode_;
-  const std::vector<GenerationRequest>& requests_;
   const SamplingParams& params_;
   const OnGenerated& on_done_;
   const SamplerHooks& hooks_;
 
+  std::deque<GenerationRequest> requests_;
+  std::unordered_set<uint64_t> sequence_ids_;
   std::vector<Generation> generations_;
   std::deque<int64_t> waiting_;  // requests
   std::vector<int64_t> free_slots_;

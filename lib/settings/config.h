@@ -1,6 +1,7 @@
 // The root configuration of `roll train`: ROLL's RLVR keys, each at the struct of its owner, inlined here at the top.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -228,6 +229,8 @@ struct Config {
   std::optional<int64_t> val_sequence_length;
   int64_t num_return_sequences_in_group = 1;
   int64_t max_running_requests = 128;
+  bool is_use_additional_prompts = false;
+  int64_t max_additional_running_prompts = 16;
   double async_generation_ratio = 0;
   std::optional<std::string> pretrain;
   std::optional<std::string> reward_pretrain;
@@ -263,6 +266,15 @@ struct Config {
     return enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl();
   }
   bool validates() const { return !validation.data_args.file_name.empty(); }
+  /// Prompts of a domain that run beyond those that it lacks.
+  int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
+  /// The most that a step samples at once.
+  int64_t most_prompts() const {
+    const auto drops = [](const auto& domain) {
+      return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
+    };
+    return rollout_batch_size + additional_prompts() * std::ranges::count_if(rewards, drops);
+  }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
 
   template <class V>
@@ -288,6 +300,10 @@ struct Config {
     v("val_sequence_length", val_sequence_length, "sequence_length of the validation; null: the same", token_range());
     v("num_return_sequences_in_group", num_return_sequences_in_group, "responses per prompt", sequence_range());
     v("max_running_requests", max_running_requests, "sequences sampled at once", sequence_range());
+    v("is_use_additional_prompts", is_use_additional_prompts,
+      "a domain whose query_filter_config drops groups samples some prompts ahead; the step trains on the same ones");
+    v("max_additional_running_prompts", max_additional_running_prompts,
+      "how many prompts of such a domain run beyond those that it lacks", sequence_range());
     v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead", at_least(0));
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
     v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
@@ -332,12 +348,11 @@ struct Config {
     v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
     v.noted({"num_train_epochs"}, "max_steps decides");
     v.noted({"flash_attn", "dataset_dir", "interleave_probs", "use_remove_padding"}, "ROLL itself ignores it here");
-    v.noted(
-        {"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
-         "is_use_additional_prompts", "max_additional_running_prompts", "user_defined_rollout_loop_cls", "router_args",
-         "model_update_buffer_size_mb", "is_offload_states", "is_offload_optimizer_states_in_train_step", "num_nodes",
-         "local_rank", "val_batch_size", "is_num_return_sequences_expand"},
-        "one program runs all roles; there are no engines, routers or remote calls to tune");
+    v.noted({"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
+             "user_defined_rollout_loop_cls", "router_args", "model_update_buffer_size_mb", "is_offload_states",
+             "is_offload_optimizer_states_in_train_step", "num_nodes", "local_rank", "val_batch_size",
+             "is_num_return_sequences_expand"},
+            "one program runs all roles; there are no engines, routers or remote calls to tune");
     v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
     v.noted({"model_download_type"}, "models are never downloaded by this program");

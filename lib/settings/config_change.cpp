@@ -23,6 +23,7 @@ const std::set<std::string>& free_keys() {
       // the job
       "max_restarts", "max_nonfinite_updates", "backend_timeout", "device_mapping", "num_gpus_per_worker",
       "strategy_args", "offload", "deterministic", "preprocessing_num_workers", "max_running_requests",
+      "is_use_additional_prompts", "max_additional_running_prompts",
       // equal numbers by another way
       "infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_train",
       "use_dynamic_batching_in_infer", "max_tokens_per_microbatch_in_train", "max_tokens_per_microbatch_in_infer",

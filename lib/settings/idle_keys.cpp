@@ -48,6 +48,8 @@ class IdleKeys {
     const RolloutMock& mock = config_.rollout_mock;
     unless(mock.enable, mock.enable, mock.dump_dir, plain_.rollout_mock.dump_dir);
     unless(!config_.rollout_replay, config_.rollout_replay, config_.rollout_dump_dir, plain_.rollout_dump_dir);
+    unless(config_.is_use_additional_prompts, config_.is_use_additional_prompts, config_.max_additional_running_prompts,
+           plain_.max_additional_running_prompts);
     unless(config_.validates(), config_.validation.data_args.file_name, config_.eval_steps, plain_.eval_steps);
     if (config_.uses_critic()) return;
     if (check_.is_set(config_.critic))

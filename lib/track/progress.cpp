@@ -49,15 +49,15 @@ void Progress::draw_until_stopped(const std::stop_token& stop) {
 
 std::string Progress::line() {
   const double seconds = watch_.seconds();
-  const int64_t done = done_;
+  const int64_t done = done_, total = total_;
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string text = total_ > 0 ? fmt::format("{} {}/{} {} ({}%)", phase_, done, total_, unit_, 100 * done / total_)
-                                : fmt::format("{} {} {}", phase_, done, unit_);
+  std::string text = total > 0 ? fmt::format("{} {}/{} {} ({}%)", phase_, done, total, unit_, 100 * done / total)
+                               : fmt::format("{} {} {}", phase_, done, unit_);
   if (rate > 0) text += fmt::format(", {} {}/s", short_rate(rate), unit_);
   text += fmt::format(", {}", duration_text(seconds));
-  const double told = share_, counted = total_ > 0 ? static_cast<double>(done) / static_cast<double>(total_) : 0;
+  const double told = share_, counted = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
   const double share = told > 0 ? told : counted;
-  if (share > 0 && done < total_) text += fmt::format(", {} left", duration_text(seconds * (1 - share) / share));
+  if (share > 0 && done < total) text += fmt::format(", {} left", duration_text(seconds * (1 - share) / share));
   const std::lock_guard lock(mutex_);
   return detail_.empty() ? text : text + ", " + detail_;
 }

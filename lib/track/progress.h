@@ -34,6 +34,8 @@ class Progress {
   void advance(int64_t n = 1) { done_ += n; }
   /// What part of the work is done, in 0..1, where that says more of the time left than the count. From any thread.
   void share(double done) { share_ = done; }
+  /// So many more are to be done than was known, or fewer. From any thread.
+  void expect(int64_t n) { total_ += n; }
   /// Shown at the end of the line, e.g. "loss 0.53". From any thread.
   void detail(std::string text);
   int64_t done() const { return done_; }
@@ -45,8 +47,7 @@ class Progress {
 
   Log& log_;
   std::string phase_, unit_, detail_;
-  int64_t total_;
-  std::atomic<int64_t> done_ = 0;
+  std::atomic<int64_t> total_, done_ = 0;
   std::atomic<double> share_ = 0;  // 0: that of the count
   Stopwatch watch_;
   std::mutex mutex_;  // of detail_

@@ -7,18 +7,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
-#include "dist/agree.h"
 #include "reward/reward.h"
-#include "reward/reward_pool.h"
 #include "track/progress.h"
 
 namespace roll {
 
 Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh,
                      Log& log)
-    : mesh_(mesh), log_(log) {
-  for (const auto& [domain, worker] : rewards)
-    rewards_[domain] = std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
+    : mesh_(mesh), log_(log), rewards_(rewards, response_length) {
+  for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 
 SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step) {
@@ -53,33 +50,19 @@ EngineLimits engine_limits(const Config& config, int64_t most_requests) {
 
 namespace {
 
-/// The rows of this group: every size-th, so that domains spread evenly.
-struct Share {
-  std::vector<int64_t> rows;  // index into the request's rows, one per generation request
-  std::vector<int64_t> samples;
-  std::vector<GenerationRequest> requests;
-};
-
-Share share_of(const CollectRequest& request, int64_t rank, int64_t size) {
-  Share share;
-  for (int64_t row = rank; row < static_cast<int64_t>(request.rows.size()); row += size)
-    for (int64_t sample = 0; sample < request.num_samples; ++sample) {
-      share.rows.push_back(row);
-      share.samples.push_back(sample);
-      const int64_t sequence = (request.first_group + row) * request.num_samples + sample;
-      share.requests.push_back({request.rows[row]->prompt_ids, static_cast<uint64_t>(sequence)});
-    }
-  return share;
+std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
+  std::vector<Prompt> prompts;
+  for (const Row* row : rows) prompts.push_back({.row = row, .number = prompts.size()});
+  return prompts;
 }
 
-RolloutRecord record_of(const Row& row, const Generation& generation, const CollectRequest& request, int64_t row_index,
-                        int64_t sample) {
+RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation, int64_t step) {
   RolloutRecord record;
-  record.step = request.step;
+  record.step = step;
   record.domain = row.domain;
   record.prompt_id = row.id;
-  record.group_index = request.first_group + row_index;
-  record.sample_index = sample;
+  record.group_index = sample.prompt;
+  record.sample_index = sample.number;
   record.response = generation.text;
   record.prompt_ids = row.prompt_ids;
   record.response_ids = generation.ids;
@@ -124,57 +107,67 @@ double ratio_of(int64_t part, int64_t whole) {
 
 std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                               CollectStatistics& statistics) {
-  const Share share = share_of(request, mesh_.place().dp, mesh_.dp_size());
-  std::vector<RolloutRecord> mine(share.requests.size());
-  std::map<std::string, std::vector<size_t>> submitted;  // by domain, in the order of submission
-  SamplerCounts counts;
-  Stopwatch watch;
-  {
-    Progress progress(log_, request.phase, static_cast<int64_t>(share.requests.size()), "responses");
-    const auto on_done = [&](int64_t index, const Generation& generation) {
-      const Row& row = *request.rows[share.rows[index]];
-      mine[index] = record_of(row, generation, request, share.rows[index], share.samples[index]);
-      mine[index].prompt = tokenizer.decode(row.prompt_ids);
-      progress.advance();
-      if (generation.finish_reason == FinishReason::kAbort || !mesh_.is_leader()) return;
-      rewards_.at(row.domain)->submit(query_of(row, mine[index]));
-      submitted[row.domain].push_back(index);
-    };
-    engine.generate(
-        share.requests, request.sampling, on_done,
-        // In lock-step, all tensor ranks must stop before the same token.
-        {.should_stop = [&] { return request.may_stop && stop_agreed(mesh_.tp()).has_value(); }, .counts = &counts});
-  }
-  statistics.generate_s += watch.restart();
-  add_counts(statistics.counts, counts, mesh_);
-  statistics.wait_s += watch.restart();
-  if (const auto kind = request.may_stop ? stop_agreed(mesh_.world()) : std::nullopt) throw Stopped(*kind);
-  take_rewards(submitted, mine, request.step);
-  statistics.rewards_s += watch.seconds();
-  if (!mesh_.is_leader()) mine.clear();
-  auto all = exchange_rollouts(std::move(mine), mesh_.world());
-  for (const auto& [domain, pool] : rewards_)
+  Progress progress(log_, request.phase, 0, "responses");
+  Collection collection(mesh_, rewards_, progress,
+                        {.prompts = prompts_of(request.rows),
+                         .quota = request.quota,
+                         .num_samples = request.num_samples,
+                         .may_stop = request.may_stop,
+                         .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
+  auto all = exchange_rollouts(sample(engine, tokenizer, request, collection, statistics), mesh_.world());
+  for (const std::string& domain : domains_)
     statistics.faults[domain];  // so that every curve begins with the first step
-  for (const RolloutRecord& record : all) statistics.faults[record.domain].add(record.reward_detail);
+  for (const RolloutRecord& record : all) {
+    statistics.faults[record.domain].add(record.reward_detail);
+    lengths_.add(*collection.prompt_at(record.group_index).row, std::ssize(record.response_ids));
+  }
   return all;
 }
 
-void Collector::take_rewards(const std::map<std::string, std::vector<size_t>>& submitted,
-                             std::vector<RolloutRecord>& records, int64_t step) {
-  for (const auto& [domain, order] : submitted) {
-    const auto results = rewards_.at(domain)->collect();
-    ROLL_CHECK_EQ(results.size(), order.size(), "a reward pool answers every query");
-    RewardFaults faults;
-    for (size_t i = 0; i < order.size(); ++i) {
-      records[order[i]].score = as_written(results[i].score);
-      records[order[i]].reward = as_written(results[i].reward);
-      records[order[i]].reward_detail = results[i].detail;
-      faults.add(results[i].detail);
-    }
+/// What this group of ranks sampled, on its leader.
+std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
+                                             Collection& collection, CollectStatistics& statistics) {
+  std::map<int64_t, RolloutRecord> records;  // by request
+  const auto on_done = [&](int64_t index, const Generation& generation) {
+    if (!mesh_.is_leader()) return;
+    const Row& row = *collection.prompt(index).row;
+    RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request.step);
+    record.prompt = tokenizer.decode(row.prompt_ids);
+    collection.finished(index, query_of(row, record));
+  };
+  SamplerCounts counts;
+  Stopwatch watch;
+  engine.serve(collection, request.sampling, on_done, {.counts = &counts});
+  const double waited_s = collection.waited_for_others_s() + collection.waited_for_scores_s();
+  statistics.generate_s += watch.restart() - waited_s;
+  if (const auto kind = collection.stopped()) {
+    request_stop(*kind);
+    throw Stopped(*kind);
+  }
+  add_counts(statistics.counts, counts, mesh_);
+  statistics.wait_s += collection.waited_for_others_s() + watch.restart();
+  std::vector<RolloutRecord> mine;
+  for (const auto& [index, result] : collection.take_results()) {
+    mine.push_back(std::move(records.at(index)));
+    mine.back().score = as_written(result.score);
+    mine.back().reward = as_written(result.reward);
+    mine.back().reward_detail = result.detail;
+  }
+  statistics.rewards_s += collection.waited_for_scores_s() + watch.seconds();
+  warn_of_faults(mine, request.step);
+  return mine;
+}
+
+void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
+  std::map<std::string, RewardFaults> faults;
+  std::map<std::string, int64_t> num_records;
+  for (const RolloutRecord& record : records)
+    faults[record.domain].add(record.reward_detail), ++num_records[record.domain];
+  for (const auto& [domain, of_domain] : faults) {
     const bool is_first = !warned_.contains(domain) || warned_[domain] != step;
-    if (faults.total() == 0 || !is_first) continue;
+    if (of_domain.total() == 0 || !is_first) continue;
     warned_[domain] = step;
-    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, results.size(), faults.text());
+    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], of_domain.text());
   }
 }
 

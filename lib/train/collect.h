@@ -1,5 +1,5 @@
-// Prompts -> scored responses: every group of ranks that shares the sampler's weights samples its share, rewards start
-// as each response ends, all ranks get all.
+// Prompts -> scored responses: the groups of ranks that share the sampler's weights share the samples out among them
+// while they run (collection.h), rewards start as each response ends, all ranks get all.
 #pragma once
 
 #include <map>
@@ -11,20 +11,23 @@
 #include "base/random.h"
 #include "data/rows.h"
 #include "dist/mesh.h"
-#include "reward/reward_pool.h"
 #include "rollout/engine.h"
 #include "settings/config.h"
 #include "text/tokenizer.h"
 #include "track/metrics.h"
+#include "train/collection.h"
+#include "train/domain_rewards.h"
+#include "train/group_quota.h"
+#include "train/prompt_lengths.h"
 #include "train/rollout_record.h"
 
 namespace roll {
 
 struct CollectRequest {
-  std::vector<const Row*> rows{};
-  int64_t num_samples = 1;  // responses per row
+  std::vector<const Row*> rows{};  // all prompts, or else
+  GroupQuota* quota = nullptr;     // which gives them
+  int64_t num_samples = 1;         // responses per prompt
   int64_t step = 0;
-  int64_t first_group = 0;  // group_index of the first row; names its random numbers too
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it
@@ -39,9 +42,9 @@ SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer,
 /// What collecting took, and which rewards failed.
 struct CollectStatistics {
   double model_update_s = 0;                   // until the sampler had the policy's weights
-  double generate_s = 0;                       // until this rank's last response
-  double wait_s = 0;                           // for the other ranks' last
-  double rewards_s = 0;                        // waiting for rewards after that
+  double generate_s = 0;                       // while this rank had something to sample
+  double wait_s = 0;                           // while only others had
+  double rewards_s = 0;                        // waiting for rewards, while nothing was to be sampled
   SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
   std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
 
@@ -57,21 +60,25 @@ class Collector {
   /// UserError: a reward that cannot be made.
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh, Log& log);
 
-  /// All records of the request, group after group, the same on every rank. Random numbers are named by the group and
-  /// sample, so the responses do not depend on the number of ranks. The engine's tensor ranks draw the same
-  /// tokens in lock-step. Adds to `statistics`. **Collective**. Stopped, on all ranks, when one was asked to. Warns
-  /// once per domain and step of the rewards that failed on this rank.
+  /// The records of all responses whose scores counted, group after group, the same on every rank; group_index counts
+  /// the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
+  /// who samples them beside what. The engine's tensor ranks draw the same tokens in lock-step. Adds to `statistics`.
+  /// **Collective**. Stopped, on all ranks, when one was asked to; UserError as GroupQuota's. Warns once per domain and
+  /// step of the rewards that failed on this rank.
   std::vector<RolloutRecord> collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                      CollectStatistics& statistics);
 
  private:
-  void take_rewards(const std::map<std::string, std::vector<size_t>>& submitted, std::vector<RolloutRecord>& records,
-                    int64_t step);
+  std::vector<RolloutRecord> sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
+                                    Collection& collection, CollectStatistics& statistics);
+  void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
   Mesh& mesh_;
   Log& log_;
-  std::map<std::string, std::unique_ptr<RewardPool>> rewards_;  // by domain
-  std::map<std::string, int64_t> warned_;                       // the last step, by domain
+  std::vector<std::string> domains_;
+  DomainRewards rewards_;
+  std::map<std::string, int64_t> warned_;  // the last step, by domain
+  PromptLengths lengths_;
 };
 
 /// All records of the world's ranks, in data order. **Collective**.

@@ -1,51 +1,85 @@
 // Dynamic sampling: a step trains on groups from which something can be learnt. Every domain owes the step its share of
-// groups; where its query_filter_config drops some, more prompts of that domain are sampled.
+// groups and keeps the first useful ones in the order of its prompts, whatever is known of later ones by then. For each
+// that query_filter_config drops another prompt starts while others still run, and some more ahead of that where
+// wanted; in the end the stream stands right behind the last prompt that was needed.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "data/prompt_stream.h"
 #include "settings/config.h"
 #include "train/rollout_record.h"
 
 namespace roll {
 
-/// Whether the filter keeps a group, by its scores: mean_filter where threshold_down < mean < threshold_up, std_filter
+/// Whether the filter keeps a group of these scores: mean_filter where threshold_down < mean < threshold_up, std_filter
 /// where the deviation (n - 1) is above std_threshold.
-bool is_useful(std::span<const RolloutRecord> group, const QueryFilterConfig& filter);
+bool is_useful(std::span<const double> scores, const QueryFilterConfig& filter);
+
+/// A prompt to sample.
+struct Prompt {
+  const Row* row = nullptr;
+  uint64_t number = 0;         // in its step, whatever else runs: names its random numbers
+  bool awaits_scores = false;  // they decide whether it is kept
+  bool is_ahead = false;       // the step can do without, if others are kept
+};
 
 class GroupQuota {
  public:
-  /// `owed`: groups of each domain; `num_prompts`: how many prompts each domain's data holds.
-  GroupQuota(const std::map<std::string, int64_t>& owed, const std::map<std::string, int64_t>& num_prompts,
-             int64_t group_size, const std::map<std::string, RewardWorkerConfig>& rewards);
+  /// `owed`: groups of each domain; `num_additional`: how many prompts of a domain with a filter may run beyond those
+  /// that it still lacks. All references must outlive the quota.
+  GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
+             const std::map<std::string, RewardWorkerConfig>& rewards, int64_t num_additional = 0);
 
-  bool is_full() const { return missing().empty(); }
-  /// How many prompts of which domain to sample next; domains that have all are left out.
-  std::map<std::string, int64_t> missing() const;
-  /// Keeps the useful ones of scored groups, `records` in data order. UserError: a domain that lacks groups lost as
-  /// many in a row as its data has prompts (and at least what it owes): there is no hope for better ones.
-  void add(const std::vector<RolloutRecord>& records);
-  /// Groups that were added, by domain, useful or not.
-  std::map<std::string, int64_t> num_sampled() const;
-  /// What was kept, domain after domain; group_index numbers the groups anew.
-  std::vector<RolloutRecord> take();
+  /// What should start now.
+  std::vector<Prompt> next();
+  /// The scores of a prompt that awaits them; `index` counts all that next() gave. UserError: a domain that lacks
+  /// groups lost as many in a row as its data has prompts (and at least what it owes): there is no hope for better
+  /// ones.
+  void add(int64_t index, std::span<const double> scores);
+  /// False: whatever it gives, the step is full before its turn.
+  bool needs(int64_t index) const;
+  /// Whether all groups of the step are known.
+  bool is_full() const;
+
+  struct Counts {
+    int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started, but not needed
+  };
+  std::map<std::string, Counts> counts() const;
+  /// When it is full: gives prompts that were not needed back to the stream, and of `records`, whose group_index is the
+  /// prompt's, those that are kept, domain after domain; group_index numbers the groups anew.
+  std::vector<RolloutRecord> take(std::vector<RolloutRecord> records);
 
  private:
+  enum class Verdict { kOpen, kUseful, kUseless };
   struct Domain {
+    std::string name;
     int64_t owed = 0, num_prompts = 0;
-    int64_t num_sampled = 0;
-    int64_t num_lost = 0;  // in a row
-    std::vector<RolloutRecord> kept{};
-  };
-  void throw_if_hopeless(const std::string& name, const Domain& domain) const;
+    const QueryFilterConfig* filter = nullptr;
+    std::vector<Verdict> verdicts{};     // of the prompts that were started, in their order
+    int64_t num_known = 0;               // before the first that is open, or the step is full
+    int64_t num_kept = 0, num_lost = 0;  // of those; lost in a row
+    // Behind as many useful groups as are owed, as far as is known: it can only come nearer.
+    int64_t end = std::numeric_limits<int64_t>::max();
 
-  int64_t group_size_;
-  const std::map<std::string, RewardWorkerConfig>& rewards_;
-  std::map<std::string, Domain> domains_;
+    int64_t missing(int64_t num_additional) const;
+    bool is_full() const { return num_kept == owed; }
+    void look();
+    void throw_if_hopeless() const;
+  };
+  struct Place {
+    int64_t domain = 0, number = 0;
+  };
+
+  PromptStream& stream_;
+  int64_t num_additional_;
+  std::vector<Domain> domains_;  // by name
+  std::vector<Place> places_;    // of the prompts that next() gave
 };
 
 }  // namespace roll

@@ -216,25 +216,24 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
 }
 
 std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
-  const int64_t group_size = config_.num_return_sequences_in_group;
-  GroupQuota groups(quota_, prompts_->num_rows(), group_size, config_.rewards);
-  CollectRequest request{.num_samples = group_size,
-                         .step = step,
-                         .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
-                         .phase = fmt::format("step {}: generate", step)};
+  GroupQuota groups(quota_, *prompts_, config_.rewards, config_.additional_prompts());
   CollectStatistics statistics;
-  while (!groups.is_full()) {
-    request.rows = prompts_->next(groups.missing());
-    groups.add(collect(request, statistics));
-    request.first_group += std::ssize(request.rows);
-    request.phase = fmt::format("step {}: generate for groups that a filter dropped", step);
-  }
+  auto records = collect({.quota = &groups,
+                          .num_samples = config_.num_return_sequences_in_group,
+                          .step = step,
+                          .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
+                          .phase = fmt::format("step {}: generate", step)},
+                         statistics);
   statistics.add_to(metrics);
-  for (const auto& [domain, num_sampled] : groups.num_sampled()) {
-    metrics.add("rollout/groups_sampled@sum", static_cast<double>(num_sampled));
-    metrics.add(fmt::format("{}/rollout/groups_sampled@mean", domain), static_cast<double>(num_sampled));
+  for (const auto& [domain, counts] : groups.counts()) {
+    const std::pair<const char*, int64_t> named[] = {
+        {"groups_sampled", counts.sampled}, {"groups_dropped", counts.dropped}, {"groups_aborted", counts.aborted}};
+    for (const auto& [name, count] : named) {
+      metrics.add(fmt::format("rollout/{}@sum", name), static_cast<double>(count));
+      metrics.add(fmt::format("{}/rollout/{}@mean", domain, name), static_cast<double>(count));
+    }
   }
-  return groups.take();
+  return groups.take(std::move(records));
 }
 
 std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
@@ -252,7 +251,7 @@ void Rlvr::open_engine() {
     return (rows + groups - 1) / groups * samples;
   };
   EngineLimits limits =
-      engine_limits(config_, std::max(share_of(config_.rollout_batch_size, config_.num_return_sequences_in_group),
+      engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.num_return_sequences_in_group),
                                       share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(

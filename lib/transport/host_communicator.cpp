@@ -108,16 +108,13 @@ class HostCommunicator : public Communicator {
   }
 
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    Call call = begin(Operation::kGatherBytes, name);
-    const std::vector<Head> heads = meet(Operation::kGatherBytes, -1, mine.size(), name, call);
-    std::vector<std::string> all(static_cast<size_t>(size()));
-    std::vector<std::span<std::byte>> places;
-    for (size_t i = 0; i < all.size(); ++i) {
-      all[i].resize(heads[i].bytes);
-      places.push_back(std::as_writable_bytes(std::span(all[i])));
-    }
-    to_everyone(std::as_bytes(std::span(mine)), places, call);
-    return all;
+    return gather_bytes(mine, name, /*is_patient=*/false);
+  }
+  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
+                                                  std::string_view name) override {
+    return start([this, mine = std::move(mine), all = std::move(all), what = std::string(name)] {
+      *all = gather_bytes(mine, what, /*is_patient=*/true);
+    });
   }
 
  protected:
@@ -182,10 +179,23 @@ class HostCommunicator : public Communicator {
   }
 
  private:
-  Call begin(Operation operation, std::string_view name) {
+  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name, bool is_patient) {
+    Call call = begin(Operation::kGatherBytes, name, is_patient);
+    const std::vector<Head> heads = meet(Operation::kGatherBytes, -1, mine.size(), name, call);
+    std::vector<std::string> all(static_cast<size_t>(size()));
+    std::vector<std::span<std::byte>> places;
+    for (size_t i = 0; i < all.size(); ++i) {
+      all[i].resize(heads[i].bytes);
+      places.push_back(std::as_writable_bytes(std::span(all[i])));
+    }
+    to_everyone(std::as_bytes(std::span(mine)), places, call);
+    return all;
+  }
+
+  Call begin(Operation operation, std::string_view name, bool is_patient = false) {
     traffic().add_call(group(), name_of(operation).counted);
     const std::string collective = fmt::format("{} '{}'{}", name_of(operation).text, name, of_group());
-    return {operation, Wait(place(), collective, timeout_s_)};
+    return {operation, Wait(place(), collective, timeout_s_, is_patient)};
   }
 
   /// For error texts: which of this rank's groups a collective is of.

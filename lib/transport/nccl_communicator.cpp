@@ -71,6 +71,10 @@ class NcclCommunicator : public Communicator {
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
     return host_->all_gather_bytes(mine, name);
   }
+  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
+                                                  std::string_view name) override {
+    return host_->start_all_gather_bytes(std::move(mine), std::move(all), name);
+  }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     auto host = host_->split(members, group);
     if (members.size() == 1 && size() > 1) return host;  // who asked for NCCL with one rank gets it
@@ -135,6 +139,7 @@ class NcclCommunicator : public Communicator {
       if (then) then();
       end_s_ = monotonic_s();
     }
+    bool is_done() override { return !work || work->isCompleted(); }
     NcclCommunicator& owner;
     Work work;
     std::string what;

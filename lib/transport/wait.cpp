@@ -14,11 +14,12 @@ namespace {
 constexpr double kSpin_s = 200e-6;
 constexpr double kYield_s = 20e-3;
 constexpr useconds_t kSleep_us = 100;
+constexpr useconds_t kLongSleep_us = 500;
 
 }  // namespace
 
-Wait::Wait(const Whereabouts& place, std::string_view collective, double timeout_s)
-    : place_(place), collective_(collective), timeout_s_(timeout_s), start_s_(monotonic_s()) {}
+Wait::Wait(const Whereabouts& place, std::string_view collective, double timeout_s, bool is_patient)
+    : place_(place), collective_(collective), timeout_s_(timeout_s), is_patient_(is_patient), start_s_(monotonic_s()) {}
 
 std::string Wait::where() const {
   return fmt::format("{}: {}", to_string(place_), collective_);
@@ -26,7 +27,9 @@ std::string Wait::where() const {
 
 void Wait::pause(const std::function<std::vector<int>()>& late) {
   const double waited_s = monotonic_s() - start_s_;
-  if (waited_s > kYield_s) {
+  if (is_patient_) {
+    ::usleep(kLongSleep_us);
+  } else if (waited_s > kYield_s) {
     ::usleep(kSleep_us);
   } else if (waited_s > kSpin_s) {
     ::sched_yield();

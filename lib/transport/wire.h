@@ -15,10 +15,11 @@
 namespace roll {
 
 /// The end of one wait: which collective, how long, and what to say. Spins first (a 4 MB reduce takes about a
-/// millisecond), then yields, then sleeps, so that a long wait leaves the cores to the ranks that still work.
+/// millisecond), then yields, then sleeps, so that a long wait leaves the cores to the ranks that still work. A patient
+/// one only sleeps.
 class Wait {
  public:
-  Wait(const Whereabouts& place, std::string_view collective, double timeout_s);
+  Wait(const Whereabouts& place, std::string_view collective, double timeout_s, bool is_patient = false);
   /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them,
   /// unless there are none. A wish to stop changes nothing: those that are missing may be finishing a step, or saving
   /// it.
@@ -30,6 +31,7 @@ class Wait {
   Whereabouts place_;
   std::string collective_;
   double timeout_s_;
+  bool is_patient_;
   double start_s_;
 };
 

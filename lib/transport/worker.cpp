@@ -18,6 +18,7 @@ struct Future : Pending {
     const Times times = future.get();
     begin_s_ = times.begin_s, end_s_ = times.end_s;
   }
+  bool is_done() override { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   std::future<Times> future;
 };
 

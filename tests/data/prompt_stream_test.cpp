@@ -56,6 +56,20 @@ TEST_CASE("a step is split by largest remainder", "[data]") {
   CHECK(split_by_share({{"a", 0.5000005}, {"b", 0.5}}, 2000000) == Split{{"a", 1000000}, {"b", 1000000}});
 }
 
+TEST_CASE("what is taken back comes again, and the stream stands as if it had not been given", "[data]") {
+  PromptStream stream(rows_of({{"a", 5}, {"b", 3}}), {}, 7), other(rows_of({{"a", 5}, {"b", 3}}), {}, 7);
+  for (const int64_t before : {0, 3, 5, 6, 10, 11})
+    for (const int64_t count : {0, 1, 4, 5, 9, 16}) {
+      CAPTURE(before, count);
+      PromptStream both[2] = {stream, other};
+      for (PromptStream& each : both) each.next({{"a", before}, {"b", 1}});
+      const auto given = ids_of(both[0].next({{"a", count}}));
+      both[0].take_back({{"a", count}});
+      CHECK(both[0].state() == both[1].state());
+      CHECK(ids_of(both[0].next({{"a", count}})) == given);
+    }
+}
+
 TEST_CASE("impossible shares are refused", "[data]") {
   using Catch::Contains;
   const auto split = [](const Shares& shares, int64_t count) {

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 
+#include <memory>
+#include <thread>
+
 namespace roll::test {
 
 namespace {
@@ -76,6 +79,12 @@ std::string check_gathers(Communicator& ranks, at::Device device) {
     if (!at::equal(all[i], sample(rank, 12, at::kBFloat16, device).view({3, 4}))) return "all_gather is wrong; ";
     if (bytes[i] != std::string(i * 70000, 'x')) return "all_gather_bytes is wrong; ";
   }
+  const auto news = std::make_shared<std::vector<std::string>>();
+  const auto pending = ranks.start_all_gather_bytes(std::string(static_cast<size_t>(ranks.rank()), 'y'), news, "news");
+  while (!pending->is_done()) std::this_thread::yield();
+  pending->wait();
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (news->at(i) != std::string(i, 'y')) return "start_all_gather_bytes is wrong; ";
   return "";
 }
 

@@ -14,8 +14,9 @@ SCORER = """import json, sys
 for line in sys.stdin:
     print(json.dumps({"reward": len(json.loads(line)["response"].encode()) % 3}), flush=True)
 """
-# What depends on the clock, or on how much of a run one process has done.
-CLOCKED = ("time/", "throughput/", "memory/", "perf/", "comm/", "system/", "wait", "tokens_per", "mfu")
+# What depends on the clock, on what was sampled beside what, or on how much of a run one process has done.
+CLOCKED = ("time/", "throughput/", "memory/", "perf/", "comm/", "system/", "wait", "tokens_per", "mfu", "rollout/slots_busy",
+           "rollout/kv_pages_used", "rollout/prefix_hits", "rollout/evictions", "rollout/groups_aborted")
 
 
 def config(folder, **changes):
@@ -27,7 +28,7 @@ def config(folder, **changes):
     return dict(exp_name="resumed", seed=3, output_dir=str(folder / "run"), max_steps=STEPS, save_steps=1, eval_steps=3, max_ckpt_to_keep=2,
                 best_ckpt_to_keep=1, metric_for_best_model="val_score/all/mean", greater_is_better=False, track_with=["jsonl", "tensorboard"],
                 pretrain=str(folder / "actor"), reward_pretrain=str(folder / "critic"),
-                rollout_batch_size=8, num_return_sequences_in_group=2, prompt_length=24, response_length=LENGTH, adv_estimator="gae",
+                is_use_additional_prompts=True, max_additional_running_prompts=3, rollout_batch_size=8, num_return_sequences_in_group=2, prompt_length=24, response_length=LENGTH, adv_estimator="gae",
                 add_token_level_kl=True, init_kl_coef=0.1, target_kl=0.05, kl_horizon=50, norm_mean_type="running", norm_std_type="running",
                 actor_train=model("actor") | trained | dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="prompt",
                                                                             domain_interleave_probs=dict(counted=0.5, plain=0.5))),

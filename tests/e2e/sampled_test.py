@@ -74,6 +74,13 @@ def check_metrics(folder, lines):
         assert metrics["counted/rollout/groups_sampled"] > COUNTED, "the filter dropped none"
         assert metrics["plain/rollout/groups_sampled"] == GROUPS - COUNTED, "a domain without a filter was refilled"
         assert metrics["rollout/groups_sampled"] == metrics["counted/rollout/groups_sampled"] + GROUPS - COUNTED
+        assert metrics["rollout/groups_dropped"] == metrics["counted/rollout/groups_sampled"] - COUNTED == metrics["counted/rollout/groups_dropped"]
+        assert metrics["plain/rollout/groups_dropped"] == metrics["rollout/groups_aborted"] == metrics["counted/rollout/groups_aborted"] == 0
+        for name in ("time/step_model_update", "time/step_generate_wait", "rollout/tokens_per_s", "rollout/slots_busy", "rollout/kv_pages_used",
+                     "rollout/prefix_hits", "rollout/evictions"):
+            assert metrics[name] >= 0, name
+        assert metrics["rollout/tokens_per_s"] > 0 and 0 < metrics["rollout/slots_busy"] <= 1 and 0 < metrics["rollout/kv_pages_used"] <= 1
+        assert 0 < metrics["rollout/prefix_hits"] < 1, "all prompts are the same"
         scores = [line["score"] for line in lines if line["step"] == step]
         assert abs(metrics["critic/score/mean"] - sum(scores) / len(scores)) < 1e-8, "the score is penalised"
         assert metrics["critic/rewards/min"] < 0, "the reward is not penalised"

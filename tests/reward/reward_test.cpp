@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "checkpoint/temporary_folder.h"
 #include "config/flag.h"
 #include "config/key_table.h"
 #include "config/load.h"
@@ -264,6 +265,31 @@ TEST_CASE("the pool rethrows a worker's error and can be used again", "[reward]"
   CHECK_THROWS_WITH(pool.collect(), Catch::Contains("rewards.command") && Catch::Contains("answered \"no\""));
   pool.submit(query_of("good", ""));
   CHECK(pool.collect().at(0).reward == 1);
+}
+
+TEST_CASE("the pool gives what is scored by now, each once, and forgets what is dropped", "[reward]") {
+  // The second response is not scored before the file is there.
+  const test::TemporaryFolder folder;
+  const std::string gate = (folder.path() / "gate").string();
+  RewardArgs args = program("while read x; do case $x in *slow*) while [ ! -e " + gate +
+                            " ]; do sleep 0.01; done;; *bad*) echo no; continue;; esac; echo '{\"reward\": 1}'; done");
+  args.timeout_s = 60;
+  RewardPool pool(args, 0);
+  const auto first = pool.submit(query_of("good", "")), slow = pool.submit(query_of("slow", "")),
+             later = pool.submit(query_of("bad", ""));
+  std::map<int64_t, RewardResult> done;
+  while (done.empty()) done = pool.take_done();
+  CHECK(done.size() == 1);
+  CHECK(done.at(first).reward == 1);
+  CHECK(pool.take_done().empty());
+  pool.drop(slow);   // which is being scored
+  pool.drop(later);  // which waits, and would fail
+  std::ofstream(gate).close();
+  const auto last = pool.submit(query_of("good", ""));
+  CHECK(last > later);
+  CHECK(pool.collect().size() == 1);
+  pool.drop(pool.submit(query_of("good", "")));
+  CHECK(pool.collect().empty());
 }
 
 }  // namespace roll

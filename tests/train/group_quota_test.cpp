@@ -1,53 +1,73 @@
 #include "train/group_quota.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/random.h"
 
 namespace roll {
 
 namespace {
 
-using Counts = std::map<std::string, int64_t>;
 using Scores = std::vector<double>;
-
-/// The scores of one group of `domain`.
-std::vector<RolloutRecord> group(const std::string& domain, const Scores& scores) {
-  std::vector<RolloutRecord> records;
-  for (const double score : scores) {
-    RolloutRecord record;
-    record.domain = domain;
-    record.score = score;
-    record.reward = -1;  // filters read scores
-    records.push_back(record);
-  }
-  return records;
-}
-
-std::vector<RolloutRecord> joined(const std::vector<std::vector<RolloutRecord>>& groups) {
-  std::vector<RolloutRecord> all;
-  for (const auto& one : groups) all.insert(all.end(), one.begin(), one.end());
-  return all;
-}
 
 QueryFilterConfig filter_of(QueryFilter type) {
   return {.type = type, .filter_args = {.threshold_down = 0.25, .threshold_up = 0.75, .std_threshold = 0.5}};
 }
 
-/// Domain a takes groups that differ, domain b every group.
-std::map<std::string, RewardWorkerConfig> rewards() {
-  std::map<std::string, RewardWorkerConfig> rewards;
-  rewards["a"].reward.query_filter_config = filter_of(QueryFilter::kStd);
-  rewards["b"].reward.query_filter_config = filter_of(QueryFilter::kNone);
-  return rewards;
-}
-
 const Scores kUseful = {0, 1}, kUseless = {1, 1};
+
+/// Domain a takes groups that differ, domain b every group. Rows a0.., b0..
+struct Step {
+  Step(const std::map<std::string, int64_t>& owed, int64_t num_rows, int64_t num_additional = 0)
+      : stream(rows(owed, num_rows), {}, 3) {
+    rewards["a"].reward.query_filter_config = filter_of(QueryFilter::kStd);
+    rewards["b"].reward.query_filter_config = filter_of(QueryFilter::kNone);
+    quota.emplace(owed, stream, rewards, num_additional);
+  }
+
+  static std::vector<Row> rows(const std::map<std::string, int64_t>& owed, int64_t num_rows) {
+    std::vector<Row> rows;
+    for (const auto& [domain, count] : owed)
+      for (int64_t i = 0; i < num_rows; ++i) {
+        Row row;
+        row.id = domain + std::to_string(i), row.domain = domain, row.prompt_ids = {i};
+        rows.push_back(row);
+      }
+    return rows;
+  }
+
+  /// Starts what should start: "a" and "b" for each prompt.
+  std::string next() {
+    std::string domains;
+    for (const Prompt& prompt : quota->next()) prompts.push_back(prompt), domains += prompt.row->domain;
+    return domains;
+  }
+
+  PromptStream stream;
+  std::map<std::string, RewardWorkerConfig> rewards;
+  std::optional<GroupQuota> quota;
+  std::vector<Prompt> prompts{};
+};
+
+/// Two records of each prompt that was started; their text is the row's id.
+std::vector<RolloutRecord> records_of(const Step& step) {
+  std::vector<RolloutRecord> records;
+  for (int64_t i = 0; i < std::ssize(step.prompts); ++i)
+    for (int64_t sample : {0, 1}) {
+      RolloutRecord record;
+      record.domain = step.prompts[i].row->domain;
+      record.group_index = i, record.sample_index = sample, record.response = step.prompts[i].row->id;
+      records.push_back(record);
+    }
+  return records;
+}
 
 }  // namespace
 
 TEST_CASE("mean_filter keeps the groups strictly between its thresholds", "[train]") {
-  const auto keeps = [](const Scores& scores) { return is_useful(group("a", scores), filter_of(QueryFilter::kMean)); };
+  const auto keeps = [](const Scores& scores) { return is_useful(scores, filter_of(QueryFilter::kMean)); };
   CHECK_FALSE(keeps({0.25, 0.25}));
   CHECK(keeps({0.26, 0.25}));
   CHECK(keeps({0.75, 0.74}));
@@ -56,50 +76,125 @@ TEST_CASE("mean_filter keeps the groups strictly between its thresholds", "[trai
 
 TEST_CASE("std_filter keeps the groups whose deviation, by n - 1, is above its threshold", "[train]") {
   // {0, x} deviates by x / sqrt(2).
-  const auto keeps = [](const Scores& scores) { return is_useful(group("a", scores), filter_of(QueryFilter::kStd)); };
+  const auto keeps = [](const Scores& scores) { return is_useful(scores, filter_of(QueryFilter::kStd)); };
   CHECK_FALSE(keeps({0, 0.7}));
   CHECK(keeps({1, 1.8}));
   CHECK_FALSE(keeps({2, 2}));
 }
 
 TEST_CASE("no_filter keeps every group", "[train]") {
-  CHECK(is_useful(group("a", kUseless), filter_of(QueryFilter::kNone)));
+  CHECK(is_useful(kUseless, filter_of(QueryFilter::kNone)));
 }
 
-TEST_CASE("only the domain that lost groups is asked for more, until every domain has its share", "[train]") {
-  const auto domains = rewards();
-  GroupQuota groups({{"a", 2}, {"b", 1}, {"c", 0}}, {{"a", 9}, {"b", 9}, {"c", 9}}, 2, domains);
-  CHECK(groups.missing() == Counts{{"a", 2}, {"b", 1}});
-  groups.add(joined({group("a", kUseless), group("a", kUseful), group("b", kUseless)}));
-  CHECK(groups.missing() == Counts{{"a", 1}});
-  groups.add(group("a", kUseless));
-  CHECK(groups.missing() == Counts{{"a", 1}});
-  CHECK_FALSE(groups.is_full());
-  groups.add(group("a", kUseful));
-  CHECK(groups.is_full());
-  CHECK(groups.num_sampled() == Counts{{"a", 4}, {"b", 1}});
-  const auto kept = groups.take();
+TEST_CASE("another prompt starts for each that is dropped, in its domain, while others run", "[train]") {
+  Step step({{"a", 2}, {"b", 1}}, 9);
+  CHECK(step.next() == "aab");
+  CHECK(step.prompts[0].awaits_scores);
+  CHECK_FALSE(step.prompts[2].awaits_scores);
+  CHECK(step.next().empty());
+  step.quota->add(1, kUseless);
+  CHECK(step.next() == "a");
+  step.quota->add(3, kUseful);
+  CHECK(step.next().empty());
+  CHECK_FALSE(step.quota->is_full());
+  step.quota->add(0, kUseless);
+  CHECK(step.next() == "a");
+  step.quota->add(4, kUseful);
+  CHECK(step.quota->is_full());
+  const auto counts = step.quota->counts();
+  CHECK((counts.at("a").sampled == 4 && counts.at("a").dropped == 2 && counts.at("a").aborted == 0));
+  CHECK((counts.at("b").sampled == 1 && counts.at("b").dropped == 0));
+}
+
+TEST_CASE("a prompt's random numbers do not depend on what other domains start", "[train]") {
+  Step step({{"a", 2}, {"b", 2}}, 9);
+  step.next();
+  step.quota->add(0, kUseless);
+  step.next();
+  std::vector<uint64_t> numbers;
+  for (const Prompt& prompt : step.prompts) numbers.push_back(prompt.number);
+  CHECK(numbers == std::vector<uint64_t>{0, 2, 1, 3, 4});
+  Step alone({{"a", 3}}, 9);
+  alone.next();
+  CHECK(alone.prompts[2].number == 2);  // rows of a run of one domain are numbered as they come
+}
+
+TEST_CASE("prompts run ahead of what is dropped, and those that were not needed go back", "[train]") {
+  Step step({{"a", 2}, {"b", 1}}, 9, 3);
+  CHECK(step.next() == "aaaaab");  // b has no filter
+  CHECK_FALSE(step.prompts[1].is_ahead);
+  CHECK(step.prompts[2].is_ahead);
+  step.quota->add(4, kUseful);
+  CHECK(step.next().empty());  // one is lacking, four run
+  step.quota->add(1, kUseless);
+  CHECK(step.next() == "a");
+  CHECK(step.quota->needs(4));
+  step.quota->add(2, kUseful);
+  CHECK(step.quota->needs(4));
+  CHECK_FALSE(step.quota->needs(6));  // behind two that are useful
+  CHECK(step.next().empty());
+  step.quota->add(3, kUseful);
+  CHECK_FALSE(step.quota->needs(4));
+  CHECK(step.quota->needs(5));  // b's
+  CHECK_FALSE(step.quota->is_full());
+  step.quota->add(0, kUseless);
+  CHECK(step.quota->is_full());
+  const auto counts = step.quota->counts();
+  CHECK((counts.at("a").sampled == 4 && counts.at("a").dropped == 2 && counts.at("a").aborted == 2));
+  const auto kept = step.quota->take(records_of(step));
   std::string order;
-  for (const auto& record : kept) order += fmt::format("{}{} ", record.domain, record.group_index);
-  CHECK(order == "a0 a0 a1 a1 b2 b2 ");
+  for (const auto& record : kept)
+    order += fmt::format("{}{} {} ", record.group_index, record.sample_index, record.response);
+  const auto id = [&](int64_t i) { return step.prompts[i].row->id; };
+  CHECK(order == fmt::format("00 {0} 01 {0} 10 {1} 11 {1} 20 {2} 21 {2} ", id(2), id(3), id(5)));
+  PromptStream fresh(Step::rows({{"a", 0}, {"b", 0}}, 9), {}, 3);
+  fresh.next({{"a", 4}, {"b", 1}});
+  CHECK(step.stream.state() == fresh.state());
+}
+
+TEST_CASE("what a step trains on and where the stream then stands depend on no order of the verdicts", "[train]") {
+  const auto is_useless = [](const Prompt& prompt) { return prompt.number % 3 == 0 || prompt.number % 7 == 5; };
+  std::string expected;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Step step({{"a", 5}}, 7, static_cast<int64_t>(seed % 7));
+    std::vector<int64_t> open;
+    for (uint32_t draw = 0; !step.quota->is_full(); ++draw) {
+      const size_t num_known = step.prompts.size();
+      step.next();
+      for (size_t i = num_known; i < step.prompts.size(); ++i) open.push_back(static_cast<int64_t>(i));
+      REQUIRE(!open.empty());
+      const auto pick =
+          static_cast<size_t>(random_uniform({.seed = seed, .position = draw}) * static_cast<double>(open.size()));
+      step.quota->add(open[pick], is_useless(step.prompts[open[pick]]) ? kUseless : kUseful);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(pick));
+    }
+    std::string got;
+    const auto counts = step.quota->counts().at("a");
+    for (const auto& record : step.quota->take(records_of(step))) got += record.response + " ";
+    got += fmt::format("{} {} {}", counts.sampled, counts.dropped, to_line(step.stream.state()));
+    if (seed == 0) expected = got;
+    CAPTURE(seed);
+    REQUIRE(got == expected);
+  }
 }
 
 TEST_CASE("a domain without hope is named, with its filter", "[train]") {
-  const auto domains = rewards();
-  GroupQuota groups({{"a", 2}, {"b", 1}}, {{"a", 5}, {"b", 5}}, 2, domains);
-  groups.add(joined({group("a", kUseless), group("a", kUseless), group("b", kUseless)}));
-  groups.add(joined({group("a", kUseful), group("a", kUseless)}));  // what was lost before no longer counts
-  for (int i = 0; i < 3; ++i) groups.add(group("a", kUseless));
-  CHECK_THROWS_WITH(groups.add(group("a", kUseless)),
+  Step step({{"a", 2}, {"b", 1}}, 5);
+  step.next();
+  step.quota->add(0, kUseless), step.next();
+  step.quota->add(1, kUseful);  // what was lost before no longer counts
+  for (int64_t i = 3; i < 7; ++i) step.quota->add(i, kUseless), step.next();
+  CHECK_THROWS_WITH(step.quota->add(7, kUseless),
                     Catch::Contains("rewards.a.query_filter_config: std_filter has dropped the last 5 groups of domain "
                                     "a, whose data has 5 prompts; the step has 1 of its 2 groups"));
 }
 
 TEST_CASE("a domain with fewer prompts than it owes may lose as many groups as it owes", "[train]") {
-  const auto domains = rewards();
-  GroupQuota groups({{"a", 3}}, {{"a", 1}}, 2, domains);
-  CHECK_NOTHROW(groups.add(joined({group("a", kUseful), group("a", kUseless), group("a", kUseless)})));
-  CHECK_THROWS_AS(groups.add(group("a", kUseless)), UserError);
+  Step step({{"a", 3}}, 1);
+  step.next();
+  step.quota->add(0, kUseful), step.quota->add(1, kUseless), step.quota->add(2, kUseless);
+  step.next();
+  CHECK_THROWS_AS(step.quota->add(3, kUseless), UserError);
 }
 
 }  // namespace roll

@@ -1,0 +1,189 @@
+#include "train/collection.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr useconds_t kScoreWait_us = 1000;
+constexpr const char* kNothingNew = "=";
+
+int64_t own_wish() {
+  const auto wish = stop_wish();
+  return wish ? static_cast<int64_t>(*wish) : 0;
+}
+
+int64_t length_of(const RequestSource::Queue& queue) {
+  return queue.waiting.empty() ? -queue.num_free_slots : std::ssize(queue.waiting);
+}
+
+}  // namespace
+
+Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, Plan plan)
+    : mesh_(mesh),
+      rewards_(rewards),
+      progress_(progress),
+      plan_(std::move(plan)),
+      bulletin_(mesh),
+      dealer_(mesh.dp_size(), plan_.num_samples),
+      queues_(mesh.dp_size()) {
+  add(plan_.quota ? plan_.quota->next() : plan_.prompts);
+}
+
+void Collection::add(const std::vector<Prompt>& prompts) {
+  for (const Prompt& prompt : prompts) {
+    dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
+    prompts_.push_back({.prompt = prompt, .scores = std::vector<double>(plan_.num_samples)});
+  }
+  progress_.expect(std::ssize(prompts) * plan_.num_samples);
+}
+
+/// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
+RequestSource::Change Collection::next(const Queue& queue) {
+  Change change;
+  if (!has_begun_) {
+    has_begun_ = true;
+    start(dealer_.deal(queues_)[mesh_.place().dp], change);
+    change.is_last = is_complete();
+    return change;
+  }
+  const Stopwatch watch;
+  const bool awaits_scores = !awaited_.empty();
+  if (mesh_.is_leader() && !bulletin_.is_posted()) {
+    if (queue.is_idle() && awaits_scores) ::usleep(kScoreWait_us);
+    take_scores();
+    bulletin_.post(news(queue));
+  }
+  const auto [told, asides] = bulletin_.look(queue.is_idle(), std::to_string(own_wish()));
+  for (const std::string& aside : asides) wish_ = std::max<int64_t>(wish_, std::stoll(aside));
+  if (!told.empty()) hear(told, queue, change);
+  if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
+  return change;
+}
+
+void Collection::start(const std::vector<SampleIndex>& samples, Change& change) {
+  for (const SampleIndex& sample : samples) {
+    const Prompt& prompt = prompts_[sample.prompt].prompt;
+    const auto name = prompt.number * static_cast<uint64_t>(plan_.num_samples) + static_cast<uint64_t>(sample.number);
+    change.requests.push_back({.prompt_ids = prompt.row->prompt_ids, .sequence_id = name});
+    requests_.push_back({.sample = sample});
+  }
+}
+
+void Collection::finished(int64_t request, RewardQuery query) {
+  rewards_.submit(prompt(request).row->domain, request, std::move(query));
+  if (prompt(request).awaits_scores)
+    awaited_.insert(request);
+  else
+    new_finished_.push_back({.sample = sample(request)});
+}
+
+void Collection::take_scores() {
+  for (auto& [request, result] : rewards_.take_done()) {
+    if (awaited_.erase(request) > 0)
+      new_finished_.push_back({.sample = sample(request), .score = as_written(result.score)});
+    results_[request] = std::move(result);
+  }
+}
+
+std::string Collection::news(const Queue& queue) {
+  const int64_t length = length_of(queue), stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
+  if (new_finished_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0) return kNothingNew;
+  told_length_ = length;
+  Json finished = Json::array(), put_back = Json::array();
+  for (const auto& [sample, score] : std::exchange(new_finished_, {}))
+    finished.push_back({sample.prompt, sample.number, score});
+  for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
+  return to_line({{"finished", finished}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
+}
+
+void Collection::hear(const std::vector<std::string>& told, const Queue& queue, Change& change) {
+  int64_t stop = 0;
+  bool is_quota_changed = false;
+  for (size_t group = 0; group < told.size(); ++group) {
+    if (told[group] == kNothingNew) continue;
+    const Json news = parse_json(told[group], "news of sampling");
+    for (const Json& entry : news.at("finished"))
+      is_quota_changed |= hear_of({.sample = {.prompt = entry.at(0), .number = entry.at(1)}, .score = entry.at(2)});
+    for (const Json& entry : news.at("put_back"))
+      if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
+    queues_[group] = news.at("queue");
+    stop = std::max(stop, news.at("stop").get<int64_t>());
+  }
+  if (is_quota_changed) {
+    add(plan_.quota->next());
+    give_up_unneeded(change);
+  }
+  if (stop != 0) stopped_ = static_cast<StopKind>(stop);
+  change.is_last = stopped_ || is_complete();
+  if (change.is_last) {
+    if (stopped_)
+      for (int64_t request = 0; request < std::ssize(requests_); ++request) change.cancelled.push_back(request);
+    return;
+  }
+  const auto own = mesh_.place().dp;
+  std::vector<int64_t> queues = queues_;
+  const Deal deal = dealer_.deal(queues);
+  put_back(num_to_put_back(queues, own), queue, change);
+  start(deal[own], change);
+}
+
+/// True: it decides over a group.
+bool Collection::hear_of(const Finished& finished) {
+  const auto& [sample, score] = finished;
+  PromptState& state = prompts_.at(sample.prompt);
+  if (!state.is_needed) return false;
+  state.scores.at(sample.number) = score;
+  progress_.advance();
+  if (++state.num_finished < plan_.num_samples || !state.prompt.awaits_scores) return false;
+  plan_.quota->add(sample.prompt, state.scores);
+  return true;
+}
+
+void Collection::give_up_unneeded(Change& change) {
+  for (int64_t index = 0; index < std::ssize(prompts_); ++index) {
+    PromptState& state = prompts_[index];
+    if (!state.is_needed || plan_.quota->needs(index)) continue;
+    state.is_needed = false;
+    dealer_.drop(index);
+    progress_.expect(state.num_finished - plan_.num_samples);
+    for (int64_t request = 0; request < std::ssize(requests_); ++request) {
+      if (sample(request).prompt != index || requests_[request].is_given_up) continue;
+      requests_[request].is_given_up = true;
+      change.cancelled.push_back(request);
+      rewards_.drop(state.prompt.row->domain, request);
+      awaited_.erase(request), results_.erase(request);
+    }
+  }
+}
+
+/// Those that would start last.
+void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
+  for (auto request = queue.waiting.rbegin(); request != queue.waiting.rend() && count > 0; ++request) {
+    if (requests_[*request].is_given_up) continue;
+    requests_[*request].is_given_up = true;
+    change.cancelled.push_back(*request);
+    new_put_back_.push_back(sample(*request));
+    --count;
+  }
+}
+
+bool Collection::is_complete() const {
+  return (!plan_.quota || plan_.quota->is_full()) && std::ranges::all_of(prompts_, [&](const PromptState& state) {
+           return !state.is_needed || state.num_finished == plan_.num_samples;
+         });
+}
+
+std::map<int64_t, RewardResult> Collection::take_results() {
+  for (auto& [request, result] : rewards_.take_all()) results_[request] = std::move(result);
+  return std::move(results_);
+}
+
+}  // namespace roll

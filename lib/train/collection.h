@@ -1,0 +1,98 @@
+// One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
+// that is needed is there. Every rank decides from the same news (bulletin.h), so all know the same prompts by the same
+// indices; responses and their rewards stay where they were sampled until the end.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/stop.h"
+#include "rollout/sampler.h"
+#include "track/progress.h"
+#include "train/bulletin.h"
+#include "train/domain_rewards.h"
+#include "train/group_quota.h"
+#include "train/sample_deal.h"
+
+namespace roll {
+
+class Collection : public RequestSource {
+ public:
+  struct Plan {
+    std::vector<Prompt> prompts{};  // all of them, or else
+    GroupQuota* quota = nullptr;    // which says when which ones start
+    int64_t num_samples = 1;
+    bool may_stop = true;  // a wish to stop ends it
+    std::function<std::optional<double>(const Prompt&)> expected_length;
+  };
+  /// All references must outlive it.
+  Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, Plan plan);
+
+  Change next(const Queue& queue) override;
+  /// For leaders: the response of one of this group's requests is there.
+  void finished(int64_t request, RewardQuery query);
+
+  /// By request, in the order in which this group was given them.
+  const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
+  const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
+  /// By index, which is SampleIndex's.
+  const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
+
+  /// When it is over: the rewards of this group's responses that are needed, by request; waits for them.
+  std::map<int64_t, RewardResult> take_results();
+  /// What ended it, if not the last response.
+  std::optional<StopKind> stopped() const { return stopped_; }
+  /// How long this group had nothing to sample: while scores of its own were missing, and while others worked.
+  double waited_for_scores_s() const { return waited_for_scores_s_; }
+  double waited_for_others_s() const { return waited_for_others_s_; }
+
+ private:
+  struct PromptState {
+    Prompt prompt;
+    std::vector<double> scores;
+    int64_t num_finished = 0;
+    bool is_needed = true;
+  };
+  struct Request {
+    SampleIndex sample;
+    bool is_given_up = false;  // unneeded, or put back
+  };
+  struct Finished {
+    SampleIndex sample;
+    double score = 0;  // 0 where nothing depends on it
+  };
+
+  void add(const std::vector<Prompt>& prompts);
+  void start(const std::vector<SampleIndex>& samples, Change& change);
+  void take_scores();
+  std::string news(const Queue& queue);
+  void hear(const std::vector<std::string>& told, const Queue& queue, Change& change);
+  bool hear_of(const Finished& finished);
+  void give_up_unneeded(Change& change);
+  void put_back(int64_t count, const Queue& queue, Change& change);
+  bool is_complete() const;
+
+  Mesh& mesh_;
+  DomainRewards& rewards_;
+  Progress& progress_;
+  Plan plan_;
+  Bulletin bulletin_;
+  SampleDealer dealer_;
+  std::vector<PromptState> prompts_;
+  std::vector<Request> requests_;            // of this group
+  std::set<int64_t> awaited_;                // requests whose scores decide over a group
+  std::map<int64_t, RewardResult> results_;  // by request
+  std::vector<Finished> new_finished_;
+  std::vector<SampleIndex> new_put_back_;
+  std::vector<int64_t> queues_;         // of all groups, as they last said
+  std::optional<int64_t> told_length_;  // of this group's
+  bool has_begun_ = false;
+  int64_t wish_ = 0;  // to stop, of a rank of this group
+  std::optional<StopKind> stopped_;
+  double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;
+};
+
+}  // namespace roll

@@ -1,0 +1,39 @@
+// The rewards of all domains: responses go in as they end, verdicts come out as they are made.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "reward/reward_pool.h"
+#include "settings/config.h"
+
+namespace roll {
+
+class DomainRewards {
+ public:
+  /// UserError: a reward that cannot be made.
+  DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length);
+
+  /// `response`: the caller's number for it.
+  void submit(const std::string& domain, int64_t response, RewardQuery query);
+  /// Whether some are not taken yet.
+  bool is_open() const;
+  /// What is there by now, by response. Rethrows a reward's error.
+  std::map<int64_t, RewardResult> take_done();
+  /// The same for all responses; waits for them.
+  std::map<int64_t, RewardResult> take_all();
+  /// It is wanted no more, if it is open.
+  void drop(const std::string& domain, int64_t response);
+
+ private:
+  struct Domain {
+    std::unique_ptr<RewardPool> pool;
+    std::map<int64_t, int64_t> open;  // the pool's number of a response -> the caller's
+  };
+
+  std::map<std::string, Domain> domains_;
+};
+
+}  // namespace roll

@@ -1,0 +1,32 @@
+// How long the responses to a prompt were when it was sampled before. Only a hint at what to start first: nothing that
+// is sampled depends on it, and a run that goes on does without.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "data/rows.h"
+
+namespace roll {
+
+class PromptLengths {
+ public:
+  void add(const Row& row, int64_t length) {
+    Sum& sum = sums_[&row];
+    sum.tokens += length, ++sum.responses;
+  }
+  std::optional<double> mean(const Row& row) const {
+    const auto found = sums_.find(&row);
+    if (found == sums_.end()) return std::nullopt;
+    return static_cast<double>(found->second.tokens) / static_cast<double>(found->second.responses);
+  }
+
+ private:
+  struct Sum {
+    int64_t tokens = 0, responses = 0;
+  };
+  std::unordered_map<const Row*, Sum> sums_;  // rows stay where they are for as long as a run
+};
+
+}  // namespace roll

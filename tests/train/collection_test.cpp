@@ -1,0 +1,255 @@
+#include "train/collection.h"
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <thread>
+
+#include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/mesh.h"
+#include "job/join.h"
+#include "reward/queries.h"
+#include "rollout/fake_model.h"
+#include "train/collect.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kGroupSize = 4;
+
+struct Setup {
+  int num_ranks = 1;
+  int64_t tp = 1, num_slots = 8, num_pages = 0, num_additional = 0, depth = 0;
+};
+
+/// Domain a keeps the groups of which some responses hold a "b", domain b all.
+std::map<std::string, RewardWorkerConfig> rewards_of_two() {
+  std::map<std::string, RewardWorkerConfig> rewards;
+  rewards["a"].reward.type = RegexArgs{.pattern = "(b)"};
+  rewards["a"].reward.query_filter_config = {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}};
+  rewards["b"].reward.type = ExactMatchArgs();
+  return rewards;
+}
+
+std::vector<Row> rows_of_two(int64_t per_domain) {
+  std::vector<Row> rows;
+  for (const char* domain : {"a", "b"})
+    for (int64_t i = 0; i < per_domain; ++i) {
+      Row row;
+      row.id = domain + std::to_string(i), row.domain = domain, row.ground_truth = "b";
+      row.prompt_ids = {i % 3, i % 20, i % 2, 7};
+      rows.push_back(row);
+    }
+  return rows;
+}
+
+SamplingParams sampling_of(int64_t max_new_tokens) {
+  SamplingParams params;
+  params.generating = {.max_new_tokens = max_new_tokens, .temperature = 1, .top_p = 1, .top_k = 0};
+  params.eos_ids = {0, 1, 4};
+  return params;
+}
+
+RolloutRecord record_for(const Collection& collection, int64_t request, const Generation& generation) {
+  RolloutRecord record;
+  record.domain = collection.prompt(request).row->domain;
+  record.prompt_id = collection.prompt(request).row->id;
+  record.group_index = collection.sample(request).prompt, record.sample_index = collection.sample(request).number;
+  record.prompt = "p", record.response = "r", record.finish_reason = "stop";
+  record.prompt_ids = collection.prompt(request).row->prompt_ids;
+  record.response_ids = generation.ids, record.log_probs = generation.log_probs;
+  return record;
+}
+
+/// One rank's part; the records of all.
+struct Collected {
+  std::vector<RolloutRecord> records;
+  int64_t num_sampled = 0;
+  std::optional<StopKind> stopped;
+  double waited_for_others_s = 0, waited_for_scores_s = 0;
+};
+
+Collected collect_with(
+    Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan, DomainRewards& rewards,
+    SamplerHooks hooks = {}, const std::function<void()>& on_response = [] {}) {
+  std::ostringstream out;
+  Log log(out, out, {.rank = world.rank(), .num_ranks = world.size()});
+  Progress progress(log, "generate", 0, "responses");
+  Collection collection(mesh, rewards, progress, std::move(plan));
+  PagePool pages(model.num_pages(), model.page_size());
+  std::map<int64_t, RolloutRecord> by_request;
+  Collected collected;
+  const auto on_done = [&](int64_t request, const Generation& generation) {
+    ++collected.num_sampled;
+    on_response();
+    if (!mesh.is_leader()) return;
+    by_request[request] = record_for(collection, request, generation);
+    RewardQuery query;
+    query.response = generation.text, query.ground_truth = "b";
+    query.prompt =
+        fmt::format("prompt {}, sample {}", by_request[request].group_index, by_request[request].sample_index);
+    collection.finished(request, query);
+  };
+  serve(model, pages, decode_letters, collection, sampling_of(30), on_done, hooks);
+  collected.waited_for_others_s = collection.waited_for_others_s();
+  collected.waited_for_scores_s = collection.waited_for_scores_s();
+  if ((collected.stopped = collection.stopped())) return collected;
+  for (const auto& [request, result] : collection.take_results()) {
+    collected.records.push_back(by_request.at(request));
+    collected.records.back().score = result.score;
+  }
+  collected.records = exchange_rollouts(std::move(collected.records), world);
+  return collected;
+}
+
+const auto kNoLength = [](const Prompt&) { return std::optional<double>(); };
+
+/// All that must not depend on the setup.
+std::string step_of(Communicator& world, const Setup& setup) {
+  const auto rewards = rewards_of_two();
+  PromptStream stream(rows_of_two(11), {}, 3);
+  std::string text;
+  Mesh mesh(world, {.cp = 1, .tp = setup.tp});
+  FakeModel model({.num_slots = setup.num_slots, .max_length = 34, .num_pages = setup.num_pages, .depth = setup.depth},
+                  setup.tp > 1 ? &mesh.tp() : nullptr);
+  DomainRewards pools(rewards, 30);
+  for (int step = 0; step < 3; ++step) {
+    GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
+    auto collected = collect_with(world, mesh, model,
+                                  {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);
+    const auto counts = quota.counts().at("a");
+    if (setup.num_additional + 5 > counts.sampled && counts.aborted == 0) text += "none was aborted ";
+    if (setup.num_additional == 0 && counts.aborted > 0) text += "some were aborted ";
+    for (const auto& record : quota.take(std::move(collected.records)))
+      text += fmt::format("{} {} {} {} {} {}\n", record.group_index, record.sample_index, record.prompt_id,
+                          record.score, fmt::join(record.response_ids, ","), fmt::join(record.log_probs, ","));
+    text += fmt::format("{} {} {}\n", counts.sampled, counts.dropped, to_line(stream.state()));
+  }
+  return text;
+}
+
+std::vector<std::string> steps_of(const Setup& setup) {
+  return test::run_local_ranks(
+      setup.num_ranks, [&](Communicator& world) { return step_of(world, setup); }, 60);
+}
+
+}  // namespace
+
+TEST_CASE("what is collected depends neither on ranks, slots, pages and prompts ahead nor on who samples what",
+          "[train]") {
+  const std::string expected = step_of(*make_communicator({.kind = Transport::kSingle}), {});
+  CHECK_THAT(expected, Catch::Contains("6 3 b"));
+  for (const Setup& setup : {Setup{.num_slots = 3, .num_pages = 12}, Setup{.num_slots = 64, .num_additional = 9},
+                             Setup{.num_slots = 5, .num_additional = 3, .depth = 2}, Setup{.num_ranks = 2},
+                             Setup{.num_ranks = 2, .num_slots = 2, .num_additional = 4},
+                             Setup{.num_ranks = 3, .num_slots = 4, .num_pages = 12, .num_additional = 2, .depth = 1},
+                             Setup{.num_ranks = 2, .tp = 2, .num_slots = 3, .num_additional = 4},
+                             Setup{.num_ranks = 4, .tp = 2, .num_slots = 2, .num_additional = 1}}) {
+    CAPTURE(setup.num_ranks, setup.tp, setup.num_slots, setup.num_additional);
+    for (const std::string& said : steps_of(setup)) CHECK(said == expected);
+  }
+}
+
+TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, and nobody with work waits", "[train]") {
+  const auto rewards = rewards_of_two();
+  const auto rows = rows_of_two(10);
+  std::vector<Prompt> prompts;
+  for (const Row& row : rows) prompts.push_back({.row = &row, .number = prompts.size()});
+  const int64_t share = std::ssize(rows) * kGroupSize / 2;
+  std::atomic<int64_t> num_of_first = 0;
+  const auto said = test::run_local_ranks(
+      2,
+      [&](Communicator& world) {
+        Mesh mesh(world, {});
+        DomainRewards pools(rewards, 30);
+        FakeModel model({.num_slots = 2, .max_length = 34});
+        // The second does not end a step before the first has sampled all that it was dealt, and is slow then.
+        const SamplerHooks hooks{.on_step = [&](int64_t) {
+          if (world.rank() == 0) return;
+          while (num_of_first < share) std::this_thread::yield();
+          std::this_thread::sleep_for(std::chrono::milliseconds(3));
+        }};
+        const auto collected = collect_with(
+            world, mesh, model, {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, pools,
+            hooks, [&] { num_of_first += world.rank() == 0; });
+        const bool has_more = collected.num_sampled > share, is_first = world.rank() == 0;
+        const bool is_told = collected.waited_for_scores_s == 0 && (!is_first || collected.waited_for_others_s > 0);
+        return fmt::format("{} {}", collected.records.size(),
+                           has_more == is_first && is_told ? "as it should be" : "not shared");
+      },
+      60);
+  CHECK(said == std::vector<std::string>(2, fmt::format("{} as it should be", 2 * share)));
+}
+
+TEST_CASE("what the step turns out not to need is not sampled to its end", "[train]") {
+  const auto rewards = rewards_of_two();
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  PromptStream stream(rows_of_two(11), {}, 3);
+  Mesh mesh(*alone, {});
+  FakeModel model({.num_slots = 8, .max_length = 34});
+  GroupQuota quota({{"a", 3}}, stream, rewards, 50);
+  DomainRewards pools(rewards, 30);
+  // Slow steps, so that the rewards, which are made beside them, are known soon.
+  const SamplerHooks hooks{.on_step = [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(300)); }};
+  const auto collected = collect_with(
+      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools, hooks);
+  CHECK(quota.counts().at("a").aborted > 30);
+  CHECK(collected.num_sampled < 53 * kGroupSize / 2);
+  CHECK(std::ssize(collected.records) == quota.counts().at("a").sampled * kGroupSize);
+}
+
+TEST_CASE("a step does not wait for rewards that it does not need", "[train]") {
+  // Those of the second prompt are not made before the file is there.
+  const test::TemporaryFolder folder;
+  const std::string gate = (folder.path() / "gate").string();
+  std::map<std::string, RewardWorkerConfig> rewards;
+  RewardArgs& args = rewards["a"].reward;
+  args = program("while read x; do case $x in *'prompt 1,'*) while [ ! -e " + gate +
+                 " ]; do sleep 0.01; done;; esac; case $x in *'sample 0'*) echo '{\"reward\": 0}';; *) echo "
+                 "'{\"reward\": 1}';; esac; done");
+  args.timeout_s = 30, args.world_size = kGroupSize + 1;
+  args.query_filter_config = {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}};
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  PromptStream stream(rows_of_two(11), {}, 3);
+  Mesh mesh(*alone, {});
+  FakeModel model({.num_slots = 8, .max_length = 34});
+  GroupQuota quota({{"a", 1}}, stream, rewards, 1);
+  DomainRewards pools(rewards, 30);
+  const auto collected = collect_with(
+      *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);
+  CHECK(std::ssize(collected.records) == kGroupSize);
+  CHECK(quota.counts().at("a").aborted == 1);
+  std::ofstream(gate).close();
+}
+
+TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[train]") {
+  const auto rewards = rewards_of_two();
+  const auto rows = rows_of_two(10);
+  std::vector<Prompt> prompts;
+  for (const Row& row : rows) prompts.push_back({.row = &row, .number = prompts.size()});
+  std::atomic<int64_t> num_steps = 0;
+  const auto said = test::run_local_ranks(
+      4,
+      [&](Communicator& world) {
+        Mesh mesh(world, {.tp = 2});
+        DomainRewards pools(rewards, 30);
+        FakeModel model({.num_slots = 1, .max_length = 34}, &mesh.tp());
+        const SamplerHooks hooks{.on_step = [&](int64_t) {
+          if (world.rank() == 3 && ++num_steps == 5) request_stop(StopKind::kTerminate);
+        }};
+        const auto collected =
+            collect_with(world, mesh, model,
+                         {.prompts = prompts, .num_samples = kGroupSize, .expected_length = kNoLength}, pools, hooks);
+        return std::string(collected.stopped == StopKind::kTerminate ? "stopped" : "not stopped");
+      },
+      60);
+  request_stop(std::nullopt);
+  CHECK(said == std::vector<std::string>(4, "stopped"));
+}
+
+}  // namespace roll
