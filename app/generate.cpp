@@ -22,7 +22,7 @@ The responses to --prompt are shown as text while they are drawn, in order and w
 --output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
 has as many tokens as --kv-cache-mib holds, without it up to 32768, and never more than the model has positions.
 The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
-"sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3} decides for that line.
+"sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3, "logit_bias": {"17": -5}} decides for that line.
 log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";
 
 std::shared_ptr<GenerateFlags> make_flags() {
@@ -46,12 +46,13 @@ const std::vector<Exclusion>& exclusions() {
   static const std::vector<Exclusion> all = {
       {"--prompt", {"--input"}, "prompts come from one of them"},
       {"--chat",
-       {"--bench", "--prompt", "--input", "--output", "-n", "--as-message", "--keep-special", "--no-prefix-caching",
-        "--max-running-requests"},
+       {"--bench", "--prompt", "--input", "--output", "-n", "--as-message", "--keep-special", "--processed-log-probs",
+        "--no-prefix-caching", "--max-running-requests"},
        "a conversation is one response after the other, from standard input to standard output"},
       {"--bench",
        {"--prompt", "--input", "--output", "-n", "--as-message", "--system", "--template", "--stop", "--include-stop",
-        "--keep-special", "--ignore-eos", "--no-prefix-caching", "--max-running-requests", "--kv-cache-mib", "--seed"},
+        "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching", "--max-running-requests",
+        "--kv-cache-mib", "--seed"},
        "a benchmark makes its own prompts and responses of fixed length"},
   };
   return all;
@@ -105,6 +106,8 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
       ->allow_extra_args(false);
   sub.add_flag("--include-stop,!--exclude-stop", args.include_stop_str_in_output,
                "the stop text stays in \"text\" (default)");
+  sub.add_flag("--processed-log-probs", flags.with_processed,
+               "also \"processed_log_probs\": of the distribution after bias, penalties and truncation");
   sub.add_flag("--keep-special", flags.keeps_special, "\"text\" shows special tokens");
 }
 

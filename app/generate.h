@@ -16,7 +16,8 @@ struct GenerateFlags {
   std::string input = "-";
   std::optional<std::string> output, system;
   std::vector<std::string> prompts;
-  bool as_message = false, chats = false, benches = false, keeps_special = false, writes_json = false;
+  bool as_message = false, chats = false, benches = false, keeps_special = false, writes_json = false,
+       with_processed = false;
   int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16, prompt_tokens = 128;
   std::vector<int64_t> batches = {1, 8, 32};
   SamplingParams sampling;

@@ -67,14 +67,20 @@ class OrderedLines {
   size_t next_ = 0;
 };
 
-std::string line_of(const GenerationRequest& request, const Generation& generation) {
-  Json log_probs = Json::array();
-  for (const float x : generation.log_probs) log_probs.push_back(json_float(x));
-  return to_line({{"prompt_ids", request.prompt_ids},
-                  {"ids", generation.ids},
-                  {"text", generation.text},
-                  {"log_probs", log_probs},
-                  {"finish_reason", finish_reason_name(generation.finish_reason)}});
+Json json_floats(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float x : values) list.push_back(json_float(x));
+  return list;
+}
+
+std::string line_of(const GenerationRequest& request, const Generation& generation, bool with_processed) {
+  Json line = {{"prompt_ids", request.prompt_ids},
+               {"ids", generation.ids},
+               {"text", generation.text},
+               {"log_probs", json_floats(generation.log_probs)}};
+  if (with_processed) line["processed_log_probs"] = json_floats(generation.processed_log_probs);
+  line["finish_reason"] = finish_reason_name(generation.finish_reason);
+  return to_line(line);
 }
 
 std::string text_of(const SamplerCounts& counts, double seconds) {
@@ -140,6 +146,7 @@ struct Work {
   const SamplingParams& sampling;
   EngineLimits limits;
   Log& log;
+  bool with_processed;  // log-probs in lines
 };
 
 void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
@@ -169,7 +176,7 @@ void write_lines(const Work& work, std::ostream& out) {
   hooks.on_step = [&](int64_t num_tokens) { progress.drew(num_tokens); };
   const auto on_done = [&](int64_t index, const Generation& generation) {
     if (generation.finish_reason == FinishReason::kAbort) return;
-    lines.set(index, line_of(work.requests[index], generation));
+    lines.set(index, line_of(work.requests[index], generation, work.with_processed));
     progress.ended(index, generation);
   };
   sample(work, on_done, hooks);
@@ -197,7 +204,7 @@ void generate_responses(const GenerateFlags& flags) {
   log.info("{}", threads_text());
   const bool is_for_people = !flags.prompts.empty() && !flags.output;
   const auto give = is_for_people ? show_texts : write_lines;
-  give({model, tokenizer, requests, sampling, limits, log}, output.stream());
+  give({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());
   output.close();
   throw_if_stopped();
 }

@@ -1,9 +1,7 @@
 // A block of threads walks along its row once, each thread with running statistics, which warps merge by shuffles.
 #include <cuda_runtime.h>
 
-#include <stdexcept>
-#include <string>
-
+#include "cuda/check_launch.h"
 #include "cuda/log_prob_math.h"
 #include "cuda/log_prob_rows.h"
 
@@ -54,11 +52,6 @@ __global__ void backward_kernel(LogProbRows shape, float* logits, const float* l
                               shape.inverse_temperature};
   for (int64_t j = threadIdx.x; j < shape.vocab; j += kThreads)
     x[j] = logit_gradient(of_row, x[j], j == shape.labels[row]);
-}
-
-void check_launch(const char* kernel) {
-  const cudaError_t error = cudaGetLastError();
-  if (error != cudaSuccess) throw std::runtime_error(std::string(kernel) + ": " + cudaGetErrorString(error));
 }
 
 }  // namespace

@@ -8,22 +8,24 @@
 namespace roll {
 
 std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t{0xD2511F53} * counter[0];
-    const uint64_t p1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(p1),
-               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(p0)};
-    key[0] += 0x9E3779B9;
-    key[1] += 0xBB67AE85;
-  }
-  return counter;
+  const RandomWords words = philox_words({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  return std::to_array(words.word);
+}
+
+PlainName plain_name(const RandomName& name) {
+  return {.seed = name.seed,
+          .sequence = name.sequence,
+          .purpose = static_cast<uint32_t>(name.purpose),
+          .step = name.step,
+          .position = name.position};
 }
 
 std::array<uint32_t, 4> random_words(const RandomName& name) {
-  const uint32_t purpose_and_sequence_high =
-      (static_cast<uint32_t>(name.purpose) << 16) | (static_cast<uint32_t>(name.sequence >> 32) & 0xFFFF);
-  return philox4x32({name.position, static_cast<uint32_t>(name.sequence), purpose_and_sequence_high, name.step},
-                    {static_cast<uint32_t>(name.seed), static_cast<uint32_t>(name.seed >> 32)});
+  return std::to_array(named_words(plain_name(name)).word);
+}
+
+uint64_t random_bits(const RandomName& name) {
+  return first_bits(named_words(plain_name(name)));
 }
 
 namespace {
@@ -35,8 +37,7 @@ double to_unit(uint32_t high, uint32_t low) {
 }  // namespace
 
 double random_uniform(const RandomName& name) {
-  const auto words = random_words(name);
-  return to_unit(words[0], words[1]);
+  return static_cast<double>(random_bits(name)) * 0x1.0p-53;
 }
 
 double random_normal(const RandomName& name) {

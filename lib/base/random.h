@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cuda/philox.h"
+
 namespace roll {
 
 /// What a random number is for; one value per use, never re-numbered (it is part of every run's reproducibility).
@@ -33,6 +35,12 @@ std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<u
 
 /// The four 32-bit words that belong to a name.
 std::array<uint32_t, 4> random_words(const RandomName& name);
+
+/// For what computes on a device.
+PlainName plain_name(const RandomName& name);
+
+/// The 53 bits of random_uniform.
+uint64_t random_bits(const RandomName& name);
 
 /// Uniform in [0, 1) with 53 random bits.
 double random_uniform(const RandomName& name);

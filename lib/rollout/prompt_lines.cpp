@@ -1,6 +1,8 @@
 #include "rollout/prompt_lines.h"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <optional>
 
 #include "base/error.h"
@@ -14,15 +16,19 @@ namespace roll {
 
 namespace {
 
+constexpr size_t kMaxBiases = 1024;
+
 /// What a line's "sampling" holds.
 struct LineSampling {
   GeneratingArgs generating;
   std::optional<int64_t> seed;
+  std::map<std::string, double> logit_bias;
 
   template <class V>
   void fields(V& v) {
     generating.fields(v);
     v("seed", seed, "names the line's random numbers", at_least(0));
+    v("logit_bias", logit_bias, "added to the logits of these token ids");
   }
 };
 
@@ -46,14 +52,30 @@ Node node_of(const Json& value) {
   return node;
 }
 
-void read_sampling(const Json& value, const std::string& where, const GeneratingArgs& base, PromptLine& line) {
+std::map<int64_t, double> biases_of(const std::map<std::string, double>& by_text, int64_t vocab_size) {
+  if (by_text.size() > kMaxBiases)
+    throw user_error("sampling.logit_bias: names {} tokens; at most {}", by_text.size(), kMaxBiases);
+  std::map<int64_t, double> biases;
+  for (const auto& [text, bias] : by_text) {
+    int64_t token = -1;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), token);
+    if (error != std::errc() || end != text.data() + text.size() || token < 0 || token >= vocab_size)
+      throw user_error("sampling.logit_bias.{}: must be a token id of the model, 0..{}", text, vocab_size - 1);
+    if (!biases.emplace(token, bias).second)
+      throw user_error("sampling.logit_bias.{}: names token {} again; name it once", text, token);
+  }
+  return biases;
+}
+
+void read_sampling(const Json& value, const std::string& where, const PromptLineRules& rules, PromptLine& line) {
   if (!value.is_object()) throw user_error("{}: sampling: must be an object, not {}", where, value.type_name());
-  LineSampling sampling{.generating = base, .seed = {}};
+  LineSampling sampling{.generating = rules.generating, .seed = {}, .logit_bias = {}};
   try {
     read_flags(node_of(value), sampling, "sampling.");
     GeneratingArgs& args = sampling.generating;
     if (args.num_return_sequences) throw UserError("sampling.num_return_sequences: -n says it, for all lines");
     if (!args.do_sample.value_or(true)) args.temperature = 0;
+    args.logit_bias = biases_of(sampling.logit_bias, rules.vocab_size);
     check_generating(args);
   } catch (const UserError& error) {
     throw user_error("{}: {}", where, error.what());
@@ -68,7 +90,7 @@ class LineEncoder {
 
   PromptLine read(const Json& line, const std::string& where) {
     PromptLine read{.ids = encode(line, where), .generating = {}, .seed = {}};
-    if (line.contains("sampling")) read_sampling(line["sampling"], where, rules_.generating, read);
+    if (line.contains("sampling")) read_sampling(line["sampling"], where, rules_, read);
     return read;
   }
 

@@ -38,6 +38,7 @@ const char* finish_reason_name(FinishReason reason);
 struct Generation {
   std::vector<int64_t> ids;      // of the response, end token included
   std::vector<float> log_probs;  // per id, nats: log_softmax(logits / temperature), before penalties and truncation
+  std::vector<float> processed_log_probs;  // per id, of the distribution that it was drawn from; greedy: 0
   FinishReason finish_reason = FinishReason::kAbort;
   std::string text;
 };

@@ -298,6 +298,7 @@ void Scheduler::accept(Sequence& sequence, const Drawn& drawn) {
   Generation& generation = generations_[sequence.request];
   generation.ids.push_back(drawn.token);
   generation.log_probs.push_back(drawn.log_prob);
+  generation.processed_log_probs.push_back(drawn.processed_log_prob);
   sequence.ids.push_back(drawn.token);
   --sequence.num_pending;
   ++num_drawn_;

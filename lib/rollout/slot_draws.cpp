@@ -24,7 +24,7 @@ SlotDraws::SlotDraws(int64_t num_slots, int64_t vocab_size, Communicator* ranks)
     : vocab_size_(vocab_size), ranks_(ranks), slots_(num_slots), samplers_(at::get_num_threads()) {}
 
 void SlotDraws::seat(int64_t slot, const Seat& seat) {
-  slots_[slot] = {.generating = seat.generating,
+  slots_[slot] = {.sampling = row_sampling(seat.generating),
                   .name = seat.name,
                   .history = TokenHistory(seat.generating, seat.prompt),
                   .token = -1};
@@ -37,7 +37,7 @@ std::vector<Drawn> SlotDraws::draw(std::span<const int64_t> slots, std::span<con
     draw_on_first(slots, rows, drawn);
   else
     draw_here(slots, rows, drawn);
-  for (const auto& [slot, token, log_prob] : drawn) {
+  for (const auto& [slot, token, log_prob, processed_log_prob] : drawn) {
     slots_[slot].token = token;
     slots_[slot].history.add(token);
     ++slots_[slot].name.position;
@@ -51,9 +51,9 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
     RowSampler& sampler = samplers_[at::get_thread_num()];
     for (int64_t i = begin; i < end; ++i) {
       const Slot& slot = slots_[slots[i]];
-      const Draw draw = sampler.draw({rows[i], static_cast<size_t>(vocab_size_)}, slot.generating, slot.history,
-                                     random_uniform(slot.name));
-      drawn[i] = {.slot = slots[i], .token = draw.token, .log_prob = draw.log_prob};
+      const DrawnToken draw = sampler.draw({rows[i], static_cast<size_t>(vocab_size_)}, slot.sampling,
+                                           slot.history.touched(), random_bits(slot.name));
+      drawn[i] = {slots[i], draw.token, draw.log_prob, draw.processed_log_prob};
     }
   });
 }
@@ -63,7 +63,7 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
 void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows,
                               std::vector<Drawn>& drawn) {
   if (slots.empty()) return;
-  at::Tensor told = at::full({std::ssize(slots), 2}, -1.0, at::kDouble);  // token, log-prob; both exact in float64
+  at::Tensor told = at::full({std::ssize(slots), 3}, -1.0, at::kDouble);  // token, log-probs; all exact in float64
   auto row = told.accessor<double, 2>();
   std::exception_ptr failure;
   if (ranks_->is_first()) try {
@@ -71,6 +71,7 @@ void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const fl
       for (int64_t i = 0; i < row.size(0); ++i) {
         row[i][0] = static_cast<double>(drawn[i].token);
         row[i][1] = static_cast<double>(drawn[i].log_prob);
+        row[i][2] = static_cast<double>(drawn[i].processed_log_prob);
       }
     } catch (...) {
       failure = std::current_exception();  // the others wait for the broadcast, and are told by its -1
@@ -79,7 +80,8 @@ void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const fl
   if (failure) std::rethrow_exception(failure);
   if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
   for (int64_t i = 0; i < row.size(0); ++i)
-    drawn[i] = {.slot = slots[i], .token = static_cast<int64_t>(row[i][0]), .log_prob = static_cast<float>(row[i][1])};
+    drawn[i] = {slots[i], static_cast<int64_t>(row[i][0]), static_cast<float>(row[i][1]),
+                static_cast<float>(row[i][2])};
 }
 
 }  // namespace roll

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "dist/communicator.h"
+#include "ops/sample_row.h"
 #include "rollout/row_sampling.h"
 #include "rollout/step_model.h"
 
@@ -24,7 +25,7 @@ class SlotDraws {
 
  private:
   struct Slot {
-    GeneratingArgs generating;
+    RowSampling sampling;
     RandomName name;
     TokenHistory history;
     int64_t token = -1;

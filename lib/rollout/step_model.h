@@ -44,7 +44,7 @@ struct StepPlan {
 
 struct Drawn {
   int64_t slot = 0, token = 0;
-  float log_prob = 0;
+  float log_prob = 0, processed_log_prob = 0;  // DrawnToken says which
 };
 
 class StepModel {

@@ -73,6 +73,8 @@ TEST_CASE("a line's own sampling changes what it names, for that line", "[rollou
   CHECK(lines[1].seed == 4);
   CHECK(lines[2].generating->temperature == 0);
   CHECK(lines[2].generating->max_new_tokens == 9);
+  const auto biased = lines_of(R"({"ids": [1], "sampling": {"logit_bias": {"3": -2.5, "0": 4}}})");
+  CHECK(biased[0].generating->logit_bias == std::map<int64_t, double>{{0, 4.0}, {3, -2.5}});
 }
 
 TEST_CASE("a prompt that cannot be sampled from is an error that names its line", "[rollout]") {
@@ -97,6 +99,17 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(sampling(R"({"temperature": "1"})"), Contains("sampling.temperature"));
   CHECK_THAT(sampling(R"({"num_return_sequences": 2})"), Contains("num_return_sequences: -n says it"));
   CHECK_THAT(sampling(R"({"stop_strings": [""]})"), Contains("holds an empty string"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"10": 1}})"),
+             Contains("logit_bias.10: must be a token id of the model, 0..9"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"-1": 1}})"), Contains("logit_bias.-1: must be a token id"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"1x": 1}})"), Contains("logit_bias.1x: must be a token id"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"": 1}})"), Contains("logit_bias.: must be a token id"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"1": 1, "01": 2}})"), Contains("names token 1 again"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"1": "a"}})"), Contains("sampling.logit_bias"));
+  CHECK_THAT(sampling(R"({"logit_bias": [1]})"), Contains("sampling.logit_bias"));
+  std::string many = R"({"logit_bias": {)";
+  for (int i = 0; i <= 1024; ++i) many += fmt::format(R"({}"{}": 1)", i > 0 ? ", " : "", i);
+  CHECK_THAT(sampling(many + "}}"), Contains("names 1025 tokens; at most 1024"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n[1]"), Contains("p.jsonl:2: ") && Contains("JSON object"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""), Contains("p.jsonl:2: not valid JSON"));
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "rollout/draw_row.h"
 #include "rollout/fake_model.h"
 #include "rollout/row_sampling.h"
 
@@ -46,11 +47,12 @@ inline Generation alone(const FakeModel& model, const GenerationRequest& request
                                            .step = params.step,
                                            .sequence = request.sequence_id,
                                            .position = static_cast<uint32_t>(i)});
-    const Draw draw = sampler.draw(model.row_after(ids), params.generating, history, uniform);
+    const DrawnToken draw = draw_by_args(sampler, model.row_after(ids), params.generating, history, uniform);
     history.add(draw.token);
     ids.push_back(draw.token);
     generation.ids.push_back(draw.token);
     generation.log_probs.push_back(draw.log_prob);
+    generation.processed_log_probs.push_back(draw.processed_log_prob);
     if (draw.token == 0) break;
   }
   return generation;

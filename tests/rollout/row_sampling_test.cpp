@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "rollout/draw_row.h"
 
 namespace roll {
 
@@ -33,9 +34,16 @@ std::vector<float> normal_logits(int64_t n, double scale, uint64_t seed) {
   return logits;
 }
 
-Draw draw_once(const GeneratingArgs& args, std::span<const float> logits, double uniform,
-               std::span<const int64_t> prompt = {}) {
-  return RowSampler().draw(logits, args, TokenHistory(args, prompt), uniform);
+DrawnToken draw_once(const GeneratingArgs& args, std::span<const float> logits, double uniform,
+                     std::span<const int64_t> prompt = {}) {
+  RowSampler sampler;
+  return draw_by_args(sampler, logits, args, TokenHistory(args, prompt), uniform);
+}
+
+std::vector<float> changed(std::vector<float> logits, const GeneratingArgs& args, const TokenHistory& history) {
+  for (const TouchedToken& token : history.touched())
+    logits[token.token] = touched_logit(logits[token.token], token, row_sampling(args));
+  return logits;
 }
 
 /// The definition in float64 by full sorts: nothing shared with the sampler.
@@ -83,7 +91,7 @@ double p_value_of_draws(const GeneratingArgs& args, const std::vector<float>& lo
   const TokenHistory history(args, {});
   for (int64_t i = 0; i < kDraws; ++i) {
     const double uniform = random_uniform({.seed = 11, .sequence = static_cast<uint64_t>(i), .position = 3});
-    ++counts[sampler.draw(logits, args, history, uniform).token];
+    ++counts[draw_by_args(sampler, logits, args, history, uniform).token];
   }
   double statistic = 0;
   int64_t cells = 0;
@@ -166,7 +174,7 @@ TEST_CASE("the set of possible tokens is the exact one for many random rows", "[
         continue;
       }
       CAPTURE(seed, t, args.top_k, args.top_p, args.min_p);
-      REQUIRE(sampler.draw(logits, args, history, before + expected[t] / 2).token == static_cast<int64_t>(t));
+      REQUIRE(draw_by_args(sampler, logits, args, history, before + expected[t] / 2).token == static_cast<int64_t>(t));
       before += expected[t];
     }
   }
@@ -180,6 +188,9 @@ TEST_CASE("possible tokens and their probabilities are those of Hugging Face's p
     args.top_p = item["args"].value("top_p", 1.0);
     args.min_p = item["args"].value("min_p", 0.0);
     args.repetition_penalty = item["args"].value("repetition_penalty", 1.0);
+    if (item["args"].contains("logit_bias"))
+      for (const auto& [token, bias] : item["args"]["logit_bias"].items())
+        args.logit_bias[std::stoll(token)] = bias.get<double>();
     const auto logits = item["logits"].get<std::vector<float>>();
     const TokenHistory history(args, item["ids"].get<std::vector<int64_t>>());
     RowSampler sampler;
@@ -190,8 +201,10 @@ TEST_CASE("possible tokens and their probabilities are those of Hugging Face's p
       const auto p = item["probabilities"][t].get<double>();
       CAPTURE(t, p, before);
       if (p > 1e-5) {
-        REQUIRE(sampler.draw(logits, args, history, before + 2e-6).token == static_cast<int64_t>(t));
-        REQUIRE(sampler.draw(logits, args, history, before + p - 2e-6).token == static_cast<int64_t>(t));
+        const DrawnToken drawn = draw_by_args(sampler, logits, args, history, before + 2e-6);
+        REQUIRE(drawn.token == static_cast<int64_t>(t));
+        REQUIRE(drawn.processed_log_prob == Approx(std::log(p)).margin(1e-5 + 1e-6 / p));
+        REQUIRE(draw_by_args(sampler, logits, args, history, before + p - 2e-6).token == static_cast<int64_t>(t));
       }
       before += p;
     }
@@ -205,9 +218,10 @@ TEST_CASE("the inverse CDF finds every token across its blocks", "[rollout]") {
   RowSampler sampler;
   const TokenHistory history(plain(), {});
   const int64_t expected[] = {0, 1023, 1024, 2500, 4999};
-  for (int i = 0; i < 5; ++i) CHECK(sampler.draw(logits, plain(), history, 0.2 * i + 0.1).token == expected[i]);
-  CHECK(sampler.draw(logits, plain(), history, 0).token == 0);
-  CHECK(sampler.draw(logits, plain(), history, 1 - 0x1.0p-53).token == 4999);
+  for (int i = 0; i < 5; ++i)
+    CHECK(draw_by_args(sampler, logits, plain(), history, 0.2 * i + 0.1).token == expected[i]);
+  CHECK(draw_by_args(sampler, logits, plain(), history, 0).token == 0);
+  CHECK(draw_by_args(sampler, logits, plain(), history, 1 - 0x1.0p-53).token == 4999);
 }
 
 TEST_CASE("greedy takes the first of the largest logits", "[rollout]") {
@@ -227,7 +241,7 @@ TEST_CASE("the log-prob is that of the untruncated distribution at the temperatu
   const double temperature = GENERATE(0.6, 0.0);
   args.temperature = temperature;
   const double scale = temperature == 0 ? 1 : 1 / temperature;
-  const Draw draw = draw_once(args, logits, 0.4, prompt);
+  const DrawnToken draw = draw_once(args, logits, 0.4, prompt);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit) * scale);
   CHECK(draw.log_prob == Approx(logits[draw.token] * scale - std::log(sum)).margin(1e-6));
@@ -235,7 +249,7 @@ TEST_CASE("the log-prob is that of the untruncated distribution at the temperatu
 
 TEST_CASE("log-probs hold over large logits and wide ranges", "[rollout]") {
   const std::vector<float> logits = {30000, 29999, 29900, -30000};
-  const Draw draw = draw_once(plain(), logits, 0.9);
+  const DrawnToken draw = draw_once(plain(), logits, 0.9);
   CHECK(draw.token == 1);
   CHECK(draw.log_prob == Approx(-1 - std::log(1 + std::exp(-1))).margin(2e-6));
 }
@@ -249,17 +263,14 @@ TEST_CASE("penalties change the logits as defined", "[rollout]") {
   }
   SECTION("repetition multiplies a negative logit") {
     args.repetition_penalty = 2;
-    std::vector<float> row = logits;
-    TokenHistory(args, std::vector<int64_t>{0, 1, 1}).apply(args, row);
-    CHECK(row == std::vector<float>{1, -4, 1, 0.5f});
+    CHECK(changed(logits, args, TokenHistory(args, std::vector<int64_t>{0, 1, 1})) ==
+          std::vector<float>{1, -4, 1, 0.5f});
   }
   SECTION("frequency and presence count response tokens only") {
     args.frequency_penalty = 0.25, args.presence_penalty = 0.5;
     TokenHistory history(args, std::vector<int64_t>{3, 3});
     history.add(0), history.add(0), history.add(2);
-    std::vector<float> row = logits;
-    history.apply(args, row);
-    CHECK(row == std::vector<float>{1, -2, 0.25f, 0.5f});
+    CHECK(changed(logits, args, history) == std::vector<float>{1, -2, 0.25f, 0.5f});
   }
 }
 
@@ -297,9 +308,38 @@ TEST_CASE("the log-prob of a penalised token is that without the penalty", "[rol
   GeneratingArgs args = plain();
   args.repetition_penalty = 2;
   const std::vector<float> logits = {4, 0};
-  const Draw draw = draw_once(args, logits, 0, std::vector<int64_t>{0});
+  const DrawnToken draw = draw_once(args, logits, 0, std::vector<int64_t>{0});
   CHECK(draw.token == 0);
   CHECK(draw.log_prob == Approx(-std::log1p(std::exp(-4))));
+}
+
+TEST_CASE("a bias moves a logit before the penalties do, and the log-prob says nothing of it", "[rollout]") {
+  GeneratingArgs args = plain(0);
+  args.logit_bias = {{1, 3.0}, {2, -1.5}};
+  args.repetition_penalty = 2;
+  const std::vector<float> logits = {2, -2, 1, 0.5f};
+  CHECK(changed(logits, args, TokenHistory(args, std::vector<int64_t>{1, 2})) == std::vector<float>{2, 0.5f, -1, 0.5f});
+  args = plain(0.5);
+  args.logit_bias = {{3, 100.0}};
+  const DrawnToken draw = draw_once(args, logits, 0.5);
+  CHECK(draw.token == 3);
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(2.0 * logit);
+  CHECK(draw.log_prob == Approx(1.0 - std::log(sum)).margin(1e-6));
+  CHECK(draw.processed_log_prob == Approx(0).margin(1e-6));
+}
+
+TEST_CASE("the processed log-prob is that of the set from which the token was drawn", "[rollout]") {
+  GeneratingArgs args = plain(0.7);
+  args.top_k = 20, args.top_p = 0.8;
+  const auto logits = normal_logits(300, 2, 4);
+  const auto exact = exact_distribution(args, logits);
+  const double uniform = GENERATE(0.01, 0.3, 0.6, 0.99);
+  const DrawnToken draw = draw_once(args, logits, uniform);
+  CHECK(draw.processed_log_prob == Approx(std::log(exact[draw.token])).margin(2e-6));
+  CHECK(draw.log_prob < draw.processed_log_prob);
+  CHECK(draw_once(plain(0.7), logits, uniform).processed_log_prob == draw_once(plain(0.7), logits, uniform).log_prob);
+  CHECK(draw_once(plain(0), logits, uniform).processed_log_prob == 0);
 }
 
 }  // namespace roll

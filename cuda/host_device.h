@@ -1,0 +1,38 @@
+// Arithmetic that the CUDA kernels and the CPU share, to the bit.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define ROLL_HOST_DEVICE __host__ __device__ __forceinline__
+/// The text of a kernel over a block of lanes (device_block.cuh); tests run it over a simulated one.
+#define ROLL_KERNEL_TEXT __device__
+#else
+#define ROLL_HOST_DEVICE inline __attribute__((always_inline))  // to be compiled for its caller's processor
+#define ROLL_KERNEL_TEXT
+#endif
+
+namespace roll {
+
+ROLL_HOST_DEVICE uint32_t bits_of(float x) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(x);
+#else
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+#endif
+}
+
+ROLL_HOST_DEVICE float float_of(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(bits);
+#else
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+#endif
+}
+
+}  // namespace roll

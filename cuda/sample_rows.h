@@ -1,0 +1,44 @@
+// Draws a token from each row of logits for the slot that stands beside it, and moves the slots on. What is drawn is
+// RowSampler's token (ops/sample_row.h) for the same logits. Leaf: plain pointers to device memory and a stream.
+// Without CUDA the function throws SystemError. Legend: N rows, S slots, V vocabulary.
+#pragma once
+
+#include "cuda/philox.h"
+#include "cuda/sampling_math.h"
+
+namespace roll {
+
+/// A slot of the sampler, in the device's memory.
+struct SlotState {
+  RowSampling sampling;
+  PlainName name;  // position: of the next token in its response
+  int32_t last_token = 0;
+  int32_t length = 0;       // where its last token stands
+  int32_t num_touched = 0;  // of its TouchedTokens
+  int32_t unused = 0;
+};
+
+struct RowDraw {
+  int32_t slot = -1;        // -1: nothing is drawn
+  int32_t is_decoding = 0;  // 1: the slot's last token was computed for this row, so its length grows
+  int32_t row = 0;          // of the step that computed the logits
+};
+
+struct SampleRows {
+  float* logits = nullptr;  // [N, stride], of which V; touched tokens' are changed
+  int64_t stride = 0, vocab = 0, rows = 0;
+  const RowDraw* draws = nullptr;   // [N], no slot twice
+  SlotState* slots = nullptr;       // [S]
+  TouchedToken* touched = nullptr;  // [S, touched_per_slot]
+  float* untouched = nullptr;       // [S, touched_per_slot], scratch
+  int64_t touched_per_slot = 0;     // room for all that are, and one more for each token to come where they count
+  DrawnToken* drawn = nullptr;      // [N]
+};
+
+namespace cuda {
+
+void sample_rows(const SampleRows& rows, void* stream);
+
+}  // namespace cuda
+
+}  // namespace roll

@@ -1,0 +1,181 @@
+// The text of the CUDA kernel, run by simulated lanes, draws what the CPU draws.
+#include "ops/sample_row.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "cuda/sample_row_text.h"
+#include "ops/simulated_block.h"
+
+namespace roll {
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+double uniform_of(uint64_t seed, int64_t position) {
+  return random_uniform({.seed = seed, .purpose = Purpose::kInit, .position = static_cast<uint32_t>(position)});
+}
+
+/// Normal logits; a third of them rounded, so that many are equal, and here and there one that is impossible.
+std::vector<float> logits_of(int64_t vocab, uint64_t seed) {
+  std::vector<float> logits(vocab);
+  for (int64_t i = 0; i < vocab; ++i) {
+    const RandomName name = {.seed = seed, .purpose = Purpose::kInit, .position = static_cast<uint32_t>(i)};
+    logits[i] = static_cast<float>((seed % 2 ? 1.0 : 4.0) * random_normal(name));
+    if (i % 3 == 0) logits[i] = std::round(logits[i] * 2) / 2;
+    if (i % 17 == 5) logits[i] = -kInfinity;
+  }
+  return logits;
+}
+
+/// Every combination of what may be on, in turn.
+RowSampling sampling_of(uint64_t number) {
+  RowSampling sampling;
+  sampling.inverse_temperature = 1 / (0.3 + 0.1 * static_cast<double>(number % 13));
+  if (number & 1) sampling.top_p = 0.05 + 0.94 * uniform_of(number, 1);
+  if (number & 2) sampling.top_k = 2 + static_cast<int64_t>(60 * uniform_of(number, 2));
+  if (number & 4) sampling.least_p = static_cast<float>(0.2 * uniform_of(number, 3));
+  if (number & 8) sampling.repetition = 1.3f, sampling.is_counting = 1;
+  if (number & 16) sampling.frequency = 0.17, sampling.presence = -0.4, sampling.is_counting = 1;
+  if (number % 11 == 0) sampling.is_greedy = 1, sampling.inverse_temperature = 1;
+  if (number % 29 == 0) sampling.top_p = 1e-9;
+  if (number % 31 == 0) sampling.top_p = std::nextafter(1.0, 0.0);
+  return sampling;
+}
+
+/// Some tokens of prompt and response; `biased`: half of them with a bias, some with nothing else.
+std::vector<TouchedToken> touched_of(int64_t vocab, const RowSampling& sampling, bool biased) {
+  std::vector<TouchedToken> touched;
+  for (int64_t i = 0; i < std::min<int64_t>(vocab, 40) && (sampling.is_counting || biased); ++i) {
+    TouchedToken token{.token = static_cast<int32_t>(vocab <= 40 ? i : i * 37 % vocab)};
+    if (sampling.is_counting) token.count = static_cast<int32_t>(i % 5) - 1;
+    if (biased && i % 2 == 0) token.bias = static_cast<float>(i % 7) - 3;
+    touched.push_back(token);
+  }
+  return touched;
+}
+
+struct Kernel {
+  DrawnToken drawn;
+  SlotState slot;
+  std::vector<TouchedToken> touched;
+};
+
+Kernel run_kernel(std::vector<float> logits, const SlotState& slot, std::vector<TouchedToken> touched, int64_t lanes,
+                  bool backwards) {
+  Kernel result{.drawn = {}, .slot = slot, .touched = std::move(touched)};
+  result.slot.num_touched = static_cast<int32_t>(result.touched.size());
+  result.touched.push_back({});
+  std::vector<float> untouched(result.touched.size());
+  SampleShared shared;
+  result.drawn = sample_row(SimulatedBlock(lanes, backwards), shared,
+                            {logits.data(), std::ssize(logits), &result.slot, result.touched.data(), untouched.data()});
+  return result;
+}
+
+void compare_draws(int64_t vocab, uint64_t number, int64_t lanes) {
+  const RowSampling sampling = sampling_of(number);
+  const auto logits = logits_of(vocab, number);
+  const auto touched = touched_of(vocab, sampling, number % 3 == 0);
+  const RandomName name = {.seed = 5, .step = 2, .sequence = (uint64_t{7} << 40) + number, .position = 9};
+  const SlotState slot{.sampling = sampling, .name = plain_name(name)};
+  RowSampler sampler;
+  const DrawnToken expected = sampler.draw(logits, sampling, touched, random_bits(name));
+  const Kernel kernel = run_kernel(logits, slot, touched, lanes, number % 2 == 1);
+  CAPTURE(vocab, number, lanes, sampling.top_p, sampling.top_k, sampling.least_p);
+  REQUIRE(kernel.drawn.token == expected.token);
+  REQUIRE(kernel.drawn.log_prob == expected.log_prob);
+  REQUIRE(kernel.drawn.processed_log_prob == expected.processed_log_prob);
+  REQUIRE(kernel.slot.last_token == expected.token);
+  REQUIRE(kernel.slot.name.position == 10);
+}
+
+}  // namespace
+
+TEST_CASE("the kernel's lanes draw the CPU's token with its log-probs", "[ops]") {
+  const auto [vocab, rows, lanes] = GENERATE(table<int64_t, uint64_t, int64_t>(
+      {{1, 64, 32}, {2, 64, 32}, {63, 400, 32}, {257, 1500, 128}, {1000, 400, 96}, {5003, 60, 1024}}));
+  for (uint64_t number = 0; number < rows; ++number) compare_draws(vocab, number, lanes);
+}
+
+TEST_CASE("the kernel draws the CPU's token from the largest vocabularies", "[ops]") {
+  for (const uint64_t number : {0, 1, 2, 3, 7, 24, 31}) compare_draws(151936, number, 1024);
+  for (const uint64_t number : {0, 3, 7}) compare_draws(600001, number, 1024);  // chunks above their usual size
+}
+
+TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[ops]") {
+  const std::vector<float> equal(700, 1.5f);
+  RowSampling sampling;
+  sampling.top_p = 0.31;
+  if (GENERATE(false, true)) sampling.top_k = 3;
+  RowSampler sampler;
+  int64_t last = 0;
+  for (uint32_t i = 0; i < 300; ++i) {
+    const RandomName name = {.seed = 1, .position = i};
+    const DrawnToken expected = sampler.draw(equal, sampling, {}, random_bits(name));
+    const Kernel kernel = run_kernel(equal, {.sampling = sampling, .name = plain_name(name)}, {}, 64, false);
+    REQUIRE(kernel.drawn.token == expected.token);
+    REQUIRE(expected.token < 217);
+    REQUIRE(expected.processed_log_prob == Approx(-std::log(217.0)));
+    last = std::max<int64_t>(last, expected.token);
+  }
+  CHECK(last > 205);
+}
+
+TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
+  RowSampling sampling;
+  sampling.is_greedy = 1, sampling.is_counting = 1, sampling.frequency = 0.6;
+  const std::vector<float> logits = {1, 2, 0, 1.9f};
+  SlotState slot{.sampling = sampling};
+  std::vector<TouchedToken> touched = {{.token = 3, .count = 0}, {.token = 2, .count = -1, .bias = 1.6f}};
+  std::vector<int32_t> drawn;
+  for (int i = 0; i < 6; ++i) {
+    Kernel kernel = run_kernel(logits, slot, touched, 32, false);
+    drawn.push_back(kernel.drawn.token);
+    slot = kernel.slot;
+    kernel.touched.resize(static_cast<size_t>(slot.num_touched));
+    touched = kernel.touched;
+  }
+  CHECK(drawn == std::vector<int32_t>{1, 3, 2, 1, 3, 0});
+  CHECK(slot.num_touched == 4);
+  sampling.is_counting = 0;
+  CHECK(run_kernel(logits, {.sampling = sampling}, {}, 32, false).slot.num_touched == 0);
+}
+
+TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alone", "[ops]") {
+  const float bad = GENERATE(as<float>(), kInfinity, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> logits = logits_of(100, 1);
+  logits[60] = bad;
+  CHECK(run_kernel(logits, {}, {}, 32, false).drawn.token == -1);
+  CHECK(run_kernel(std::vector<float>(9, -kInfinity), {}, {}, 32, false).drawn.token == -1);
+  SlotState slots[2];
+  slots[1].length = 4;
+  const RowDraw draws[] = {{.slot = -1}, {.slot = 1, .is_decoding = 1}};
+  DrawnToken drawn[2] = {{.token = 77}, {}};
+  std::vector<float> rows(2 * 8, 0.0f), untouched(6);
+  std::vector<TouchedToken> touched(6);
+  rows[8 + 2] = 50;
+  const SampleRows launch{.logits = rows.data(),
+                          .stride = 8,
+                          .vocab = 5,
+                          .rows = 2,
+                          .draws = draws,
+                          .slots = slots,
+                          .touched = touched.data(),
+                          .untouched = untouched.data(),
+                          .touched_per_slot = 3,
+                          .drawn = drawn};
+  SampleShared shared;
+  for (int64_t i = 0; i < 2; ++i) sample_row_of(SimulatedBlock(32), shared, launch, i);
+  CHECK(drawn[0].token == 77);
+  CHECK(drawn[1].token == 2);
+  CHECK(slots[1].length == 5);
+  CHECK(slots[1].last_token == 2);
+  CHECK(slots[0].name.position == 0);
+}
+
+}  // namespace roll
