@@ -88,7 +88,7 @@ def sanitizer(check):
         check.skip("compute-sanitizer", "this machine has none")
         return
     # Races can only be in our own kernels; the others are LibTorch's.
-    for kind, specification in (("memcheck", "[gpu]"), ("racecheck", "the head*[gpu]")):
+    for kind, specification in (("memcheck", "[gpu]"), ("racecheck", "the head*[gpu],the device*[gpu]")):
         check.step(f"compute-sanitizer {kind}", [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9,
                                                  here / "roll_tests", specification])
 

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "model/decoder.h"
 #include "model/transformer.h"
+#include "rollout/device_decoder.h"
+#include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
 #include "rollout/step_model.h"
 
@@ -11,7 +13,8 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kRowsOnCpu = 512;  // of a step: more would leave the caches between two stages of a layer
+constexpr int64_t kRowsOnCpu = 512;      // of a step: more would leave the caches between two stages of a layer
+constexpr int64_t kRowsOnDevice = 2048;  // enough for its products; all have memory all the time
 
 /// Pages for all slots at their longest, or what the budget holds of them.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
@@ -26,7 +29,7 @@ int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
 }
 
 DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
-  const int64_t most = model.device().is_cpu() ? kRowsOnCpu : limits.max_rows;
+  const int64_t most = model.device().is_cpu() ? kRowsOnCpu : kRowsOnDevice;
   return {.page_size = limits.page_size,
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
@@ -117,6 +120,8 @@ class DecoderSteps : public StepModel {
 }  // namespace
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
+  if (model.device().is_cuda() && has_device_kernels(model))
+    return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()));
   return std::make_unique<DecoderSteps>(model, limits);
 }
 

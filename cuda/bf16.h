@@ -1,0 +1,31 @@
+// bfloat16 as its bits, the same on host and device.
+#pragma once
+
+#include "cuda/host_device.h"
+
+namespace roll {
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+ROLL_HOST_DEVICE float to_float(float x) {
+  return x;
+}
+
+ROLL_HOST_DEVICE float to_float(Bf16 x) {
+  return float_of(static_cast<uint32_t>(x.bits) << 16);
+}
+
+ROLL_HOST_DEVICE void store(float& to, float x) {
+  to = x;
+}
+
+/// To the nearest, of two the even one.
+ROLL_HOST_DEVICE void store(Bf16& to, float x) {
+  const uint32_t bits = bits_of(x);
+  const bool is_nan = (bits & 0x7FFFFFFFu) > 0x7F800000u;
+  to.bits = static_cast<uint16_t>(is_nan ? 0x7FC0u : (bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
+}
+
+}  // namespace roll

@@ -1,0 +1,409 @@
+// The kernels of decoding between the products of a layer, as texts over a block of lanes (sample_row_text.h lists what
+// a block can do). Each is a struct of its arguments, all in the device's memory, whose run() is the text of one block;
+// launch_kernel.h starts them on a GPU, a test runs them on the CPU. T: float or Bf16, of weights, products' inputs and
+// outputs, and the cache; between them everything is float32, the residual stream too.
+// Legend: N rows (tokens), S slots, E hidden size, H query heads, Hkv key/value heads, D head size, I inner size.
+#pragma once
+
+#include <cmath>
+
+#include "cuda/bf16.h"
+#include "cuda/sample_rows.h"
+
+namespace roll {
+
+/// A token that is computed. token -1: the slot's last one, at the slot's length. slot -1: nothing.
+struct StepRow {
+  int32_t token = 0, position = 0, slot = -1;
+};
+
+/// A slot that gets a new sequence.
+struct SlotSeat {
+  SlotState state;
+  int64_t slot = 0;
+};
+
+/// Entry `index` of a slot's table of pages.
+struct TableEntry {
+  int32_t slot = 0, index = 0, page = 0;
+};
+
+struct PageMove {
+  int32_t from = 0, to = 0;
+};
+
+struct NoShared {};
+
+/// What the plan changed of slots.
+struct UpdateSlots {
+  static constexpr int kLanes = 256;
+  using Shared = NoShared;
+  const SlotSeat* seats = nullptr;
+  const TableEntry* entries = nullptr;
+  int64_t num_seats = 0, num_entries = 0, table_width = 0;
+  SlotState* slots = nullptr;  // [S]
+  int32_t* tables = nullptr;   // [S, table_width]
+
+  int64_t num_blocks() const { return 1; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t) const {
+    block.each(num_seats, [&](int64_t i) { slots[seats[i].slot] = seats[i].state; });
+    block.each(num_entries, [&](int64_t i) {
+      tables[entries[i].slot * table_width + entries[i].index] = entries[i].page;
+    });
+  }
+};
+
+/// A block for each page and each of the cache's tensors, [P, words] one behind the other.
+struct CopyPages {
+  static constexpr int kLanes = 256;
+  using Shared = NoShared;
+  const PageMove* moves = nullptr;
+  int64_t num_moves = 0, num_tensors = 0, num_pages = 0, page_words = 0;
+  uint64_t* cache = nullptr;
+
+  int64_t num_blocks() const { return num_moves * num_tensors; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+    const PageMove move = moves[index / num_tensors];
+    uint64_t* const tensor = cache + index % num_tensors * num_pages * page_words;
+    block.each(page_words, [&](int64_t i) { tensor[move.to * page_words + i] = tensor[move.from * page_words + i]; });
+  }
+};
+
+/// 1 / sqrt(mean(x^2) + eps).
+template <class Block, class F>
+ROLL_KERNEL_TEXT float norm_scale(const Block& block, int64_t width, float eps, const F& value) {
+  const float squares = block.sum(width, [&](int64_t i) { return value(i) * value(i); });
+  return 1.0f / sqrtf(squares / static_cast<float>(width) + eps);
+}
+
+/// Which tokens a step computes, where; their embeddings, and the first layer's input.
+template <class T>
+struct StartRows {
+  static constexpr int kLanes = 256;
+  using Shared = NoShared;
+  const StepRow* plan = nullptr;  // [N]
+  StepRow* rows = nullptr;        // [N]: the plan's with tokens and positions
+  const SlotState* slots = nullptr;
+  const T *embedding = nullptr, *norm = nullptr;  // [V, E], [E]
+  float* x = nullptr;                             // [N, E]
+  T* input = nullptr;                             // [N, E]
+  int64_t num_rows = 0, hidden = 0;
+  float eps = 0;
+
+  int64_t num_blocks() const { return num_rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+    StepRow row = plan[i];
+    if (row.slot >= 0 && row.token < 0) {
+      row.token = slots[row.slot].last_token;
+      row.position = slots[row.slot].length;
+    }
+    block.once([&] { rows[i] = row; });
+    float* const own = x + i * hidden;
+    T* const in = input + i * hidden;
+    if (row.slot < 0) {
+      block.each(hidden, [&](int64_t j) { own[j] = 0, store(in[j], 0); });
+      return;
+    }
+    const T* const token = embedding + row.token * hidden;
+    const auto value = [&](int64_t j) { return to_float(token[j]); };
+    const float scale = norm_scale(block, hidden, eps, value);
+    block.each(hidden, [&](int64_t j) {
+      own[j] = value(j);
+      store(in[j], value(j) * scale * to_float(norm[j]));
+    });
+  }
+};
+
+/// x += branch + bias, and the next product's input. With `draws` instead: the input of the head, of the rows from which
+/// slots draw; x stays.
+template <class T>
+struct AddNorm {
+  static constexpr int kLanes = 256;
+  using Shared = NoShared;
+  float* x = nullptr;                                                  // [N, E]
+  const T *branch = nullptr, *bias = nullptr, *norm = nullptr;         // [N, E], [E] or null, [E]
+  T* input = nullptr;                                                  // [num_rows, E]
+  const RowDraw* draws = nullptr;
+  int64_t num_rows = 0, hidden = 0;
+  float eps = 0;
+
+  int64_t num_blocks() const { return num_rows; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t i) const {
+    T* const in = input + i * hidden;
+    if (draws && draws[i].slot < 0) return block.each(hidden, [&](int64_t j) { store(in[j], 0); });
+    const int64_t from = draws ? draws[i].row : i;
+    float* const own = x + from * hidden;
+    const T* const added = branch + from * hidden;
+    const auto value = [&](int64_t j) { return own[j] + to_float(added[j]) + (bias ? to_float(bias[j]) : 0.0f); };
+    const float scale = norm_scale(block, hidden, eps, value);
+    block.each(hidden, [&](int64_t j) {
+      const float sum = value(j);
+      if (!draws) own[j] = sum;
+      store(in[j], sum * scale * to_float(norm[j]));
+    });
+  }
+};
+
+/// Keys and values of one layer, and the tables that say where a sequence's lie. Keys are [P, Hkv, D / kVector,
+/// page_size, kVector], so that neighbouring lanes read neighbouring keys 16 bytes at a time; values are
+/// [P, Hkv, page_size, D].
+template <class T>
+struct PagedLayer {
+  static constexpr int64_t kVector = 16 / sizeof(T);
+  T *keys = nullptr, *values = nullptr;
+  const int32_t* tables = nullptr;  // [S, table_width]
+  int64_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
+
+  /// Of a head's block of its page.
+  ROLL_HOST_DEVICE int64_t base(int64_t slot, int64_t position, int64_t head) const {
+    return (tables[slot * table_width + position / page_size] * kv_heads + head) * page_size * head_dim;
+  }
+  /// Of elements [d, d + kVector) of a key.
+  ROLL_HOST_DEVICE int64_t key_at(int64_t slot, int64_t position, int64_t head, int64_t d) const {
+    return base(slot, position, head) + (d / kVector * page_size + position % page_size) * kVector;
+  }
+  ROLL_HOST_DEVICE int64_t value_at(int64_t slot, int64_t position, int64_t head) const {
+    return base(slot, position, head) + position % page_size * head_dim;
+  }
+};
+
+struct HeadShared {
+  static constexpr int kMaxHeadDim = 256;
+  float x[kMaxHeadDim];
+};
+
+/// Bias, norm and rotation of q and k; k and v go to their page. A block for each row's head, of q, k and v.
+template <class T>
+struct PlaceHeads {
+  static constexpr int kLanes = 64;
+  using Shared = HeadShared;
+  T* qkv = nullptr;                                                      // [N, (H + 2 Hkv) D]
+  const T *bias = nullptr, *q_norm = nullptr, *k_norm = nullptr;         // [(H + 2 Hkv) D], [D], [D]; or null
+  const float *cos = nullptr, *sin = nullptr;                            // [positions, D / 2]
+  const StepRow* rows = nullptr;
+  PagedLayer<T> layer;
+  int64_t num_rows = 0, heads = 0;
+  float eps = 0;
+
+  ROLL_HOST_DEVICE int64_t all_heads() const { return heads + 2 * layer.kv_heads; }
+  int64_t num_blocks() const { return num_rows * all_heads(); }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
+    const int64_t i = index / all_heads(), head = index % all_heads(), dim = layer.head_dim;
+    const StepRow row = rows[i];
+    if (row.slot < 0) return;
+    T* const own = qkv + index * dim;
+    block.each(dim, [&](int64_t d) { shared.x[d] = to_float(own[d]) + (bias ? to_float(bias[head * dim + d]) : 0.0f); });
+    const int64_t kv_head = (head - heads) % layer.kv_heads;
+    if (head >= heads + layer.kv_heads) {
+      T* const value = layer.values + layer.value_at(row.slot, row.position, kv_head);
+      return block.each(dim, [&](int64_t d) { store(value[d], shared.x[d]); });
+    }
+    const T* const norm = head < heads ? q_norm : k_norm;
+    if (norm) {
+      const float scale = norm_scale(block, dim, eps, [&](int64_t d) { return shared.x[d]; });
+      block.each(dim, [&](int64_t d) { shared.x[d] *= scale * to_float(norm[d]); });
+    }
+    const int64_t half = dim / 2;
+    const float *const c = cos + row.position * half, *const s = sin + row.position * half;
+    block.each(dim, [&](int64_t d) {
+      const float turned = d < half ? shared.x[d] * c[d] - shared.x[d + half] * s[d]
+                                    : shared.x[d] * c[d - half] + shared.x[d - half] * s[d - half];
+      if (head < heads)
+        store(own[d], turned);
+      else
+        store(layer.keys[layer.key_at(row.slot, row.position, kv_head, d) + d % PagedLayer<T>::kVector], turned);
+    });
+  }
+};
+
+template <int kQueries>
+struct AttendShared {
+  static constexpr int kTile = 128, kMaxHeadDim = HeadShared::kMaxHeadDim;
+  float q[kQueries][kMaxHeadDim], mixed[kQueries][kMaxHeadDim];
+  float scores[kQueries * kTile], parts[2 * kTile * kQueries];
+  float top[kQueries], sum[kQueries], factor[kQueries], tile_top[kQueries], tile_sum[kQueries];
+};
+
+/// Attention of a row's heads over the tokens up to its own. A block for each row, each kQueries heads of a group that
+/// share a key/value head, and each of `splits` parts of the tokens; where there is more than one, CombineParts joins.
+template <class T, int kQueries>
+struct AttendPages {
+  using Shared = AttendShared<kQueries>;
+  static constexpr int kTile = Shared::kTile, kLanes = kTile;
+  const T* qkv = nullptr;
+  const StepRow* rows = nullptr;
+  PagedLayer<T> layer;
+  T* mixed = nullptr;      // [N, H D]
+  float* parts = nullptr;  // [N, H, splits, D + 2]: sums of weighted values, the largest score, the sum of weights
+  int64_t num_rows = 0, heads = 0, splits = 1;
+  float scale = 1;
+
+  ROLL_HOST_DEVICE int64_t group() const { return heads / layer.kv_heads; }
+  ROLL_HOST_DEVICE int64_t bundles() const { return (group() + kQueries - 1) / kQueries; }
+  int64_t num_blocks() const { return num_rows * layer.kv_heads * bundles() * splits; }
+
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared& shared, int64_t index) const {
+    const int64_t split = index % splits, bundle = index / splits % bundles();
+    const int64_t kv_head = index / (splits * bundles()) % layer.kv_heads;
+    const int64_t i = index / (splits * bundles() * layer.kv_heads);
+    const StepRow row = rows[i];
+    const int64_t dim = layer.head_dim, first_head = kv_head * group() + bundle * kQueries;
+    const int64_t left = group() - bundle * kQueries, num_queries = left < kQueries ? left : kQueries;
+    if (row.slot < 0) {
+      if (split == 0) block.each(num_queries * dim, [&](int64_t j) { store(out(i, first_head)[j], 0); });
+      return;
+    }
+    const T* const q = qkv + (i * (heads + 2 * layer.kv_heads) + first_head) * dim;
+    block.each(kQueries * dim, [&](int64_t j) {
+      shared.q[j / dim][j % dim] = j < num_queries * dim ? to_float(q[j]) * scale : 0.0f;
+      shared.mixed[j / dim][j % dim] = 0;
+    });
+    block.each(kQueries, [&](int64_t k) { shared.top[k] = -INFINITY, shared.sum[k] = 0; });
+    const int64_t length = row.position + 1, tiles = (length + kTile - 1) / kTile;
+    const int64_t each = (tiles + splits - 1) / splits * kTile, begin = split * each;
+    const int64_t end = begin + each < length ? begin + each : length;
+    for (int64_t tile = begin; tile < end; tile += kTile)
+      add_tile(block, shared, row.slot, kv_head, tile, end - tile < kTile ? end - tile : kTile);
+    block.each(num_queries * dim, [&](int64_t j) {
+      const int64_t k = j / dim, d = j % dim;
+      if (splits == 1)
+        store(out(i, first_head)[j], shared.mixed[k][d] / shared.sum[k]);
+      else
+        part(i, first_head + k, split)[d] = shared.mixed[k][d];
+    });
+    if (splits > 1)
+      block.each(num_queries, [&](int64_t k) {
+        part(i, first_head + k, split)[dim] = shared.top[k];
+        part(i, first_head + k, split)[dim + 1] = shared.sum[k];
+      });
+  }
+
+ private:
+  ROLL_HOST_DEVICE T* out(int64_t i, int64_t head) const { return mixed + (i * heads + head) * layer.head_dim; }
+  ROLL_HOST_DEVICE float* part(int64_t i, int64_t head, int64_t split) const {
+    return parts + ((i * heads + head) * splits + split) * (layer.head_dim + 2);
+  }
+
+  /// Tokens [first, first + count), count > 0.
+  template <class Block>
+  ROLL_KERNEL_TEXT void add_tile(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
+                                 int64_t count) const {
+    block.each(kTile, [&](int64_t j) { score_key(shared, slot, kv_head, first + j, j, j < count); });
+    block.largest_chunks(kQueries * kTile, kTile, [&](int64_t j) { return shared.scores[j]; }, shared.tile_top);
+    block.each(kQueries, [&](int64_t k) {
+      const float top = shared.top[k] > shared.tile_top[k] ? shared.top[k] : shared.tile_top[k];
+      shared.factor[k] = expf(shared.top[k] - top);  // 0 before the first tile
+      shared.top[k] = top;
+    });
+    const auto weight = [&](int64_t j) { return shared.scores[j] = expf(shared.scores[j] - shared.top[j / kTile]); };
+    block.sum_chunks(kQueries * kTile, kTile, weight, shared.tile_sum);
+    mix_values(block, shared, slot, kv_head, first, count);
+    block.each(kQueries, [&](int64_t k) { shared.sum[k] = shared.sum[k] * shared.factor[k] + shared.tile_sum[k]; });
+  }
+
+  /// One lane's key against all queries.
+  ROLL_KERNEL_TEXT void score_key(Shared& shared, int64_t slot, int64_t kv_head, int64_t position, int64_t j,
+                                  bool is_seen) const {
+    constexpr int64_t kVector = PagedLayer<T>::kVector;
+    float scores[kQueries] = {};
+    for (int64_t d = 0; is_seen && d < layer.head_dim; d += kVector) {
+      struct alignas(16) Vector {
+        T at[kVector];
+      };
+      const Vector key = *reinterpret_cast<const Vector*>(layer.keys + layer.key_at(slot, position, kv_head, d));
+      for (int e = 0; e < kVector; ++e)
+        for (int k = 0; k < kQueries; ++k) scores[k] += shared.q[k][d + e] * to_float(key.at[e]);
+    }
+    for (int k = 0; k < kQueries; ++k) shared.scores[k * kTile + j] = is_seen ? scores[k] : -INFINITY;
+  }
+
+  /// mixed = mixed * factor + the weighted values. Lanes share the tokens in as many groups as have two columns for each
+  /// lane.
+  template <class Block>
+  ROLL_KERNEL_TEXT void mix_values(const Block& block, Shared& shared, int64_t slot, int64_t kv_head, int64_t first,
+                                   int64_t count) const {
+    const int64_t dim = layer.head_dim, pairs = dim / 2, groups = kLanes / pairs;
+    block.each(groups * pairs, [&](int64_t lane) {
+      const int64_t group = lane / pairs, d = lane % pairs * 2;
+      float sums[kQueries][2] = {};
+      for (int64_t j = group; j < count; j += groups) {
+        const T* const value = layer.values + layer.value_at(slot, first + j, kv_head) + d;
+        const float v0 = to_float(value[0]), v1 = to_float(value[1]);
+        for (int k = 0; k < kQueries; ++k) {
+          sums[k][0] += shared.scores[k * kTile + j] * v0;
+          sums[k][1] += shared.scores[k * kTile + j] * v1;
+        }
+      }
+      for (int k = 0; k < kQueries; ++k)
+        for (int e = 0; e < 2; ++e) shared.parts[(group * kQueries + k) * dim + d + e] = sums[k][e];
+    });
+    block.each(kQueries * dim, [&](int64_t j) {
+      float sum = shared.mixed[j / dim][j % dim] * shared.factor[j / dim];
+      for (int64_t group = 0; group < groups; ++group) sum += shared.parts[group * kQueries * dim + j];
+      shared.mixed[j / dim][j % dim] = sum;
+    });
+  }
+};
+
+/// A block for each row's head.
+template <class T>
+struct CombineParts {
+  static constexpr int kLanes = 64;
+  using Shared = NoShared;
+  const float* parts = nullptr;  // of AttendPages
+  const StepRow* rows = nullptr;
+  T* mixed = nullptr;  // [N, H D]
+  int64_t num_rows = 0, heads = 0, splits = 1, head_dim = 0;
+
+  int64_t num_blocks() const { return num_rows * heads; }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+    if (rows[index / heads].slot < 0) return;
+    const int64_t width = head_dim + 2;
+    const float* const own = parts + index * splits * width;
+    block.each(head_dim, [&](int64_t d) {
+      float top = own[head_dim];
+      for (int64_t s = 1; s < splits; ++s) top = own[s * width + head_dim] > top ? own[s * width + head_dim] : top;
+      float sum = 0, all = 0;
+      for (int64_t s = 0; s < splits; ++s) {
+        const float factor = expf(own[s * width + head_dim] - top);  // 0 of a part without tokens
+        sum += own[s * width + d] * factor;
+        all += own[s * width + head_dim + 1] * factor;
+      }
+      store(mixed[index * head_dim + d], sum / all);
+    });
+  }
+};
+
+/// silu(gate + bias) * (up + bias).
+template <class T>
+struct Gate {
+  static constexpr int kLanes = 256, kPerBlock = 1024;
+  using Shared = NoShared;
+  const T *gate_up = nullptr, *bias = nullptr;  // [N, 2 I]: gate, then up; [2 I] or null
+  T* gated = nullptr;                           // [N, I]
+  int64_t num_rows = 0, inner = 0;
+
+  ROLL_HOST_DEVICE int64_t blocks_per_row() const { return (inner + kPerBlock - 1) / kPerBlock; }
+  int64_t num_blocks() const { return num_rows * blocks_per_row(); }
+  template <class Block>
+  ROLL_KERNEL_TEXT void run(const Block& block, Shared&, int64_t index) const {
+    const int64_t i = index / blocks_per_row(), first = index % blocks_per_row() * kPerBlock;
+    const T* const gates = gate_up + 2 * i * inner;
+    block.each(inner - first < kPerBlock ? inner - first : kPerBlock, [&](int64_t offset) {
+      const int64_t j = first + offset;
+      const float gate = to_float(gates[j]) + (bias ? to_float(bias[j]) : 0.0f);
+      const float up = to_float(gates[inner + j]) + (bias ? to_float(bias[inner + j]) : 0.0f);
+      store(gated[i * inner + j], gate / (1.0f + expf(-gate)) * up);
+    });
+  }
+};
+
+}  // namespace roll

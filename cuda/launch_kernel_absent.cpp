@@ -1,0 +1,16 @@
+// The twin of launch_kernel.cu where no CUDA compiler was found.
+#include "cuda/launch_kernel.h"
+
+#include "base/error.h"
+
+namespace roll::cuda {
+
+void launch_kernel(const AnyKernelOf<float>&, void*) {
+  throw SystemError("launch_kernel: this program was built without CUDA");
+}
+
+void launch_kernel(const AnyKernelOf<Bf16>&, void*) {
+  throw SystemError("launch_kernel: this program was built without CUDA");
+}
+
+}  // namespace roll::cuda

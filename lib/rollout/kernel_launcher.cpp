@@ -1,0 +1,41 @@
+#include "rollout/kernel_launcher.h"
+
+#include <ATen/ATen.h>
+
+#include "ops/on_device.h"
+
+namespace roll {
+
+namespace {
+
+class CudaLauncher : public KernelLauncher {
+ public:
+  explicit CudaLauncher(at::Device device) : device_(device) {}
+  void launch(const AnyKernelOf<float>& kernel) override { start(kernel); }
+  void launch(const AnyKernelOf<Bf16>& kernel) override { start(kernel); }
+
+ private:
+  template <class Kernel>
+  void start(const Kernel& kernel) {
+    launch_on(device_, [&](void* stream) { cuda::launch_kernel(kernel, stream); });
+  }
+
+  at::Device device_;
+};
+
+}  // namespace
+
+void KernelLauncher::multiply(at::Tensor y, const at::Tensor& x, const at::Tensor& weight) {
+  if (y.scalar_type() == x.scalar_type())
+    at::mm_out(y, x, weight.t());
+  else if (x.is_cuda())
+    at::mm_out(y, x, weight.t(), y.scalar_type());
+  else
+    at::mm_out(y, x.to(y.scalar_type()), weight.to(y.scalar_type()).t());
+}
+
+std::unique_ptr<KernelLauncher> make_cuda_launcher(at::Device device) {
+  return std::make_unique<CudaLauncher>(device);
+}
+
+}  // namespace roll

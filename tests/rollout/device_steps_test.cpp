@@ -1,0 +1,201 @@
+// The device's decoder with its kernels run by simulated lanes: what the CPU's decoder gives, through the scheduler.
+#include "rollout/device_steps.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "model/transformer.h"
+#include "rollout/device_decoder.h"
+#include "rollout/fake_model.h"
+#include "rollout/simulated_launcher.h"
+
+namespace roll {
+
+namespace {
+
+ModelSpec spec_of(int64_t heads, int64_t kv_heads, bool has_extras) {
+  ModelSpec spec;
+  spec.vocab_size = 61, spec.hidden_size = 32, spec.intermediate_size = 48, spec.num_layers = 2;
+  spec.num_heads = heads, spec.num_kv_heads = kv_heads, spec.head_dim = 8, spec.max_positions = 512;
+  spec.tied_head = !has_extras, spec.qkv_bias = true;
+  spec.o_bias = has_extras, spec.mlp_bias = has_extras, spec.qk_norm = has_extras;
+  return spec;
+}
+
+/// Far from uniform, so that a wrong token shows; biases and norms differ from none.
+Transformer random_model(const ModelSpec& spec, at::ScalarType dtype = at::kFloat) {
+  Transformer model = Transformer::init(spec, 7, at::kCPU, dtype);
+  const at::NoGradGuard no_grad;
+  uint32_t position = 0;
+  for (auto& [name, tensor] : model.parameters())
+    if (tensor.dim() == 2)
+      tensor.mul_(12);
+    else
+      for (int64_t i = 0; i < tensor.numel(); ++i)
+        tensor[i] += 0.3 * random_normal({.seed = 9, .purpose = Purpose::kInit, .position = ++position});
+  return model;
+}
+
+struct Case {
+  int64_t num_slots = 18, num_pages = 0, max_rows = 512, max_length = 60;
+};
+
+std::unique_ptr<StepModel> simulated(const Transformer& model, const Case& sizes,
+                                     std::vector<std::string>* log = nullptr) {
+  const int64_t all = sizes.num_slots * pages_for(sizes.max_length, 8);
+  return make_device_steps(model,
+                           {.page_size = 8,
+                            .num_pages = sizes.num_pages > 0 ? sizes.num_pages : all,
+                            .max_length = sizes.max_length,
+                            .max_rows = std::max(sizes.max_rows, sizes.num_slots)},
+                           sizes.num_slots, std::make_unique<SimulatedLauncher>(log));
+}
+
+std::vector<GenerationRequest> grouped_requests(int64_t longest) {
+  std::vector<GenerationRequest> requests;
+  for (int64_t g = 0; g < 6; ++g) {
+    std::vector<int64_t> prompt;
+    for (int64_t i = 0; i <= g * longest / 5; ++i) prompt.push_back((g * 31 + i * 17) % 61);
+    for (int64_t i = 0; i < 3; ++i) requests.push_back({prompt, static_cast<uint64_t>(10 * g + i)});
+  }
+  return requests;
+}
+
+SamplingParams sampling_params() {
+  SamplingParams params;
+  params.generating.temperature = 1, params.generating.top_p = 1, params.generating.top_k = 0;
+  params.generating.max_new_tokens = 20;
+  params.eos_ids = {0};
+  return params;
+}
+
+void require_same(const std::vector<Generation>& found, const std::vector<Generation>& expected, double margin) {
+  REQUIRE(found.size() == expected.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    REQUIRE(found[i].ids == expected[i].ids);
+    for (size_t t = 0; t < found[i].ids.size(); ++t) {
+      REQUIRE(found[i].log_probs[t] == Approx(expected[i].log_probs[t]).margin(margin));
+      REQUIRE(found[i].processed_log_probs[t] == Approx(expected[i].processed_log_probs[t]).margin(margin));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the device's steps give the CPU decoder's responses, under evictions, forks and pieces", "[rollout]") {
+  const auto [heads, kv_heads, has_extras] =
+      GENERATE(table<int64_t, int64_t, bool>({{4, 2, false}, {4, 4, true}, {12, 1, true}, {6, 2, false}}));
+  const Transformer model = random_model(spec_of(heads, kv_heads, has_extras));
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto steps = make_step_model(model, {.num_slots = 100, .max_length = 60});
+  const auto expected = generate_with(*steps, requests, params);
+  for (const Case& sizes : {Case{}, Case{.num_slots = 1}, Case{.num_slots = 5, .max_rows = 6},
+                            Case{.num_pages = 10, .max_rows = 20}}) {
+    CAPTURE(sizes.num_slots, sizes.num_pages, sizes.max_rows);
+    SamplerCounts counts;
+    require_same(generate_with(*simulated(model, sizes), requests, params, {}, {.counts = &counts}), expected, 1e-5);
+    CHECK((counts.evictions > 0) == (sizes.num_pages == 10));
+  }
+}
+
+TEST_CASE("few rows split long sequences over blocks, to the same responses", "[rollout]") {
+  const Transformer model = random_model(spec_of(4, 2, false));
+  const auto requests = grouped_requests(400);
+  SamplingParams params = sampling_params();
+  params.shares_prefill = false;
+  const auto steps = make_step_model(model, {.num_slots = 18, .max_length = 430});
+  const auto expected = generate_with(*steps, requests, params);
+  const Case sizes{.num_slots = GENERATE(3, 18), .max_rows = 150, .max_length = 430};
+  require_same(generate_with(*simulated(model, sizes), requests, params), expected, 2e-5);
+}
+
+TEST_CASE("penalties, biases and filters of single requests hold on the device", "[rollout]") {
+  const Transformer model = random_model(spec_of(4, 2, false));
+  auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    GeneratingArgs own = params.generating;
+    if (i % 2 == 1) own.repetition_penalty = 1.3, own.frequency_penalty = 0.4;
+    if (i % 3 == 1) own.logit_bias = {{5, 3.0}, {7, -2.0}, {static_cast<int64_t>(i), 1.0}};
+    if (i % 4 == 1) own.top_p = 0.8;
+    if (i % 5 == 1) own.top_k = 7, own.min_p = 0.02;
+    if (i % 7 == 1) own.temperature = 0;
+    requests[i].generating = own;
+  }
+  const auto steps = make_step_model(model, {.num_slots = 100, .max_length = 60});
+  const auto expected = generate_with(*steps, requests, params);
+  const Case sizes{.num_slots = 5, .num_pages = GENERATE(0, 10)};
+  require_same(generate_with(*simulated(model, sizes), requests, params), expected, 1e-5);
+}
+
+TEST_CASE("a step that decodes takes nine dispatches a layer, and nothing else from the host", "[rollout]") {
+  const Transformer model = random_model(spec_of(4, 2, true));
+  std::vector<std::string> log;
+  const auto steps = simulated(model, {.num_slots = 3}, &log);
+  const SamplingParams params = sampling_params();
+  const std::vector<int64_t> prompt = {5, 6, 7};
+  StepPlan first;
+  for (int64_t slot = 0; slot < 3; ++slot) {
+    steps->seat(slot, {.generating = params.generating,
+                       .name = {.sequence = static_cast<uint64_t>(slot)},
+                       .prompt = prompt,
+                       .drawn = {}});
+    const std::vector<int32_t> pages = {static_cast<int32_t>(slot), static_cast<int32_t>(3 + slot)};
+    steps->set_pages(slot, 0, pages);
+    first.pieces.push_back({.slot = slot, .begin = 0, .ids = prompt, .draws = {slot}});
+  }
+  steps->launch(first);
+  CHECK(std::ranges::count(log, "update") == 1);
+  const StepPlan decoding{.copies = {}, .pieces = {}, .decoding = {0, 1, 2}};
+  for (int step = 0; step < 4; ++step) {
+    log.clear();
+    steps->launch(decoding);
+    const auto layers = model.spec().num_layers;
+    CHECK(std::ssize(log) == 9 * layers + 3);  // and the embedding, the head and the draw; no norm behind the last layer
+    CHECK(std::ranges::count(log, "multiply") == 4 * layers + 1);
+    CHECK(std::ranges::count(log, "update") + std::ranges::count(log, "copy") == 0);
+    CHECK(steps->collect().size() == 3);
+  }
+  CHECK(steps->collect().size() == 3);
+}
+
+TEST_CASE("bfloat16 steps give log-probs near those of float32", "[rollout]") {
+  const ModelSpec spec = spec_of(4, 2, true);
+  const Transformer half = random_model(spec, at::kBFloat16);
+  Transformer wide = random_model(spec);
+  {
+    const at::NoGradGuard no_grad;
+    for (size_t i = 0; i < wide.parameters().size(); ++i)
+      wide.parameters()[i].second.copy_(half.parameters()[i].second);
+  }
+  REQUIRE(has_device_kernels(half));
+  SamplingParams params = sampling_params();
+  params.generating.max_new_tokens = 1;  // later ones would follow other tokens
+  const auto requests = grouped_requests(20);
+  const auto exact = generate_with(*make_step_model(wide, {.num_slots = 18, .max_length = 60}), requests, params);
+  const auto found = generate_with(*simulated(half, {}), requests, params);
+  int64_t same = 0;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (found[i].ids != exact[i].ids) continue;
+    ++same;
+    CHECK(found[i].log_probs[0] == Approx(exact[i].log_probs[0]).margin(0.1));
+  }
+  CHECK(same >= 15);
+}
+
+TEST_CASE("logits that are no numbers end the device's steps with an error", "[rollout]") {
+  Transformer model = random_model(spec_of(4, 2, false));
+  {
+    const at::NoGradGuard no_grad;
+    for (auto& [name, tensor] : model.parameters())
+      if (name.find("embed") != std::string::npos) tensor[5][0] = std::numeric_limits<float>::quiet_NaN();
+  }
+  const auto steps = simulated(model, {});
+  CHECK_THROWS_AS(generate_with(*steps, grouped_requests(5), sampling_params()), SystemError);
+}
+
+}  // namespace roll
