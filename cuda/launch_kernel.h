@@ -4,14 +4,14 @@
 
 #include <variant>
 
-#include "cuda/decode_kernels.h"
+#include "cuda/attend_pages.h"
 
 namespace roll {
 
 template <class T>
-using AnyKernelOf = std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 1>,
-                                 AttendPages<T, 2>, AttendPages<T, 4>, AttendPages<T, 8>, CombineParts<T>, Gate<T>,
-                                 SampleRows>;
+using AnyKernelOf =
+    std::variant<UpdateSlots, CopyPages, StartRows<T>, AddNorm<T>, PlaceHeads<T>, AttendPages<T, 1>, AttendPages<T, 2>,
+                 AttendPages<T, 4>, AttendPages<T, 8>, CombineParts<T>, Gate<T>, SampleRows>;
 
 namespace cuda {
 

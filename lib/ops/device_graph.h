@@ -15,8 +15,8 @@ class DeviceGraph {
   virtual void replay() = 0;
 };
 
-/// Records what `work` launches, without running it. It must have run once before, allocate nothing that outlives it and
-/// read and write the same memory each time. Without CUDA it throws SystemError.
+/// Records what `work` launches, without running it. It must have run once before, allocate nothing that outlives it
+/// and read and write the same memory each time. Without CUDA it throws SystemError.
 std::unique_ptr<DeviceGraph> record_graph(at::Device device, const std::function<void()>& work);
 
 }  // namespace roll

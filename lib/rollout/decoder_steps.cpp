@@ -28,12 +28,20 @@ int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
       limits.max_length, longest * page >> 20, limits.kv_cache_bytes >> 20);
 }
 
-DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
+int64_t count_rows(const Transformer& model, const EngineLimits& limits) {
   const int64_t most = model.device().is_cpu() ? kRowsOnCpu : kRowsOnDevice;
+  return std::max(limits.num_slots, std::min(limits.max_rows, most));
+}
+
+DecoderSizes sizes_of(const Transformer& model, const EngineLimits& limits) {
   return {.page_size = limits.page_size,
           .num_pages = count_pages(model, limits),
           .max_length = limits.max_length,
-          .max_rows = std::max(limits.num_slots, std::min(limits.max_rows, most))};
+          .max_rows = count_rows(model, limits)};
+}
+
+bool stays_on_device(const Transformer& model) {
+  return model.device().is_cuda() && has_device_kernels(model);
 }
 
 class DecoderSteps : public StepModel {
@@ -120,9 +128,13 @@ class DecoderSteps : public StepModel {
 }  // namespace
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
-  if (model.device().is_cuda() && has_device_kernels(model))
+  if (stays_on_device(model))
     return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()));
   return std::make_unique<DecoderSteps>(model, limits);
+}
+
+int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits) {
+  return stays_on_device(model) ? device_decoder_bytes(model, count_rows(model, limits), limits.num_slots) : 0;
 }
 
 }  // namespace roll

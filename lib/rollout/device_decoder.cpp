@@ -149,8 +149,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     };
     memory_.plan = bytes(1, num_slots_ * sizeof(RowDraw) + sizes_.max_rows * sizeof(StepRow));
     memory_.slots = bytes(num_slots_, sizeof(SlotState)), memory_.drawn = bytes(num_slots_, sizeof(DrawnToken));
-    memory_.tables =
-        at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
+    memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
   const RowDraw* planned_draws() const { return data_of<RowDraw>(memory_.plan); }
@@ -295,10 +294,20 @@ bool has_device_kernels(const Transformer& model) {
          spec.head_dim % 8 == 0 && spec.head_dim <= HeadShared::kMaxHeadDim;
 }
 
+int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots) {
+  const ModelSpec& spec = model.spec();
+  const auto element = static_cast<int64_t>(at::elementSize(model.dtype()));
+  const int64_t qkv = (spec.num_heads + 2 * spec.num_kv_heads) * spec.head_dim, hidden = spec.hidden_size;
+  const int64_t copies = spec.num_layers * (qkv + 2 * spec.intermediate_size) * (hidden + 1);
+  const int64_t row = qkv + spec.num_heads * spec.head_dim + 2 * hidden + 3 * spec.intermediate_size;
+  const int64_t wide = max_rows * hidden + num_slots * spec.vocab_size +
+                       4 * kWantedBlocks * HeadShared::kMaxHeadDim * spec.num_heads;  // the stream, logits, parts
+  return (copies + max_rows * row + num_slots * hidden) * element + wide * static_cast<int64_t>(sizeof(float));
+}
+
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher) {
-  if (model.dtype() == at::kFloat)
-    return std::make_unique<DeviceDecoderOf<float>>(model, sizes, num_slots, launcher);
+  if (model.dtype() == at::kFloat) return std::make_unique<DeviceDecoderOf<float>>(model, sizes, num_slots, launcher);
   return std::make_unique<DeviceDecoderOf<Bf16>>(model, sizes, num_slots, launcher);
 }
 

@@ -16,12 +16,12 @@ namespace roll {
 
 /// What a step reads and writes, on the device. Tensors of bytes hold structs.
 struct StepMemory {
-  at::Tensor plan;      // bytes: RowDraw [S], then StepRow [max_rows]
-  at::Tensor slots;     // bytes: SlotState [S]
-  at::Tensor tables;    // [S, pages of the longest sequence] int32
-  at::Tensor touched;   // bytes: TouchedToken [S, touched_per_slot]; none while no slot needs it
+  at::Tensor plan;       // bytes: RowDraw [S], then StepRow [max_rows]
+  at::Tensor slots;      // bytes: SlotState [S]
+  at::Tensor tables;     // [S, pages of the longest sequence] int32
+  at::Tensor touched;    // bytes: TouchedToken [S, touched_per_slot]; none while no slot needs it
   at::Tensor untouched;  // [S, touched_per_slot] float32
-  at::Tensor drawn;     // bytes: DrawnToken [S]
+  at::Tensor drawn;      // bytes: DrawnToken [S]
   int64_t touched_per_slot = 0;
 };
 
@@ -44,6 +44,9 @@ class DeviceDecoder {
 
 /// float32 or bfloat16, whole on this rank, with heads that the kernels take.
 bool has_device_kernels(const Transformer& model);
+
+/// What it takes beside the cache, at most.
+int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots);
 
 /// Such a model on any device that `launcher` serves; both must outlive the result.
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,

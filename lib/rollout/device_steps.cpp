@@ -63,15 +63,23 @@ class DeviceSteps : public StepModel {
         launcher_(std::move(launcher)),
         decoder_(make_device_decoder(model, sizes, num_slots, *launcher_)) {
     const int64_t plan_bytes = decoder_->memory().plan.numel(), drawn_bytes = decoder_->memory().drawn.numel();
-    const int64_t update_bytes = static_cast<int64_t>(
-        num_slots * sizeof(SlotSeat) + decoder_->memory().tables.numel() * sizeof(TableEntry) +
-        num_slots * sizeof(PageMove));
+    const int64_t update_bytes =
+        static_cast<int64_t>(num_slots * sizeof(SlotSeat) + decoder_->memory().tables.numel() * sizeof(TableEntry) +
+                             num_slots * sizeof(PageMove));
     for (int64_t i = 0; i < kLaunches; ++i)
       buffers_.push_back({.plan = host_bytes(plan_bytes, device_),
                           .updates = host_bytes(update_bytes, device_),
                           .drawn = host_bytes(drawn_bytes, device_),
                           .is_done = Moment(device_)});
     updates_ = at::empty({update_bytes}, at::TensorOptions().dtype(at::kByte).device(device_));
+  }
+
+  /// The device may still use what is given back.
+  ~DeviceSteps() override {
+    try {
+      wait_for_launched();
+    } catch (...) {  // what a launch did wrong, the next call of anything says
+    }
   }
 
   int64_t num_slots() const override { return num_slots_; }
@@ -138,6 +146,10 @@ class DeviceSteps : public StepModel {
     std::vector<int64_t> slots;  // that draw
   };
 
+  void wait_for_launched() {
+    for (const Launched& launch : launched_) launch.buffers->is_done.wait();
+  }
+
   /// Memory for tokens that penalties and biases touch: made when the first sequence comes that has some.
   void send_touched(int64_t slot, std::span<const TouchedToken> touched) {
     StepMemory& memory = decoder_->memory();
@@ -150,6 +162,7 @@ class DeviceSteps : public StepModel {
       memory.touched = fresh.view(-1);
       memory.untouched = at::empty({num_slots_, needed}, options.dtype(at::kFloat));
       memory.touched_per_slot = needed;
+      wait_for_launched();
       graphs_.clear();  // they hold the old addresses
     }
     if (touched.empty()) return;

@@ -1,7 +1,7 @@
-// Steps whose state stays on the device: tokens, positions, pages, random names and what penalties count are moved on by
-// its kernels. The host sends what the plan changes (seats, pages, copies, pieces, who decodes) and hears of drawn tokens
-// one launch late, so that the device never waits for it. Steps that only decode are padded to powers of two, and on a
-// GPU recorded and replayed.
+// Steps whose state stays on the device: tokens, positions, pages, random names and what penalties count are moved on
+// by its kernels. The host sends what the plan changes (seats, pages, copies, pieces, who decodes) and hears of drawn
+// tokens one launch late, so that the device never waits for it. Steps that only decode are padded to powers of two,
+// and on a GPU recorded and replayed.
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ struct LineSampling {
   void fields(V& v) {
     generating.fields(v);
     v("seed", seed, "names the line's random numbers", at_least(0));
-    v("logit_bias", logit_bias, "added to the logits of these token ids");
+    v("logit_bias", logit_bias, "added to the logits of these token ids", within(-100, 100));
   }
 };
 

@@ -34,7 +34,7 @@ struct PromptLine {
 ///   {"messages": [...]}    through the chat template, which opens the assistant's turn
 ///   {"ids": [...]}         taken as they are
 /// and may hold "sampling": {"temperature": 0.7, "seed": 3, ...}, keys of GeneratingArgs for this line alone, and
-/// "logit_bias": {"17": -2.5, ...}, what is added to the logits of token ids.
+/// "logit_bias": {"17": -2.5, ...}, what is added to the logits of token ids, within -100 .. 100.
 /// UserError "origin:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
 /// a prompt that is too long, a sampling key that is unknown or out of its range.
 std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,

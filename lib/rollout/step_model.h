@@ -91,4 +91,7 @@ struct EngineLimits {
 /// take the first one's draws.
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits);
 
+/// Memory of a GPU that make_step_model takes beside the cache, at most; 0 on the CPU.
+int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits);
+
 }  // namespace roll

@@ -254,8 +254,10 @@ void Rlvr::open_engine() {
       engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.num_return_sequences_in_group),
                                       share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
+  const int64_t free = free_device_bytes(device_), taken = step_model_bytes(roles_.sampling_policy(), limits);
   limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
-      static_cast<int64_t>(share * static_cast<double>(free_device_bytes(device_))), "KV cache");
+      free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(free - taken))),
+      "KV cache");
   engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
 }
 

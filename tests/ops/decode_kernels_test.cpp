@@ -1,5 +1,5 @@
 // Kernels of decoding, run by simulated lanes, against plain loops in float64.
-#include "cuda/decode_kernels.h"
+#include "cuda/attend_pages.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -66,7 +66,8 @@ std::vector<double> attended(const Cache<T>& cache, const float* q, int64_t slot
   double sum = 0;
   for (int64_t j = 0; j <= position; ++j) {
     double score = 0;
-    for (int64_t d = 0; d < cache.dim; ++d) score += static_cast<double>(q[d]) * cache.keys[cache.at(slot, j, head) + d];
+    for (int64_t d = 0; d < cache.dim; ++d)
+      score += static_cast<double>(q[d]) * cache.keys[cache.at(slot, j, head) + d];
     sum += weights[j] = std::exp(score / std::sqrt(static_cast<double>(cache.dim)));
   }
   for (int64_t j = 0; j <= position; ++j)
@@ -84,18 +85,28 @@ void check_attention(int64_t heads, int64_t kv_heads, int64_t dim, int64_t split
   std::vector<T> qkv(wide.size()), mixed(num_rows * heads * dim);
   for (size_t i = 0; i < wide.size(); ++i) store(qkv[i], wide[i]);
   std::vector<float> parts(num_rows * heads * splits * (dim + 2), NAN);
-  run_blocks(AttendPages<T, kQueries>{.qkv = qkv.data(), .rows = rows.data(), .layer = cache.layer(), .mixed = mixed.data(),
-                                      .parts = parts.data(), .num_rows = num_rows, .heads = heads, .splits = splits,
+  run_blocks(AttendPages<T, kQueries>{.qkv = qkv.data(),
+                                      .rows = rows.data(),
+                                      .layer = cache.layer(),
+                                      .mixed = mixed.data(),
+                                      .parts = parts.data(),
+                                      .num_rows = num_rows,
+                                      .heads = heads,
+                                      .splits = splits,
                                       .scale = 1 / std::sqrt(static_cast<float>(dim))});
   if (splits > 1)
-    run_blocks(CombineParts<T>{.parts = parts.data(), .rows = rows.data(), .mixed = mixed.data(), .num_rows = num_rows,
-                               .heads = heads, .splits = splits, .head_dim = dim});
+    run_blocks(CombineParts<T>{.parts = parts.data(),
+                               .rows = rows.data(),
+                               .mixed = mixed.data(),
+                               .num_rows = num_rows,
+                               .heads = heads,
+                               .splits = splits,
+                               .head_dim = dim});
   for (int64_t i = 0; i < num_rows; ++i)
     for (int64_t head = 0; head < heads && rows[i].slot >= 0; ++head) {
       std::vector<float> q(dim);
       for (int64_t d = 0; d < dim; ++d) q[d] = to_float(qkv[(i * (heads + 2 * kv_heads) + head) * dim + d]);
-      const auto expected =
-          attended(cache, q.data(), rows[i].slot, rows[i].position, head / (heads / kv_heads));
+      const auto expected = attended(cache, q.data(), rows[i].slot, rows[i].position, head / (heads / kv_heads));
       CAPTURE(i, head, splits);
       for (int64_t d = 0; d < dim; ++d)
         REQUIRE(to_float(mixed[(i * heads + head) * dim + d]) == Approx(expected[d]).margin(margin));
@@ -122,12 +133,13 @@ TEST_CASE("bfloat16 rounds to the nearest, of two the even one", "[ops]") {
     return to_float(half);
   };
   CHECK(rounded(1.0f) == 1.0f);
-  CHECK(rounded(1.00390625f) == 1.0f);          // half way, 1 is even
-  CHECK(rounded(1.01171875f) == 1.015625f);     // half way, the upper one is even
-  CHECK(rounded(1.0039065f) == 1.0078125f);     // just above
+  CHECK(rounded(1.00390625f) == 1.0f);       // half way, 1 is even
+  CHECK(rounded(1.01171875f) == 1.015625f);  // half way, the upper one is even
+  CHECK(rounded(1.0039065f) == 1.0078125f);  // just above
   CHECK(rounded(-3.4e38f) == -INFINITY);
   CHECK(rounded(INFINITY) == INFINITY);
   CHECK(std::isnan(rounded(NAN)));
+  CHECK(std::isnan(rounded(float_of(0x7FFFFFFF))));  // a GPU's own
 }
 
 }  // namespace roll

@@ -152,6 +152,12 @@ TEST_CASE("rows of no numbers are told by token -1, rows of no slot are left alo
   logits[60] = bad;
   CHECK(run_kernel(logits, {}, {}, 32, false).drawn.token == -1);
   CHECK(run_kernel(std::vector<float>(9, -kInfinity), {}, {}, 32, false).drawn.token == -1);
+  RowSampling boosting;
+  boosting.repetition = 1e-40f;  // of a finite logit it makes an infinite one
+  const std::vector<TouchedToken> seen = {{.token = 3, .count = 0}};
+  CHECK(run_kernel({1, 2, 3, 4}, {.sampling = boosting}, seen, 32, false).drawn.token == -1);
+  RowSampler sampler;
+  CHECK_THROWS_AS(sampler.draw(std::vector<float>{1, 2, 3, 4}, boosting, seen, 1), SystemError);
   SlotState slots[2];
   slots[1].length = 4;
   const RowDraw draws[] = {{.slot = -1}, {.slot = 1, .is_decoding = 1}};

@@ -134,7 +134,8 @@ TEST_CASE("the device's float32 responses are the CPU's, replayed, evicted and f
   const Transformer on_cpu = model_on(at::kCPU, at::kFloat, has_extras);
   const Transformer on_device = model_on(at::Device(at::kCUDA, 0), at::kFloat, has_extras);
   const auto requests = gpu_requests();
-  const auto expected = generate_with(*make_step_model(on_cpu, {.num_slots = 60, .max_length = 560}), requests, gpu_params());
+  const auto expected =
+      generate_with(*make_step_model(on_cpu, {.num_slots = 60, .max_length = 560}), requests, gpu_params());
   const int64_t pages = GENERATE(0, 200);
   const auto steps = make_step_model(
       on_device, {.num_slots = 20, .max_length = 560, .kv_cache_bytes = pages * page_bytes(on_device, 16)});
@@ -153,7 +154,8 @@ TEST_CASE("the device's float32 responses are the CPU's, replayed, evicted and f
 TEST_CASE("the device's bfloat16 log-probs are near those of the packed forward pass", "[gpu]") {
   const Transformer model = model_on(at::Device(at::kCUDA, 0), at::kBFloat16, GENERATE(false, true));
   const auto requests = gpu_requests();
-  const auto found = generate_with(*make_step_model(model, {.num_slots = 32, .max_length = 560}), requests, gpu_params());
+  const auto found =
+      generate_with(*make_step_model(model, {.num_slots = 32, .max_length = 560}), requests, gpu_params());
   const at::NoGradGuard no_grad;
   double sum = 0;
   int64_t count = 0;

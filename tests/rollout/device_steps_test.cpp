@@ -2,6 +2,7 @@
 #include "rollout/device_steps.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <catch2/catch.hpp>
 
@@ -93,8 +94,8 @@ TEST_CASE("the device's steps give the CPU decoder's responses, under evictions,
   const SamplingParams params = sampling_params();
   const auto steps = make_step_model(model, {.num_slots = 100, .max_length = 60});
   const auto expected = generate_with(*steps, requests, params);
-  for (const Case& sizes : {Case{}, Case{.num_slots = 1}, Case{.num_slots = 5, .max_rows = 6},
-                            Case{.num_pages = 10, .max_rows = 20}}) {
+  for (const Case& sizes :
+       {Case{}, Case{.num_slots = 1}, Case{.num_slots = 5, .max_rows = 6}, Case{.num_pages = 10, .max_rows = 20}}) {
     CAPTURE(sizes.num_slots, sizes.num_pages, sizes.max_rows);
     SamplerCounts counts;
     require_same(generate_with(*simulated(model, sizes), requests, params, {}, {.counts = &counts}), expected, 1e-5);
@@ -155,7 +156,8 @@ TEST_CASE("a step that decodes takes nine dispatches a layer, and nothing else f
     log.clear();
     steps->launch(decoding);
     const auto layers = model.spec().num_layers;
-    CHECK(std::ssize(log) == 9 * layers + 3);  // and the embedding, the head and the draw; no norm behind the last layer
+    CHECK(std::ssize(log) ==
+          9 * layers + 3);  // and the embedding, the head and the draw; no norm behind the last layer
     CHECK(std::ranges::count(log, "multiply") == 4 * layers + 1);
     CHECK(std::ranges::count(log, "update") + std::ranges::count(log, "copy") == 0);
     CHECK(steps->collect().size() == 3);
