@@ -28,7 +28,7 @@ struct LineSampling {
   void fields(V& v) {
     generating.fields(v);
     v("seed", seed, "names the line's random numbers", at_least(0));
-    v("logit_bias", logit_bias, "added to the logits of these token ids", within(-100, 100));
+    v("logit_bias", logit_bias, "added to the logits of these token ids");
   }
 };
 
@@ -61,6 +61,8 @@ std::map<int64_t, double> biases_of(const std::map<std::string, double>& by_text
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), token);
     if (error != std::errc() || end != text.data() + text.size() || token < 0 || token >= vocab_size)
       throw user_error("sampling.logit_bias.{}: must be a token id of the model, 0..{}", text, vocab_size - 1);
+    if (bias < -100 || bias > 100)
+      throw user_error("sampling.logit_bias.{} = {}: must be within -100 .. 100", text, bias);
     if (!biases.emplace(token, bias).second)
       throw user_error("sampling.logit_bias.{}: names token {} again; name it once", text, token);
   }

@@ -55,6 +55,21 @@ def counts_of(err):
     return [int(x) for x in re.search(r"(\d+) answers: (\d+) prompt tokens computed, (\d+) known; (\d+) response tokens", err).groups()]
 
 
+def check_log_probs(folder):
+    """A bias decides, and is not in the log-probs; the processed ones are those of what was drawn from."""
+    generate = ["generate", "--model", "model", "--max-new-tokens", 6, "--ignore-eos"]
+    samplings = [{"logit_bias": {"7": 100}}, {"top_k": 3}, {}]
+    text = "".join(json.dumps({"ids": [1, 2], "sampling": sampling}) + "\n" for sampling in samplings)
+    code, out, err = roll(folder, *generate, "--processed-log-probs", text=text)
+    expect(code == 0, f"exit {code}: {err}")
+    biased, cut, plain = rows_of(out)
+    expect(biased["ids"] == [7] * 6 and max(biased["log_probs"]) < -1 and min(biased["processed_log_probs"]) > -1e-3, biased)
+    expect(all(x < y for x, y in zip(cut["log_probs"], cut["processed_log_probs"])), cut)
+    expect(plain["log_probs"] == plain["processed_log_probs"], plain)
+    code, out, err = roll(folder, *generate, text=text)
+    expect(code == 0 and all("processed_log_probs" not in row for row in rows_of(out)), out)
+
+
 def check_chat(folder):
     chat = ["generate", "--model", "model", "--chat", "--ignore-eos", "--seed", 3]
     code, first, err = roll(folder, *chat, "--max-new-tokens", 40, text="hello\n")
@@ -179,6 +194,7 @@ with tempfile.TemporaryDirectory() as name:
                             "--max-positions", positions, "--seed", 5, "--out", model)
         expect(code == 0, err)
     check_prompts(folder)
+    check_log_probs(folder)
     check_chat(folder)
     check_terminal(folder)
     check_bench(folder)

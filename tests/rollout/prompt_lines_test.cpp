@@ -106,7 +106,8 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   CHECK_THAT(sampling(R"({"logit_bias": {"": 1}})"), Contains("logit_bias.: must be a token id"));
   CHECK_THAT(sampling(R"({"logit_bias": {"1": 1, "01": 2}})"), Contains("names token 1 again"));
   CHECK_THAT(sampling(R"({"logit_bias": {"1": "a"}})"), Contains("sampling.logit_bias"));
-  CHECK_THAT(sampling(R"({"logit_bias": {"1": 101}})"), Contains("= 101: must be in -100..100"));
+  CHECK_THAT(sampling(R"({"logit_bias": {"1": 101}})"),
+             Contains("sampling.logit_bias.1 = 101: must be within -100 .. 100"));
   CHECK_THAT(sampling(R"({"logit_bias": [1]})"), Contains("sampling.logit_bias"));
   std::string many = R"({"logit_bias": {)";
   for (int i = 0; i <= 1024; ++i) many += fmt::format(R"({}"{}": 1)", i > 0 ? ", " : "", i);
