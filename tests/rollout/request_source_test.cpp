@@ -95,7 +95,8 @@ TEST_CASE("a cancelled request may come again", "[rollout]") {
 }
 
 TEST_CASE("those that share a prompt go on with it when the one that computes it is cancelled", "[rollout]") {
-  const SamplingParams params = params_of(12);
+  SamplingParams params = params_of(12);
+  params.ignore_eos = true;  // whoever is cancelled still runs
   const int64_t length = GENERATE(12, 15), max_rows = GENERATE(3, 7), cancelled_at = GENERATE(2, 3, 4, 5, 6);
   FakeModel model({.num_slots = 4, .vocab_size = kVocab, .max_rows = max_rows});  // the prompt takes several steps
   std::vector<GenerationRequest> requests;
