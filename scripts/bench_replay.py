@@ -1,6 +1,7 @@
 """What the training benchmarks share: sequences of long-tailed length as rollouts, and a configuration that replays them with one
 update a step."""
 import json
+import shutil
 import subprocess
 import sys
 
@@ -24,7 +25,7 @@ init_kl_coef: 0
 loss_agg_mode: token-mean
 rollout_replay: {folder}/rollouts
 actor_train:
-  model_args: {{disable_gradient_checkpointing: true}}
+  model_args: {{disable_gradient_checkpointing: true, dtype: {dtype}}}
   training_args: {{learning_rate: 1.0e-5, per_device_train_batch_size: 32, gradient_accumulation_steps: 1, lr_scheduler_type: constant}}
   data_args: {{file_name: {folder}/rows.jsonl, prompt: prompt}}
   use_sequence_packing: true
@@ -39,7 +40,7 @@ def make_model(binary, folder, hidden, layers, inner, heads, vocabulary):
                     "--heads", str(heads), "--vocab", str(vocabulary), "--tie", "--out", folder], check=True, capture_output=True)
 
 
-def prepare(folder, model, vocabulary, steps, processes=1, budget=1024):
+def prepare(folder, model, vocabulary, steps, processes=1, budget=1024, dtype="fp32"):
     """run.yaml and what it reads, in a new folder; LENGTHS for each process. Returns the sequences."""
     rng = numpy.random.default_rng(1)
     (folder / "rollouts").mkdir(parents=True)
@@ -50,12 +51,13 @@ def prepare(folder, model, vocabulary, steps, processes=1, budget=1024):
                       tag="d") for i, s in enumerate(sequences)]
         (folder / f"rollouts/step_{step:06}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "rows.jsonl").write_text('{"id": "1", "prompt": "a", "ground_truth": "1", "tag": "d"}\n')
-    (folder / "run.yaml").write_text(CONFIG.format(folder=folder, model=model, steps=steps, sequences=len(sequences), budget=budget))
+    (folder / "run.yaml").write_text(CONFIG.format(folder=folder, model=model, steps=steps, sequences=len(sequences), budget=budget, dtype=dtype))
     return sequences
 
 
 def step_seconds(binary, folder, processes=1):
     """Seconds that each step trained; the first, which warms up, is left out."""
+    shutil.rmtree(folder / "run", ignore_errors=True)  # of the round before
     out = subprocess.run([binary, "train", "--config", folder / "run.yaml", "-n", str(processes), "--device", "cpu"], capture_output=True, text=True)
     if out.returncode:
         sys.exit(out.stdout + out.stderr)

@@ -19,9 +19,10 @@ torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 binary, rounds, wanted = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]), sys.argv[3:]
 MODELS = {"small": dict(hidden=256, layers=4, heads=4, kv=2, intermediate=704, vocab=512),
           "large": dict(hidden=512, layers=8, heads=8, kv=2, intermediate=1408, vocab=8192)}
-# model, responses, our dtype, the peers' dtypes
+# model, responses, our dtype, the peers: HF in a dtype, or ourselves in fp32
 CASES = {"small_32": ("small", 32, "fp32", ["float32"]), "small_1": ("small", 1, "fp32", ["float32"]),
          "large_32": ("large", 32, "fp32", ["float32"]), "large_1": ("large", 1, "fp32", ["float32"]),
+         "large_32_bf16": ("large", 32, "bf16", ["float32", "bfloat16"]), "large_1_bf16": ("large", 1, "bf16", ["roll fp32"]),
          "tail": ("small", 256, "fp32", ["float32"]), "tail_large": ("large", 256, "fp32", ["float32"])}
 
 
@@ -79,17 +80,18 @@ with tempfile.TemporaryDirectory() as place:
             folders[name] = pathlib.Path(place) / name
             make_model(folders[name], **MODELS[name])
         for rival in rivals:
-            if (name, rival) not in peers:
+            if rival != "roll fp32" and (name, rival) not in peers:
                 peers[name, rival] = transformers.AutoModelForCausalLM.from_pretrained(folders[name], dtype=getattr(torch, rival)).eval()
         rng, lengths = random.Random(1), lengths_of(case, count)
         prompts = [[rng.randrange(300, MODELS[name]["vocab"]) for _ in range(32)] for _ in range(count)]
         slots = min(count, 64)
-        weights = sum(p.numel() for p in peers[name, rivals[0]].parameters())
+        weights = (folders[name] / "model.safetensors").stat().st_size / 4
         results = {"roll": [], "share": []} | {rival: [] for rival in rivals}
         for round in range(rounds + 1):
             rate = ours(folders[name], prompts, lengths, dtype, slots)
-            found = {rival: peer(peers[name, rival], prompts, lengths, slots) for rival in rivals}
-            share = rate * weights * 4 / bandwidth(weights) if count == 1 else math.nan
+            found = {rival: ours(folders[name], prompts, lengths, "fp32", slots) if rival == "roll fp32" else
+                     peer(peers[name, rival], prompts, lengths, slots) for rival in rivals}
+            share = rate * weights * 4 / bandwidth(int(weights)) if count == 1 and dtype == "fp32" else math.nan
             if round == 0:
                 continue  # warms up
             results["roll"].append(rate), results["share"].append(share)
@@ -98,7 +100,7 @@ with tempfile.TemporaryDirectory() as place:
         text = f"{case}: roll {statistics.median(results['roll']):.0f} tokens/s"
         for rival in rivals:
             ratios = [a / b for a, b in zip(results["roll"], results[rival])]
-            text += f"; {statistics.median(ratios):.2f} times HF {rival} ({min(ratios):.2f} .. {max(ratios):.2f}; {statistics.median(results[rival]):.0f})"
+            text += f"; {statistics.median(ratios):.2f} times {rival if rival == 'roll fp32' else 'HF ' + rival} ({min(ratios):.2f} .. {max(ratios):.2f}; {statistics.median(results[rival]):.0f})"
         if not math.isnan(statistics.median(results["share"])):
             text += f"; {statistics.median(results['share']):.2f} of the weights' bandwidth"
         print(text, flush=True)

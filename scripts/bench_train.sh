@@ -4,7 +4,7 @@
 # 32 sequences of lognormal length (mu 4.6, sigma 0.8, at most 512). The peer takes micro-batches of 4 padded sequences
 # and torch's AdamW; roll replays the sequences as rollouts and updates once a step (its policy loss, entropy included).
 # Useful tokens a second; and 6 x parameters x useful tokens a second as a share of the float32 matrix product's peak,
-# measured in the same rounds. Needs a Python with torch and transformers (BENCH_PYTHON). THREADS: 2.
+# measured in the same rounds; then the same update in bfloat16 against itself in float32. Needs a Python with torch and transformers (BENCH_PYTHON). THREADS: 2.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export OMP_NUM_THREADS=${THREADS:-2} TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1
@@ -67,20 +67,24 @@ for name, (hidden, layers, inner, heads, vocabulary, wanted_ratio, wanted_share)
         folder = pathlib.Path(work)
         make_model(binary, folder / "model", hidden, layers, inner, heads, vocabulary)
         sequences = prepare(folder / "ours", folder / "model", vocabulary, steps=4, budget=os.environ.get("BUDGET", 1024))
+        prepare(folder / "narrow", folder / "model", vocabulary, steps=4, budget=os.environ.get("BUDGET", 1024), dtype="bf16")
         update, parameters = peer(folder / "model", sequences)
         tokens = int(sum(LENGTHS))
         padded = sum(4 * max(LENGTHS[i : i + 4]) for i in range(0, 32, 4))
-        peaks, theirs, mine = [], [], []
+        peaks, theirs, mine, narrow = [], [], [], []
         for _ in range(rounds):
             peaks.append(sgemm_peak())
             theirs.append(update())
             mine.append(statistics.median(step_seconds(binary, folder / "ours")))
             theirs.append(update())
+            narrow.append(statistics.median(step_seconds(binary, folder / "narrow")))
         peak, t, m = max(peaks), statistics.median(theirs), statistics.median(mine)
         share = lambda seconds: 6 * parameters * tokens / seconds / peak
         print(f"{name}: {parameters / 1e6:.1f} M parameters, {tokens} useful tokens (the peer computes {padded}), sgemm peak "
               f"{peak / 1e9:.0f} GFLOP/s\n  peer {tokens / t:7.0f} tokens/s, {share(t):.2f} of the peak\n"
               f"  roll {tokens / m:7.0f} tokens/s, {share(m):.2f} of the peak (wanted {wanted_share})\n"
-              f"  ratio {t / m:.2f} (wanted {wanted_ratio}); by round: {' '.join(f'{statistics.median(theirs[2 * i : 2 * i + 2]) / x:.2f}' for i, x in enumerate(mine))}",
+              f"  ratio {t / m:.2f} (wanted {wanted_ratio}); by round: {' '.join(f'{statistics.median(theirs[2 * i : 2 * i + 2]) / x:.2f}' for i, x in enumerate(mine))}\n"
+              f"  bf16 {tokens / statistics.median(narrow):7.0f} tokens/s, {statistics.median(a / b for a, b in zip(mine, narrow)):.2f} times roll in fp32 "
+              f"({' '.join(f'{a / b:.2f}' for a, b in zip(mine, narrow))})",
               flush=True)
 PYTHON
