@@ -42,6 +42,7 @@ struct StrategyConfig {
   std::optional<double> mem_fraction_static;
   std::optional<int64_t> max_model_len;
   int64_t block_size = 16;
+  std::optional<int64_t> num_gpu_blocks_override;
   bool enable_prefix_caching = true;
   std::optional<int64_t> max_num_batched_tokens;
 
@@ -64,6 +65,8 @@ struct StrategyConfig {
       within(0.01, 1));
     v("mem_fraction_static", mem_fraction_static, "another spelling of gpu_memory_utilization", within(0.01, 1));
     v("block_size", block_size, "tokens of a page of the KV cache; a multiple of 8", within(8, 128));
+    v("num_gpu_blocks_override", num_gpu_blocks_override,
+      "pages of the KV cache, at most, on a GPU or a CPU; null: what memory holds", at_least(1));
     v("enable_prefix_caching", enable_prefix_caching, "what prompts begin with alike is computed once");
     v("max_num_batched_tokens", max_num_batched_tokens,
       "tokens of one sampling step; a longer prompt is computed in pieces (CPU: at most 512)", token_range());

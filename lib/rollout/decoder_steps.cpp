@@ -19,13 +19,15 @@ constexpr int64_t kRowsOnDevice = 2048;  // enough for its products; all have me
 /// Pages for all slots at their longest, or what the budget holds of them.
 int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   const int64_t page = page_bytes(model, limits.page_size), longest = pages_for(limits.max_length, limits.page_size);
-  const int64_t wanted = limits.num_slots * longest;
-  if (limits.kv_cache_bytes == 0 || wanted * page <= limits.kv_cache_bytes) return wanted;
-  const int64_t found = limits.kv_cache_bytes / page;
+  int64_t found = limits.num_slots * longest;
+  if (limits.kv_cache_bytes > 0) found = std::min(found, limits.kv_cache_bytes / page);
+  if (limits.max_pages > 0) found = std::min(found, limits.max_pages);
   if (found >= longest) return found;
   throw user_error(
-      "the KV cache of one sequence of {} tokens takes {} MiB, the budget is {} MiB; shorten the responses or raise it",
-      limits.max_length, longest * page >> 20, limits.kv_cache_bytes >> 20);
+      "the KV cache of one sequence of {} tokens takes {} pages ({} MiB), there are {}; shorten the responses, or "
+      "allow "
+      "more memory or pages",
+      limits.max_length, longest, longest * page >> 20, found);
 }
 
 int64_t count_rows(const Transformer& model, const EngineLimits& limits) {

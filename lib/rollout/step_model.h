@@ -84,6 +84,7 @@ struct EngineLimits {
   int64_t max_rows = 8192;     // of one step
   int64_t page_size = 16;      // tokens
   int64_t kv_cache_bytes = 0;  // 0: no limit
+  int64_t max_pages = 0;       // likewise
 };
 
 /// Over a Transformer, with as many pages as its slots can use and the budget holds. UserError when those are too few

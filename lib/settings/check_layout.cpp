@@ -57,6 +57,11 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
   const int64_t& block = sampler.strategy_args.strategy_config.block_size;
   check.require(block % 8 == 0, block, "must be a multiple of 8");
+  const auto& pages = sampler.strategy_args.strategy_config.num_gpu_blocks_override;
+  check.require(
+      !pages || *pages * block >= config.sequence_length.value_or(0), pages,
+      "pages of {} tokens must hold a sequence of prompt_length + response_length = {} tokens; give at least {}", block,
+      config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
                 "needs asynchronous sampling, which this version does not have; set it to 0");
   if (config.uses_reference()) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What a step samples and keeps is the same however the sampling is shared out: ranks, tensor ranks of the sampler, few slots in small pages,
-and prompts that run ahead of a filter. Responses to the id, log-probs within 1e-5, and the prompt stream stands where it would.
+too few pages, and prompts that run ahead of a filter. Responses to the id, log-probs within 1e-5, and the prompt stream stands where it would.
 Argument: the roll binary."""
 import json
 import pathlib
@@ -10,10 +10,14 @@ from resumed import prepare, run
 
 TP = "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=2"
 AHEAD = "is_use_additional_prompts=true"
-FEW = ("max_running_requests=3", "actor_infer.strategy_args.strategy_config.block_size=8")
+ENGINE = "actor_infer.strategy_args.strategy_config"
+FEW = ("max_running_requests=3", f"{ENGINE}.block_size=8")
+PAGES = (f"{ENGINE}.block_size=8", f"{ENGINE}.num_gpu_blocks_override=5")  # of which a response takes two
 SETUPS = {
     "1 rank": (1,),
     "1 rank, 5 ahead": (1, AHEAD, "max_additional_running_prompts=5"),
+    "1 rank, few pages": (1, *PAGES),
+    "2 ranks, tp 2, few pages, 5 ahead": (2, TP, AHEAD, "max_additional_running_prompts=5", *PAGES),
     "1 rank, few slots, 50 ahead": (1, AHEAD, "max_additional_running_prompts=50", *FEW),
     "2 ranks": (2,),
     "2 ranks, few slots, 5 ahead": (2, AHEAD, "max_additional_running_prompts=5", *FEW),
@@ -35,16 +39,17 @@ def sampled(folder, name, ranks, *keys):
     state = json.loads((out / "checkpoints/step_000003/state.json").read_text())["prompts"]
     metrics = [json.loads(line) for line in open(out / "metrics.jsonl")]
     kept = [{key: value for key, value in line.items() if "groups_sampled" in key or "groups_dropped" in key} for line in metrics]
-    return lines, state, kept, sum(line["rollout/groups_aborted"] for line in metrics)
+    total = lambda key: sum(line[key] for line in metrics)
+    return lines, state, kept, total("rollout/groups_aborted"), total("rollout/evictions")
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         prepare(folder)
-        base, aborted = None, {}
+        base, aborted, evicted = None, {}, {}
         for what, setup in SETUPS.items():
-            lines, state, kept, aborted[what] = sampled(folder, what, *setup)
+            lines, state, kept, aborted[what], evicted[what] = sampled(folder, what, *setup)
             base = base or (lines, state, kept)
             assert (state, kept) == base[1:], f"{what}: {kept}, {state} instead of {base[1:]}"
             assert len(lines) == len(base[0]) == 3 * 8 * 2
@@ -54,6 +59,7 @@ def main():
                 assert max(abs(a - b) for a, b in zip(mine["log_probs"], theirs["log_probs"])) < 1e-5, what
         assert sum(line["rollout/groups_dropped"] for line in base[2]) > 0, "the filter dropped none"
         assert all((count > 0) == ("ahead" in what) for what, count in aborted.items()), aborted
+        assert all((count > 0) == ("pages" in what) for what, count in evicted.items()), evicted
         print(f"{len(SETUPS)} ways to share the sampling out give the same {len(base[0])} responses; groups aborted: {aborted}")
 
 

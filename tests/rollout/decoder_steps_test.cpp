@@ -116,13 +116,18 @@ TEST_CASE("the KV budget bounds the pages, and less than one sequence is refused
   const Transformer model = tiny_model();
   const int64_t page = page_bytes(model, 16);
   CHECK(page == 2 * 2 * 16 * 2 * 8 * 4);
-  const auto pages = [&](int64_t num_slots, int64_t bytes) {
-    return make_step_model(model, {.num_slots = num_slots, .max_length = 60, .kv_cache_bytes = bytes})->num_pages();
+  const auto pages = [&](int64_t num_slots, int64_t bytes, int64_t most = 0) {
+    return make_step_model(model,
+                           {.num_slots = num_slots, .max_length = 60, .kv_cache_bytes = bytes, .max_pages = most})
+        ->num_pages();
   };
   CHECK(pages(8, 0) == 32);
   CHECK(pages(8, 7 * page + 5) == 7);
   CHECK(pages(2, 100 * page) == 8);
+  CHECK(pages(8, 0, 9) == 9);
+  CHECK(pages(8, 7 * page, 9) == 7);
   CHECK_THROWS_AS(pages(8, 4 * page - 1), UserError);
+  CHECK_THROWS_AS(pages(8, 0, 3), UserError);
 }
 
 }  // namespace roll
