@@ -4,6 +4,7 @@ through, and the ports are open on the loopback only, and only until the ranks h
 import atexit
 import os
 import pathlib
+import signal
 import socket
 import stat
 import subprocess
@@ -116,7 +117,10 @@ def at_every_port(folder):
     port, held, seen = free_port(), [], set()
     job = Job(folder, "everywhere", port)
     (folder / f"roll-{os.getuid()}" / f"meeting-{port}").write_text("0 0 of an earlier job\n")
-    ranks = [job.start(1), job.start(0)]
+    late = job.start(1)
+    time.sleep(1)  # it looks for rank 0, with the secret of the earlier job
+    late.send_signal(signal.SIGSTOP)  # so that rank 0's port stays open until it has been seen
+    ranks = [late, job.start(0)]
 
     def knock(process):
         while process.poll() is None:
@@ -124,9 +128,11 @@ def at_every_port(folder):
                 seen.add(place[0])
                 attack(place[1], held)
 
-    strangers = [threading.Thread(target=knock, args=(process,)) for process in ranks]
+    strangers = [threading.Thread(target=knock, args=(process,), daemon=True) for process in ranks]
     for stranger in strangers:
         stranger.start()
+    wait_until(lambda: seen, "a stranger sees a port")
+    late.send_signal(signal.SIGCONT)
     both_end(ranks[::-1], "strangers at every port")
     for stranger in strangers:
         stranger.join()
