@@ -39,8 +39,8 @@ void add_groups(const Experience& e, int64_t num_groups, Metrics& metrics) {
     correct.push_back(score >= 1);
     incorrect.push_back(score <= 0);
   }
-  const auto right = group_moments(correct, e.group_index, num_groups);
-  const auto wrong = group_moments(incorrect, e.group_index, num_groups);
+  const auto right = group_moments(correct, e, num_groups);
+  const auto wrong = group_moments(incorrect, e, num_groups);
   for (int64_t g = 0; g < num_groups; ++g) {
     if (right[g].count == 0) continue;
     metrics.add("group/all_correct_ratio@mean", right[g].mean == 1);
@@ -54,8 +54,10 @@ void add_groups(const Experience& e, int64_t num_groups, Metrics& metrics) {
 Metrics describe(const Experience& e, const ExperienceConfig& config, int64_t num_groups) {
   Metrics metrics;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  add_mean_max_min("critic/score", at::tensor(e.scores, at::kDouble), metrics);
-  add_mean_max_min("critic/rewards", response_sums(e, e.token_rewards), metrics);
+  const at::Tensor judged = at::tensor(std::vector<int64_t>(e.judged.begin(), e.judged.end())).to(at::kBool);
+  const auto of_judged = [&](const at::Tensor& values) { return values.masked_select(judged); };
+  add_mean_max_min("critic/score", of_judged(at::tensor(e.scores, at::kDouble)), metrics);
+  add_mean_max_min("critic/rewards", of_judged(response_sums(e, e.token_rewards)), metrics);
   add_mean_max_min("critic/advantages", of_responses(e.advantages), metrics);
   add_mean_max_min("critic/returns", of_responses(e.returns), metrics);
   if (e.values.defined()) {

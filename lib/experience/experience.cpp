@@ -28,6 +28,7 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
     experience.scores.push_back(sample.score);
     experience.rewards.push_back(sample.reward.value_or(sample.score));
+    experience.judged.push_back(sample.is_judged);
     experience.domains.push_back(sample.domain);
     experience.truncated.push_back(sample.truncated);
     experience.difficulties.push_back(sample.difficulty);
@@ -35,6 +36,9 @@ Experience make_experience(const std::vector<Sample>& samples) {
   experience.tokens.ids = at::tensor(ids, at::kLong);
   experience.tokens.positions = at::tensor(positions, at::kLong);
   experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
+  for (size_t b = 0; b < samples.size(); ++b)
+    if (!samples[b].is_judged)
+      response_part(experience, experience.masks["response_mask"], static_cast<int64_t>(b)).zero_();
   experience.sampler_log_probs = at::zeros_like(experience.response_mask());
   for (size_t b = 0; b < samples.size(); ++b) {
     if (samples[b].log_probs.empty()) continue;
@@ -66,6 +70,7 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   part.response_lengths = picked(experience.response_lengths, sequence_indices);
   part.scores = picked(experience.scores, sequence_indices);
   part.rewards = picked(experience.rewards, sequence_indices);
+  part.judged = picked(experience.judged, sequence_indices);
   part.domains = picked(experience.domains, sequence_indices);
   part.truncated = picked(experience.truncated, sequence_indices);
   part.difficulties = picked(experience.difficulties, sequence_indices);

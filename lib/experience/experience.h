@@ -23,6 +23,7 @@ struct Experience : Batch {
   std::vector<double> scores;             // verdicts: masks, group statistics and the sign of TOPR read them
   std::vector<double> rewards;            // scores after penalties: advantages come from them
   std::vector<std::string> domains;       // of the prompt; "" has no metrics of its own
+  std::vector<char> judged;               // 0: no reward could be had; such a response teaches nothing
   std::vector<char> truncated;            // 1: finish reason "length"
   std::vector<double> difficulties;       // of the prompt's row
   std::vector<float> sample_weights;      // of a mini-batch (loss/sample_weights.h); empty: 1
@@ -37,7 +38,7 @@ struct Experience : Batch {
   at::Tensor advantages;
   at::Tensor returns;
 
-  /// The mask "response_mask": 1 where token t + 1 is a response token.
+  /// The mask "response_mask": 1 where token t + 1 is a response token of a judged response.
   const at::Tensor& response_mask() const { return mask("response_mask"); }
   /// The mask "final_response_mask": the same without what a sample mask or a filter takes out.
   const at::Tensor& final_response_mask() const { return mask("final_response_mask"); }
@@ -57,6 +58,7 @@ struct Sample {
   double difficulty = 0;
   std::vector<float> log_probs{};  // the sampler's, one per response token; empty: unknown
   std::optional<double> reward{};  // the score after penalties; none: there were none
+  bool is_judged = true;           // false: no reward could be had
   std::string domain{};
 };
 

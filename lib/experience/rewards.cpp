@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "loss/terms.h"
 
@@ -10,16 +12,22 @@ namespace {
 
 constexpr double kDeviationEps = 1e-6;
 
+/// [B] float64.
+at::Tensor judged_mask(const Experience& experience) {
+  return at::tensor(std::vector<double>(experience.judged.begin(), experience.judged.end()), at::kDouble);
+}
+
 /// Moments for each sequence, under one norm type.
 class NormStatistics {
  public:
   NormStatistics(const Experience& experience, int64_t num_groups, RunningMoments& running, const Normalisation& types)
-      : group_index_(experience.group_index) {
+      : group_index_(experience.group_index),
+        are_all_judged_(std::ranges::find(experience.judged, char{0}) == experience.judged.end()) {
     const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
-    if (used(NormType::kGroup)) groups_ = group_moments(experience.rewards, group_index_, num_groups);
+    if (used(NormType::kGroup)) groups_ = group_moments(experience.rewards, experience, num_groups);
     if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
     const at::Tensor values = at::tensor(experience.rewards, at::kDouble);
-    batch_ = masked_moments(values, at::ones_like(values));
+    batch_ = masked_moments(values, judged_mask(experience));
     if (used(NormType::kRunning)) running.add(batch_);
     running_ = running.moments();
   }
@@ -38,6 +46,7 @@ class NormStatistics {
 
   double deviation(size_t sequence, NormType type) const {
     const Moments& moments = of(sequence, type);
+    if (moments.count < 2 && !are_all_judged_) return 0;
     if (moments.count < 2)
       throw user_error("norm_std_type = {}: a deviation needs at least two responses, and there is one; {}",
                        name_of(type),
@@ -48,6 +57,7 @@ class NormStatistics {
 
  private:
   const std::vector<int64_t>& group_index_;
+  bool are_all_judged_;
   std::vector<Moments> groups_;
   Moments batch_, running_;
 };
@@ -65,17 +75,20 @@ bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config)
 
 }  // namespace
 
-std::vector<Moments> group_moments(const std::vector<double>& values, const std::vector<int64_t>& group_index,
+std::vector<Moments> group_moments(const std::vector<double>& values, const Experience& experience,
                                    int64_t num_groups) {
   std::vector<Moments> groups(num_groups);
+  const auto& group_index = experience.group_index;
   for (size_t b = 0; b < values.size(); ++b) {
     ROLL_CHECK(group_index[b] >= 0 && group_index[b] < num_groups, "a group index numbers a prompt of the step");
+    if (!experience.judged[b]) continue;
     groups[group_index[b]].count += 1;
     groups[group_index[b]].mean += values[b];
   }
   for (Moments& group : groups)
     if (group.count > 0) group.mean /= group.count;
   for (size_t b = 0; b < values.size(); ++b) {
+    if (!experience.judged[b]) continue;
     const double distance = values[b] - groups[group_index[b]].mean;
     groups[group_index[b]].squares += distance * distance;
   }
@@ -83,9 +96,9 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const std:
 }
 
 std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups) {
-  std::vector<char> mask(experience.scores.size(), 1);
+  std::vector<char> mask = experience.judged;
   std::vector<Moments> groups;
-  if (config.difficulty_mask) groups = group_moments(experience.scores, experience.group_index, num_groups);
+  if (config.difficulty_mask) groups = group_moments(experience.scores, experience, num_groups);
   for (size_t b = 0; b < mask.size(); ++b) {
     if (config.max_len_mask && experience.truncated[b]) mask[b] = 0;
     if (config.difficulty_mask && !has_useful_difficulty(groups[experience.group_index[b]], config)) mask[b] = 0;
@@ -101,6 +114,10 @@ std::vector<double> normalised_rewards(const Experience& experience, const Exper
   if (!types.mean && !types.deviation) return rewards;
   const NormStatistics statistics(experience, num_groups, running, types);
   for (size_t b = 0; b < rewards.size(); ++b) {
+    if (!experience.judged[b]) {
+      rewards[b] = 0;
+      continue;
+    }
     if (types.mean) rewards[b] -= statistics.of(b, *types.mean).mean;
     if (types.deviation) rewards[b] /= statistics.deviation(b, *types.deviation) + kDeviationEps;
   }
@@ -118,7 +135,7 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
 
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl) {
   const at::Tensor lengths = at::tensor(experience.response_lengths, at::kDouble);
-  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths);
+  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience));
 }
 
 at::Tensor make_token_rewards(const Experience& experience, const std::vector<double>& rewards, const at::Tensor& kl,

@@ -13,11 +13,10 @@
 
 namespace roll {
 
-/// Per-group (prompt) moments of one number per sequence, by group index.
-std::vector<Moments> group_moments(const std::vector<double>& values, const std::vector<int64_t>& group_index,
-                                   int64_t num_groups);
+/// Per-group (prompt) moments of one number per judged sequence, by group index.
+std::vector<Moments> group_moments(const std::vector<double>& values, const Experience& experience, int64_t num_groups);
 
-/// [B] 1 where the sequence carries loss:
+/// [B] 1 where the sequence carries loss: it is judged, and
 ///   max_len_mask        not truncated
 ///   difficulty_mask     low < mean score of its group < high
 ///   error_max_len_clip  not (score <= 0 and response_length >= error_max_len_threshold)
@@ -25,7 +24,8 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const std:
 std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups);
 
 /// [B] (reward - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards so far, these
-/// included). UserError: a deviation of one response.
+/// included); 0 where there is none. A group of which one response is left has no deviation: 0. UserError: a deviation
+/// of what is only ever one response.
 std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running);
 

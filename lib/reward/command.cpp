@@ -29,11 +29,11 @@ class CommandReward : public RewardFunction {
     switch (outcome) {
       case ChildProcess::Outcome::kTimeout:
         child_.reset();
-        return failed_reward("timeout");
+        return timed_out();
       case ChildProcess::Outcome::kEnded:
-        return failed(fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
+        return failed(RewardFailure::kCrash, fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
       case ChildProcess::Outcome::kTooLong:
-        return failed(fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
+        return failed(RewardFailure::kUnparsable, fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
       case ChildProcess::Outcome::kUnasked:
         broken(
             fmt::format("printed {} without being asked; its standard output is for one line per question, which "
@@ -44,7 +44,7 @@ class CommandReward : public RewardFunction {
     }
     Reply reply = parse_reply(line, id_);
     if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
-    if (reply.kind == Reply::Kind::kBadAnswer) return failed(reply.reason);
+    if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
     failures_in_a_row_ = 0, has_answered_ = true;
     return std::move(reply.result);
   }
@@ -78,12 +78,12 @@ class CommandReward : public RewardFunction {
   }
 
   /// One answer's failure; the next question finds a fresh program.
-  RewardResult failed(const std::string& what) {
+  RewardResult failed(RewardFailure kind, const std::string& what) {
     if (!has_answered_) broken(what);
     if (++failures_in_a_row_ == kMostFailuresInARow)
       broken(fmt::format("{}, the {}th failure in a row", what, kMostFailuresInARow));
     child_.reset();
-    return failed_reward(what);
+    return failed_reward(kind, what);
   }
 
   [[noreturn]] void broken(const std::string& what) {

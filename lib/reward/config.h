@@ -29,6 +29,13 @@ constexpr auto refused_names_of(RewardScale) {
   return std::to_array<RefusedName>({{"loose", reason}, {"strict", reason}});
 }
 
+/// What becomes of a response whose reward could not be had.
+enum class RewardErrorPolicy { kDrop, kZero, kStop };
+constexpr auto names_of(RewardErrorPolicy) {
+  return std::to_array<Named<RewardErrorPolicy>>(
+      {{RewardErrorPolicy::kDrop, "drop"}, {RewardErrorPolicy::kZero, "zero"}, {RewardErrorPolicy::kStop, "stop"}});
+}
+
 struct QueryFilterArgs {
   double threshold_down = 0;
   double threshold_up = 1;
@@ -62,6 +69,7 @@ struct RewardArgs {
   double response_length_penalty_coef = 0;
   QueryFilterConfig query_filter_config;
   double timeout_s = 10;
+  RewardErrorPolicy on_reward_error = RewardErrorPolicy::kDrop;
   int64_t world_size = 1;
 
   template <class V>
@@ -76,6 +84,8 @@ struct RewardArgs {
       "taken off: this x response tokens / response_length", within(0, 1'000'000));
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
     v("timeout_s", timeout_s, "seconds that one response may take", above_to(0, 86400));
+    v("on_reward_error", on_reward_error,
+      "a response whose reward could not be had: drop: teaches nothing; zero: its reward is 0; stop: the run ends");
     v("world_size", world_size, "rewards computed at the same time", within(1, 1024));
     own_fields(type, v);
     roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others

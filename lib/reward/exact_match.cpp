@@ -13,10 +13,10 @@ class ExactMatch : public RewardFunction {
   explicit ExactMatch(const ExactMatchArgs& args) : args_(args) {}
 
   RewardResult score(const RewardQuery& query) override {
-    if (stripped(query.ground_truth).empty()) return failed_reward(kNoGroundTruth);
+    if (stripped(query.ground_truth).empty()) return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
     const std::string answer = part(query.response);
     const bool equal = same_text(answer, query.ground_truth, args_.ignore_case);
-    return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", name_of(args_.compare)}}};
+    return judged(equal ? 1 : 0, Json{{"answer", answer}, {"rule", name_of(args_.compare)}});
   }
 
  private:

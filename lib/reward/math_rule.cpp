@@ -13,19 +13,17 @@ class MathRule : public RewardFunction {
   explicit MathRule(double time_limit_s) : time_limit_s_(time_limit_s) {}
 
   RewardResult score(const RewardQuery& query) override {
-    RewardResult result;
     const math::Answer answer = math::find_answer(query.response);
-    result.detail["answer"] = answer.text;
-    result.detail["source"] = answer.source;
     try {
       math::Deadline deadline(time_limit_s_);
       const auto comparison = math::compare_answers(math::unboxed(query.ground_truth), answer.text, deadline);
-      result.reward = comparison.equal ? 1 : 0;
-      result.detail["rule"] = comparison.rule;
+      return judged(comparison.equal ? 1 : 0,
+                    Json{{"answer", answer.text}, {"source", answer.source}, {"rule", comparison.rule}});
     } catch (const math::TimeLimitPassed&) {
-      result.detail["error"] = "timeout";
+      RewardResult result = timed_out();
+      result.detail["answer"] = answer.text;
+      return result;
     }
-    return result;
   }
 
  private:

@@ -18,14 +18,14 @@ class RegexRule : public RewardFunction {
   RewardResult score(const RewardQuery& query) override {
     try {
       const auto groups = pattern_.last_match(query.response);
-      if (!groups) return {0, Json{{"rule", "no match"}}};
-      if (groups->size() < 2) return {1, Json{{"answer", (*groups)[0]}, {"rule", "match"}}};
-      if (stripped(query.ground_truth).empty()) return failed_reward(kNoGroundTruth);
+      if (!groups) return judged(0, Json{{"rule", "no match"}});
+      if (groups->size() < 2) return judged(1, Json{{"answer", (*groups)[0]}, {"rule", "match"}});
+      if (stripped(query.ground_truth).empty()) return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
       const std::string answer = stripped((*groups)[1]);
       const bool equal = same_text(answer, query.ground_truth, ignore_case_);
-      return {equal ? 1.0 : 0.0, Json{{"answer", answer}, {"rule", "group"}}};
+      return judged(equal ? 1 : 0, Json{{"answer", answer}, {"rule", "group"}});
     } catch (const MatchFailed&) {
-      return failed_reward("timeout");
+      return timed_out();
     }
   }
 

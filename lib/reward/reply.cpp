@@ -34,7 +34,7 @@ Reply parse_reply(std::string_view line, int64_t id) {
   }
   if (json.contains("id") && json["id"] != id) return no_answer(line, fmt::format("the question's id is {}", id));
   if (!json.contains("reward") || !json["reward"].is_number()) return bad_answer(line, wanted);
-  Reply reply{.result = {json["reward"].get<double>(), Json::object()}};
+  Reply reply{.result = judged(json["reward"].get<double>())};
   if (json.contains("detail")) reply.result.detail = json["detail"];
   if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
   return reply;

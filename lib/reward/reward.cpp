@@ -11,8 +11,15 @@ namespace roll {
 namespace {
 
 RewardResult within_bounds(RewardResult result) {
-  if (std::abs(result.reward) <= kLargestReward) return result;
-  return failed_reward(fmt::format("reward = {}: must be finite and within +-{}", result.reward, kLargestReward));
+  for (const double number : {result.reward, result.score})
+    if (!(std::abs(number) <= kLargestReward))
+      return failed_reward(RewardFailure::kUnparsable,
+                           fmt::format("reward = {}: must be finite and within +-{}", number, kLargestReward));
+  return result;
+}
+
+double hardened(double number) {
+  return number >= 0.5 ? 1 : 0;
 }
 
 /// A rule with what all types share: format, hard rewards, length penalty.
@@ -31,21 +38,20 @@ class Shaped : public RewardFunction {
 
   RewardResult score(const RewardQuery& query) override {
     RewardResult result = within_bounds(rule_->score(query));
-    if (hard_) result.reward = result.reward >= 0.5 ? 1 : 0;
-    result.score = result.reward;
-    if (format_) check_format(query, result);
+    if (failure_of(result.detail)) return result;
+    if (hard_) result.reward = hardened(result.reward), result.score = hardened(result.score);
+    try {
+      if (format_) check_format(query, result);
+    } catch (const MatchFailed&) {
+      return timed_out();
+    }
     if (penalty_per_token_ != 0) penalise_length(query, result);
     return within_bounds(std::move(result));
   }
 
  private:
   void check_format(const RewardQuery& query, RewardResult& result) {
-    bool matches = false;
-    try {
-      matches = format_->matches(query.response);
-    } catch (const MatchFailed&) {
-      result.detail["error"] = "timeout";
-    }
+    const bool matches = format_->matches(query.response);
     result.detail["format"] = matches;
     if (!matches) result.reward = 0;
   }
@@ -83,25 +89,58 @@ void check_length_penalty(const RewardArgs& args, int64_t response_length, const
 
 }  // namespace
 
-RewardResult failed_reward(const std::string& why) {
-  return {0, Json{{"error", why}}};
+RewardResult judged(double score, Json detail) {
+  return {.reward = score, .score = score, .detail = std::move(detail)};
+}
+
+RewardResult failed_reward(RewardFailure kind, const std::string& why) {
+  return judged(0, Json{{"error", why}, {"failure", name_of(kind)}});
+}
+
+RewardResult timed_out() {
+  return failed_reward(RewardFailure::kTimeout, "timeout");
+}
+
+std::optional<RewardFailure> failure_of(const Json& detail) {
+  const auto kind = detail.find("failure"), error = detail.find("error");
+  if (kind != detail.end() && kind->is_string())
+    for (const auto& [failure, name] : names_of(RewardFailure()))
+      if (*kind == name) return failure;
+  if (error == detail.end()) return std::nullopt;
+  return *error == "timeout" ? RewardFailure::kTimeout : RewardFailure::kUnjudged;
 }
 
 void RewardFaults::add(const Json& detail) {
-  const auto error = detail.find("error");
-  if (error == detail.end()) return;
-  if (*error == "timeout") {
-    ++timeouts;
-    return;
-  }
-  if (errors++ == 0) first_error = error->is_string() ? error->get<std::string>() : to_line(*error);
+  const auto kind = failure_of(detail);
+  if (!kind) return;
+  ++counts[*kind];
+  if (*kind == RewardFailure::kTimeout || errors() != 1) return;
+  const Json error = detail.value("error", Json(name_of(*kind)));
+  first_error = error.is_string() ? error.get<std::string>() : to_line(error);
+}
+
+int64_t RewardFaults::of(RewardFailure kind) const {
+  const auto found = counts.find(kind);
+  return found == counts.end() ? 0 : found->second;
+}
+
+int64_t RewardFaults::total() const {
+  int64_t total = 0;
+  for (const auto& [kind, count] : counts) total += count;
+  return total;
 }
 
 std::string RewardFaults::text() const {
-  std::string text;
-  if (timeouts > 0) text = fmt::format("{} took longer than timeout_s", timeouts);
-  if (errors > 0) text += fmt::format("{}{} failed, the first: {}", text.empty() ? "" : ", ", errors, first_error);
-  return text;
+  std::vector<std::string> parts, kinds;
+  for (const auto& [kind, count] : counts) {
+    if (kind == RewardFailure::kTimeout)
+      parts.push_back(fmt::format("{} took longer than timeout_s", count));
+    else
+      kinds.push_back(fmt::format("{} {}", count, name_of(kind)));
+  }
+  if (!kinds.empty())
+    parts.push_back(fmt::format("{} failed ({}), the first: {}", errors(), fmt::join(kinds, ", "), first_error));
+  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {

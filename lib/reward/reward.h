@@ -3,18 +3,21 @@
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // What every type shares is done here, in this order:
-//   reward_type: hard             the rule's number becomes 1 when it is >= 0.5, else 0; "soft" leaves it
-//   score                         is this number, the verdict; so is the reward, but for penalties:
+//   reward_type: hard             the rule's numbers become 1 when they are >= 0.5, else 0; "soft" leaves them
+//   score                         is the rule's verdict; the reward starts from it, or from what the rule gives beside:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
 //   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
-// A response may take `timeout_s`; past that its reward is 0 with detail {"error": "timeout"}. Any other "error" in the
-// detail says that the reward could not be had either, such as a number that is not finite or beyond kLargestReward.
+// A reward that could not be had is 0 with detail {"error": why, "failure": kind}: a response may take `timeout_s`, a
+// program may crash, a number must be finite and within kLargestReward. What becomes of it is on_reward_error's affair
+// (reward_pool.h).
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -31,24 +34,49 @@ struct RewardQuery {
 
 struct RewardResult {
   double reward = 0;
+  double score = 0;  // the verdict: 1 is right, 0 is wrong
   Json detail = Json::object();
-  double score = 0;  // the reward before penalties; make_reward()'s functions set it
+  bool is_judged = true;  // false: the numbers mean nothing, and nobody may learn from them
 };
+
+/// The verdict is the reward.
+RewardResult judged(double score, Json detail = Json::object());
 
 /// Squares of such rewards, summed over a million responses, and their sixteenths are float32 numbers.
 constexpr double kLargestReward = 1e6;
 
-/// What stands for a reward that could not be had.
-RewardResult failed_reward(const std::string& why);
+/// Why a reward could not be had.
+enum class RewardFailure {
+  kTimeout,      // it took longer than timeout_s
+  kCrash,        // what judges ended
+  kUnparsable,   // what judges answered, but not so that it could be read or used
+  kUnavailable,  // what judges could not be reached, or refused
+  kUnjudged,     // there was nothing to judge by, or the judge says itself that it cannot
+};
+constexpr auto names_of(RewardFailure) {
+  return std::to_array<Named<RewardFailure>>({{RewardFailure::kTimeout, "timeout"},
+                                              {RewardFailure::kCrash, "crash"},
+                                              {RewardFailure::kUnparsable, "unparsable"},
+                                              {RewardFailure::kUnavailable, "unavailable"},
+                                              {RewardFailure::kUnjudged, "unjudged"}});
+}
 
-/// How many answers failed.
+/// What stands for a reward that could not be had.
+RewardResult failed_reward(RewardFailure kind, const std::string& why);
+RewardResult timed_out();
+/// What the detail says of it; also of a line that names no kind. nullopt: the reward is one.
+std::optional<RewardFailure> failure_of(const Json& detail);
+
+/// How many rewards could not be had.
 struct RewardFaults {
-  int64_t timeouts = 0, errors = 0;
-  std::string first_error;
+  std::map<RewardFailure, int64_t> counts;
+  std::string first_error;  // that is no time-out
 
   void add(const Json& detail);
-  int64_t total() const { return timeouts + errors; }
-  /// "2 took longer than timeout_s, 1 failed: ..."
+  int64_t of(RewardFailure kind) const;
+  int64_t total() const;
+  int64_t errors() const { return total() - of(RewardFailure::kTimeout); }
+  /// "2 took longer than timeout_s, 3 failed (2 crash, 1 unparsable), the first: ..."
   std::string text() const;
 };
 

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace roll {
 
-RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where) {
+RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where)
+    : on_reward_error_(args.on_reward_error), where_(where) {
   for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where));
   for (auto& reward : rewards_) reward->prepare();
   for (auto& reward : rewards_) threads_.emplace_back([this, &reward] { work(*reward); });
@@ -51,9 +54,21 @@ void RewardPool::work(RewardFunction& reward) {
 void RewardPool::score(RewardFunction& reward, Entry& entry) const {
   try {
     entry.result = reward.score(entry.query);
+    follow_policy(entry.result);
   } catch (...) {
     entry.error = std::current_exception();
   }
+}
+
+void RewardPool::follow_policy(RewardResult& result) const {
+  if (!failure_of(result.detail)) return;
+  if (on_reward_error_ == RewardErrorPolicy::kStop) {
+    RewardFaults faults;
+    faults.add(result.detail);
+    throw user_error("{}on_reward_error = stop: of the rewards, {}; mend what judges, or set this to drop or zero",
+                     where_, faults.text());
+  }
+  result.is_judged = on_reward_error_ != RewardErrorPolicy::kDrop;
 }
 
 std::vector<RewardResult> RewardPool::collect() {

@@ -1,4 +1,6 @@
-// Rewards are computed beside the generation: responses are handed in as they end, and worker threads score them.
+// Rewards are computed beside the generation: responses are handed in as they end, and worker threads score them. One
+// that cannot be had follows on_reward_error: it counts as 0 (zero), as no verdict (drop: is_judged is false), or it is
+// an error of the run (stop).
 #pragma once
 
 #include <condition_variable>
@@ -45,8 +47,11 @@ class RewardPool {
   };
   void work(RewardFunction& reward);
   void score(RewardFunction& reward, Entry& entry) const;
+  void follow_policy(RewardResult& result) const;
   std::map<int64_t, RewardResult> take_done_locked();
 
+  RewardErrorPolicy on_reward_error_;
+  std::string where_;
   std::mutex mutex_;
   std::condition_variable work_to_do_, one_done_;
   std::map<int64_t, Entry> entries_;  // by number; an entry stays where it is while others come and go

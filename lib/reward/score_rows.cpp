@@ -41,7 +41,8 @@ RewardQuery query_of(const Json& row, const std::string& where) {
 void write_results(RewardPool& pool, std::ostream& out, RewardFaults& faults) {
   for (const RewardResult& result : pool.collect()) {
     faults.add(result.detail);
-    out << to_line(Json{{"reward", json_float(result.reward)}, {"detail", result.detail}}) << '\n';
+    const Json reward = result.is_judged ? json_float(result.reward) : Json();
+    out << to_line(Json{{"reward", reward}, {"detail", result.detail}}) << '\n';
   }
 }
 

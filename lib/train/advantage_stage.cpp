@@ -29,6 +29,7 @@ Experience experience_from(const std::vector<RolloutRecord>& records) {
                        .difficulty = records[i].difficulty,
                        .log_probs = records[i].log_probs,
                        .reward = records[i].reward,
+                       .is_judged = records[i].is_judged,
                        .domain = records[i].domain});
   return make_experience(samples);
 }
@@ -97,6 +98,7 @@ void add_sampler_gap(const Experience& step, const std::vector<RolloutRecord>& r
   double sum = 0, largest = 0;
   int64_t count = 0;
   for (int64_t s = 0; s < step.num_sequences(); ++s) {
+    if (!step.judged[s]) continue;  // its log-probs were not wanted
     const auto& sampled = records[s].log_probs;
     const at::Tensor gap = (response_part(step, step.old_log_probs, s) - at::tensor(sampled, at::kFloat)).abs();
     if (gap.numel() == 0) continue;

@@ -150,9 +150,12 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
   std::vector<RolloutRecord> mine;
   for (const auto& [index, result] : collection.take_results()) {
     mine.push_back(std::move(records.at(index)));
-    mine.back().score = as_written(result.score);
-    mine.back().reward = as_written(result.reward);
-    mine.back().reward_detail = result.detail;
+    RolloutRecord& record = mine.back();
+    record.reward_detail = result.detail;
+    record.is_judged = result.is_judged;
+    if (!result.is_judged) continue;
+    record.score = as_written(result.score);
+    record.reward = as_written(result.reward);
   }
   statistics.rewards_s += collection.waited_for_scores_s() + watch.seconds();
   warn_of_faults(mine, request.step);
@@ -184,8 +187,11 @@ void CollectStatistics::add_to(Metrics& metrics) const {
   metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
   for (const auto& [domain, failed] : faults)
     for (const auto& prefix : {std::string(), domain + "/"}) {
-      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.timeouts));
-      metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors));
+      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
+      metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
+      for (const auto& [kind, name] : names_of(RewardFailure()))
+        if (kind != RewardFailure::kTimeout)
+          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(kind)));
     }
 }
 

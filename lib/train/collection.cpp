@@ -40,7 +40,7 @@ Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, P
 void Collection::add(const std::vector<Prompt>& prompts) {
   for (const Prompt& prompt : prompts) {
     dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
-    prompts_.push_back({.prompt = prompt, .scores = std::vector<double>(plan_.num_samples)});
+    prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(plan_.num_samples)});
   }
   progress_.expect(std::ssize(prompts) * plan_.num_samples);
 }
@@ -88,7 +88,8 @@ void Collection::finished(int64_t request, RewardQuery query) {
 void Collection::take_scores() {
   for (auto& [request, result] : rewards_.take_done()) {
     if (awaited_.erase(request) > 0)
-      new_finished_.push_back({.sample = sample(request), .score = as_written(result.score)});
+      new_finished_.push_back(
+          {.sample = sample(request), .score = result.is_judged ? std::optional(as_written(result.score)) : std::nullopt});
     results_[request] = std::move(result);
   }
 }
@@ -99,7 +100,7 @@ std::string Collection::news(const Queue& queue) {
   told_length_ = length;
   Json finished = Json::array(), put_back = Json::array();
   for (const auto& [sample, score] : std::exchange(new_finished_, {}))
-    finished.push_back({sample.prompt, sample.number, score});
+    finished.push_back({sample.prompt, sample.number, score ? Json(*score) : Json()});
   for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
   return to_line({{"finished", finished}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
 }
@@ -110,8 +111,11 @@ void Collection::hear(const std::vector<std::string>& told, const Queue& queue, 
   for (size_t group = 0; group < told.size(); ++group) {
     if (told[group] == kNothingNew) continue;
     const Json news = parse_json(told[group], "news of sampling");
-    for (const Json& entry : news.at("finished"))
-      is_quota_changed |= hear_of({.sample = {.prompt = entry.at(0), .number = entry.at(1)}, .score = entry.at(2)});
+    for (const Json& entry : news.at("finished")) {
+      Finished finished{.sample = {.prompt = entry.at(0), .number = entry.at(1)}};
+      if (!entry.at(2).is_null()) finished.score = entry.at(2).get<double>();
+      is_quota_changed |= hear_of(finished);
+    }
     for (const Json& entry : news.at("put_back"))
       if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
     queues_[group] = news.at("queue");

@@ -52,7 +52,7 @@ class Collection : public RequestSource {
  private:
   struct PromptState {
     Prompt prompt;
-    std::vector<double> scores;
+    std::vector<std::optional<double>> scores;
     int64_t num_finished = 0;
     bool is_needed = true;
   };
@@ -62,7 +62,7 @@ class Collection : public RequestSource {
   };
   struct Finished {
     SampleIndex sample;
-    double score = 0;  // 0 where nothing depends on it
+    std::optional<double> score{};  // none: it could not be judged, or nothing depends on it
   };
 
   void add(const std::vector<Prompt>& prompts);

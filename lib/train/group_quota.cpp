@@ -7,16 +7,18 @@
 
 namespace roll {
 
-bool is_useful(std::span<const double> scores, const QueryFilterConfig& filter) {
+bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
   if (filter.type == QueryFilter::kNone) return true;
-  const auto size = static_cast<double>(scores.size());
-  double sum = 0, squares = 0;
-  for (const double score : scores) sum += score;
+  double size = 0, sum = 0, squares = 0;
+  for (const auto& score : scores)
+    if (score) sum += *score, size += 1;
+  if (size == 0) return false;
   const double mean = sum / size;
-  for (const double score : scores) squares += (score - mean) * (score - mean);
+  for (const auto& score : scores)
+    if (score) squares += (*score - mean) * (*score - mean);
   const QueryFilterArgs& args = filter.filter_args;
   if (filter.type == QueryFilter::kMean) return mean > args.threshold_down && mean < args.threshold_up;
-  return std::sqrt(squares / (size - 1)) > args.std_threshold;
+  return size > 1 && std::sqrt(squares / (size - 1)) > args.std_threshold;
 }
 
 GroupQuota::GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
@@ -63,7 +65,7 @@ int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
   return lacking + ahead - std::ranges::count(verdicts, Verdict::kOpen);
 }
 
-void GroupQuota::add(int64_t index, std::span<const double> scores) {
+void GroupQuota::add(int64_t index, GroupScores scores) {
   const auto [place, number] = places_.at(index);
   Domain& domain = domains_[place];
   ROLL_CHECK(domain.verdicts[number] == Verdict::kOpen, "a group is scored once");

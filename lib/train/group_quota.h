@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,9 +18,12 @@
 
 namespace roll {
 
-/// Whether the filter keeps a group of these scores: mean_filter where threshold_down < mean < threshold_up, std_filter
-/// where the deviation (n - 1) is above std_threshold.
-bool is_useful(std::span<const double> scores, const QueryFilterConfig& filter);
+/// Scores of a group; none: it could not be judged.
+using GroupScores = std::span<const std::optional<double>>;
+
+/// Whether the filter keeps a group, by the scores that there are: mean_filter where threshold_down < mean <
+/// threshold_up, std_filter where the deviation (n - 1) is above std_threshold. Without a score it keeps none.
+bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.
 struct Prompt {
@@ -41,7 +45,7 @@ class GroupQuota {
   /// The scores of a prompt that awaits them; `index` counts all that next() gave. UserError: a domain that lacks
   /// groups lost as many in a row as its data has prompts (and at least what it owes): there is no hope for better
   /// ones.
-  void add(int64_t index, std::span<const double> scores);
+  void add(int64_t index, GroupScores scores);
   /// False: whatever it gives, the step is full before its turn.
   bool needs(int64_t index) const;
   /// Whether all groups of the step are known.

@@ -25,6 +25,7 @@ void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& met
 
 void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {
   const auto add = [&](const std::string& of, const RolloutRecord& record) {
+    if (!record.is_judged) return;
     metrics.add(fmt::format("val_correct/{}/mean@mean", of), record.score >= 1);
     metrics.add(fmt::format("val_score/{}/mean@mean", of), record.score);
   };

@@ -28,8 +28,8 @@ Json to_json(const RolloutRecord& r) {
           {"response_ids", r.response_ids},
           {"log_probs", std::move(log_probs)},
           {"finish_reason", r.finish_reason},
-          {"score", json_float(r.score)},
-          {"reward", json_float(r.reward)},
+          {"score", r.is_judged ? json_float(r.score) : Json()},
+          {"reward", r.is_judged ? json_float(r.reward) : Json()},
           {"reward_detail", r.reward_detail},
           {"ground_truth", r.ground_truth},
           {"tag", r.tag},
@@ -51,6 +51,7 @@ class Fields {
     if (!((*found).*is)()) throw bad(key, *found, what);
     return *found;
   }
+  bool is_null(const char* key) const { return json_.contains(key) && json_.at(key).is_null(); }
   std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
   int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
   double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
@@ -106,8 +107,11 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
     throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
                      r.log_probs.size(), r.response_ids.size());
   r.finish_reason = f.text("finish_reason");
-  r.reward = f.reward("reward");
-  r.score = json.contains("score") ? f.reward("score") : r.reward;
+  r.is_judged = !f.is_null("reward");
+  if (r.is_judged) {
+    r.reward = f.reward("reward");
+    r.score = json.contains("score") ? f.reward("score") : r.reward;
+  }
   if (json.contains("reward_detail")) r.reward_detail = f.at("reward_detail", &Json::is_object, "a mapping");
   r.ground_truth = f.text("ground_truth");
   r.tag = f.text("tag");

@@ -25,6 +25,7 @@ struct RolloutRecord {
   std::vector<int64_t> response_ids;
   std::vector<float> log_probs;  // the sampler's, one per response token, nats
   std::string finish_reason;     // stop | length | stop_string | abort
+  bool is_judged = true;         // false: score and reward are null in the line, and 0 here
   double score = 0;              // the reward's verdict; a line without it: the reward
   double reward = 0;             // the score after penalties
   Json reward_detail = Json::object();

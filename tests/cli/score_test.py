@@ -66,7 +66,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(code == 0 and len(rewards) == len(hard) and not unlike, f"hard answers against {truth}: {unlike}, exit {code}, {err[:200]}")
     slow = json.dumps({"response": "a" * 10**6, "ground_truth": "a"}) + "\n"
     code, out, _ = roll(["--type", "regex", "--timeout-s", "0.2", "--pattern", "a[^b]*+b(?<=b)|a[^c]*+c(?<=c)"], slow)
-    expect(code == 0 and json.loads(out) == {"reward": 0.0, "detail": {"error": "timeout"}}, f"a regex's time limit, not {out[:200]}")
+    expect(code == 0 and json.loads(out) == {"reward": None, "detail": {"error": "timeout", "failure": "timeout"}}, f"a regex's time limit, not {out[:200]}")
 
     broken([], ROW, "--type: missing")
     broken(["--type", "math-rule"], ROW, "--type = math-rule", "did you mean 'math_rule'")

@@ -57,15 +57,38 @@ def check_run(folder, mark):
         errors = [line["reward_detail"].get("error") for line in lines]
         timeouts, ends = errors.count("timeout"), errors.count("ended (exit status 1) instead of answering")
         assert timeouts + ends + errors.count(None) == 16 and timeouts > 0 and ends > 0, errors
-        assert all(line["score"] == line["reward"] == (0 if error else line["reward_detail"]["number"] % 2) for line, error in zip(lines, errors)), lines
+        assert all(line["score"] == line["reward"] == (None if error else line["reward_detail"]["number"] % 2) for line, error in zip(lines, errors)), lines
+        judged = [line["score"] for line in lines if line["score"] is not None]
+        assert abs(metrics[step - 1]["critic/score/mean"] - sum(judged) / len(judged)) < 1e-6, metrics[step - 1]
+        assert abs(metrics[step - 1]["actor/final_mask_ratio"] - len(judged) / 16) < 1e-6, metrics[step - 1]
         for prefix in ("", "math_rule/"):
             assert (metrics[step - 1][prefix + "reward/timeouts"], metrics[step - 1][prefix + "reward/errors"]) == (timeouts, ends), metrics[step - 1]
-        warning = (f"rewards.math_rule: step {step}: of 16 rewards, {timeouts} took longer than timeout_s, {ends} failed, the first: "
+        warning = (f"rewards.math_rule: step {step}: of 16 rewards, {timeouts} took longer than timeout_s, {ends} failed ({ends} crash), the first: "
                    "ended (exit status 1) instead of answering")
         assert done.stderr.count(warning) == 1, done.stderr
         seen += 16
     assert int((folder / "count").read_text()) == seen, "a question was asked twice"
     assert not running(mark), "the program's children are left"
+
+
+def check_what_is_not_judged_teaches_nothing(folder):
+    """Two replays that differ in what unjudged responses say train to the same bits."""
+    recorded = replay.record(folder)
+    weights = []
+    for shift in (0, 1):
+        replayed = folder / f"replayed_{shift}"
+        replayed.mkdir()
+        for file in recorded.glob("step_*.jsonl"):
+            lines = [json.loads(line) for line in open(file)]
+            for line in lines[1::5]:
+                line.update(score=None, reward=None, reward_detail={"error": "timeout", "failure": "timeout"},
+                            response_ids=[(token + shift) % 200 for token in line["response_ids"]],
+                            log_probs=[x * (1 + shift) for x in line["log_probs"]])
+            (replayed / file.name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        out = replay.train(folder, f"trained_{shift}", rollout_replay=replayed)
+        weights.append(replay.weights(out))
+    first, second = weights
+    assert all((first[name] == second[name]).all() for name in first), "an unjudged response taught something"
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -75,4 +98,5 @@ with tempfile.TemporaryDirectory() as folder:
     (folder / "judge.py").write_text(JUDGE)
     mark = str(100000 + os.getpid())
     check_run(folder, mark)
+    check_what_is_not_judged_teaches_nothing(folder)
 print("failing rewards are as they should be")

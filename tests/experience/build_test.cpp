@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/error.h"
 #include "golden_maths.h"
@@ -17,8 +19,9 @@ using testing::floats;
 
 const std::vector<std::string> kOneDomain(7);
 
-/// The golden batch before its experience is completed.
-Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<std::string>& domains = kOneDomain) {
+/// The golden batch before its experience is completed; nobody could judge one of its sequences.
+Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<std::string>& domains = kOneDomain,
+                        std::optional<size_t> unjudged = std::nullopt) {
   const std::vector<int64_t> prompts = golden["prompt_lengths"], responses = golden["response_lengths"];
   const std::vector<int64_t> groups = golden["group_index"], truncated = golden["truncated"];
   const std::vector<double> scores = golden["scores"], rewards = golden["rewards"][step];
@@ -30,7 +33,8 @@ Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<
                        .group_index = groups[b],
                        .score = scores[b],
                        .truncated = truncated[b] == 1,
-                       .reward = rewards[b],
+                       .reward = b == unjudged ? 1e3 : rewards[b],
+                       .is_judged = b != unjudged,
                        .domain = domains[b]});
   Experience experience = make_experience(samples);
   const Json& in = golden["inputs"];
@@ -92,6 +96,38 @@ TEST_CASE("a domain is completed as if the step had no other, and a batch as if 
                  completed(select(golden_batch(golden), of_a))));
     config.statistics_per_domain = false;
     CHECK(equals(completed(golden_batch(golden, 0, domains)), completed(golden_batch(golden))));
+  }
+}
+
+TEST_CASE("a response that nobody could judge is as if it were not there", "[experience]") {
+  const Json golden = testing::golden_maths("experience");
+  const std::vector<int64_t> groups = golden["group_index"];
+  for (size_t unjudged = 0; unjudged < groups.size(); ++unjudged) {
+    if (std::ranges::count(groups, groups[unjudged]) < 3) continue;  // the others must still be a group
+    std::vector<int64_t> others;
+    for (int64_t b = 0; b < std::ssize(groups); ++b)
+      if (b != static_cast<int64_t>(unjudged)) others.push_back(b);
+    for (const Json& expected : golden["cases"]) {
+      INFO("without " << unjudged << ", " << expected["config"].dump());
+      const auto config = testing::config_from<ExperienceConfig>(expected["config"]);
+      ExperienceState state(config), state_of_others(config);
+      Experience all = golden_batch(golden, 0, expected["domains"], unjudged);
+      Experience rest = select(golden_batch(golden, 0, expected["domains"]), others);
+      auto metrics = as_map(complete_experience(all, config, 3, state));
+      auto metrics_of_rest = as_map(complete_experience(rest, config, 3, state_of_others));
+      const Experience compared = select(all, others);
+      CHECK(at::equal(compared.final_response_mask(), rest.final_response_mask()));
+      CHECK(testing::near(compared.token_rewards, rest.token_rewards, 1e-6));
+      CHECK(testing::near(compared.advantages, rest.advantages, 1e-6));
+      CHECK(testing::near(compared.returns, rest.returns, 1e-6));
+      CHECK(metrics.at("actor/final_mask_ratio") < 1);
+      for (auto* of : {&metrics, &metrics_of_rest})
+        std::erase_if(*of, [](const auto& metric) {  // what counts responses, whoever judged them
+          return metric.first.find("length") != std::string::npos || metric.first.find("mask") != std::string::npos;
+        });
+      REQUIRE(metrics.size() == metrics_of_rest.size());
+      for (const auto& [name, value] : metrics_of_rest) CHECK(metrics.at(name) == Approx(value).margin(1e-6));
+    }
   }
 }
 

@@ -233,11 +233,18 @@ TEST_CASE("nothing is right without a ground truth", "[reward]") {
 TEST_CASE("failed rewards are counted by their kind", "[reward]") {
   RewardFaults faults;
   CHECK(faults.total() == 0);
-  for (const char* detail : {R"({"error": "timeout"})", R"({"a": 1})", R"({"error": "ended"})", R"({"error": 3})"})
-    faults.add(Json::parse(detail));
-  CHECK(faults.timeouts == 1);
-  CHECK(faults.errors == 2);
-  CHECK(faults.text() == "1 took longer than timeout_s, 2 failed, the first: ended");
+  faults.add(timed_out().detail);
+  faults.add(judged(1, Json{{"a", 1}}).detail);
+  faults.add(failed_reward(RewardFailure::kCrash, "ended").detail);
+  faults.add(failed_reward(RewardFailure::kUnavailable, "no answer").detail);
+  CHECK(faults.total() == 3);
+  CHECK(faults.errors() == 2);
+  CHECK(faults.of(RewardFailure::kCrash) == 1);
+  CHECK(faults.text() == "1 took longer than timeout_s, 2 failed (1 crash, 1 unavailable), the first: ended");
+  faults = {};
+  faults.add(Json{{"error", 3}});  // a program's own words, and of a line that names no kind
+  faults.add(Json{{"error", "timeout"}});
+  CHECK(faults.text() == "1 took longer than timeout_s, 1 failed (1 unjudged), the first: 3");
 }
 
 TEST_CASE("the pool gives results in the order of submission", "[reward]") {
@@ -254,6 +261,32 @@ TEST_CASE("the pool gives results in the order of submission", "[reward]") {
       REQUIRE(results[i].detail["answer"] == std::to_string(i));
     }
   }
+}
+
+TEST_CASE("what could not be judged is no verdict, or 0, or an error, as on_reward_error says", "[reward]") {
+  RewardArgs args = args_of(ExactMatchArgs());
+  const auto results = [&](RewardErrorPolicy policy) {
+    args.on_reward_error = policy;
+    RewardPool pool(args, 0, "rewards.x.");
+    pool.submit(query_of("1", "1"));
+    pool.submit(query_of("1", ""));
+    return pool.collect();
+  };
+  CHECK(RewardArgs().on_reward_error == RewardErrorPolicy::kDrop);
+  CHECK(results(RewardErrorPolicy::kDrop)[0].is_judged);
+  CHECK_FALSE(results(RewardErrorPolicy::kDrop)[1].is_judged);
+  CHECK(results(RewardErrorPolicy::kZero)[1].is_judged);
+  CHECK(results(RewardErrorPolicy::kZero)[1].reward == 0);
+  CHECK_THROWS_WITH(results(RewardErrorPolicy::kStop),
+                    Catch::Contains("rewards.x.on_reward_error = stop") && Catch::Contains("no ground_truth"));
+}
+
+TEST_CASE("a penalty cannot make a reward of what could not be judged", "[reward]") {
+  RewardArgs args = args_of(ExactMatchArgs());
+  args.response_length_penalty_coef = 1;
+  const auto result = make_reward(args, 10, "")->score(query_of("1", "", 5));
+  CHECK(result.reward == 0);
+  CHECK_FALSE(result.detail.contains("length_penalty"));
 }
 
 TEST_CASE("the pool rethrows a worker's error and can be used again", "[reward]") {

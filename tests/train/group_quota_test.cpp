@@ -10,7 +10,7 @@ namespace roll {
 
 namespace {
 
-using Scores = std::vector<double>;
+using Scores = std::vector<std::optional<double>>;
 
 QueryFilterConfig filter_of(QueryFilter type) {
   return {.type = type, .filter_args = {.threshold_down = 0.25, .threshold_up = 0.75, .std_threshold = 0.5}};
@@ -80,6 +80,16 @@ TEST_CASE("std_filter keeps the groups whose deviation, by n - 1, is above its t
   CHECK_FALSE(keeps({0, 0.7}));
   CHECK(keeps({1, 1.8}));
   CHECK_FALSE(keeps({2, 2}));
+}
+
+TEST_CASE("filters go by the scores that there are", "[train]") {
+  const auto keeps = [](QueryFilter type, const Scores& scores) { return is_useful(scores, filter_of(type)); };
+  CHECK(keeps(QueryFilter::kMean, {1, std::nullopt, 0}));
+  CHECK_FALSE(keeps(QueryFilter::kMean, {1, std::nullopt, 1}));
+  CHECK(keeps(QueryFilter::kStd, {1, std::nullopt, 0}));
+  CHECK_FALSE(keeps(QueryFilter::kStd, {1, std::nullopt}));
+  CHECK_FALSE(keeps(QueryFilter::kMean, {std::nullopt, std::nullopt}));
+  CHECK(keeps(QueryFilter::kNone, {std::nullopt, std::nullopt}));
 }
 
 TEST_CASE("no_filter keeps every group", "[train]") {

@@ -58,6 +58,16 @@ TEST_CASE("a rollout line without a score was not penalised", "[train]") {
   CHECK(record_from_json(json, "test").score == 0.25);
 }
 
+TEST_CASE("a response that nobody could judge has no numbers in its line", "[train]") {
+  RolloutRecord r = written_record(0, 0);
+  r.is_judged = false, r.score = 0, r.reward = 0;
+  const Json json = to_json(r);
+  CHECK(json["score"].is_null());
+  CHECK(json["reward"].is_null());
+  CHECK(record_from_json(json, "test") == record_from_json(to_json(record_from_json(json, "test")), "test"));
+  CHECK_FALSE(record_from_json(json, "test").is_judged);
+}
+
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
     Json json = to_json(written_record(0, 0));
