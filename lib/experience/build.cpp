@@ -44,9 +44,9 @@ void make_rewards(Experience& e, const ExperienceConfig& config, int64_t num_gro
                   Metrics& metrics) {
   std::vector<double> rewards = normalised_rewards(e, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
-    for (double& reward : rewards) {
-      metrics.add("critic/reward_clip_frac@mean", std::abs(reward) > *limit);
-      reward = std::clamp(reward, -*limit, *limit);
+    for (size_t b = 0; b < rewards.size(); ++b) {
+      if (e.judged[b]) metrics.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
   const double coefficient = config.add_token_level_kl ? state.kl.coefficient() : 0;

@@ -33,7 +33,8 @@ class CommandReward : public RewardFunction {
       case ChildProcess::Outcome::kEnded:
         return failed(RewardFailure::kCrash, fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
       case ChildProcess::Outcome::kTooLong:
-        return failed(RewardFailure::kUnparsable, fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
+        return failed(RewardFailure::kUnparsable,
+                      fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
       case ChildProcess::Outcome::kUnasked:
         broken(
             fmt::format("printed {} without being asked; its standard output is for one line per question, which "

@@ -95,10 +95,9 @@ struct RewardArgs {
  private:
   template <class V>
   void roll_fields(V& v) {
-    v.noted({"model_args", "training_args", "data_args", "generating_args", "strategy_args", "device_mapping",
-             "num_gpus_per_worker", "infer_batch_size", "name", "system_envs", "use_local", "max_concurrency",
-             "backend_timeout", "response_filter_config", "use_sequence_packing", "sequence_packing_args"},
-            "a rule reward runs on the CPU and has no model");
+    v.noted({"training_args", "name", "system_envs", "use_local", "max_concurrency", "backend_timeout",
+             "response_filter_config"},
+            "a reward is not trained, and lives in the ranks' own processes");
     v.noted({"reward_manager_config"}, "each domain has one reward");
     v.refused({"judge_*"}, "needs a judge model, which this version does not have; use a rule reward");
     v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");

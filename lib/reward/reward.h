@@ -26,10 +26,12 @@
 namespace roll {
 
 struct RewardQuery {
-  Json row;  // the data row; given to programs as "row"
+  Json row;       // the data row; given to programs as "row"
+  Json messages;  // what was asked: a list of {role, content}
   std::string prompt, response, ground_truth, tag, domain;
   std::string finish_reason;  // stop | length | stop_string | abort
   int64_t num_response_tokens = 0;
+  std::optional<double> model_score{};  // of a reward model of this program, where the type asks for one
 };
 
 struct RewardResult {

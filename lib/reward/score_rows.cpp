@@ -24,6 +24,9 @@ std::string text_field(const Json& row, const char* key, const std::string& wher
 RewardQuery query_of(const Json& row, const std::string& where) {
   RewardQuery query;
   query.row = row;
+  query.messages = row.contains("messages") && row["messages"].is_array()
+                       ? row["messages"]
+                       : Json{{{"role", "user"}, {"content", row.value("prompt", Json(""))}}};
   query.response = text_field(row, "response", where, true);
   query.ground_truth = text_field(row, "ground_truth", where, true);
   query.prompt = text_field(row, "prompt", where, false);

@@ -9,8 +9,8 @@
 namespace roll {
 
 /// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line and
-/// writes {"reward", "detail"}, a reward of null where nobody could judge. Gives what failed. `origin` names the input. UserError "origin:line: ..." for a missing
-/// or mistyped field.
+/// writes {"reward", "detail"}, a reward of null where nobody could judge. Gives what failed. `origin` names the input.
+/// UserError "origin:line: ..." for a missing or mistyped field.
 RewardFaults score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
 
 }  // namespace roll

@@ -48,6 +48,16 @@ std::optional<RewardType> type_of_worker_class(std::string_view path) {
   return type;
 }
 
+bool needs_model(const RewardType& type) {
+  return std::visit(
+      []<class Args>(const Args&) {
+        return requires {
+          Args::kNeedsModel;
+        };
+      },
+      type);
+}
+
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context) {
   return std::visit([&](const auto& args) { return row_of(args).make(args, context); }, type);
 }

@@ -23,6 +23,7 @@
 #include "reward/exact_match.h"
 #include "reward/math_rule.h"
 #include "reward/regex_rule.h"
+#include "reward/reward_model.h"
 
 namespace roll {
 
@@ -38,6 +39,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<ExactMatchArgs>{"exact_match", {}, make_exact_match},
     RewardRow<RegexArgs>{"regex", {}, make_regex},
     RewardRow<CommandArgs>{"command", {}, make_command},
+    RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
 };
 
 template <class... Args>
@@ -55,6 +57,9 @@ std::string_view name_of(const RewardType& type);
 
 /// The type that ROLL's worker class means; nullopt when there is none here.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
+
+/// Whether a model of this program has to see a response before the type can say what it is worth.
+bool needs_model(const RewardType& type);
 
 /// The row's factory. UserError: arguments that are no use together, or not there.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);

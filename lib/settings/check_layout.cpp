@@ -73,6 +73,8 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
     check_sizes(config.critic, num_ranks, check);
     check_trainer(config.critic, check);
   }
+  for (const auto& [domain, worker] : config.rewards)
+    if (worker.has_model()) check_sizes(worker.model, num_ranks, check);
 }
 
 void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check) {

@@ -104,6 +104,12 @@ void complete_models(Config& config, Checker& check) {
   if (!reference) reference = policy;
   auto& critic = config.critic.model_args.model_name_or_path;
   if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
+  for (auto& [domain, worker] : config.rewards) {
+    if (!worker.has_model()) continue;
+    auto& model = worker.model.model_args.model_name_or_path;
+    if (!model) model = config.reward_pretrain;
+    check.require(model.has_value(), model, "set it to the judging model's folder or Hub name");
+  }
 }
 
 void complete_experience_keys(ExperienceConfig& experience) {
@@ -170,9 +176,11 @@ void complete(Config& config, Checker& check) {
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_trackers(config.track, check);
-  note_strategies({&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
-                   &config.reference.strategy_args, &config.critic.strategy_args},
-                  check);
+  std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
+                                                 &config.reference.strategy_args, &config.critic.strategy_args};
+  for (const auto& [domain, worker] : config.rewards)
+    if (worker.has_model()) strategies.push_back(&worker.model.strategy_args);
+  note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic})
     split_commas(worker->model_args.freeze_module_prefix);
 }

@@ -129,6 +129,18 @@ struct WorkerConfig {
     v.noted({"logits_in_fp32"}, "log-probs are always computed in float32");
   }
 
+  /// Of a model that judges responses.
+  template <class V>
+  void judging_fields(V& v) {
+    v("model_args", model_args, "the judging model");
+    v("strategy_args", strategy_args, "its back-end");
+    v("data_args", data_args, "its chat template");
+    v("infer_batch_size", infer_batch_size, "sequences of a forward when nothing is packed", sequence_range());
+    packing.fields(v);
+    v.noted({"generating_args"}, "a reward model gives a number, and writes nothing");
+    v.noted({"device_mapping", "num_gpus_per_worker"}, "it shares the devices of all roles");
+  }
+
  private:
   template <class V>
   void model_fields(V& v) {
@@ -179,13 +191,22 @@ struct WorkerConfig {
   }
 };
 
-/// One reward domain.
+/// One reward domain, and the model of this program that judges in it, where the type asks for one.
 struct RewardWorkerConfig {
   RewardArgs reward;
+  WorkerConfig model;
+
+  bool has_model() const { return reward.type && needs_model(*reward.type); }
 
   template <class V>
   void fields(V& v) {
     reward.fields(v);
+    if (has_model())
+      model.judging_fields(v);
+    else
+      v.noted({"model_args", "data_args", "generating_args", "strategy_args", "device_mapping", "num_gpus_per_worker",
+               "infer_batch_size", "use_sequence_packing", "sequence_packing_args"},
+              "a rule reward runs on the CPU and has no model");
   }
 };
 

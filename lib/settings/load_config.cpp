@@ -76,13 +76,22 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
   if (config.uses_reference() &&
       config.reference.model_args.model_name_or_path != config.actor_train.model_args.model_name_or_path)
     reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
+  PlannedModels models;
+  for (const auto& [domain, worker] : config.rewards) {
+    const auto spec =
+        worker.has_model() ? spec_of(worker.model.model_args.model_name_or_path, offline, check) : std::nullopt;
+    if (!spec) continue;
+    check_model_layout(worker.model, *spec, check);
+    models.rewards.emplace(domain, *spec);
+  }
   if (policy) check_model_layout(config.actor_train, *policy, check);
   if (policy) check_model_layout(config.actor_infer, *policy, check);
   if (critic) check_model_layout(config.critic, *critic, check);
   if (config.uses_reference() && reference) check_model_layout(config.reference, *reference, check);
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
   if (!policy || !check.is_clean()) return kUnknownMemory;
-  return memory_of(config, {*policy, critic, reference}, num_ranks);
+  models.policy = *policy, models.critic = critic, models.reference = reference;
+  return memory_of(config, models, num_ranks);
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.

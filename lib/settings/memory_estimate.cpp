@@ -116,6 +116,12 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (config.uses_reference())
     memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
                       policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+  for (const auto& [domain, spec] : models.rewards) {
+    const WorkerConfig& worker = config.rewards.at(domain).model;
+    for (const auto& parameter : critic_parameters(spec))
+      memory.weights += bytes_per_number(worker.model_args, on_gpu) *
+                        static_cast<double>(own_part(spec, parameter, tensor_ranks(worker)).numel);
+  }
   memory.checkpoint += memory.optimizer;
   // The sampler has the dtype of the trainer.
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,8 @@ struct MemoryEstimate {
 struct PlannedModels {
   ModelSpec policy;
   std::optional<ModelSpec> critic;
-  std::optional<ModelSpec> reference = {};  // where it is not the policy's
+  std::optional<ModelSpec> reference = {};        // where it is not the policy's
+  std::map<std::string, ModelSpec> rewards = {};  // of domains whose reward is a model's
 };
 
 /// `on_gpu` decides the numbers of models whose dtype is not set.

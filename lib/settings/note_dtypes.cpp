@@ -17,6 +17,8 @@ void note_dtypes(const Config& config, Checker& check) {
   note_dtype(config.actor_train, check);
   if (config.uses_reference()) note_dtype(config.reference, check);
   if (config.uses_critic()) note_dtype(config.critic, check);
+  for (const auto& [domain, worker] : config.rewards)
+    if (worker.has_model()) note_dtype(worker.model, check);
 }
 
 }  // namespace roll

@@ -12,9 +12,9 @@
 
 namespace roll {
 
-Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh,
-                     Log& log)
-    : mesh_(mesh), log_(log), rewards_(rewards, response_length) {
+Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                     RewardModels& models, Mesh& mesh, Log& log)
+    : models_(models), mesh_(mesh), log_(log), rewards_(rewards, response_length) {
   for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 
@@ -77,6 +77,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
 
 RewardQuery query_of(const Row& row, const RolloutRecord& record) {
   return {.row = row.raw,
+          .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
           .prompt = record.prompt,
           .response = record.response,
           .ground_truth = record.ground_truth,
@@ -129,24 +130,16 @@ std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& t
 std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                              Collection& collection, CollectStatistics& statistics) {
   std::map<int64_t, RolloutRecord> records;  // by request
-  const auto on_done = [&](int64_t index, const Generation& generation) {
+  const auto on_done = [&](int64_t served, const Generation& generation) {
     if (!mesh_.is_leader()) return;
+    const int64_t index = collection.first_request() + served;
     const Row& row = *collection.prompt(index).row;
     RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request.step);
     record.prompt = tokenizer.decode(row.prompt_ids);
     collection.finished(index, query_of(row, record));
   };
-  SamplerCounts counts;
+  sample_and_score(engine, request.sampling, collection, on_done, statistics);
   Stopwatch watch;
-  engine.serve(collection, request.sampling, on_done, {.counts = &counts});
-  const double waited_s = collection.waited_for_others_s() + collection.waited_for_scores_s();
-  statistics.generate_s += watch.restart() - waited_s;
-  if (const auto kind = collection.stopped()) {
-    request_stop(*kind);
-    throw Stopped(*kind);
-  }
-  add_counts(statistics.counts, counts, mesh_);
-  statistics.wait_s += collection.waited_for_others_s() + watch.restart();
   std::vector<RolloutRecord> mine;
   for (const auto& [index, result] : collection.take_results()) {
     mine.push_back(std::move(records.at(index)));
@@ -157,9 +150,35 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
     record.score = as_written(result.score);
     record.reward = as_written(result.reward);
   }
-  statistics.rewards_s += collection.waited_for_scores_s() + watch.seconds();
+  statistics.rewards_s += watch.seconds();
   warn_of_faults(mine, request.step);
   return mine;
+}
+
+/// Models score when nothing is left to sample, and what they say may want more samples.
+void Collector::sample_and_score(Engine& engine, const SamplingParams& sampling, Collection& collection,
+                                 const OnGenerated& on_done, CollectStatistics& statistics) {
+  double served_s = 0;
+  while (true) {
+    Stopwatch watch;
+    SamplerCounts counts;
+    engine.serve(collection, sampling, on_done, {.counts = &counts});
+    served_s += watch.restart();
+    if (const auto kind = collection.stopped()) {
+      request_stop(*kind);
+      throw Stopped(*kind);
+    }
+    add_counts(statistics.counts, counts, mesh_);
+    statistics.wait_s += watch.restart();
+    if (models_.empty()) break;
+    models_.score(rewards_, mesh_.world());
+    statistics.rewards_s += watch.seconds();
+    if (!collection.waits_for_models()) break;
+    collection.go_on();
+  }
+  statistics.wait_s += collection.waited_for_others_s();
+  statistics.rewards_s += collection.waited_for_scores_s();
+  statistics.generate_s += served_s - collection.waited_for_others_s() - collection.waited_for_scores_s();
 }
 
 void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {

@@ -19,6 +19,7 @@
 #include "train/domain_rewards.h"
 #include "train/group_quota.h"
 #include "train/prompt_lengths.h"
+#include "train/reward_models.h"
 #include "train/rollout_record.h"
 
 namespace roll {
@@ -44,7 +45,7 @@ struct CollectStatistics {
   double model_update_s = 0;                   // until the sampler had the policy's weights
   double generate_s = 0;                       // while this rank had something to sample
   double wait_s = 0;                           // while only others had
-  double rewards_s = 0;                        // waiting for rewards, while nothing was to be sampled
+  double rewards_s = 0;                        // for rewards, while nothing was to be sampled
   SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
   std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
 
@@ -58,7 +59,8 @@ struct CollectStatistics {
 class Collector {
  public:
   /// UserError: a reward that cannot be made.
-  Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, Mesh& mesh, Log& log);
+  Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, RewardModels& models,
+            Mesh& mesh, Log& log);
 
   /// The records of all responses whose scores counted, group after group, the same on every rank; group_index counts
   /// the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
@@ -71,8 +73,11 @@ class Collector {
  private:
   std::vector<RolloutRecord> sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                     Collection& collection, CollectStatistics& statistics);
+  void sample_and_score(Engine& engine, const SamplingParams& sampling, Collection& collection,
+                        const OnGenerated& on_done, CollectStatistics& statistics);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
+  RewardModels& models_;
   Mesh& mesh_;
   Log& log_;
   std::vector<std::string> domains_;

@@ -79,30 +79,34 @@ void Collection::start(const std::vector<SampleIndex>& samples, Change& change) 
 
 void Collection::finished(int64_t request, RewardQuery query) {
   rewards_.submit(prompt(request).row->domain, request, std::move(query));
-  if (prompt(request).awaits_scores)
-    awaited_.insert(request);
-  else
+  if (!prompt(request).awaits_scores) {
     new_finished_.push_back({.sample = sample(request)});
+    return;
+  }
+  awaited_.insert(request);
+  if (rewards_.holds(prompt(request).row->domain)) new_held_.push_back(sample(request));
 }
 
 void Collection::take_scores() {
   for (auto& [request, result] : rewards_.take_done()) {
     if (awaited_.erase(request) > 0)
-      new_finished_.push_back(
-          {.sample = sample(request), .score = result.is_judged ? std::optional(as_written(result.score)) : std::nullopt});
+      new_finished_.push_back({.sample = sample(request),
+                               .score = result.is_judged ? std::optional(as_written(result.score)) : std::nullopt});
     results_[request] = std::move(result);
   }
 }
 
 std::string Collection::news(const Queue& queue) {
   const int64_t length = length_of(queue), stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
-  if (new_finished_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0) return kNothingNew;
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0)
+    return kNothingNew;
   told_length_ = length;
-  Json finished = Json::array(), put_back = Json::array();
+  Json finished = Json::array(), held = Json::array(), put_back = Json::array();
   for (const auto& [sample, score] : std::exchange(new_finished_, {}))
     finished.push_back({sample.prompt, sample.number, score ? Json(*score) : Json()});
+  for (const SampleIndex& sample : std::exchange(new_held_, {})) held.push_back(sample.prompt);
   for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
-  return to_line({{"finished", finished}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
+  return to_line({{"finished", finished}, {"held", held}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
 }
 
 void Collection::hear(const std::vector<std::string>& told, const Queue& queue, Change& change) {
@@ -116,6 +120,7 @@ void Collection::hear(const std::vector<std::string>& told, const Queue& queue, 
       if (!entry.at(2).is_null()) finished.score = entry.at(2).get<double>();
       is_quota_changed |= hear_of(finished);
     }
+    for (const Json& prompt : news.at("held")) ++prompts_.at(prompt).num_held;
     for (const Json& entry : news.at("put_back"))
       if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
     queues_[group] = news.at("queue");
@@ -126,10 +131,11 @@ void Collection::hear(const std::vector<std::string>& told, const Queue& queue, 
     give_up_unneeded(change);
   }
   if (stop != 0) stopped_ = static_cast<StopKind>(stop);
-  change.is_last = stopped_ || is_complete();
+  waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
+  change.is_last = stopped_ || is_complete() || waits_for_models_;
   if (change.is_last) {
     if (stopped_)
-      for (int64_t request = 0; request < std::ssize(requests_); ++request) change.cancelled.push_back(request);
+      for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);
     return;
   }
   const auto own = mesh_.place().dp;
@@ -161,7 +167,7 @@ void Collection::give_up_unneeded(Change& change) {
     for (int64_t request = 0; request < std::ssize(requests_); ++request) {
       if (sample(request).prompt != index || requests_[request].is_given_up) continue;
       requests_[request].is_given_up = true;
-      change.cancelled.push_back(request);
+      cancel(request, change);
       rewards_.drop(state.prompt.row->domain, request);
       awaited_.erase(request), results_.erase(request);
     }
@@ -170,11 +176,12 @@ void Collection::give_up_unneeded(Change& change) {
 
 /// Those that would start last.
 void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
-  for (auto request = queue.waiting.rbegin(); request != queue.waiting.rend() && count > 0; ++request) {
-    if (requests_[*request].is_given_up) continue;
-    requests_[*request].is_given_up = true;
-    change.cancelled.push_back(*request);
-    new_put_back_.push_back(sample(*request));
+  for (auto waiting = queue.waiting.rbegin(); waiting != queue.waiting.rend() && count > 0; ++waiting) {
+    const int64_t request = first_request_ + *waiting;
+    if (requests_[request].is_given_up) continue;
+    requests_[request].is_given_up = true;
+    cancel(request, change);
+    new_put_back_.push_back(sample(request));
     --count;
   }
 }
@@ -183,6 +190,23 @@ bool Collection::is_complete() const {
   return (!plan_.quota || plan_.quota->is_full()) && std::ranges::all_of(prompts_, [&](const PromptState& state) {
            return !state.is_needed || state.num_finished == plan_.num_samples;
          });
+}
+
+bool Collection::only_models_are_missing() const {
+  return std::ranges::all_of(prompts_, [&](const PromptState& state) {
+    return !state.is_needed || state.num_finished == plan_.num_samples || state.num_held == plan_.num_samples;
+  });
+}
+
+void Collection::go_on() {
+  for (PromptState& state : prompts_) state.num_held = 0;
+  waits_for_models_ = false;
+  first_request_ = std::ssize(requests_);
+}
+
+/// Requests of earlier servings have ended.
+void Collection::cancel(int64_t request, Change& change) const {
+  if (request >= first_request_) change.cancelled.push_back(request - first_request_);
 }
 
 std::map<int64_t, RewardResult> Collection::take_results() {

@@ -35,6 +35,12 @@ class Collection : public RequestSource {
   /// For leaders: the response of one of this group's requests is there.
   void finished(int64_t request, RewardQuery query);
 
+  /// Whether it stopped only because all that is missing are scores of responses that are held (domain_rewards.h).
+  bool waits_for_models() const { return waits_for_models_; }
+  /// They are released: the source may be served again, and numbers its requests anew from first_request().
+  void go_on();
+  int64_t first_request() const { return first_request_; }
+
   /// By request, in the order in which this group was given them.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
@@ -54,6 +60,7 @@ class Collection : public RequestSource {
     Prompt prompt;
     std::vector<std::optional<double>> scores;
     int64_t num_finished = 0;
+    int64_t num_held = 0;  // sampled, but not to be scored before a model has seen them
     bool is_needed = true;
   };
   struct Request {
@@ -74,6 +81,8 @@ class Collection : public RequestSource {
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
   bool is_complete() const;
+  bool only_models_are_missing() const;
+  void cancel(int64_t request, Change& change) const;
 
   Mesh& mesh_;
   DomainRewards& rewards_;
@@ -86,10 +95,12 @@ class Collection : public RequestSource {
   std::set<int64_t> awaited_;                // requests whose scores decide over a group
   std::map<int64_t, RewardResult> results_;  // by request
   std::vector<Finished> new_finished_;
+  std::vector<SampleIndex> new_held_;
   std::vector<SampleIndex> new_put_back_;
   std::vector<int64_t> queues_;         // of all groups, as they last said
   std::optional<int64_t> told_length_;  // of this group's
-  bool has_begun_ = false;
+  int64_t first_request_ = 0;
+  bool has_begun_ = false, waits_for_models_ = false;
   int64_t wish_ = 0;  // to stop, of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;

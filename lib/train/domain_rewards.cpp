@@ -1,20 +1,35 @@
 #include "train/domain_rewards.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
 namespace roll {
 
 DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length) {
-  for (const auto& [domain, worker] : rewards)
-    domains_[domain].pool =
-        std::make_unique<RewardPool>(worker.reward, response_length, fmt::format("rewards.{}.", domain));
+  for (const auto& [domain, worker] : rewards) {
+    const std::string where = fmt::format("rewards.{}.", domain);
+    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where),
+                        .is_held = worker.has_model()};
+  }
 }
 
 void DomainRewards::submit(const std::string& domain, int64_t response, RewardQuery query) {
-  auto& [pool, open] = domains_.at(domain);
-  open[pool->submit(std::move(query))] = response;
+  Domain& its = domains_.at(domain);
+  if (its.is_held)
+    held_[domain][response] = std::move(query);
+  else
+    submit(its, response, std::move(query));
+}
+
+void DomainRewards::submit(Domain& domain, int64_t response, RewardQuery query) {
+  domain.open[domain.pool->submit(std::move(query))] = response;
+}
+
+void DomainRewards::release() {
+  for (auto& [name, queries] : std::exchange(held_, {}))
+    for (auto& [response, query] : queries) submit(domains_.at(name), response, std::move(query));
 }
 
 bool DomainRewards::is_open() const {
@@ -42,11 +57,12 @@ std::map<int64_t, RewardResult> DomainRewards::take_all() {
 }
 
 void DomainRewards::drop(const std::string& domain, int64_t response) {
-  auto& [pool, open] = domains_.at(domain);
-  const auto found = std::ranges::find_if(open, [&](const auto& entry) { return entry.second == response; });
-  if (found == open.end()) return;
-  pool->drop(found->first);
-  open.erase(found);
+  Domain& its = domains_.at(domain);
+  if (its.is_held) held_[domain].erase(response);
+  const auto found = std::ranges::find_if(its.open, [&](const auto& entry) { return entry.second == response; });
+  if (found == its.open.end()) return;
+  its.pool->drop(found->first);
+  its.open.erase(found);
 }
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// The rewards of all domains: responses go in as they end, verdicts come out as they are made.
+// The rewards of all domains: responses go in as they end, verdicts come out as they are made. Those that a model of
+// this program has to see first (judge_models.h) are held until it has.
 #pragma once
 
 #include <map>
@@ -18,6 +19,12 @@ class DomainRewards {
 
   /// `response`: the caller's number for it.
   void submit(const std::string& domain, int64_t response, RewardQuery query);
+  /// Whether responses of this domain are held.
+  bool holds(const std::string& domain) const { return domains_.at(domain).is_held; }
+  /// Those that are, by domain and response.
+  std::map<std::string, std::map<int64_t, RewardQuery>>& held() { return held_; }
+  /// They are no longer: a model has seen them.
+  void release();
   /// Whether some are not taken yet.
   bool is_open() const;
   /// What is there by now, by response. Rethrows a reward's error.
@@ -30,10 +37,13 @@ class DomainRewards {
  private:
   struct Domain {
     std::unique_ptr<RewardPool> pool;
-    std::map<int64_t, int64_t> open;  // the pool's number of a response -> the caller's
+    bool is_held = false;
+    std::map<int64_t, int64_t> open{};  // the pool's number of a response -> the caller's
   };
+  static void submit(Domain& domain, int64_t response, RewardQuery query);
 
   std::map<std::string, Domain> domains_;
+  std::map<std::string, std::map<int64_t, RewardQuery>> held_;
 };
 
 }  // namespace roll

@@ -93,6 +93,7 @@ class Rlvr {
   History history_;
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
+  RewardModels reward_models_;
   Collector collector_;
   std::optional<Engine> engine_;  // of the policy's weights as they are
   Offload offload_;
@@ -118,7 +119,8 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       actor_(config, roles_.actor, mesh_of_.actor, log),
       critic_(roles_.critic ? std::optional<CriticTrainer>(std::in_place, config, *roles_.critic, mesh_of_.critic, log)
                             : std::optional<CriticTrainer>()),
-      collector_(config.rewards, config.response_length.value(), mesh_of_.sampler, log),
+      reward_models_(config, meshes_, device, log),
+      collector_(config.rewards, config.response_length.value(), reward_models_, mesh_of_.sampler, log),
       offload_(config, device, actor_, critic_, roles_),
       throughput_(device, roles_.actor.dtype(), ranks.size()),
       resume_(plan.start.resume),

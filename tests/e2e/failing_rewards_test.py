@@ -47,7 +47,7 @@ def command_line(folder, name, mark, **flags):
 
 
 def check_run(folder, mark):
-    done = subprocess.run(command_line(folder, "run", mark, **{"rewards.math_rule.timeout_s": 1.5}), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command_line(folder, "run", mark, **{"rewards.math_rule.timeout_s": 1.5, "max_len_mask": "false"}), capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     metrics = [json.loads(line) for line in open(folder / "run/metrics.jsonl")]
     seen = 0
@@ -73,6 +73,8 @@ def check_run(folder, mark):
 
 def check_what_is_not_judged_teaches_nothing(folder):
     """Two replays that differ in what unjudged responses say train to the same bits."""
+    folder = folder / "unjudged"
+    folder.mkdir()
     recorded = replay.record(folder)
     weights = []
     for shift in (0, 1):

@@ -1,0 +1,19 @@
+// Type reward_model: the number that a reward model gives to prompt and response. The model runs in this program, on all
+// ranks together (train/reward_models.h), before a RewardFunction is asked; here that number becomes a reward.
+#pragma once
+
+#include "reward/rule.h"
+
+namespace roll {
+
+struct RewardModelArgs {
+  static constexpr bool kNeedsModel = true;
+
+  template <class V>
+  void fields(V&) {}
+};
+
+/// Bug: a query without its model_score.
+std::unique_ptr<RewardFunction> make_reward_model(const RewardModelArgs& args, const RuleContext& context);
+
+}  // namespace roll
