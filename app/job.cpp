@@ -12,6 +12,7 @@
 #include "base/shell.h"
 #include "base/stop.h"
 #include "base/terminal.h"
+#include "config/secret.h"
 #include "job/deadline.h"
 #include "job/ending.h"
 #include "job/join.h"
@@ -87,6 +88,12 @@ std::vector<std::string> own_arguments() {
   return arguments;
 }
 
+/// For people; without the values of secret keys.
+std::string shown_line(std::vector<std::string> words) {
+  for (std::string& word : words) word = shown_argument(word);
+  return shell_line(words);
+}
+
 Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
   Launch launch{.num_ranks = static_cast<int>(plan.num_ranks), .hostfile = plan.hostfile};
   launch.start_limit_s = plan.timeout_s + kMpirunsTime_s;
@@ -151,7 +158,7 @@ RunFlags run_flags(const JobFlags& flags) {
   if (!flags.resume) words.emplace_back("--resume");
   return {.new_run = flags.new_run,
           .allow_config_change = flags.allow_config_change,
-          .resume_command = shell_line(words),
+          .resume_command = shown_line(words),
           .version = fmt::format("roll {}, {}", ROLL_VERSION, fmt::join(version_lines(), ", "))};
 }
 
@@ -169,7 +176,7 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
   if (flags.new_run) name_new_run();
   const Launch launch = launch_of(flags, plan);
   if (flags.dry_run) {
-    std::printf("%s\n", shell_line(launch_command(launch)).c_str());
+    std::printf("%s\n", shown_line(launch_command(launch)).c_str());
     return;
   }
   const std::optional<double> limit = time_limit(flags.time_limit);

@@ -25,7 +25,7 @@ bundle=$staging/$name
 mkdir -p "$bundle"/{bin,lib,share}
 
 # Of LibTorch, NVIDIA and the C and C++ run time, the target machine's own are used.
-readonly kElsewhere='/(libtorch|libc10|libcu|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt|libutil|libgcc_s|libstdc)'
+readonly kElsewhere='/(libtorch|libc10|libcu([^r]|rand)|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt[.]so|libutil|libgcc_s|libstdc)'
 copy_with_libraries() {  # file, folder
   cp -L "$1" "$2/"
   ldd "$1" | awk -v elsewhere="$kElsewhere" '$3 ~ "^/" && $3 !~ elsewhere { print $3 }' | while read -r library; do

@@ -22,6 +22,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/pipe_signal.h"
 
 namespace roll {
 
@@ -118,29 +119,6 @@ void kill_below(pid_t root) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
-
-/// A write to a child that is gone must be an error code, not a signal that kills us: SIGPIPE is blocked in this thread
-/// and a pending one is taken away.
-class PipeSignalBlocked {
- public:
-  PipeSignalBlocked() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  ~PipeSignalBlocked() {
-    const timespec now = {0, 0};
-    if (sigismember(&before_, SIGPIPE) == 0)
-      while (sigtimedwait(&pipe_, nullptr, &now) > 0) {
-      }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  PipeSignalBlocked(const PipeSignalBlocked&) = delete;
-  PipeSignalBlocked& operator=(const PipeSignalBlocked&) = delete;
-
- private:
-  sigset_t pipe_, before_;
-};
 
 }  // namespace
 

@@ -19,7 +19,8 @@ enum class Purpose : uint32_t {
   kInit = 4,
   kValidate = 5,
   kDomain = 6,
-  kCheckLoss = 7
+  kCheckLoss = 7,
+  kRetry = 8
 };
 
 struct RandomName {

@@ -1,10 +1,10 @@
 #include "config/from_env.h"
 
+#include "config/secret.h"
+
 namespace roll {
 
 namespace {
-
-constexpr size_t kShortestSecret = 8;  // a short text is likely to stand elsewhere for another reason
 
 const std::string* find(const std::map<std::string, std::string>& among, const std::string& key) {
   const auto found = among.find(key);

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "config/scalar.h"
+#include "config/secret.h"
 
 namespace roll {
 
@@ -44,8 +45,13 @@ std::string NotedKeys::text(const std::string& origin) const {
   return text;
 }
 
+std::string shown_value(const std::string& path, const Node& node) {
+  const bool is_shown = !names_secret(path) || node.kind == Node::Kind::kNull || !node.env_text.empty();
+  return is_shown ? excerpt(node) : to_config_text(Secret{"any"});
+}
+
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
-  complaints.add(node.place, fmt::format("{} = {}: {}", path, excerpt(node), rule));
+  complaints.add(node.place, fmt::format("{} = {}: {}", path, shown_value(path, node), rule));
 }
 
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,

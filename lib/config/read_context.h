@@ -26,6 +26,9 @@ class NotedKeys {
   std::map<std::string, std::vector<std::string>> paths_;  // reason -> key paths
 };
 
+/// The value of the key at `path` as a message shows it (node.h: excerpt); a secret is not shown.
+std::string shown_value(const std::string& path, const Node& node);
+
 /// A key that was set: where, and how its value reads.
 struct SetKey {
   Place place;

@@ -18,7 +18,7 @@ const Node* StructReader::use(const char* key) {
     if (entry.key != key) continue;
     used_[i] = true;
     const std::string path = prefix_ + key;
-    context_.set[path] = {entry.value.place, excerpt(entry.value)};
+    context_.set[path] = {entry.value.place, shown_value(path, entry.value)};
     context_.from_env.add(path, entry.value);
     if (entry.value.error.empty()) return &entry.value;
     context_.complain(entry.value, path, entry.value.error);

@@ -124,7 +124,7 @@ void read_value(ReadContext& context, const Node& node, const std::string& path,
     return context.complain(node, path, fmt::format("a mapping is needed, this is {}", describe(node)));
   for (const MapEntry& entry : node.map) {
     const std::string inner = path + "." + entry.key;
-    context.set[inner] = {entry.place, excerpt(entry.value)};
+    context.set[inner] = {entry.place, shown_value(inner, entry.value)};
     context.from_env.add(inner, entry.value);
     if (!entry.value.error.empty())
       context.complain(entry.value, inner, entry.value.error);

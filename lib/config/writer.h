@@ -109,8 +109,10 @@ class YamlWriter {
   /// The value, or the interpolation that it came from.
   template <class M>
   std::string scalar(const std::string& path, const M& member) const {
-    if (const std::string* text = from_env_.at(path)) return *text;
-    return yaml_scalar(member);
+    const std::string* text = from_env_.at(path);
+    if (!text) return yaml_scalar(member);
+    if constexpr (requires { to_config_text(member); }) return quoted_yaml(*text);
+    return *text;
   }
   std::string scalar(const std::string& path, const std::string& member) const {
     const std::string* text = from_env_.at(path);

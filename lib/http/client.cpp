@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/pipe_signal.h"
 
 namespace roll {
 
@@ -132,7 +133,7 @@ struct HttpClient::Parts {
     set(e, CURLOPT_FOLLOWLOCATION, 0L);
     set(e, CURLOPT_SSL_VERIFYPEER, 1L);
     set(e, CURLOPT_SSL_VERIFYHOST, 2L);
-    set(e, CURLOPT_NOSIGNAL, 1L);  // signals are the program's
+    set(e, CURLOPT_NOSIGNAL, 1L);  // signals are the program's: see PipeSignalBlocked
     set(e, CURLOPT_HTTPHEADER, headers.get());
     set(e, CURLOPT_WRITEFUNCTION, take_body);
     set(e, CURLOPT_WRITEDATA, &received);
@@ -190,10 +191,13 @@ HttpClient::HttpClient(const std::string& url, const std::string& bearer_token) 
 }
 
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
-HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
-HttpClient::~HttpClient() = default;
+HttpClient::~HttpClient() {
+  const PipeSignalBlocked blocked;  // TLS says goodbye
+  parts_.reset();
+}
 
 HttpAnswer HttpClient::post_json(std::string_view body, const HttpLimits& limits, const Cancellation& ending) {
+  const PipeSignalBlocked blocked;
   CURL* easy = parts_->easy.get();
   const auto milliseconds = [](double seconds) { return std::max(1L, std::lround(seconds * 1000)); };
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(limits.connect_timeout_s));

@@ -47,7 +47,6 @@ class HttpClient {
   /// not be one header.
   explicit HttpClient(const std::string& url, const std::string& bearer_token = "");
   HttpClient(HttpClient&&) noexcept;
-  HttpClient& operator=(HttpClient&&) noexcept;
   ~HttpClient();
 
   /// `ending`: when it is cancelled, the answer is kCancelled, at once.

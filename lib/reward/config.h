@@ -68,8 +68,9 @@ struct RewardArgs {
   std::optional<std::string> format_pattern;
   double response_length_penalty_coef = 0;
   QueryFilterConfig query_filter_config;
-  double timeout_s = 10;
+  std::optional<double> timeout_s;
   RewardErrorPolicy on_reward_error = RewardErrorPolicy::kDrop;
+  std::optional<int64_t> max_retries;
   int64_t world_size = 1;
 
   template <class V>
@@ -83,10 +84,15 @@ struct RewardArgs {
     v("response_length_penalty_coef", response_length_penalty_coef,
       "taken off: this x response tokens / response_length", within(0, 1'000'000));
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
-    v("timeout_s", timeout_s, "seconds that one response may take", above_to(0, 86400));
+    v("timeout_s", timeout_s, "seconds that one response, or one retry, may take; null: 10, of llm_judge 60",
+      above_to(0, 86400));
     v("on_reward_error", on_reward_error,
       "a response whose reward could not be had: drop: teaches nothing; zero: its reward is 0; stop: the run ends");
-    v("world_size", world_size, "rewards computed at the same time", within(1, 1024));
+    v("max_retries", max_retries,
+      "how often a reward that could not be had is asked for again, after a growing pause; null: 0, of servers 3",
+      within(0, 1000));
+    v("world_size", world_size, "rewards computed at the same time, on each rank that leads its group",
+      within(1, 1024));
     own_fields(type, v);
     roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
     refuse_foreign_keys(type, v);
@@ -98,8 +104,8 @@ struct RewardArgs {
     v.noted({"training_args", "name", "system_envs", "use_local", "max_concurrency", "backend_timeout",
              "response_filter_config"},
             "a reward is not trained, and lives in the ranks' own processes");
+    v.noted({"generating_args"}, "only a judge (llm_judge) writes something");
     v.noted({"reward_manager_config"}, "each domain has one reward");
-    v.refused({"judge_*"}, "needs a judge model, which this version does not have; use a rule reward");
     v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };

@@ -16,6 +16,19 @@ Reply no_answer(std::string_view line, const std::string& why) {
   return {Reply::Kind::kNoAnswer, {}, fmt::format("answered {}: {}", said_text(line), why)};
 }
 
+/// kAnswer: an object, and no answer to another question.
+Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, Json& json) {
+  const size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string_view::npos || line[begin] != '{') return no_answer(line, wanted);
+  try {
+    json = parse_json(line, "answer");
+  } catch (const UserError&) {  // such as {"reward": NaN}, which Python writes
+    return bad_answer(line, wanted);
+  }
+  if (json.contains("id") && json["id"] != id) return no_answer(line, fmt::format("the question's id is {}", id));
+  return {};
+}
+
 }  // namespace
 
 std::string said_text(std::string_view line) {
@@ -24,19 +37,23 @@ std::string said_text(std::string_view line) {
 
 Reply parse_reply(std::string_view line, int64_t id) {
   const std::string wanted = R"({"id": of the question, "reward": number, "detail": {}} is needed)";
-  const size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{') return no_answer(line, wanted);
   Json json;
-  try {
-    json = parse_json(line, "answer");
-  } catch (const UserError&) {  // such as {"reward": NaN}, which Python writes
-    return bad_answer(line, wanted);
-  }
-  if (json.contains("id") && json["id"] != id) return no_answer(line, fmt::format("the question's id is {}", id));
+  Reply reply = read_answer(line, id, wanted, json);
+  if (reply.kind != Reply::Kind::kAnswer) return reply;
   if (!json.contains("reward") || !json["reward"].is_number()) return bad_answer(line, wanted);
-  Reply reply{.result = judged(json["reward"].get<double>())};
+  reply.result = judged(json["reward"].get<double>());
   if (json.contains("detail")) reply.result.detail = json["detail"];
   if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
+  return reply;
+}
+
+Reply parse_words(std::string_view line, int64_t id, std::string& words) {
+  const std::string wanted = R"({"id": of the question, "text": "..."} is needed)";
+  Json json;
+  Reply reply = read_answer(line, id, wanted, json);
+  if (reply.kind != Reply::Kind::kAnswer) return reply;
+  if (!json.contains("text") || !json["text"].is_string()) return bad_answer(line, wanted);
+  words = json["text"].get<std::string>();
   return reply;
 }
 

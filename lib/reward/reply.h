@@ -23,6 +23,9 @@ struct Reply {
 /// `line`: any bytes, without the newline. `id`: of the question.
 Reply parse_reply(std::string_view line, int64_t id);
 
+/// The same of a program that judges in words: {"id", "text"}; `words` of kAnswer.
+Reply parse_words(std::string_view line, int64_t id, std::string& words);
+
 /// The beginning of what a program said, as a message shows it.
 std::string said_text(std::string_view line);
 

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "reward/pattern.h"
+#include "reward/retrying.h"
+#include "reward/shared.h"
 
 namespace roll {
 
@@ -31,7 +33,8 @@ class Shaped : public RewardFunction {
         hard_(args.reward_type == RewardScale::kHard),
         penalty_per_token_(args.response_length_penalty_coef /
                            static_cast<double>(std::max<int64_t>(1, response_length))) {
-    if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s);
+    if (args.format_pattern)
+      format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s.value_or(Patience().timeout_s));
   }
 
   void prepare() override { rule_->prepare(); }
@@ -89,64 +92,17 @@ void check_length_penalty(const RewardArgs& args, int64_t response_length, const
 
 }  // namespace
 
-RewardResult judged(double score, Json detail) {
-  return {.reward = score, .score = score, .detail = std::move(detail)};
-}
-
-RewardResult failed_reward(RewardFailure kind, const std::string& why) {
-  return judged(0, Json{{"error", why}, {"failure", name_of(kind)}});
-}
-
-RewardResult timed_out() {
-  return failed_reward(RewardFailure::kTimeout, "timeout");
-}
-
-std::optional<RewardFailure> failure_of(const Json& detail) {
-  const auto kind = detail.find("failure"), error = detail.find("error");
-  if (kind != detail.end() && kind->is_string())
-    for (const auto& [failure, name] : names_of(RewardFailure()))
-      if (*kind == name) return failure;
-  if (error == detail.end()) return std::nullopt;
-  return *error == "timeout" ? RewardFailure::kTimeout : RewardFailure::kUnjudged;
-}
-
-void RewardFaults::add(const Json& detail) {
-  const auto kind = failure_of(detail);
-  if (!kind) return;
-  ++counts[*kind];
-  if (*kind == RewardFailure::kTimeout || errors() != 1) return;
-  const Json error = detail.value("error", Json(name_of(*kind)));
-  first_error = error.is_string() ? error.get<std::string>() : to_line(error);
-}
-
-int64_t RewardFaults::of(RewardFailure kind) const {
-  const auto found = counts.find(kind);
-  return found == counts.end() ? 0 : found->second;
-}
-
-int64_t RewardFaults::total() const {
-  int64_t total = 0;
-  for (const auto& [kind, count] : counts) total += count;
-  return total;
-}
-
-std::string RewardFaults::text() const {
-  std::vector<std::string> parts, kinds;
-  for (const auto& [kind, count] : counts) {
-    if (kind == RewardFailure::kTimeout)
-      parts.push_back(fmt::format("{} took longer than timeout_s", count));
-    else
-      kinds.push_back(fmt::format("{} {}", count, name_of(kind)));
-  }
-  if (!kinds.empty())
-    parts.push_back(fmt::format("{} failed ({}), the first: {}", errors(), fmt::join(kinds, ", "), first_error));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where) {
+std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
+                                            std::shared_ptr<SharedByWorkers> shared) {
   const RewardType& type = chosen_type(args, where);
   check_length_penalty(args, response_length, where);
-  return std::make_unique<Shaped>(make_rule(type, {args.timeout_s, where}), args, response_length, where);
+  if (!shared) shared = std::make_shared<SharedByWorkers>();
+  const Patience usual = usual_patience(type);
+  auto rule = make_rule(type, {args.timeout_s.value_or(usual.timeout_s), where, shared});
+  rule = with_retries(std::move(rule), {.max_retries = args.max_retries.value_or(usual.max_retries),
+                                        .wait = [shared](double seconds) { return shared->ending.sleep(seconds); },
+                                        .jitter = [shared] { return shared->jitter(); }});
+  return std::make_unique<Shaped>(std::move(rule), args, response_length, where);
 }
 
 }  // namespace roll

@@ -38,7 +38,8 @@ struct RewardResult {
   double reward = 0;
   double score = 0;  // the verdict: 1 is right, 0 is wrong
   Json detail = Json::object();
-  bool is_judged = true;  // false: the numbers mean nothing, and nobody may learn from them
+  bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
+  std::optional<double> retry_after_s{};  // of a failure: the pause that who judges asks for
 };
 
 /// The verdict is the reward.
@@ -94,8 +95,9 @@ class RewardFunction {
 };
 
 /// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
-/// messages: "rewards.math.", or "--" for flags. UserError: no type, or one that worker_cls contradicts; a pattern that
-/// does not compile, no command, ...
-std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where);
+/// messages: "rewards.math.", or "--" for flags. shared: nullptr where there is one worker. UserError: no type, or one
+/// that worker_cls contradicts; a pattern that does not compile, no command, ...
+std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
+                                            std::shared_ptr<SharedByWorkers> shared = nullptr);
 
 }  // namespace roll

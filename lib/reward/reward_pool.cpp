@@ -7,9 +7,9 @@
 
 namespace roll {
 
-RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where)
-    : on_reward_error_(args.on_reward_error), where_(where) {
-  for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where));
+RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where, int64_t num_ranks)
+    : on_reward_error_(args.on_reward_error), where_(where), shared_(std::make_shared<SharedByWorkers>(num_ranks)) {
+  for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where, shared_));
   for (auto& reward : rewards_) reward->prepare();
   for (auto& reward : rewards_) threads_.emplace_back([this, &reward] { work(*reward); });
 }
@@ -19,6 +19,7 @@ RewardPool::~RewardPool() {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
+  shared_->ending.cancel();
   work_to_do_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
@@ -28,6 +29,7 @@ int64_t RewardPool::submit(RewardQuery query) {
   const int64_t number = num_submitted_++;
   entries_[number].query = std::move(query);
   waiting_.push_back(number);
+  use_.most_waiting = std::max(use_.most_waiting, std::ssize(waiting_));
   work_to_do_.notify_one();
   return number;
 }
@@ -42,10 +44,14 @@ void RewardPool::work(RewardFunction& reward) {
     Entry& entry = entries_.at(number);
     const bool skip = failed_;  // an earlier response failed: its error ends the run, so no more work is wanted
     lock.unlock();
+    const Stopwatch watch;
     if (!skip) score(reward, entry);
+    const double took_s = watch.seconds();
     lock.lock();
     entry.is_done = true;
+    if (!skip) ++use_.num_scored, use_.total_s += took_s, use_.longest_s = std::max(use_.longest_s, took_s);
     failed_ = failed_ || (entry.error && !entry.is_dropped);
+    if (failed_) shared_->ending.cancel();
     if (entry.is_dropped) entries_.erase(number);
     one_done_.notify_all();
   }
@@ -98,9 +104,15 @@ std::map<int64_t, RewardResult> RewardPool::take_done_locked() {
   for (const auto& [number, result] : results) entries_.erase(number);
   if (error) {
     failed_ = false;
+    if (!ending_) shared_->ending.reset();
     std::rethrow_exception(error);
   }
   return results;
+}
+
+RewardUse RewardPool::take_use() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(use_, {});
 }
 
 void RewardPool::drop(int64_t number) {

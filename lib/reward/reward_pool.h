@@ -13,16 +13,27 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "reward/reward.h"
+#include "reward/shared.h"
 
 namespace roll {
 
+/// What scoring took.
+struct RewardUse {
+  int64_t num_scored = 0;
+  double total_s = 0, longest_s = 0;  // from the hand-in's turn to its verdict, retries included
+  int64_t most_waiting = 0;           // handed in and not yet begun
+};
+
 class RewardPool {
  public:
-  /// Starts args.world_size worker threads, each with its own RewardFunction. UserError as make_reward(),
-  /// and as RewardFunction::prepare().
-  RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.");
-  /// Drops what is not yet begun and waits for what is (each bounded by the time limit).
+  /// Starts args.world_size worker threads, each with its own RewardFunction. num_ranks: processes with such a pool of
+  /// this domain, which share its limits. UserError as make_reward(), and as RewardFunction::prepare().
+  RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.",
+             int64_t num_ranks = 1);
+  /// Drops what is not yet begun and waits for what is: what waits for a server gives up at once, the rest is bounded
+  /// by the time limit.
   ~RewardPool();
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
@@ -37,6 +48,9 @@ class RewardPool {
   std::map<int64_t, RewardResult> take_done();
   /// The response's result, or error, is wanted no more.
   void drop(int64_t number);
+
+  /// Since the last call.
+  RewardUse take_use();
 
  private:
   struct Entry {
@@ -57,7 +71,9 @@ class RewardPool {
   std::map<int64_t, Entry> entries_;  // by number; an entry stays where it is while others come and go
   std::deque<int64_t> waiting_;
   int64_t num_submitted_ = 0;
+  RewardUse use_;
   bool failed_ = false, ending_ = false;
+  std::shared_ptr<SharedByWorkers> shared_;
   std::vector<std::unique_ptr<RewardFunction>> rewards_;
   std::vector<std::thread> threads_;
 };

@@ -62,6 +62,17 @@ std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleCont
   return std::visit([&](const auto& args) { return row_of(args).make(args, context); }, type);
 }
 
+Patience usual_patience(const RewardType& type) {
+  return std::visit(
+      [](const auto& args) {
+        if constexpr (requires { args.usual_patience(); })
+          return args.usual_patience();
+        else
+          return Patience();
+      },
+      type);
+}
+
 KeyOwners own_key_owners() {
   KeyOwners owners;
   for_each_row([&]<class Args>(const RewardRow<Args>& row) {

@@ -21,6 +21,7 @@
 #include "config/walk.h"
 #include "reward/command.h"
 #include "reward/exact_match.h"
+#include "reward/llm_judge.h"
 #include "reward/math_rule.h"
 #include "reward/regex_rule.h"
 #include "reward/reward_model.h"
@@ -40,6 +41,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<RegexArgs>{"regex", {}, make_regex},
     RewardRow<CommandArgs>{"command", {}, make_command},
     RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
+    RewardRow<LlmJudgeArgs>{"llm_judge", {"LLMJudgeRewardWorker"}, make_llm_judge},
 };
 
 template <class... Args>
@@ -63,6 +65,8 @@ bool needs_model(const RewardType& type);
 
 /// The row's factory. UserError: arguments that are no use together, or not there.
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
+
+Patience usual_patience(const RewardType& type);
 
 /// Own key -> the names of the types that own it.
 using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;

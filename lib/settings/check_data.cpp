@@ -124,6 +124,16 @@ void check_rewards(const Config& config, Checker& check) {
   }
 }
 
+void note_reward_model(const Config& config, Checker& check) {
+  const auto is_asked = [](const auto& domain) {
+    const auto* judge = domain.second.reward.type ? std::get_if<LlmJudgeArgs>(&*domain.second.reward.type) : nullptr;
+    return judge && judge->judge_model_type == JudgeModelType::kCluster;
+  };
+  if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_asked))
+    check.note(
+        fmt::format("{} has no effect, as no reward has judge_model_type: cluster", check.key(config.reward_model)));
+}
+
 DomainTags tags_of(const Config& config) {
   DomainTags tags;
   for (const auto& [domain, worker] : config.rewards) tags[domain] = worker.reward.tag_included;
@@ -138,6 +148,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
   check_templates(config.global_template, config.actor_train.data_args, check);
   check_templates(config.global_template, config.validation.data_args, check);
   check_rewards(config, check);
+  note_reward_model(config, check);
   if (config.rollout_replay)
     return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
   check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");

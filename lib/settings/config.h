@@ -280,6 +280,7 @@ struct Config {
   WorkerConfig validation{
       .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
+  WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 
   bool uses_critic() const { return experience.adv_estimator->needs_values; }
   /// The reference is only run where a KL to it is wanted.
@@ -353,6 +354,7 @@ struct Config {
     v("critic", critic, "the value model");
     v("validation", validation, "data and sampling of the validation");
     v("rewards", rewards, "one reward per domain");
+    v("reward_model", reward_model, "the judge of all rewards with judge_model_type: cluster");
     dead_fields(v);
   }
 
@@ -379,7 +381,7 @@ struct Config {
     v.noted({"model_download_type"}, "models are never downloaded by this program");
     v.noted({"vlm_filter"}, "it belongs to vision models");
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
-    v.refused({"reward_model", "reward"}, "needs a reward model, which this version does not have; use a rule reward");
+    v.refused({"reward"}, "needs a reward model, which this version does not have; use a rule reward");
     v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
     v.refused({"student_*", "teacher", "is_opd", "use_opd", "opd_*"},
               "needs distillation, which this version does not have");

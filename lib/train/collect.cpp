@@ -14,7 +14,7 @@ namespace roll {
 
 Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
                      RewardModels& models, Mesh& mesh, Log& log)
-    : models_(models), mesh_(mesh), log_(log), rewards_(rewards, response_length) {
+    : models_(models), mesh_(mesh), log_(log), rewards_(rewards, response_length, mesh.dp_size()) {
   for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 
@@ -101,6 +101,20 @@ void add_counts(SamplerCounts& all, const SamplerCounts& mine, Mesh& mesh) {
   all.num_pages = std::max(all.num_pages, mine.num_pages);
 }
 
+/// How many retries a reward needed.
+int64_t retries_of(const Json& detail) {
+  const auto retries = detail.find("retries");
+  return retries != detail.end() && retries->is_number_integer() ? retries->get<int64_t>() : 0;
+}
+
+/// `mine`, of this rank, and those of the others. **Collective** over the world.
+void add_use(RewardUse& all, const RewardUse& mine, Communicator& world) {
+  all.num_scored += world.all_reduce_sum(mine.num_scored, "scored responses");
+  all.total_s += world.all_reduce_sum(mine.total_s, "reward times");
+  all.longest_s = std::max(all.longest_s, world.all_reduce_max(mine.longest_s, "longest reward"));
+  all.most_waiting = std::max(all.most_waiting, world.all_reduce_max(mine.most_waiting, "waiting rewards"));
+}
+
 double ratio_of(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
@@ -117,10 +131,14 @@ std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& t
                          .may_stop = request.may_stop,
                          .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
   auto all = exchange_rollouts(sample(engine, tokenizer, request, collection, statistics), mesh_.world());
-  for (const std::string& domain : domains_)
+  for (const std::string& domain : domains_) {
     statistics.faults[domain];  // so that every curve begins with the first step
+    statistics.retries[domain];
+    add_use(statistics.use[domain], rewards_.take_use(domain), mesh_.world());
+  }
   for (const RolloutRecord& record : all) {
     statistics.faults[record.domain].add(record.reward_detail);
+    statistics.retries[record.domain] += retries_of(record.reward_detail);
     lengths_.add(*collection.prompt_at(record.group_index).row, std::ssize(record.response_ids));
   }
   return all;
@@ -204,6 +222,14 @@ void CollectStatistics::add_to(Metrics& metrics) const {
   metrics.add("rollout/kv_pages_used", ratio_of(counts.most_pages, counts.num_pages));
   metrics.add("rollout/prefix_hits", ratio_of(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
   metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
+  for (const auto& [domain, of_domain] : use) {
+    for (const auto& prefix : {std::string(), domain + "/"})
+      metrics.add(prefix + "reward/retries@sum", static_cast<double>(retries.at(domain)));
+    metrics.add(domain + "/reward/waiting@max", static_cast<double>(of_domain.most_waiting));
+    if (of_domain.num_scored == 0) continue;
+    metrics.add(domain + "/reward/seconds/mean", of_domain.total_s / static_cast<double>(of_domain.num_scored));
+    metrics.add(domain + "/reward/seconds/max", of_domain.longest_s);
+  }
   for (const auto& [domain, failed] : faults)
     for (const auto& prefix : {std::string(), domain + "/"}) {
       metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));

@@ -48,11 +48,14 @@ struct CollectStatistics {
   double rewards_s = 0;                        // for rewards, while nothing was to be sampled
   SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
   std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
+  std::map<std::string, int64_t> retries;      // likewise
+  std::map<std::string, RewardUse> use;        // likewise
 
   /// time/step_model_update, time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
-  /// reward/errors, each also as <domain>/...; and of the sampler rollout/tokens_per_s, rollout/slots_busy (share of
-  /// slots, over all steps), rollout/kv_pages_used (the most at once, as a share), rollout/prefix_hits (share of prompt
-  /// tokens that others had computed), rollout/evictions.
+  /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its
+  /// retries included) and <domain>/reward/waiting (the most that waited for a worker at once); and of the sampler
+  /// rollout/tokens_per_s, rollout/slots_busy (share of slots, over all steps), rollout/kv_pages_used (the most at
+  /// once, as a share), rollout/prefix_hits (share of prompt tokens that others had computed), rollout/evictions.
   void add_to(Metrics& metrics) const;
 };
 

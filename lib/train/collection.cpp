@@ -79,12 +79,13 @@ void Collection::start(const std::vector<SampleIndex>& samples, Change& change) 
 
 void Collection::finished(int64_t request, RewardQuery query) {
   rewards_.submit(prompt(request).row->domain, request, std::move(query));
-  if (!prompt(request).awaits_scores) {
+  const bool is_held = rewards_.holds(prompt(request).row->domain);
+  if (is_held && !prompt(request).awaits_scores) {
     new_finished_.push_back({.sample = sample(request)});
     return;
   }
   awaited_.insert(request);
-  if (rewards_.holds(prompt(request).row->domain)) new_held_.push_back(sample(request));
+  if (is_held) new_held_.push_back(sample(request));
 }
 
 void Collection::take_scores() {

@@ -1,6 +1,7 @@
 // One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
-// that is needed is there. Every rank decides from the same news (bulletin.h), so all know the same prompts by the same
-// indices; responses and their rewards stay where they were sampled until the end.
+// that is needed is there, scores included, so that a wish to stop is heard while scores are waited for. Every rank
+// decides from the same news (bulletin.h), so all know the same prompts by the same indices; responses and their
+// rewards stay where they were sampled until the end.
 #pragma once
 
 #include <functional>
@@ -69,7 +70,7 @@ class Collection : public RequestSource {
   };
   struct Finished {
     SampleIndex sample;
-    std::optional<double> score{};  // none: it could not be judged, or nothing depends on it
+    std::optional<double> score{};  // none: it could not be judged
   };
 
   void add(const std::vector<Prompt>& prompts);
@@ -92,7 +93,7 @@ class Collection : public RequestSource {
   SampleDealer dealer_;
   std::vector<PromptState> prompts_;
   std::vector<Request> requests_;            // of this group
-  std::set<int64_t> awaited_;                // requests whose scores decide over a group
+  std::set<int64_t> awaited_;                // requests whose scores are missing
   std::map<int64_t, RewardResult> results_;  // by request
   std::vector<Finished> new_finished_;
   std::vector<SampleIndex> new_held_;

@@ -7,10 +7,11 @@
 
 namespace roll {
 
-DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length) {
+DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                             int64_t num_ranks) {
   for (const auto& [domain, worker] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
-    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where),
+    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks),
                         .is_held = worker.has_model()};
   }
 }

@@ -15,7 +15,9 @@ namespace roll {
 class DomainRewards {
  public:
   /// UserError: a reward that cannot be made.
-  DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length);
+  /// num_ranks: processes that score.
+  DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                int64_t num_ranks = 1);
 
   /// `response`: the caller's number for it.
   void submit(const std::string& domain, int64_t response, RewardQuery query);
@@ -33,6 +35,8 @@ class DomainRewards {
   std::map<int64_t, RewardResult> take_all();
   /// It is wanted no more, if it is open.
   void drop(const std::string& domain, int64_t response);
+  /// Of a domain, since the last call.
+  RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }
 
  private:
   struct Domain {

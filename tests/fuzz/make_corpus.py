@@ -27,6 +27,8 @@ WORDS = {
     "answer": ["\\frac{", "\\sqrt[", "\\boxed{", "\\left(", "\\right]", "\\begin{pmatrix}", "\\end{pmatrix}", "^{", "_{", "\\cup",
                "\\infty", "\\text{", "\\log_", "\\binom", "!!", "\\pmod{", "\\in", "10^{10^{10}}", "\\%", "\\circ", "\\pm", "answer is"],
     "reply": ["\"id\":1", "\"reward\":", "\"detail\":", "{", "}", "[", "null", "NaN", "1e999", "\\ud800"],
+    "judge": ["\"choices\":[{", "\"message\":{", "\"content\":", "\"error\":", "\"usage\":{\"total_tokens\":", "\"refusal\":", "\"finish_reason\":\"length\"",
+              "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
 }
 
@@ -64,6 +66,9 @@ def seeds():
         yield "answer", f"{line}\nso the answer is \\boxed{{{line}}}".encode()
     for reply in ('{"id": 1, "reward": 0.5, "detail": {"a": [1]}}', '{"reward": 1}', '{"id": 2, "reward": 1}', '{"reward": "x"}'):
         yield "reply", reply.encode()
+    for said in ("Score: 7", "**Score:** 8/10", "<think>no</think>YES", "NO."):
+        yield "judge", said.encode()
+        yield "judge", json.dumps(dict(choices=[dict(message=dict(content=said), finish_reason="stop")], usage=dict(total_tokens=3))).encode()
     for name, content, stdin in case_files():
         if name.endswith(".yaml"):
             yield "yaml", b"a.b=1\n" + content

@@ -3,5 +3,8 @@
 #include "reward/reply.h"
 
 FUZZ(input) {
-  roll::parse_reply(input, 1);  // takes any bytes: nothing is thrown
+  // takes any bytes: nothing is thrown
+  roll::parse_reply(input, 1);
+  std::string words;
+  roll::parse_words(input, 1, words);
 }

@@ -1,0 +1,37 @@
+#include "reward/judge/command_judge.h"
+
+#include "base/error.h"
+#include "reward/judge/api_judge.h"
+#include "reward/program.h"
+
+namespace roll {
+
+namespace {
+
+class CommandJudge : public JudgeModel {
+ public:
+  CommandJudge(const LlmJudgeArgs& args, const RuleContext& context) : args_(args), program_(args.command, context) {}
+
+  void prepare() override { program_.prepare(); }
+
+  JudgeReply ask(const Json& messages) override {
+    JudgeWords words;
+    const RewardResult result = program_.ask(chat_request(args_, messages), [&](std::string_view line, int64_t id) {
+      return parse_words(line, id, words.text);
+    });
+    if (failure_of(result.detail)) return result;
+    return words;
+  }
+
+ private:
+  LlmJudgeArgs args_;
+  RewardProgram program_;
+};
+
+}  // namespace
+
+std::unique_ptr<JudgeModel> make_command_judge(const LlmJudgeArgs& args, const RuleContext& context) {
+  return std::make_unique<CommandJudge>(args, context);
+}
+
+}  // namespace roll

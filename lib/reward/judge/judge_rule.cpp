@@ -1,0 +1,73 @@
+#include "reward/judge/judge_rule.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "reward/judge/verdict.h"
+#include "reward/reply.h"
+#include "reward/same_text.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShownWords = 500;
+
+/// Cut before a character that does not fit.
+std::string beginning_of(std::string_view text) {
+  size_t end = std::min(text.size(), kShownWords);
+  while (end > 0 && end < text.size() && (text[end] & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end));
+}
+
+JudgePrompt prompt_of(const LlmJudgeArgs& args, const std::string& where) {
+  if (!args.judge_prompt_file)
+    return JudgePrompt(template_text(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference)));
+  if (args.judge_prompt)
+    throw user_error("{0}judge_prompt_file = {1}: {0}judge_prompt = {2} names another template; keep one of the two",
+                     where, *args.judge_prompt_file, name_of(*args.judge_prompt));
+  try {
+    return JudgePrompt(read_file(*args.judge_prompt_file));
+  } catch (const UserError& e) {
+    throw user_error("{}judge_prompt_file = {}: {}", where, *args.judge_prompt_file, e.what());
+  }
+}
+
+std::optional<double> best_score_of(const LlmJudgeArgs& args) {
+  if (args.judge_score_max || args.judge_prompt_file) return args.judge_score_max;
+  return best_score(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
+}
+
+}  // namespace
+
+JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
+    : prompt_(prompt_of(args, context.where)), best_score_(best_score_of(args)) {
+  if (args.judge_score_pattern)
+    pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
+}
+
+std::variant<Json, RewardResult> JudgeRule::question(const RewardQuery& query) const {
+  if (prompt_.needs_reference() && stripped(query.ground_truth).empty())
+    return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
+  const std::string question = question_of(query);
+  return prompt_.messages({.question = question, .response = query.response, .reference = query.ground_truth});
+}
+
+RewardResult JudgeRule::verdict(const JudgeWords& words) {
+  Verdict verdict;
+  try {
+    if (!pattern_)
+      verdict = parse_verdict(words.text, best_score_, words.is_cut);
+    else if (const auto groups = pattern_->last_match(words.text))
+      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], best_score_);
+    else
+      verdict.problem = fmt::format("answered {}: judge_score_pattern matches nothing in it", said_text(words.text));
+  } catch (const MatchFailed& e) {
+    verdict.problem = fmt::format("judge_score_pattern: {}", e.what());
+  }
+  if (!verdict.score) return failed_reward(RewardFailure::kUnparsable, "the judge " + verdict.problem);
+  return judged(*verdict.score, Json{{"judge", beginning_of(words.text)}});
+}
+
+}  // namespace roll

@@ -1,0 +1,54 @@
+#include "reward/llm_judge.h"
+
+#include "base/error.h"
+#include "reward/judge/api_judge.h"
+#include "reward/judge/command_judge.h"
+#include "reward/judge/judge_rule.h"
+
+namespace roll {
+
+namespace {
+
+class LlmJudge : public RewardFunction {
+ public:
+  LlmJudge(JudgeRule rule, std::unique_ptr<JudgeModel> model) : rule_(std::move(rule)), model_(std::move(model)) {}
+
+  void prepare() override { model_->prepare(); }
+
+  RewardResult score(const RewardQuery& query) override {
+    const auto question = rule_.question(query);
+    if (const auto* unjudged = std::get_if<RewardResult>(&question)) return *unjudged;
+    const JudgeReply reply = model_->ask(std::get<Json>(question));
+    if (const auto* failure = std::get_if<RewardResult>(&reply)) return *failure;
+    return rule_.verdict(std::get<JudgeWords>(reply));
+  }
+
+ private:
+  JudgeRule rule_;
+  std::unique_ptr<JudgeModel> model_;
+};
+
+std::unique_ptr<JudgeModel> make_model(const LlmJudgeArgs& args, const RuleContext& context) {
+  switch (args.judge_model_type) {
+    case JudgeModelType::kApi:
+      return make_api_judge(args, context);
+    case JudgeModelType::kCommand:
+      return make_command_judge(args, context);
+    default:
+      throw user_error(
+          "{}judge_model_type = {}: needs a judge in this program, which this version does not have; use api, "
+          "with a server, or command",
+          context.where, name_of(args.judge_model_type));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context) {
+  if (args.generating_args.num_return_sequences.value_or(1) != 1)
+    throw user_error("{}generating_args.num_return_sequences = {}: a judge says one thing; set it to 1", context.where,
+                     *args.generating_args.num_return_sequences);
+  return std::make_unique<LlmJudge>(JudgeRule(args, context), make_model(args, context));
+}
+
+}  // namespace roll

@@ -1,0 +1,72 @@
+// Type llm_judge: a language model says how good a response is.
+//
+//   JudgeRule::question   row and response -> messages           (judge/prompt.h)
+//   JudgeModel::ask       messages -> words                      (judge/judge_model.h; a server, a program)
+//   JudgeRule::verdict    words -> score                         (judge/verdict.h)
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/secret.h"
+#include "http/rate_limiter.h"
+#include "reward/judge/prompt_names.h"
+#include "reward/rule.h"
+#include "rollout/config.h"
+
+namespace roll {
+
+/// Where the judge is. kInference and kCluster: in this program, for one domain or for several.
+enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
+constexpr auto names_of(JudgeModelType) {
+  return std::to_array<Named<JudgeModelType>>({{JudgeModelType::kApi, "api"},
+                                               {JudgeModelType::kInference, "inference"},
+                                               {JudgeModelType::kCluster, "cluster"},
+                                               {JudgeModelType::kCommand, "command"}});
+}
+
+struct LlmJudgeArgs {
+  std::optional<JudgeTemplate> judge_prompt;
+  std::optional<std::string> judge_prompt_file;
+  std::optional<std::string> judge_score_pattern;
+  std::optional<double> judge_score_max;
+  JudgeModelType judge_model_type = JudgeModelType::kApi;
+  std::optional<std::string> judge_model_name;
+  std::optional<std::string> judge_api_url;
+  std::optional<Secret> judge_api_key;
+  std::vector<std::string> command;
+  RateLimits limits;
+  GeneratingArgs generating_args{.max_new_tokens = 1024, .temperature = 0, .top_p = 1, .top_k = 0};
+
+  Patience usual_patience() const {
+    return {.timeout_s = 60, .max_retries = judge_model_type == JudgeModelType::kApi ? 3 : 0};
+  }
+
+  template <class V>
+  void fields(V& v) {
+    v("judge_prompt", judge_prompt, "built-in template of what the judge is asked; null: score_with_reference");
+    v("judge_prompt_file", judge_prompt_file,
+      "template of one's own: {question}, {response} and {reference} are filled in, other braces stay");
+    v("judge_score_pattern", judge_score_pattern,
+      "expression whose first group in the judge's words is the score: 7, 7/10, YES; its last match counts");
+    v("judge_score_max", judge_score_max,
+      "the judge's best score; null: that of the built-in template; of others, a number above 1 counts as tenths",
+      above_to(0, 1e6));
+    v("judge_model_type", judge_model_type, "api: a server; command: a program; inference, cluster: in this program");
+    v("judge_model_name", judge_model_name, "api: what the server calls the model");
+    v("judge_api_url", judge_api_url, "api: OpenAI-compatible, as https://host:8000/v1");
+    v("judge_api_key", judge_api_key,
+      "api: sent with each question, written nowhere; ${oc.env:NAME} keeps it out of files");
+    v("command", command, "program and arguments; {\"id\", \"messages\", ...} lines in, {\"id\", \"text\"} out");
+    limits.fields(v);
+    v("generating_args", generating_args, "how the judge samples; unless set: greedy, 1024 tokens");
+  }
+};
+
+/// UserError: a model type that this version does not have; no address or no model's name; a template without
+/// {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows neither
+/// address, key nor model when it is asked first; a program as of type command.
+std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
+
+}  // namespace roll

@@ -1,0 +1,87 @@
+#include "reward/program.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kEndGrace_s = 2;            // a program that closed its output gets this long to end with a status
+constexpr int64_t kMostFailuresInARow = 32;  // then it is the program that fails, not its answers
+
+}  // namespace
+
+RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context)
+    : command_(command), timeout_s_(context.timeout_s), where_(context.where) {
+  if (command_.empty() || command_[0].empty())
+    throw user_error("{}command: missing; give the program and its arguments as a list", where_);
+}
+
+template <class F>
+void RewardProgram::start_with(const F& start) {
+  try {
+    start();
+  } catch (const UserError& e) {
+    throw user_error("{}command = {}; give a program that is there and may be executed", where_, e.what());
+  }
+}
+
+void RewardProgram::prepare() {
+  start_with([&] { check_executable(command_[0]); });
+}
+
+RewardResult RewardProgram::ask(const Json& question,
+                                const std::function<Reply(std::string_view line, int64_t id)>& parse) {
+  if (!child_) start_with([&] { child_.emplace(command_); });
+  Json request{{"id", ++id_}};
+  request.update(question);
+  std::string line;
+  switch (child_->ask(to_line(request), timeout_s_, line)) {
+    case ChildProcess::Outcome::kTimeout:
+      child_.reset();
+      return timed_out();
+    case ChildProcess::Outcome::kEnded:
+      return failed(RewardFailure::kCrash, fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
+    case ChildProcess::Outcome::kTooLong:
+      return failed(RewardFailure::kUnparsable,
+                    fmt::format("answered more than {} bytes without a newline", ChildProcess::kLongestLine));
+    case ChildProcess::Outcome::kUnasked:
+      broken(
+          fmt::format("printed {} without being asked; its standard output is for one line per question, which "
+                      "should hold the question's id",
+                      said_text(line)));
+    case ChildProcess::Outcome::kDone:
+      break;
+  }
+  Reply reply = parse(line, id_);
+  if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
+  if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
+  failures_in_a_row_ = 0, has_answered_ = true;
+  return std::move(reply.result);
+}
+
+/// Later arguments may be secret.
+std::string RewardProgram::shown_command() const {
+  const auto end = command_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command_));
+  return fmt::format("{}{}", fmt::join(command_.begin(), end, " "), end == command_.end() ? "" : " ...");
+}
+
+/// One answer's failure; the next question finds a fresh program.
+RewardResult RewardProgram::failed(RewardFailure kind, const std::string& what) {
+  if (!has_answered_) broken(what);
+  if (++failures_in_a_row_ == kMostFailuresInARow)
+    broken(fmt::format("{}, the {}th failure in a row", what, kMostFailuresInARow));
+  child_.reset();
+  return failed_reward(kind, what);
+}
+
+void RewardProgram::broken(const std::string& what) {
+  const std::string said = child_->stderr_tail();
+  child_.reset();
+  throw user_error("{}command = {}: the program {}; {}", where_, shown_command(), what,
+                   said.empty() ? "it said nothing on standard error" : "its standard error ends:\n" + said);
+}
+
+}  // namespace roll

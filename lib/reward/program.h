@@ -1,0 +1,44 @@
+// A program that is asked line by line, kept alive, and started again after a failure: what rewards that are programs
+// share.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/child_process.h"
+#include "reward/reply.h"
+#include "reward/rule.h"
+
+namespace roll {
+
+class RewardProgram {
+ public:
+  /// UserError: no program.
+  RewardProgram(const std::vector<std::string>& command, const RuleContext& context);
+
+  /// UserError: a program that may not be executed.
+  void prepare();
+
+  /// Sends `question` with an "id" of its own in front; `parse` reads the answer's line. Failures and UserErrors as
+  /// make_command() has them (command.h).
+  RewardResult ask(const Json& question, const std::function<Reply(std::string_view line, int64_t id)>& parse);
+
+ private:
+  template <class F>
+  void start_with(const F& start);
+  std::string shown_command() const;
+  RewardResult failed(RewardFailure kind, const std::string& what);
+  [[noreturn]] void broken(const std::string& what);
+
+  std::vector<std::string> command_;
+  double timeout_s_;
+  std::string where_;
+  std::optional<ChildProcess> child_;
+  int64_t id_ = 0, failures_in_a_row_ = 0;
+  bool has_answered_ = false;
+};
+
+}  // namespace roll

@@ -1,0 +1,62 @@
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "reward/reward.h"
+
+namespace roll {
+
+RewardResult judged(double score, Json detail) {
+  return {.reward = score, .score = score, .detail = std::move(detail)};
+}
+
+RewardResult failed_reward(RewardFailure kind, const std::string& why) {
+  return judged(0, Json{{"error", why}, {"failure", name_of(kind)}});
+}
+
+RewardResult timed_out() {
+  return failed_reward(RewardFailure::kTimeout, "timeout");
+}
+
+std::optional<RewardFailure> failure_of(const Json& detail) {
+  const auto kind = detail.find("failure"), error = detail.find("error");
+  if (kind != detail.end() && kind->is_string())
+    for (const auto& [failure, name] : names_of(RewardFailure()))
+      if (*kind == name) return failure;
+  if (error == detail.end()) return std::nullopt;
+  return *error == "timeout" ? RewardFailure::kTimeout : RewardFailure::kUnjudged;
+}
+
+void RewardFaults::add(const Json& detail) {
+  const auto kind = failure_of(detail);
+  if (!kind) return;
+  ++counts[*kind];
+  if (*kind == RewardFailure::kTimeout || errors() != 1) return;
+  const Json error = detail.value("error", Json(name_of(*kind)));
+  first_error = error.is_string() ? error.get<std::string>() : to_line(error);
+}
+
+int64_t RewardFaults::of(RewardFailure kind) const {
+  const auto found = counts.find(kind);
+  return found == counts.end() ? 0 : found->second;
+}
+
+int64_t RewardFaults::total() const {
+  int64_t total = 0;
+  for (const auto& [kind, count] : counts) total += count;
+  return total;
+}
+
+std::string RewardFaults::text() const {
+  std::vector<std::string> parts, kinds;
+  for (const auto& [kind, count] : counts) {
+    if (kind == RewardFailure::kTimeout)
+      parts.push_back(fmt::format("{} took longer than timeout_s", count));
+    else
+      kinds.push_back(fmt::format("{} {}", count, name_of(kind)));
+  }
+  if (!kinds.empty())
+    parts.push_back(fmt::format("{} failed ({}), the first: {}", errors(), fmt::join(kinds, ", "), first_error));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace roll
