@@ -34,6 +34,8 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.truncated.push_back(sample.truncated);
     experience.difficulties.push_back(sample.difficulty);
   }
+  ROLL_CHECK(experience.baselines.empty() || experience.baselines.size() == samples.size(),
+             "either all samples have a baseline, or none");
   experience.tokens.ids = at::tensor(ids, at::kLong);
   experience.tokens.positions = at::tensor(positions, at::kLong);
   experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);

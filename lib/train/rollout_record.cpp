@@ -182,7 +182,7 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
                      const std::string& origin) {
   for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {
     const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
-    if (found && found->group_index == group && found->sample_index == group_size) continue;
+    if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
     throw user_error(
         "{}: group {}: the estimator takes off the reward of one greedy response, a line with is_baseline: true and "
         "sample_index {}, which is missing or there twice; replay what such a run sampled, or take another estimator",

@@ -104,7 +104,7 @@ def main():
         run(folder, sampled, 1, "adv_estimator=reinforce", "max_steps=1")
         assert lines(sampled, 1) == others(lines(out, 1)), "the greedy responses have changed the others"
         for ranks in (2, 4):
-            run(folder, folder / f"ranks{ranks}", ranks, "max_steps=1")
+            run(folder, folder / f"ranks{ranks}", ranks, "max_steps=1", f"actor_train.training_args.gradient_accumulation_steps={8 // ranks}")
             assert lines(folder / f"ranks{ranks}", 1) == lines(out, 1), f"{ranks} ranks sampled something else"
         check_replayed(folder, out, sampled)
         check_resumed(folder, out)
