@@ -12,7 +12,7 @@ namespace roll {
 namespace {
 
 /// All that tests/config/roll_recipe.yaml has of its own, back at the defaults.
-const std::vector<std::string> kPlain = {"adv_estimator=reinforce", "~whiten_advantages", "norm_mean_type=null",
+const std::vector<std::string> kPlain = {"adv_estimator=reinforce", "~whiten_advantages",      "norm_mean_type=null",
                                          "norm_std_type=null",      "use_pg_clip_range=false", "dual_clip_loss=false",
                                          "max_len_mask=false",      "use_kl_loss=false",       "kl_loss_coef=0",
                                          "pg_clip_high=0.2"};
