@@ -23,7 +23,9 @@ struct CheckLossFlags {
 
 Experience mini_batch_of(const CheckLossFlags& flags, const Config& config, int64_t num_ranks) {
   const int64_t group_size = config.num_return_sequences_in_group;
-  if (!flags.rollouts.empty()) return experience_from(read_replay(flags.rollouts, flags.step, group_size));
+  const bool with_baselines = config.experience.adv_estimator->samples_baseline;
+  if (!flags.rollouts.empty())
+    return experience_from(read_replay(flags.rollouts, flags.step, group_size, with_baselines));
   constexpr int64_t kEnough = 64;
   const int64_t configured = config.actor_train.mini_batch(num_ranks);
   const int64_t wanted = std::min(configured, kEnough);

@@ -27,6 +27,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   }
   std::printf("%s\n", checked.plan.c_str());
   std::printf("%s\n", checked.loss.c_str());
+  if (!checked.algorithm.empty()) std::printf("%s\n", checked.algorithm.c_str());
   if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
   std::printf("%s: valid\n", flags.file.c_str());
 }

@@ -2,7 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "experience/rewards.h"
 
 namespace roll {
 namespace {
@@ -23,6 +26,36 @@ const float* floats(const at::Tensor& tensor, const Experience& experience, cons
   return tensor.const_data_ptr<float>();
 }
 
+double policy_lambda(const ExperienceConfig& config, int64_t response_length) {
+  if (!config.lambd_alpha) return config.lambd;
+  return std::max(0.0, 1 - 1 / (*config.lambd_alpha * static_cast<double>(response_length)));
+}
+
+/// Responses and their groups, each response one action.
+struct Bandit {
+  std::vector<double> returns;  // [B]
+  std::vector<Moments> groups;
+
+  explicit Bandit(const Experience& experience) {
+    const at::Tensor sums = response_sums(experience, experience.token_rewards);
+    returns.assign(sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel());
+    groups = moments_of(returns, experience);
+  }
+  static std::vector<Moments> moments_of(const std::vector<double>& values, const Experience& experience) {
+    const auto& index = experience.group_index;
+    return group_moments(values, experience, index.empty() ? 0 : std::ranges::max(index) + 1);
+  }
+};
+
+/// On all tokens of response b the number f(b), where it is judged.
+template <class F>
+AdvantagesAndReturns on_responses(const Experience& experience, F&& f) {
+  at::Tensor advantages = at::zeros_like(experience.token_rewards);
+  for (int64_t b = 0; b < experience.num_sequences(); ++b)
+    if (experience.judged[b]) response_part(experience, advantages, b).fill_(f(b));
+  return {advantages, advantages.clone()};
+}
+
 }  // namespace
 
 AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& config) {
@@ -34,13 +67,16 @@ AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& c
   for (int64_t b = 0; b < experience.num_sequences(); ++b) {
     const TokenSpan response = response_range(experience, b);
     double next_value = config.bootstrap_truncated && experience.truncated[b] ? value[response.end] : 0;
-    double advantage = 0;
+    const double lambda = policy_lambda(config, response.end - response.begin);
+    const double critic_lambda = config.lambd_critic.value_or(config.lambd);
+    double advantage = 0, critic_advantage = 0;
     for (int64_t t = response.end - 1; t >= response.begin; --t) {
       const double delta = reward[t] + config.gamma * next_value - value[t];
-      advantage = delta + config.gamma * config.lambd * advantage;
+      advantage = delta + config.gamma * lambda * advantage;
+      critic_advantage = delta + config.gamma * critic_lambda * critic_advantage;
       next_value = value[t];
       advantages[t] = static_cast<float>(advantage);
-      returns[t] = static_cast<float>(advantage + value[t]);
+      returns[t] = static_cast<float>(critic_advantage + value[t]);
     }
   }
   return result;
@@ -61,11 +97,60 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
+AdvantagesAndReturns leave_one_out(const Experience& experience, const ExperienceConfig&) {
+  const Bandit bandit(experience);
+  return on_responses(experience, [&](int64_t b) {
+    const Moments& group = bandit.groups[experience.group_index[b]];
+    if (group.count < 2) return 0.0;
+    const double of_others = (group.mean * group.count - bandit.returns[b]) / (group.count - 1);
+    return bandit.returns[b] - of_others;
+  });
+}
+
+AdvantagesAndReturns length_weighted_baseline(const Experience& experience, const ExperienceConfig&) {
+  const Bandit bandit(experience);
+  std::vector<double> lengths(experience.response_lengths.begin(), experience.response_lengths.end());
+  std::vector<double> weighted(lengths.size());
+  for (size_t b = 0; b < lengths.size(); ++b) weighted[b] = lengths[b] * bandit.returns[b];
+  const auto length = Bandit::moments_of(lengths, experience), product = Bandit::moments_of(weighted, experience);
+  return on_responses(experience, [&](int64_t b) {
+    const int64_t group = experience.group_index[b];
+    return bandit.returns[b] - product[group].mean / length[group].mean;
+  });
+}
+
+AdvantagesAndReturns group_policy_gradient(const Experience& experience, const ExperienceConfig&) {
+  const Bandit bandit(experience);
+  const auto tokens = tokens_per_sequence(experience.final_response_mask(), experience.tokens.cu_seqlens);
+  double num_responses = 0, num_useful = 0;
+  for (int64_t b = 0; b < experience.num_sequences(); ++b) {
+    if (tokens[b] == 0) continue;
+    num_responses += 1;
+    // Exact: returns of float32 that are equal have that number as their mean in float64.
+    num_useful += bandit.groups[experience.group_index[b]].squares > 0;
+  }
+  const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
+  return on_responses(experience, [&](int64_t b) {
+    return alpha * (bandit.returns[b] - bandit.groups[experience.group_index[b]].mean);
+  });
+}
+
 std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
+  constexpr auto kGroup = NormType::kGroup;
   static constexpr AdvantageEstimator kEstimators[] = {
-      {.name = "gae", .needs_values = true, .compares_group = false, .compute = gae},
-      {.name = "reinforce", .needs_values = false, .compares_group = false, .compute = discounted_returns},
-      {.name = "grpo", .needs_values = false, .compares_group = true, .compute = discounted_returns},
+      {.name = "gae", .needs_values = true, .compute = gae},
+      {.name = "reinforce", .compute = discounted_returns},
+      {.name = "grpo", .compares_group = true, .normalisation = {kGroup, kGroup}, .compute = discounted_returns},
+      {.name = "reinforce_plus_plus", .whitens = true, .compute = discounted_returns},
+      {.name = "reinforce_plus_plus_baseline",
+       .compares_group = true,
+       .whitens = true,
+       .normalisation = {.mean = kGroup, .deviation = {}},
+       .compute = discounted_returns},
+      {.name = "remax", .samples_baseline = true, .compute = discounted_returns},
+      {.name = "rloo", .compares_group = true, .discounts = false, .compute = leave_one_out},
+      {.name = "opo", .compares_group = true, .discounts = false, .compute = length_weighted_baseline},
+      {.name = "gpg", .compares_group = true, .discounts = false, .compute = group_policy_gradient},
   };
   return kEstimators;
 }

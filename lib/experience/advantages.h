@@ -1,5 +1,15 @@
 // Advantages and returns over packed sequences: only response tokens take part, nothing crosses a sequence's end.
 // One more estimator: its function and its row in advantages.cpp.
+//
+//   gae                           a critic's values, discounted by gamma and lambda      Schulman et al. 2015
+//   reinforce                     the rewards to come                                    Williams 1992
+//   grpo                          the same; rewards normalised by mean and deviation
+//                                 of their group                                         Shao et al. 2024
+//   reinforce_plus_plus           the same; advantages whitened over the batch           Hu et al. 2025
+//   reinforce_plus_plus_baseline  the same; rewards less the mean of their group, then
+//                                 advantages whitened over the batch                     Hu et al. 2025
+//   remax                         the same; rewards less that of a greedy response       Li et al. 2023
+//   rloo, opo, gpg                a response is one action: see the functions
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,12 +24,27 @@ struct AdvantagesAndReturns {
   at::Tensor returns;     // likewise
 };
 
-/// GAE (Schulman et al. 2015): delta_t = r_t + gamma V_{t+1} - V_t, A_t = delta_t + gamma lambda A_{t+1}, R = A + V.
-/// V after the last response token is 0, or, for truncated responses when `bootstrap_truncated`, the value that stands
-/// at the sequence's last index. Reads token_rewards and values; runs in float64.
+/// GAE (Schulman et al. 2015): delta_t = r_t + gamma V_{t+1} - V_t, A_t = delta_t + gamma lambda A_{t+1}, and the
+/// critic's target R = A + V, whose A has lambd_critic where that is set (VC-PPO, Yuan et al. 2025). lambda is lambd,
+/// or under lambd_alpha that of the response's length l: max(0, 1 - 1 / (lambd_alpha l)) (VAPO, Yue et al. 2025). V
+/// after the last response token is 0, or, for truncated responses when `bootstrap_truncated`, the value that stands at
+/// the sequence's last index. Reads token_rewards and values; runs in float64.
 AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& config);
 
-/// Reverse discounted sum of the token rewards; advantages = returns. Also that of grpo, whose rewards are normalised.
+/// Reverse discounted sum of the token rewards; advantages = returns.
 AdvantagesAndReturns discounted_returns(const Experience& experience, const ExperienceConfig& config);
+
+// Below, the return R of a response is the sum of its token rewards, any KL included; all its tokens have the same
+// advantage, and returns = advantages. Responses that nobody judged have 0 and count nowhere.
+
+/// RLOO (Ahmadian et al. 2024): R less the mean of the other responses' to the prompt; 0 where there is no other.
+AdvantagesAndReturns leave_one_out(const Experience& experience, const ExperienceConfig& config);
+
+/// OPO (Hao et al. 2025): R less the mean over the group weighted by the lengths l of its responses, sum l R / sum l.
+AdvantagesAndReturns length_weighted_baseline(const Experience& experience, const ExperienceConfig& config);
+
+/// GPG (Chu et al. 2025): alpha (R - mean over the group). alpha makes up for groups that agree and teach nothing: all
+/// responses that carry loss, over those of them whose group does not agree; 0 where all agree.
+AdvantagesAndReturns group_policy_gradient(const Experience& experience, const ExperienceConfig& config);
 
 }  // namespace roll

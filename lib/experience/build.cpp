@@ -16,12 +16,14 @@ namespace {
 
 constexpr auto kCompleted = {&Experience::is_weights, &Experience::token_rewards, &Experience::advantages,
                              &Experience::returns};
+constexpr auto kCompletedMasks = {"final_response_mask", "positive_response_mask"};
 
-at::Tensor expanded(const Experience& experience, const std::vector<char>& sample_mask) {
-  at::Tensor mask = experience.response_mask().clone();
+/// `mask` [T] of the chosen sequences alone.
+at::Tensor part_of(const at::Tensor& mask, const Experience& experience, const std::vector<char>& chosen) {
+  at::Tensor part = mask.clone();
   for (int64_t b = 0; b < experience.num_sequences(); ++b)
-    if (!sample_mask[b]) mask.slice(0, experience.tokens.cu_seqlens[b], experience.tokens.cu_seqlens[b + 1]).zero_();
-  return mask;
+    if (!chosen[b]) part.slice(0, experience.tokens.cu_seqlens[b], experience.tokens.cu_seqlens[b + 1]).zero_();
+  return part;
 }
 
 /// `metric` says which share of the masked values was clipped.
@@ -35,8 +37,11 @@ at::Tensor clipped(const at::Tensor& values, const at::Tensor& mask, double limi
 
 void mask_samples(Experience& e, const ExperienceConfig& config, int64_t num_groups, Metrics& metrics) {
   const std::vector<char> mask = sample_mask(e, config, num_groups);
-  e.masks["final_response_mask"] = expanded(e, mask);
+  e.masks["final_response_mask"] = part_of(e.response_mask(), e, mask);
   metrics.merge(correct_for_sampler(e, config.train_infer_correction));
+  std::vector<char> is_positive;
+  for (const double score : e.scores) is_positive.push_back(score > 0);
+  e.masks["positive_response_mask"] = part_of(e.final_response_mask(), e, is_positive);
   for (const char kept : mask) metrics.add("actor/final_mask_ratio@mean", kept);
 }
 
@@ -66,7 +71,7 @@ void make_advantages(Experience& e, const ExperienceConfig& config, Metrics& met
   const AdvantagesAndReturns raw = config.adv_estimator->compute(e, config);
   const at::Tensor& mask = e.final_response_mask();
   e.returns = raw.returns;
-  e.advantages = config.whiten_advantages ? whiten(raw.advantages, mask) : raw.advantages * mask;
+  e.advantages = config.whitens() ? whiten(raw.advantages, mask) : raw.advantages * mask;
   if (config.advantage_clip)
     e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics);
 }
@@ -87,7 +92,7 @@ std::map<std::string, std::vector<int64_t>> sequences_by_domain(const Experience
 }
 
 void clear_completed(Experience& e) {
-  e.masks.erase("final_response_mask");
+  for (const char* mask : kCompletedMasks) e.masks.erase(mask);
   for (const auto tensor : kCompleted) e.*tensor = at::Tensor();
 }
 
@@ -99,7 +104,7 @@ void put_back(const Experience& part, const std::vector<int64_t>& sequences, Exp
     if (!to.defined()) to = at::zeros({whole.tokens.num_tokens()}, from.options());
     to.index_copy_(0, tokens, from);
   };
-  put(part.final_response_mask(), whole.masks["final_response_mask"]);
+  for (const char* mask : kCompletedMasks) put(part.mask(mask), whole.masks[mask]);
   for (const auto tensor : kCompleted) put(part.*tensor, whole.*tensor);
 }
 

@@ -34,15 +34,16 @@ class ExperienceState {
   std::map<std::string, DomainState> domains_;
 };
 
-/// Fills final_response_mask, token_rewards, advantages and returns from scores, rewards, response_mask, old/ref
-/// log-probs and values, and moves `state` on by one step; domain by domain or, under statistics_per_domain: false, at
-/// once. `num_groups`: prompts of the step. Rewards are normalised, then clipped; token rewards are clipped again once
-/// the KL is off them, then whitened over response_mask; returns are kept there too, so that the critic learns from
-/// every response. Advantages are whitened over final_response_mask and are 0 outside it.
-/// Returns the metrics of describe.h, critic/{kl_coef,reward_clip_frac,token_reward_clip_frac,advantage_clip_frac},
-/// actor/final_mask_ratio and those of correction.h: of the whole step, and as <domain>/... of each domain with a name
-/// (under statistics_per_domain: false, those of describe.h alone). Of the whole, kl_coef is the mean over the domains.
-/// UserError: those of rewards.h. Bug: a tensor that the configuration needs is missing.
+/// Fills final_response_mask, positive_response_mask, token_rewards, advantages and returns from scores, rewards,
+/// response_mask, old/ref log-probs and values, and moves `state` on by one step; domain by domain or, under
+/// statistics_per_domain: false, at once. `num_groups`: prompts of the step. Rewards are normalised, then clipped;
+/// token rewards are clipped again once the KL is off them, then whitened over response_mask; returns are kept there
+/// too, so that the critic learns from every response. Advantages are whitened over final_response_mask and are 0
+/// outside it. Returns the metrics of describe.h,
+/// critic/{kl_coef,reward_clip_frac,token_reward_clip_frac,advantage_clip_frac}, actor/final_mask_ratio and those of
+/// correction.h: of the whole step, and as <domain>/... of each domain with a name (under statistics_per_domain: false,
+/// those of describe.h alone). Of the whole, kl_coef is the mean over the domains. UserError: those of rewards.h. Bug:
+/// a tensor that the configuration needs is missing.
 Metrics complete_experience(Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                             ExperienceState& state);
 

@@ -17,21 +17,30 @@ struct Experience;
 struct ExperienceConfig;
 struct AdvantagesAndReturns;
 
-/// How advantages come from token rewards: a function and its row, both in advantages.cpp.
-struct AdvantageEstimator {
-  const char* name;
-  bool needs_values;    // of a critic
-  bool compares_group;  // rewards are normalised by the mean and deviation of their group
-  AdvantagesAndReturns (*compute)(const Experience& experience, const ExperienceConfig& config);
-};
-std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
-
 /// Over which responses a reward's mean or deviation is taken.
 enum class NormType { kBatch, kGroup, kRunning };
 constexpr auto names_of(NormType) {
   return std::to_array<Named<NormType>>(
       {{NormType::kBatch, "batch"}, {NormType::kGroup, "group"}, {NormType::kRunning, "running"}});
 }
+
+/// Over what rewards are normalised; none: they keep their mean, or their deviation.
+struct Normalisation {
+  std::optional<NormType> mean, deviation;
+};
+
+/// How advantages come from token rewards: a function and its row, both in advantages.cpp.
+struct AdvantageEstimator {
+  const char* name;
+  bool needs_values = false;      // of a critic
+  bool compares_group = false;    // the responses of a prompt with each other
+  bool samples_baseline = false;  // a greedy response to each prompt, whose reward is taken off the others'
+  bool discounts = true;          // by gamma; else all tokens of a response have one advantage
+  bool whitens = false;           // advantages get mean 0 and variance 1
+  Normalisation normalisation{};  // of the rewards, before they become token rewards
+  AdvantagesAndReturns (*compute)(const Experience& experience, const ExperienceConfig& config);
+};
+std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
 
 /// What is judged or weighed as one when sampler and trainer disagree; correction.h.
 enum class CorrectionLevel { kToken, kSegment, kGeometric, kSequence };
@@ -98,15 +107,12 @@ struct TrainInferCorrection {
   }
 };
 
-/// Over what rewards are normalised; none: they keep their mean, or their deviation.
-struct Normalisation {
-  std::optional<NormType> mean, deviation;
-};
-
 struct ExperienceConfig {
   Chosen<AdvantageEstimator> adv_estimator = "gae";
   double gamma = 1;
   double lambd = 0.95;
+  std::optional<double> lambd_critic{};
+  std::optional<double> lambd_alpha{};
   std::optional<double> reward_clip{};
   std::optional<double> advantage_clip{};
   std::optional<NormType> norm_mean_type{};
@@ -130,9 +136,10 @@ struct ExperienceConfig {
 
   /// norm_mean_type and norm_std_type, or what the estimator wants where they are null.
   Normalisation normalisation() const {
-    const auto wish = adv_estimator->compares_group ? std::optional(NormType::kGroup) : std::nullopt;
-    return {norm_mean_type ? norm_mean_type : wish, norm_std_type ? norm_std_type : wish};
+    const auto& [mean, deviation] = adv_estimator->normalisation;
+    return {norm_mean_type ? norm_mean_type : mean, norm_std_type ? norm_std_type : deviation};
   }
+  bool whitens() const { return whiten_advantages || adv_estimator->whitens; }
   /// An adaptive coefficient is only ever multiplied: one that starts at 0 stays there.
   bool penalises_kl() const { return add_token_level_kl && init_kl_coef > 0; }
 
@@ -141,6 +148,9 @@ struct ExperienceConfig {
     v("adv_estimator", adv_estimator, "how advantages come from token rewards");
     v("gamma", gamma, "discount of later rewards", within(0, 1));
     v("lambd", lambd, "lambda of GAE", within(0, 1));
+    v("lambd_critic", lambd_critic, "lambda of the critic's targets (decoupled GAE); null: lambd", within(0, 1));
+    v("lambd_alpha", lambd_alpha,
+      "lambda of the advantages is 1 - 1 / (lambd_alpha x tokens of the response), at least 0; null: lambd", above(0));
     v("reward_clip", reward_clip,
       "rewards are kept within -+ reward_clip, once they are normalised and once the KL is off them; null: unclipped",
       above(0));

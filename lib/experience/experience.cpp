@@ -29,10 +29,13 @@ Experience make_experience(const std::vector<Sample>& samples) {
     experience.scores.push_back(sample.score);
     experience.rewards.push_back(sample.reward.value_or(sample.score));
     experience.judged.push_back(sample.is_judged);
+    if (sample.baseline) experience.baselines.push_back(*sample.baseline);
     experience.domains.push_back(sample.domain);
     experience.truncated.push_back(sample.truncated);
     experience.difficulties.push_back(sample.difficulty);
   }
+  ROLL_CHECK(experience.baselines.empty() || experience.baselines.size() == samples.size(),
+             "either all samples have a baseline, or none");
   experience.tokens.ids = at::tensor(ids, at::kLong);
   experience.tokens.positions = at::tensor(positions, at::kLong);
   experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
@@ -74,6 +77,7 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
   part.domains = picked(experience.domains, sequence_indices);
   part.truncated = picked(experience.truncated, sequence_indices);
   part.difficulties = picked(experience.difficulties, sequence_indices);
+  if (!experience.baselines.empty()) part.baselines = picked(experience.baselines, sequence_indices);
   if (!experience.sample_weights.empty()) part.sample_weights = picked(experience.sample_weights, sequence_indices);
   const at::Tensor tokens = token_indices(experience, sequence_indices);
   for (const auto tensor : Experience::kTokenTensors)

@@ -26,6 +26,7 @@ struct Experience : Batch {
   std::vector<char> judged;               // 0: no reward could be had; such a response teaches nothing
   std::vector<char> truncated;            // 1: finish reason "length"
   std::vector<double> difficulties;       // of the prompt's row
+  std::vector<double> baselines;          // rewards of greedy responses to the same prompts; empty: none were sampled
   std::vector<float> sample_weights;      // of a mini-batch (loss/sample_weights.h); empty: 1
 
   // [T] float32; undefined where the configuration does not need them
@@ -43,6 +44,9 @@ struct Experience : Batch {
   /// The mask "final_response_mask": the same without what a sample mask or a filter takes out.
   const at::Tensor& final_response_mask() const { return mask("final_response_mask"); }
 
+  /// The mask "positive_response_mask": of that, what belongs to a response with a score above 0.
+  const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
+
   /// All [T] tensors but the tokens' own and the masks.
   static const std::array<at::Tensor Experience::*, 8> kTokenTensors;
 };
@@ -56,9 +60,10 @@ struct Sample {
   double score = 0;
   bool truncated = false;
   double difficulty = 0;
-  std::vector<float> log_probs{};  // the sampler's, one per response token; empty: unknown
-  std::optional<double> reward{};  // the score after penalties; none: there were none
-  bool is_judged = true;           // false: no reward could be had
+  std::vector<float> log_probs{};    // the sampler's, one per response token; empty: unknown
+  std::optional<double> reward{};    // the score after penalties; none: there were none
+  bool is_judged = true;             // false: no reward could be had
+  std::optional<double> baseline{};  // the reward of a greedy response to the same prompt
   std::string domain{};
 };
 

@@ -111,6 +111,11 @@ std::vector<double> normalised_rewards(const Experience& experience, const Exper
                                        RunningMoments& running) {
   std::vector<double> rewards = experience.rewards;
   const Normalisation types = config.normalisation();
+  if (config.adv_estimator->samples_baseline) {
+    ROLL_CHECK_EQ(experience.baselines.size(), rewards.size(),
+                  "the estimator takes off the reward of a greedy response");
+    for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= experience.baselines[b];
+  }
   if (!types.mean && !types.deviation) return rewards;
   const NormStatistics statistics(experience, num_groups, running, types);
   for (size_t b = 0; b < rewards.size(); ++b) {

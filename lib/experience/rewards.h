@@ -24,8 +24,8 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Expe
 std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups);
 
 /// [B] (reward - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards so far, these
-/// included); 0 where there is none. A group of which one response is left has no deviation: 0. UserError: a deviation
-/// of what is only ever one response.
+/// included), where a greedy response's reward is the mean if the estimator samples one; 0 where there is none. A group
+/// of which one response is left has no deviation: 0. UserError: a deviation of what is only ever one response.
 std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running);
 

@@ -75,6 +75,8 @@ struct PolicyArgs {
   double cispo_epsilon_high = 0.1;
   bool cispo_use_unified_mask = false;
   double kimi15_tau = 0.1;
+  double gmpo_epsilon_low = 0.4;
+  double gmpo_epsilon_high = 0.4;
 
   template <class V>
   void fields(V& v) {
@@ -87,6 +89,8 @@ struct PolicyArgs {
     v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this", at_least(0));
     v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none");
     v("kimi15_tau", kimi15_tau, "kimi15: weight of the squared log-ratio", at_least(0));
+    v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: a token's log-ratio is kept >= -this where A < 0", at_least(0));
+    v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: and <= this where A > 0", at_least(0));
   }
 };
 
@@ -124,6 +128,7 @@ struct LossConfig {
   double entropy_loss_coef = 0;
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   double rl_loss_coef = 1;
+  double positive_loss_coef = 0;
   bool difficulty_loss_weight = false;
   std::vector<double> difficulty_range = {0, 1};
   bool length_loss_weight = false;
@@ -155,6 +160,8 @@ struct LossConfig {
     v("importance_sampling", importance_sampling,
       "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");
     v("rl_loss_coef", rl_loss_coef, "weight of the policy-gradient term", at_least(0));
+    v("positive_loss_coef", positive_loss_coef,
+      "weight of the negative log-likelihood of right responses, those with a score above 0", at_least(0));
     v("difficulty_loss_weight", difficulty_loss_weight, "weigh sequences by the difficulty of their prompt");
     v("difficulty_range", difficulty_range,
       "difficulties of the rows that weigh least and most; what lies outside counts as the nearer end");

@@ -79,7 +79,8 @@ Policy policy_of(const ActorInputs& in, const LossConfig& config, const PolicyAr
   Policy policy;
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
   policy.ratio = policy_ratio(policy.log_ratio, in, config);
-  PolicyInputs inputs{in.log_probs, policy.log_ratio, policy.ratio, in.advantages, {}};
+  PolicyInputs inputs{in.log_probs,  policy.log_ratio, policy.ratio,
+                      in.advantages, in.response_mask, in.axis.cu_seqlens};
   if (args.pg_variant->needs_sign) {
     std::vector<float> positive;
     for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
@@ -143,6 +144,15 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
   total.add("actor/weighted_pg_loss", token_loss, weights * factors, coefficient);
 }
 
+void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config, Total& total) {
+  if (config.positive_loss_coef == 0) return;
+  ROLL_CHECK(in.positive_response_mask.defined(), "positive_loss_coef needs the tokens of right responses");
+  const LossModes modes = loss_modes(config);
+  const at::Tensor weights = token_weights(in.positive_response_mask, in.axis, modes.policy,
+                                           counts.at("positive_response_mask"), modes.divisor);
+  total.add("actor/positive_loss", -in.log_probs, weights, config.positive_loss_coef);
+}
+
 void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
   ROLL_CHECK(in.ref_log_probs.defined() || !config.use_kl_loss, "use_kl_loss needs the reference's log-probs");
   ROLL_CHECK(in.entropy.defined() || config.entropy_loss_coef == 0, "entropy_loss_coef needs the entropy");
@@ -165,6 +175,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
               config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
   }
   if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);
+  add_positive(in, counts, config, total);
   add_ratio_metrics(sums, policy, weights.diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
   const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, weights.policy) * 0;

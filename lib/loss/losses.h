@@ -31,17 +31,21 @@ struct ActorInputs {
   at::Tensor is_weights{};              // importance weights on the policy term; undefined: 1
   std::vector<float> sample_weights{};  // [B] on the policy term (sample_weights.h); empty: 1
   std::vector<double> scores{};         // [B]; of kinds that need their signs
+  at::Tensor positive_response_mask{};  // of the likelihood of right responses, where positive_loss_coef is above 0
 };
 
 /// The policy term's own reduction (a plug-in): token losses with gradient -> the micro-batch's part of the loss,
 /// 0-dim.
 using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 
-/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy. The policy term is that of
+/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy + positive_loss_coef *
+/// negative log-likelihood of right responses (VAPO, Yue et al. 2025), which is aggregated as the policy term is, over
+/// the tokens of right responses alone. The policy term is that of
 /// policy.h times is_weights and sample_weights, under the configured mode or, when given, by `reducer` (which is
 /// called twice where sample weights are on: for the loss, and without them for the metric). Metrics
 /// actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
-/// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on; pg_loss is without sample weights.
+/// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on, positive_loss where it has a weight;
+/// pg_loss is without sample weights.
 /// UserError: a mask that loss_mask_keys does not declare, contradictory modes.
 /// Bug: use_kl_loss without ref_log_probs, an entropy coefficient without entropy.
 LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config,

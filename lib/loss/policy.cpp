@@ -61,6 +61,20 @@ PolicyLoss kimi15(const PolicyInputs& in, const LossConfig&, const PolicyArgs& a
   return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
 }
 
+/// The clip works where the advantage would push the ratio further out, as PPO's.
+PolicyLoss gmpo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+  const double low = -args.gmpo_epsilon_low, high = args.gmpo_epsilon_high;
+  const at::Tensor rises = in.advantages.gt(0), falls = in.advantages.lt(0), d = in.log_ratio.detach();
+  const at::Tensor kept =
+      at::where(rises, in.log_ratio.clamp_max(high), at::where(falls, in.log_ratio.clamp_min(low), in.log_ratio));
+  PolicyLoss result;
+  result.loss = -in.advantages * sequence_ratio(kept, in.response_mask, in.cu_seqlens);
+  result.above = d.gt(high);
+  result.below = d.lt(low);
+  result.clipped = at::where(rises, result.above, result.below.logical_and(falls));
+  return result;
+}
+
 constexpr PolicyLossKind kKinds[] = {
     {.name = "ppo", .needs_sign = false, .compute = ppo},
     {.name = "vanilla", .needs_sign = false, .compute = vanilla},
@@ -68,6 +82,7 @@ constexpr PolicyLossKind kKinds[] = {
     {.name = "topr", .needs_sign = true, .compute = topr},
     {.name = "cispo", .needs_sign = false, .compute = cispo},
     {.name = "kimi15", .needs_sign = false, .compute = kimi15},
+    {.name = "gmpo", .needs_sign = false, .compute = gmpo},
 };
 
 }  // namespace

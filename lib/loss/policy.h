@@ -7,12 +7,18 @@
 //   topr     score > 0: -w+ A log pi;  else -w- sg(clip(r, 0, 1)) A log pi  Le Roux et al. 2025 (TOPR)
 //   cispo    -sg(clip(r, 1 - low, 1 + high)) A log pi                       MiniMax-M1 2025, eq. 4; unified mask: eq. 7
 //   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 2025, eq. 3
+//   gmpo     -A exp(mean over the response of sign(A) min(sign(A) log r, sign(A) clip(log r, -low, high)))
+//                                                                           Zhao et al. 2025 (GMPO), eq. 4
 //
-// r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling).
+// r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling); gmpo's always
+// the token's.
 // One more: its function and its row in policy.cpp, its own keys in PolicyArgs (config.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <vector>
 
 #include "loss/config.h"
 #include "loss/terms.h"
@@ -21,11 +27,13 @@ namespace roll {
 
 /// [T] each; what lies outside the response mask must be finite and is ignored later.
 struct PolicyInputs {
-  at::Tensor log_probs;    // with gradient
-  at::Tensor log_ratio;    // log_probs - old_log_probs, with gradient
-  at::Tensor ratio;        // with gradient
-  at::Tensor advantages;   // no gradient
-  at::Tensor is_positive;  // where the kind needs_sign: 1 where the sequence's score is above 0
+  at::Tensor log_probs;   // with gradient
+  at::Tensor log_ratio;   // log_probs - old_log_probs, with gradient
+  at::Tensor ratio;       // with gradient
+  at::Tensor advantages;  // no gradient
+  at::Tensor response_mask;
+  std::vector<int64_t> cu_seqlens;  // [B+1] of whole sequences
+  at::Tensor is_positive{};         // where the kind needs_sign: 1 where the sequence's score is above 0
 };
 
 struct PolicyLoss {

@@ -187,6 +187,8 @@ Experience random_mini_batch(const Config& config, int64_t num_sequences) {
                   draw(kScores, b, 0) < 0.5 ? 0.0 : 1.0,
                   // Under max_len_mask these carry no loss.
                   draw(kScores, b, 1) < 0.25, draw(kScores, b, 2)};
+    if (config.experience.adv_estimator->samples_baseline)
+      sample.baseline = draw(kScores, num_sequences + sample.group_index, 0);
     for (size_t t = 0; t < sample.response_ids.size(); ++t)
       sample.log_probs.push_back(static_cast<float>(-3 * draw(kOldLogProbs, b, static_cast<int64_t>(t)) - 0.05));
     samples.push_back(std::move(sample));

@@ -70,6 +70,9 @@ std::string batch_plan(const Config& config, int64_t num_ranks) {
                                  count(config.num_return_sequences_in_group, "response"),
                                  count(config.sequences_per_step(), "sequence"), layout(config.actor_train, num_ranks),
                                  count(config.max_steps, "step"));
+  if (config.experience.adv_estimator->samples_baseline)
+    text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
+                        count(config.rollout_batch_size, "greedy response"));
   text += role_plan("actor_train", config, config.actor_train, num_ranks);
   if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic, num_ranks));
   return text;

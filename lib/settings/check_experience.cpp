@@ -27,11 +27,17 @@ void check_groups(const Config& config, Checker& check) {
 }
 
 void check_normalisation(const ExperienceConfig& experience, Checker& check) {
-  for (const auto* type : {&experience.norm_mean_type, &experience.norm_std_type})
-    check.require(!experience.adv_estimator->compares_group || *type == NormType::kGroup, *type,
-                  "{} normalises by the group's mean and deviation; remove this, or take another estimator",
-                  check.name(experience.adv_estimator));
-  if (experience.adv_estimator->compares_group) return;
+  const AdvantageEstimator& estimator = *experience.adv_estimator;
+  const auto is_as_wished = [&](const auto& type, const auto& wish, const char* what) {
+    return check.require(!wish || type == wish, type, "{} takes the group's {}; remove this, or take another estimator",
+                         check.name(experience.adv_estimator), what);
+  };
+  if (!is_as_wished(experience.norm_mean_type, estimator.normalisation.mean, "mean") ||
+      !is_as_wished(experience.norm_std_type, estimator.normalisation.deviation, "deviation"))
+    return;
+  check.require(!estimator.samples_baseline || !experience.norm_mean_type, experience.norm_mean_type,
+                "{} takes off the reward of a greedy response; remove this, or take another estimator",
+                check.name(experience.adv_estimator));
   // The deviation of a group that agrees is 0: what its mean does not cancel would be divided by 1e-6.
   check.require(experience.norm_std_type != NormType::kGroup || experience.norm_mean_type == NormType::kGroup,
                 experience.norm_std_type, "divides what differs from the group's mean, but {}; set both to group",

@@ -65,7 +65,10 @@ void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
 
 }  // namespace
 
-void check_policy(const PolicyArgs& policy, Checker& check) {
+void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check) {
+  check.require(
+      policy.pg_variant != Chosen<PolicyLossKind>("gmpo") || loss.importance_sampling == ImportanceSampling::kToken,
+      loss.importance_sampling, "{} has a mean of token ratios of its own; remove this", check.name(policy.pg_variant));
   check.require(policy.tis_upper_bound >= policy.tis_lower_bound, policy.tis_upper_bound, "must be {} or more",
                 check.name(policy.tis_lower_bound));
 }
@@ -80,7 +83,8 @@ void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
 }
 
 LossMasks masks_of(const Config& config) {
-  LossMasks masks{.known = {"response_mask", "final_response_mask"}, .counted = {"final_response_mask"}};
+  LossMasks masks{.known = {"response_mask", "final_response_mask", "positive_response_mask"},
+                  .counted = {"final_response_mask"}};
   // The built-in policy loss counts it for its diagnostics.
   if (config.uses_critic() || !config.actor_train.loss_func) masks.counted.emplace_back("response_mask");
   return masks;

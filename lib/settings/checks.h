@@ -23,7 +23,7 @@ void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 void note_idle_keys(const Config& config, Checker& check);
 
 /// The keys of the policy loss against each other.
-void check_policy(const PolicyArgs& policy, Checker& check);
+void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check);
 
 /// The loss plug-ins of a worker: complete, there, and where they mean something.
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);

@@ -112,10 +112,19 @@ void complete_models(Config& config, Checker& check) {
   }
 }
 
-void complete_experience_keys(ExperienceConfig& experience) {
+void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
+  check.require(
+      !experience.adv_estimator->whitens || experience.whiten_advantages || !check.is_set(experience.whiten_advantages),
+      experience.whiten_advantages, "{} does; remove this, or take another estimator",
+      check.name(experience.adv_estimator));
+  experience.whiten_advantages = experience.whitens();
   const Normalisation normalisation = experience.normalisation();
   experience.norm_mean_type = normalisation.mean;
   experience.norm_std_type = normalisation.deviation;
+}
+
+void count_mask(const std::string& mask, std::vector<std::string>& keys) {
+  if (std::ranges::find(keys, mask) == keys.end()) keys.push_back(mask);
 }
 
 /// ROLL divides by the length of its padded rows, without the token that has no label.
@@ -172,7 +181,8 @@ void complete(Config& config, Checker& check) {
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
-  complete_experience_keys(config.experience);
+  complete_experience_keys(config.experience, check);
+  if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
   complete_trackers(config.track, check);

@@ -176,7 +176,8 @@ struct WorkerConfig {
       policy.fields(v);
       v("pg_loss_reducer", pg_loss_reducer, "a reduction of one's own for the policy term; it wins over loss_agg_mode");
     } else {
-      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau"}, "only actor_train has a policy loss");
+      v.noted({"pg_variant", "tis_*", "topr_*", "cispo_*", "kimi15_tau", "gmpo_*"},
+              "only actor_train has a policy loss");
       v.refused({"pg_loss_reducer"}, "reduces the policy term, which only actor_train has; remove it");
     }
     if (duties.forwards) {
@@ -298,6 +299,10 @@ struct Config {
     return rollout_batch_size + additional_prompts() * std::ranges::count_if(rewards, drops);
   }
   int64_t sequences_per_step() const { return rollout_batch_size * num_return_sequences_in_group; }
+  /// A prompt's responses that are sampled: those that are trained on, and where wanted a greedy one for its reward.
+  int64_t samples_per_prompt() const {
+    return num_return_sequences_in_group + (experience.adv_estimator->samples_baseline ? 1 : 0);
+  }
 
   template <class V>
   void fields(V& v) {
@@ -365,8 +370,9 @@ struct Config {
     v.noted({"checkpoint_config", "base_dir", "save_logging_board_dir"}, "everything is written to output_dir");
     v.noted({"reward_norm", "reward_shift", "reward_scale", "use_reward_scaling", "use_reward_norm", "add_len_reward"},
             "norm_mean_type, norm_std_type and reward_clip decide what happens to rewards");
-    v.noted({"postive_loss_coef", "positive_loss_coef", "use_topr_neg_loss_coef", "use_topr_loss", "pg_variant",
-             "use_policy_loss_type", "l2", "mask_type", "balance_length", "minibatch_data_iter_num"},
+    v.noted({"postive_loss_coef"}, "ROLL reads it nowhere; positive_loss_coef adds the likelihood of right responses");
+    v.noted({"use_topr_neg_loss_coef", "use_topr_loss", "pg_variant", "use_policy_loss_type", "l2", "mask_type",
+             "balance_length", "minibatch_data_iter_num"},
             "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
     v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
     v.noted({"num_train_epochs"}, "max_steps decides");

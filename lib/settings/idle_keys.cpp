@@ -23,6 +23,10 @@ class IdleKeys {
   void note_experience() {
     const ExperienceConfig &e = config_.experience, &plain = plain_.experience;
     unless(config_.uses_critic(), e.adv_estimator, e.lambd, plain.lambd);
+    unless(config_.uses_critic(), e.adv_estimator, e.lambd_critic, plain.lambd_critic);
+    unless(config_.uses_critic(), e.adv_estimator, e.lambd_alpha, plain.lambd_alpha);
+    unless(!e.lambd_alpha || !e.lambd_critic, e.lambd_alpha, e.lambd, plain.lambd);
+    unless(e.adv_estimator->discounts, e.adv_estimator, e.gamma, plain.gamma);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
     unless(e.target_kl.has_value(), e.target_kl, e.kl_horizon, plain.kl_horizon);

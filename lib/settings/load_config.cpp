@@ -11,6 +11,7 @@
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
 #include "settings/complete.h"
+#include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
 #include "settings/memory_estimate.h"
 
@@ -121,7 +122,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     place_ranks(result, config.actor_train, options, check);
     note_idle_keys(config, check);
     check_experience(config, result.num_ranks, check);
-    check_policy(config.actor_train.policy, check);
+    check_policy(config.actor_train.policy, config.loss, check);
     check_layout(config, result.num_ranks, check);
     note_dtypes(config, check);
     check_batches(config, result.num_ranks, check);
@@ -132,6 +133,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     if (!check.is_clean()) return;
     result.plan = batch_plan(config, result.num_ranks);
     result.loss = describe_loss(config, result.num_ranks);
+    result.algorithm = describe_algorithm(config, result.num_ranks);
   };
   return load_checked<Config>(file, overrides, body);
 }

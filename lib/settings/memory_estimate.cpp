@@ -90,7 +90,7 @@ double activation_bytes(const ModelSpec& spec, int64_t tokens, double bytes, boo
 double kv_bytes(const Config& config, const ModelSpec& spec, int64_t num_ranks, double bytes) {
   const int64_t tp = tensor_ranks(config.actor_infer);
   const int64_t groups = std::max<int64_t>(1, num_ranks / tp);
-  const int64_t sequences = (config.most_prompts() * config.num_return_sequences_in_group + groups - 1) / groups;
+  const int64_t sequences = (config.most_prompts() * config.samples_per_prompt() + groups - 1) / groups;
   const auto tokens = static_cast<double>(std::min(sequences, config.max_running_requests)) *
                       static_cast<double>(config.sequence_length.value_or(0));
   const int64_t heads = std::max<int64_t>(1, spec.num_kv_heads / tp);

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
+
 #include "base/clock.h"
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
@@ -18,19 +20,28 @@ ForwardNeeds forward_needs(const Config& config, int64_t num_ranks) {
 }
 
 Experience experience_from(const std::vector<RolloutRecord>& records) {
+  std::map<int64_t, const RolloutRecord*> baselines;  // by group
+  for (const RolloutRecord& record : records)
+    if (record.is_baseline) baselines[record.group_index] = &record;
   std::vector<Sample> samples;
-  for (size_t i = 0; i < records.size(); ++i)
-    samples.push_back({.prompt_ids = records[i].prompt_ids,
-                       .response_ids = records[i].response_ids,
-                       .sequence_index = static_cast<int64_t>(i),
-                       .group_index = records[i].group_index,
-                       .score = records[i].score,
-                       .truncated = records[i].finish_reason == "length",
-                       .difficulty = records[i].difficulty,
-                       .log_probs = records[i].log_probs,
-                       .reward = records[i].reward,
-                       .is_judged = records[i].is_judged,
-                       .domain = records[i].domain});
+  for (const RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    samples.push_back({.prompt_ids = record.prompt_ids,
+                       .response_ids = record.response_ids,
+                       .sequence_index = std::ssize(samples),
+                       .group_index = record.group_index,
+                       .score = record.score,
+                       .truncated = record.finish_reason == "length",
+                       .difficulty = record.difficulty,
+                       .log_probs = record.log_probs,
+                       .reward = record.reward,
+                       .is_judged = record.is_judged,
+                       .domain = record.domain});
+    const auto baseline = baselines.find(record.group_index);
+    if (baseline == baselines.end()) continue;
+    samples.back().baseline = baseline->second->reward;
+    samples.back().is_judged = record.is_judged && baseline->second->is_judged;
+  }
   return make_experience(samples);
 }
 

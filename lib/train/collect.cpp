@@ -57,9 +57,16 @@ std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
   return prompts;
 }
 
-RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation, int64_t step) {
+GeneratingArgs greedy(GeneratingArgs args) {
+  args.temperature = 0;
+  return args;
+}
+
+RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,
+                        const CollectRequest& request) {
   RolloutRecord record;
-  record.step = step;
+  record.step = request.step;
+  record.is_baseline = sample.number >= request.num_samples;
   record.domain = row.domain;
   record.prompt_id = row.id;
   record.group_index = sample.prompt;
@@ -124,12 +131,14 @@ double ratio_of(int64_t part, int64_t whole) {
 std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                               CollectStatistics& statistics) {
   Progress progress(log_, request.phase, 0, "responses");
-  Collection collection(mesh_, rewards_, progress,
-                        {.prompts = prompts_of(request.rows),
-                         .quota = request.quota,
-                         .num_samples = request.num_samples,
-                         .may_stop = request.may_stop,
-                         .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
+  Collection collection(
+      mesh_, rewards_, progress,
+      {.prompts = prompts_of(request.rows),
+       .quota = request.quota,
+       .num_samples = request.num_samples,
+       .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
+       .may_stop = request.may_stop,
+       .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
   auto all = exchange_rollouts(sample(engine, tokenizer, request, collection, statistics), mesh_.world());
   for (const std::string& domain : domains_) {
     statistics.faults[domain];  // so that every curve begins with the first step
@@ -152,7 +161,7 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
     if (!mesh_.is_leader()) return;
     const int64_t index = collection.first_request() + served;
     const Row& row = *collection.prompt(index).row;
-    RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request.step);
+    RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request);
     record.prompt = tokenizer.decode(row.prompt_ids);
     collection.finished(index, query_of(row, record));
   };

@@ -28,6 +28,7 @@ struct CollectRequest {
   std::vector<const Row*> rows{};  // all prompts, or else
   GroupQuota* quota = nullptr;     // which gives them
   int64_t num_samples = 1;         // responses per prompt
+  bool with_baseline = false;      // and a greedy one more
   int64_t step = 0;
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line

@@ -14,6 +14,8 @@ namespace {
 
 constexpr useconds_t kScoreWait_us = 1000;
 constexpr const char* kNothingNew = "=";
+constexpr uint64_t kBaselines = uint64_t{1}
+                                << 47;  // their names begin here, so that the others' are what they are without
 
 int64_t own_wish() {
   const auto wish = stop_wish();
@@ -31,8 +33,9 @@ Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, P
       rewards_(rewards),
       progress_(progress),
       plan_(std::move(plan)),
+      num_samples_(plan_.num_samples + (plan_.baseline ? 1 : 0)),
       bulletin_(mesh),
-      dealer_(mesh.dp_size(), plan_.num_samples),
+      dealer_(mesh.dp_size(), num_samples_),
       queues_(mesh.dp_size()) {
   add(plan_.quota ? plan_.quota->next() : plan_.prompts);
 }
@@ -40,9 +43,9 @@ Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, P
 void Collection::add(const std::vector<Prompt>& prompts) {
   for (const Prompt& prompt : prompts) {
     dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
-    prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(plan_.num_samples)});
+    prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(num_samples_)});
   }
-  progress_.expect(std::ssize(prompts) * plan_.num_samples);
+  progress_.expect(std::ssize(prompts) * num_samples_);
 }
 
 /// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
@@ -71,8 +74,14 @@ RequestSource::Change Collection::next(const Queue& queue) {
 void Collection::start(const std::vector<SampleIndex>& samples, Change& change) {
   for (const SampleIndex& sample : samples) {
     const Prompt& prompt = prompts_[sample.prompt].prompt;
-    const auto name = prompt.number * static_cast<uint64_t>(plan_.num_samples) + static_cast<uint64_t>(sample.number);
-    change.requests.push_back({.prompt_ids = prompt.row->prompt_ids, .sequence_id = name});
+    if (sample.number < plan_.num_samples) {
+      const auto name = prompt.number * static_cast<uint64_t>(plan_.num_samples) + static_cast<uint64_t>(sample.number);
+      change.requests.push_back({.prompt_ids = prompt.row->prompt_ids, .sequence_id = name});
+    } else {
+      change.requests.push_back({.prompt_ids = prompt.row->prompt_ids,
+                                 .sequence_id = kBaselines + prompt.number,
+                                 .generating = plan_.baseline});
+    }
     requests_.push_back({.sample = sample});
   }
 }
@@ -153,8 +162,8 @@ bool Collection::hear_of(const Finished& finished) {
   if (!state.is_needed) return false;
   state.scores.at(sample.number) = score;
   progress_.advance();
-  if (++state.num_finished < plan_.num_samples || !state.prompt.awaits_scores) return false;
-  plan_.quota->add(sample.prompt, state.scores);
+  if (++state.num_finished < num_samples_ || !state.prompt.awaits_scores) return false;
+  plan_.quota->add(sample.prompt, GroupScores(state.scores).first(plan_.num_samples));
   return true;
 }
 
@@ -164,7 +173,7 @@ void Collection::give_up_unneeded(Change& change) {
     if (!state.is_needed || plan_.quota->needs(index)) continue;
     state.is_needed = false;
     dealer_.drop(index);
-    progress_.expect(state.num_finished - plan_.num_samples);
+    progress_.expect(state.num_finished - num_samples_);
     for (int64_t request = 0; request < std::ssize(requests_); ++request) {
       if (sample(request).prompt != index || requests_[request].is_given_up) continue;
       requests_[request].is_given_up = true;
@@ -189,7 +198,7 @@ void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
 
 bool Collection::is_complete() const {
   return (!plan_.quota || plan_.quota->is_full()) && std::ranges::all_of(prompts_, [&](const PromptState& state) {
-           return !state.is_needed || state.num_finished == plan_.num_samples;
+           return !state.is_needed || state.num_finished == num_samples_;
          });
 }
 

@@ -26,6 +26,8 @@ class Collection : public RequestSource {
     std::vector<Prompt> prompts{};  // all of them, or else
     GroupQuota* quota = nullptr;    // which says when which ones start
     int64_t num_samples = 1;
+    std::optional<GeneratingArgs>
+        baseline{};        // of one response more to each prompt, the last, on which no filter looks
     bool may_stop = true;  // a wish to stop ends it
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
@@ -89,6 +91,7 @@ class Collection : public RequestSource {
   DomainRewards& rewards_;
   Progress& progress_;
   Plan plan_;
+  int64_t num_samples_;  // baseline included
   Bulletin bulletin_;
   SampleDealer dealer_;
   std::vector<PromptState> prompts_;

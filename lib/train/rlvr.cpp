@@ -67,8 +67,9 @@ class Rlvr {
   std::vector<RolloutRecord> collect(const CollectRequest& request, CollectStatistics& statistics);
   void open_engine();
   void close_engine();
+  bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   int64_t validation_samples() const { return config_.validation.generating_args.num_return_sequences.value_or(1); }
-  Experience experience_of(const std::vector<RolloutRecord>& rollouts, int64_t step, Metrics& metrics);
+  Experience experience_of(std::vector<RolloutRecord> rollouts, int64_t step, Metrics& metrics);
   void update(const Experience& experience, int64_t step, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
@@ -187,8 +188,8 @@ void Rlvr::run_step(int64_t step) {
   ranks_.set_step(step);
   Stopwatch watch;
   Metrics metrics;
-  const std::vector<RolloutRecord> rollouts = rollouts_of(step, metrics);
-  const Experience experience = experience_of(rollouts, step, metrics);
+  std::vector<RolloutRecord> rollouts = rollouts_of(step, metrics);
+  const Experience experience = experience_of(std::move(rollouts), step, metrics);
   update(experience, step, metrics);
   tokens_seen_ += experience.tokens.num_tokens();
   throughput_.add_step(experience, step, watch.seconds(), metrics);
@@ -207,10 +208,10 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
-  auto rollouts = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group);
+  auto rollouts = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline());
   check_vocabulary(rollouts, roles_.actor.spec().vocab_size, "rollout_replay = " + *config_.rollout_replay);
   // The updates of a step, and with them the learning rate and what needs old log-probs, were counted for this many.
-  const int64_t num_groups = std::ssize(rollouts) / config_.num_return_sequences_in_group;
+  const int64_t num_groups = std::ssize(rollouts) / config_.samples_per_prompt();
   if (num_groups != config_.rollout_batch_size)
     throw user_error("rollout_replay = {}: step {} holds {} prompts: must be rollout_batch_size = {}; set that to {}",
                      *config_.rollout_replay, step, num_groups, config_.rollout_batch_size, num_groups);
@@ -222,6 +223,7 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   CollectStatistics statistics;
   auto records = collect({.quota = &groups,
                           .num_samples = config_.num_return_sequences_in_group,
+                          .with_baseline = samples_baseline(),
                           .step = step,
                           .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
                           .phase = fmt::format("step {}: generate", step)},
@@ -252,9 +254,8 @@ void Rlvr::open_engine() {
   const auto share_of = [groups = mesh_of_.sampler.dp_size()](int64_t rows, int64_t samples) {
     return (rows + groups - 1) / groups * samples;
   };
-  EngineLimits limits =
-      engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.num_return_sequences_in_group),
-                                      share_of(std::ssize(validation_rows_), validation_samples())));
+  EngineLimits limits = engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.samples_per_prompt()),
+                                                        share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   const int64_t free = free_device_bytes(device_), taken = step_model_bytes(roles_.sampling_policy(), limits);
   limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
@@ -270,9 +271,10 @@ void Rlvr::close_engine() {
   offload_.bring_back();
 }
 
-Experience Rlvr::experience_of(const std::vector<RolloutRecord>& rollouts, int64_t step, Metrics& metrics) {
+Experience Rlvr::experience_of(std::vector<RolloutRecord> rollouts, int64_t step, Metrics& metrics) {
   close_engine();
   Experience experience = experience_from(rollouts);
+  std::erase_if(rollouts, [](const RolloutRecord& record) { return record.is_baseline; });
   run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
   add_sampler_gap(experience, rollouts, metrics);
   Stopwatch watch;

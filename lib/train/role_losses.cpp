@@ -42,7 +42,8 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .final_response_mask = e.final_response_mask(),
                      .is_weights = e.is_weights,
                      .sample_weights = e.sample_weights,
-                     .scores = e.scores},
+                     .scores = e.scores,
+                     .positive_response_mask = e.positive_response_mask()},
                     counts, config_.loss, config_.actor_train.policy, reducer);
 }
 

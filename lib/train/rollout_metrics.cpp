@@ -17,10 +17,11 @@ void add_finish_reason(const std::string& prefix, const std::string& reason, Met
 }  // namespace
 
 void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {
-  for (const auto& record : records) {
-    add_finish_reason("", record.finish_reason, metrics);
-    add_finish_reason(record.domain + "/", record.finish_reason, metrics);
-  }
+  for (const auto& record : records)
+    for (const std::string& prefix : {std::string(), record.domain + "/"}) {
+      if (!record.is_baseline) add_finish_reason(prefix, record.finish_reason, metrics);
+      if (record.is_baseline && record.is_judged) metrics.add(prefix + "rollout/baseline_score@mean", record.score);
+    }
 }
 
 void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {

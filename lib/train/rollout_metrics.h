@@ -9,7 +9,7 @@
 namespace roll {
 
 /// rollout/finish_reason/{stop,length,stop_string,abort}: the share of a step's responses that ended so; the same of
-/// each domain, <domain>/rollout/...
+/// each domain, <domain>/rollout/... Of baselines only rollout/baseline_score, their mean, and <domain>/rollout/...
 void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
 
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/

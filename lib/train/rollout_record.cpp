@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <sstream>
 #include <tuple>
 
@@ -17,23 +19,25 @@ namespace fs = std::filesystem;
 Json to_json(const RolloutRecord& r) {
   Json log_probs = Json::array();
   for (const float x : r.log_probs) log_probs.push_back(json_float(x));
-  return {{"step", r.step},
-          {"domain", r.domain},
-          {"prompt_id", r.prompt_id},
-          {"group_index", r.group_index},
-          {"sample_index", r.sample_index},
-          {"prompt", r.prompt},
-          {"response", r.response},
-          {"prompt_ids", r.prompt_ids},
-          {"response_ids", r.response_ids},
-          {"log_probs", std::move(log_probs)},
-          {"finish_reason", r.finish_reason},
-          {"score", r.is_judged ? json_float(r.score) : Json()},
-          {"reward", r.is_judged ? json_float(r.reward) : Json()},
-          {"reward_detail", r.reward_detail},
-          {"ground_truth", r.ground_truth},
-          {"tag", r.tag},
-          {"difficulty", json_float(r.difficulty)}};
+  Json json{{"step", r.step},
+            {"domain", r.domain},
+            {"prompt_id", r.prompt_id},
+            {"group_index", r.group_index},
+            {"sample_index", r.sample_index},
+            {"prompt", r.prompt},
+            {"response", r.response},
+            {"prompt_ids", r.prompt_ids},
+            {"response_ids", r.response_ids},
+            {"log_probs", std::move(log_probs)},
+            {"finish_reason", r.finish_reason},
+            {"score", r.is_judged ? json_float(r.score) : Json()},
+            {"reward", r.is_judged ? json_float(r.reward) : Json()},
+            {"reward_detail", r.reward_detail},
+            {"ground_truth", r.ground_truth},
+            {"tag", r.tag},
+            {"difficulty", json_float(r.difficulty)}};
+  if (r.is_baseline) json["is_baseline"] = true;
+  return json;
 }
 
 namespace {
@@ -98,6 +102,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
   r.prompt_id = f.text("prompt_id");
   r.group_index = f.integer("group_index");
   r.sample_index = f.integer("sample_index");
+  if (json.contains("is_baseline")) r.is_baseline = f.at("is_baseline", &Json::is_boolean, "true or false").get<bool>();
   r.prompt = f.text("prompt");
   r.response = f.text("response");
   r.prompt_ids = f.ids("prompt_ids");
@@ -172,9 +177,22 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
                      records.size(), group_size);
 }
 
+/// One to each group, behind its samples.
+void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_groups, int64_t group_size,
+                     const std::string& origin) {
+  for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {
+    const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
+    if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
+    throw user_error(
+        "{}: group {}: the estimator takes off the reward of one greedy response, a line with is_baseline: true and "
+        "sample_index {}, which is missing or there twice; replay what such a run sampled, or take another estimator",
+        origin, found ? std::min(group, found->group_index) : group, group_size);
+  }
+}
+
 }  // namespace
 
-std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size) {
+std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size, bool with_baselines) {
   fs::path file = numbered(folder, "step_", step, ".jsonl");
   const fs::path nested = numbered(folder / "rollouts", "step_", step, ".jsonl");
   if (!is_there(file) && is_there(nested)) file = nested;
@@ -186,7 +204,14 @@ std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int
     if (record.step != step)
       throw user_error("{}: step = {}: must be {}, as the file's name says", file.string(), record.step, step);
   sort_records(records);
+  const auto first_baseline = std::ranges::stable_partition(records, std::logical_not(), &RolloutRecord::is_baseline);
+  std::vector<RolloutRecord> baselines(first_baseline.begin(), first_baseline.end());
+  records.erase(first_baseline.begin(), first_baseline.end());
   check_groups(records, group_size, file.string());
+  if (!with_baselines) return records;
+  check_baselines(baselines, std::ssize(records) / group_size, group_size, file.string());
+  std::ranges::move(baselines, std::back_inserter(records));
+  sort_records(records);
   return records;
 }
 

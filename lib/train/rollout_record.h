@@ -19,6 +19,8 @@ struct RolloutRecord {
   std::string prompt_id;
   int64_t group_index = 0;   // which prompt of the step
   int64_t sample_index = 0;  // which response of the group
+  bool is_baseline =
+      false;  // greedy, and the group's last: only its reward is used. Lines of others don't have the key
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
@@ -58,9 +60,11 @@ std::filesystem::path numbered(const std::filesystem::path& folder, const std::s
                                const std::string& extension);
 
 /// The records of one step of a `rollout_replay` folder: DIR/step_NNNNNN.jsonl, or DIR/rollouts/step_NNNNNN.jsonl.
-/// They come sorted by (group_index, sample_index). UserError: no such file, a malformed line or one of another step, a
-/// group or sample twice, groups of different size than `group_size`.
-std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size);
+/// They come sorted by (group_index, sample_index), baselines only if wanted. UserError: no such file, a malformed line
+/// or one of another step, a group or sample twice, groups of different size than `group_size` (baselines not counted),
+/// a group without the baseline that is wanted.
+std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
+                                       bool with_baselines = false);
 
 /// UserError "origin: group ..." for a token id that a model of this vocabulary does not have.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);

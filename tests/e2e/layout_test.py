@@ -16,7 +16,31 @@ MODES = [("seq-mean-token-mean", ""), ("token-mean", ""), ("seq-mean-token-sum",
 VARIANTS = [{"actor_train.pg_variant": "vanilla"}, {"actor_train.pg_variant": "tis"}, {"actor_train.pg_variant": "topr"},
             {"actor_train.pg_variant": "cispo"}, {"actor_train.pg_variant": "kimi15"}, {"importance_sampling": "seq"},
             {"length_loss_weight": "true", "difficulty_loss_weight": "true"}, {"dual_clip_loss": "true", "dual_clip_c": "1.0001"},
+            {"actor_train.pg_variant": "gmpo", "actor_train.gmpo_epsilon_low": "0.0001", "actor_train.gmpo_epsilon_high": "0.0001"},
+            {"positive_loss_coef": "0.1"}, {"lambd_critic": "1.0", "lambd_alpha": "0.2"},
             {"train_infer_correction": "{is_weight: {enabled: true, weight_type: sequence}, filters: [{enabled: true, ratio_low: 0.95, ratio_high: 1.05}]}"}]
+
+
+ESTIMATORS = ["rloo", "opo", "gpg", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax"]
+
+
+def check_estimators(folder, rollouts):
+    """Each gives the same on two packed ranks, and something else than rewards as they are."""
+    with_baselines = folder / "with_baselines"
+    with_baselines.mkdir()
+    for file in rollouts.glob("step_*.jsonl"):
+        lines = [json.loads(line) for line in open(file)]
+        for i, line in enumerate(line for line in lines[:] if line["sample_index"] == 0):
+            lines.append(line | dict(sample_index=4, is_baseline=True, score=(i * 3 % 5) / 4, reward=(i * 3 % 5) / 4))
+        (with_baselines / file.name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    replay = dict(rollout_replay=with_baselines, whiten_advantages="false")
+    plain = train(folder, "base_reinforce", estimator="reinforce", rows=8, accumulation=1, **replay)
+    for estimator in ESTIMATORS:
+        flags = {key: value for key, value in replay.items() if key == "rollout_replay" or not estimator.startswith("reinforce")}
+        base = train(folder, f"base_{estimator}", estimator=estimator, rows=8, accumulation=1, **flags)
+        run = train(folder, estimator, ranks=2, estimator=estimator, rows=2, accumulation=2, packing=PACKED.format("load_balance", 90), **flags)
+        compare(run, base, estimator)
+        assert any((tensor != weights(plain)[n]).any() for n, tensor in weights(base).items()), f"{estimator} is reinforce"
 
 
 def check_empty(folder, rollouts):
@@ -69,6 +93,7 @@ def main():
             assert not same, f"{variant} changed nothing"
         base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
         compare(run, base, "default epsilon n=2")
+        check_estimators(folder, replay["rollout_replay"])
         check_empty(folder, replay["rollout_replay"])
         check_other_size(folder, replay["rollout_replay"])
         # Sampling: one and two ranks give the same responses.

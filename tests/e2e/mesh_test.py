@@ -38,6 +38,14 @@ def check_variants(folder, base, replay):
         compare(run, base, what, bound=BOUND)
 
 
+def check_whole_sequences(folder, replay):
+    """What a loss takes of a whole sequence, where a rank has a part of it."""
+    flags = {"actor_train.pg_variant": "gmpo", "actor_train.gmpo_epsilon_high": 0.001, "positive_loss_coef": 0.1}
+    base = train(folder, "gmpo", rows=8, accumulation=1, **replay, **flags)
+    run = train(folder, "gmpo_cp_tp", 4, rows=8, accumulation=1, tp=2, cp=2, **replay, **flags)
+    compare(run, base, "gmpo and right responses, cp 2 tp 2", bound=BOUND)
+
+
 def check_sampling(folder):
     """The sampler on its own tensor ranks, equal to the trainer's or not: the same responses of three steps, between which the
     weights change. (Rewards of random responses are all 0, so what is learnt is mostly rounding: weights are not compared.)"""
@@ -60,6 +68,7 @@ def main():
         base = check_meshes(folder, "model", only or MESHES, replay)
         check_meshes(folder, "untied", only or MESHES, replay)
         check_variants(folder, base, replay)
+        check_whole_sequences(folder, replay)
         check_sampling(folder)
 
 

@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 GROUPS, GROUP_SIZE = 8, 4
 TRAINING = dict(learning_rate=1e-3, weight_decay=0.01, adam_beta1=0.8, adam_beta2=0.95, adam_epsilon=1e-4,
                 per_device_train_batch_size=2)
-# Between them: both estimators with a reference, every place of the KL, old log-probs computed and left out, several
+# Between them: estimators with and without a critic, a reference, every place of the KL, old log-probs computed and left out, several
 # updates and epochs, the learning-rate schedule, ranks and packing. The keys of "training" are those of both roles.
 RECIPES = {
     "ppo": dict(
@@ -33,6 +33,14 @@ RECIPES = {
         ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="linear", warmup_steps=3), worker={},
         keys=dict(adv_estimator="reinforce", gamma=0.97, loss_agg_mode="prompt-mean", norm_mean_type="group",
                   norm_std_type="batch", reward_clip=0.8, importance_sampling="seq", max_len_mask=True)),
+    "vapo": dict(
+        ranks=2, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"), worker={},
+        keys=dict(adv_estimator="gae", lambd_critic=1.0, lambd_alpha=0.2, loss_agg_mode="token-mean", use_pg_clip_range=True,
+                  pg_clip_high=0.28, positive_loss_coef=0.1, max_len_mask=True)),
+    "gmpo": dict(
+        ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"),
+        worker=dict(pg_variant="gmpo", gmpo_epsilon_low=0.01, gmpo_epsilon_high=0.02),
+        keys=dict(adv_estimator="rloo", add_token_level_kl=True, init_kl_coef=0.1, positive_loss_coef=0.05)),
 }
 
 

@@ -25,6 +25,7 @@ Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<
   const std::vector<int64_t> prompts = golden["prompt_lengths"], responses = golden["response_lengths"];
   const std::vector<int64_t> groups = golden["group_index"], truncated = golden["truncated"];
   const std::vector<double> scores = golden["scores"], rewards = golden["rewards"][step];
+  const std::vector<double> baselines = golden["baselines"];
   std::vector<Sample> samples;
   for (size_t b = 0; b < prompts.size(); ++b)
     samples.push_back({.prompt_ids = std::vector<int64_t>(prompts[b], 1),
@@ -35,6 +36,7 @@ Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<
                        .truncated = truncated[b] == 1,
                        .reward = b == unjudged ? 1e3 : rewards[b],
                        .is_judged = b != unjudged,
+                       .baseline = baselines[groups[b]],
                        .domain = domains[b]});
   Experience experience = make_experience(samples);
   const Json& in = golden["inputs"];
@@ -60,6 +62,7 @@ TEST_CASE("masks, rewards, advantages and metrics are those of PyTorch in float6
       metrics = complete_experience(experience, config, 3, state);
     }
     CHECK(at::equal(experience.final_response_mask(), floats(expected["final_response_mask"])));
+    CHECK(at::equal(experience.positive_response_mask(), floats(expected["positive_response_mask"])));
     REQUIRE(experience.is_weights.defined() == !expected["is_weights"].is_null());
     if (experience.is_weights.defined())
       CHECK(testing::near(experience.is_weights, floats(expected["is_weights"]), 1e-6));
@@ -117,6 +120,7 @@ TEST_CASE("a response that nobody could judge is as if it were not there", "[exp
       auto metrics_of_rest = as_map(complete_experience(rest, config, 3, state_of_others));
       const Experience compared = select(all, others);
       CHECK(at::equal(compared.final_response_mask(), rest.final_response_mask()));
+      CHECK(at::equal(compared.positive_response_mask(), rest.positive_response_mask()));
       CHECK(testing::near(compared.token_rewards, rest.token_rewards, 1e-6));
       CHECK(testing::near(compared.advantages, rest.advantages, 1e-6));
       CHECK(testing::near(compared.returns, rest.returns, 1e-6));
@@ -164,9 +168,11 @@ TEST_CASE("every estimator is reached by its name, and says what it needs", "[ex
     CHECK(&*Chosen<AdvantageEstimator>(estimator.name) == &estimator);
     Experience experience = make_experience({{{1}, {2, 2}, 0, 0, 1, false}, {{1}, {2, 2}, 1, 0, 0, false}});
     ExperienceConfig config{.adv_estimator = Chosen(estimator)};
-    CHECK((config.normalisation().mean == NormType::kGroup) == estimator.compares_group);
+    CHECK(config.normalisation().mean == estimator.normalisation.mean);
+    CHECK(config.normalisation().deviation == estimator.normalisation.deviation);
+    CHECK(config.whitens() == estimator.whitens);
     ExperienceState state(config);
-    if (estimator.needs_values)
+    if (estimator.needs_values || estimator.samples_baseline)
       CHECK_THROWS_AS(complete_experience(experience, config, 1, state), Bug);
     else
       CHECK_NOTHROW(complete_experience(experience, config, 1, state));

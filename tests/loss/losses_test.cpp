@@ -46,6 +46,10 @@ struct Golden {
     counts.set("response_mask", local_counts(mask, axis, 3));
     counts.set("final_response_mask", local_counts(final_mask, axis, 3));
     actor.scores = json["scores"].get<std::vector<double>>();
+    std::vector<float> positive;
+    for (const double score : actor.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
+    actor.positive_response_mask = final_mask * spread(positive, axis.cu_seqlens, at::kCPU);
+    counts.set("positive_response_mask", local_counts(actor.positive_response_mask, axis, 3));
   }
 
   /// The weights on the policy term that a golden configuration asks for.
@@ -80,9 +84,9 @@ ActorInputs part_of(const ActorInputs& in, const std::vector<int64_t>& sequences
     if (!in.sample_weights.empty()) part.sample_weights.push_back(in.sample_weights[b]);
   }
   if (in.is_weights.defined()) part.is_weights = in.is_weights.index_select(0, tokens);
-  for (const auto member :
-       {&ActorInputs::log_probs, &ActorInputs::entropy, &ActorInputs::old_log_probs, &ActorInputs::ref_log_probs,
-        &ActorInputs::advantages, &ActorInputs::response_mask, &ActorInputs::final_response_mask})
+  for (const auto member : {&ActorInputs::log_probs, &ActorInputs::entropy, &ActorInputs::old_log_probs,
+                            &ActorInputs::ref_log_probs, &ActorInputs::advantages, &ActorInputs::response_mask,
+                            &ActorInputs::final_response_mask, &ActorInputs::positive_response_mask})
     part.*member = (in.*member).index_select(0, tokens);
   return part;
 }
@@ -320,6 +324,8 @@ TEST_CASE("terms that the configuration asks for need their tensors", "[loss]") 
   CHECK_THROWS_AS(actor_loss(in, golden.counts, {.use_kl_loss = true}), Bug);
   in.entropy = at::Tensor();
   CHECK_THROWS_AS(actor_loss(in, golden.counts, {.entropy_loss_coef = 0.1}), Bug);
+  in.positive_response_mask = at::Tensor();
+  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.positive_loss_coef = 0.1}), Bug);
 }
 
 TEST_CASE("sft_loss is the mean negative log-likelihood of the labels", "[loss]") {

@@ -77,6 +77,13 @@ def policy_variant(c, lp, d, ratio, adv, ppo, low, high):
         return ppo, clipped.double(), (r > 1 + high).double(), (r < 1 - low).double()
     if kind == "vanilla":
         return -adv * lp, none, none, none
+    if kind == "gmpo":  # the paper's: the sign makes one clip of both sides
+        sign = torch.sign(adv)
+        within = torch.clamp(d, -c.get("gmpo_epsilon_low", 0.4), c.get("gmpo_epsilon_high", 0.4))
+        kept = sign * torch.minimum(sign * d, sign * within) + (adv == 0) * d
+        means = torch.stack([(kept[b] * MASK[b]).sum() / MASK[b].sum() for b in range(B)])
+        above, below = (d > c.get("gmpo_epsilon_high", 0.4)).double(), (d < -c.get("gmpo_epsilon_low", 0.4)).double()
+        return -adv * torch.exp(means)[:, None], (kept != d).double(), above, below
     if kind == "kimi15":
         return -adv * lp + c.get("kimi15_tau", 0.1) / 2 * d**2, none, none, none
     floor, ceiling = {"tis": (c.get("tis_lower_bound", 0.0), c.get("tis_upper_bound", 1.0)), "topr": (0.0, 1.0),
@@ -146,6 +153,8 @@ def actor(inputs, final_mask, c):
     ent = reduce(entropy, MASK, diagnostics)
     total = weighted + (c.get("kl_loss_coef", 0) * kl if c.get("use_kl_loss") else 0)
     total = total * c.get("rl_loss_coef", 1) - c.get("entropy_loss_coef", 0) * ent
+    positive = reduce(-lp, final_mask * POSITIVE[:, None], mode, divisor)
+    total = total + c.get("positive_loss_coef", 0) * positive
     total.backward()
     with torch.no_grad():
         say = lambda x: reduce(x, MASK, diagnostics).item()
@@ -154,6 +163,8 @@ def actor(inputs, final_mask, c):
                    "actor/clipfrac": say(clipped), "actor/ratio_mean": say(ratio),
                    "actor/ppo_ratio_high_clipfrac": say(above),
                    "actor/ppo_ratio_low_clipfrac": say(below)}
+        if c.get("positive_loss_coef"):
+            metrics["actor/positive_loss"] = positive.item()
         if c.get("difficulty_loss_weight") or c.get("length_loss_weight"):
             metrics["actor/weighted_pg_loss"] = weighted.item()
     return {"config": c, "metrics": metrics, "gradient": packed(lp.grad),
@@ -236,6 +247,12 @@ def loss_golden():
                {"length_loss_weight": True, "loss_agg_mode": "prompt-mean"},
                {"difficulty_loss_weight": True, "difficulty_range": [-2, 2.5]},
                {"difficulty_loss_weight": True, "length_loss_weight": True, "rl_loss_coef": 0.5} | weighted]
+    actors += [{"pg_variant": "gmpo"}, {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.1, "gmpo_epsilon_high": 0.2} | kl,
+               {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.05, "loss_agg_mode": "token-mean"}]
+    positive = {"positive_loss_coef": 0.1}
+    actors += [positive | {"loss_agg_mode": "token-mean"}, positive | kl | {"rl_loss_coef": 0.5, "loss_agg_mode": "prompt-mean"},
+               positive, positive | weighted | {"length_loss_weight": True},
+               positive | {"loss_agg_mode": "constant", "loss_aggregation_divisor": 11.5}]
     critics = [{"loss_agg_mode": m} for m in ("token-mean", "seq-mean-token-sum", "prompt-mean")]
     critics += [{}, {"value_clip": 0.2}, {"value_clip": 0.2, "loss_agg_mode": "token-mean"},
                 {"loss_agg_mode": "constant", "loss_aggregation_divisor": 3.0}]
@@ -252,6 +269,8 @@ SCORES = [1.0, 0.0, 0.25, 0.5, -3.0, 2.0, 1.0]  # verdicts
 REWARDS = [[0.875, -0.25, 0.25, 0.4375, -3.0, 1.5, 0.75], [0.5, 0.75, -1.0, 1.0, 0.25, -0.5, 2.0]]  # less penalties, by step
 DOMAINS = ["math", "math", "math", "math", "code", "code", "code"]
 TRUNCATED = [0, 1, 0, 1, 0, 0, 0]
+BASELINES = [0.25, -0.5, 1.25]  # rewards of greedy responses, by group
+ONE_ACTION = ("rloo", "opo", "gpg")  # estimators to which a response is one action
 
 
 def kl_estimate(a, b, kind):
@@ -265,17 +284,36 @@ def normalised(c, rewards, rows, seen):
     mean_type, std_type = c.get("norm_mean_type"), c.get("norm_std_type")
     if c.get("adv_estimator") == "grpo":
         mean_type = std_type = "group"
+    if c.get("adv_estimator") == "reinforce_plus_plus_baseline":
+        mean_type = "group"
     seen += [rewards[b] for b in rows]
     pool = {"batch": lambda b: r[rows], "running": lambda b: torch.tensor(seen, dtype=torch.float64),
             "group": lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])}
     out = r.clone()
     for b in rows:
+        if c.get("adv_estimator") == "remax":
+            out[b] = out[b] - BASELINES[GROUPS[b]]
         if mean_type:
             out[b] = out[b] - pool[mean_type](b).mean()
         if std_type:
             out[b] = out[b] / (pool[std_type](b).std(unbiased=True) + 1e-6)
     clip = c.get("reward_clip", math.inf)
     return torch.clamp(out, -clip, clip), (out[rows].abs() > clip).double().mean().item()
+
+
+def one_action(c, returns, rows, carries):
+    """The advantage of each response from the returns of all; `carries`: which of them carry loss."""
+    others = lambda b: [i for i in rows if GROUPS[i] == GROUPS[b] and i != b]
+    group = lambda b: [i for i in rows if GROUPS[i] == GROUPS[b]]
+    agrees = lambda b: len({returns[i] for i in group(b)}) == 1
+    mean = lambda xs: sum(xs) / len(xs)
+    if c["adv_estimator"] == "rloo":
+        return {b: returns[b] - mean([returns[i] for i in others(b)]) for b in rows}
+    if c["adv_estimator"] == "opo":
+        return {b: returns[b] - sum(RESPONSES[i] * returns[i] for i in group(b)) / sum(RESPONSES[i] for i in group(b)) for b in rows}
+    loaded = [b for b in rows if carries[b]]
+    alpha = len(loaded) / max(1, len([b for b in loaded if not agrees(b)]))
+    return {b: alpha * (returns[b] - mean([returns[i] for i in group(b)])) for b in rows}
 
 
 def whitened(x, mask):
@@ -377,6 +415,8 @@ def part(inputs, c, scores_after_penalties, rows, state):
     if c.get("whiten_rewards"):
         rewards = whitened(rewards, mask)
     gamma, lambd = c.get("gamma", 1.0), c.get("lambd", 0.95)
+    if c.get("adv_estimator") in ONE_ACTION:
+        of_response = one_action(c, (rewards * mask).sum(1).tolist(), rows, final.sum(1) > 0)
     adv, ret = torch.zeros(B, T, dtype=torch.float64), torch.zeros(B, T, dtype=torch.float64)
     for b in rows:
         times = list(range(PROMPTS[b] - 1, PROMPTS[b] + RESPONSES[b] - 1))
@@ -385,17 +425,22 @@ def part(inputs, c, scores_after_penalties, rows, state):
         for t in times:
             if c.get("adv_estimator", "gae") == "gae":  # the definition: a sum of discounted deltas
                 deltas = [rewards[b, s] + gamma * (v[s + 1] if s < times[-1] else last) - v[s] for s in times if s >= t]
-                adv[b, t] = sum((gamma * lambd) ** k * delta for k, delta in enumerate(deltas))
-                ret[b, t] = adv[b, t] + v[t]
+                policy = max(0.0, 1 - 1 / (c["lambd_alpha"] * RESPONSES[b])) if "lambd_alpha" in c else lambd
+                adv[b, t] = sum((gamma * policy) ** k * delta for k, delta in enumerate(deltas))
+                ret[b, t] = v[t] + sum((gamma * c.get("lambd_critic", lambd)) ** k * delta for k, delta in enumerate(deltas))
+            elif c["adv_estimator"] in ONE_ACTION:
+                ret[b, t] = adv[b, t] = of_response[b]
             else:
                 ret[b, t] = adv[b, t] = sum(gamma ** (s - t) * rewards[b, s] for s in times if s >= t)
-    adv = whitened(adv, final) if c.get("whiten_advantages") else adv * final
+    whitens = c.get("whiten_advantages") or c.get("adv_estimator", "").startswith("reinforce_plus_plus")
+    adv = whitened(adv, final) if whitens else adv * final
     if "advantage_clip" in c:
         adv = torch.clamp(adv, -c["advantage_clip"], c["advantage_clip"])
     if "target_kl" in c:
         error = min(max((kl.sum(1) / MASK.sum(1))[rows].mean().item() / c["target_kl"] - 1, -0.2), 0.2)
         state["coefficient"] *= 1 + error * len(rows) / c["kl_horizon"]
-    return {"final_response_mask": final, "is_weights": None if weights is None else weights * mask, "kl": kl,
+    positive = final * (torch.tensor(SCORES)[:, None] > 0)
+    return {"final_response_mask": final, "positive_response_mask": positive, "is_weights": None if weights is None else weights * mask, "kl": kl,
             "token_rewards": rewards, "advantages": adv, "returns": ret}, metrics
 
 
@@ -408,7 +453,7 @@ def experience(inputs, c, steps=1, domains=None):
     for step in range(steps):
         parts = {d: part(inputs, c, REWARDS[step], rows, states[d]) for d, rows in batches.items()}
     add = lambda key: None if any(r[key] is None for r, _ in parts.values()) else sum(r[key] for r, _ in parts.values())
-    whole = {key: add(key) for key in ("final_response_mask", "is_weights", "kl", "token_rewards", "advantages", "returns")}
+    whole = {key: add(key) for key in ("final_response_mask", "positive_response_mask", "is_weights", "kl", "token_rewards", "advantages", "returns")}
     metrics = describe(c, inputs, list(range(B)), whole)
     if len(parts) == 1:
         metrics |= next(iter(parts.values()))[1]
@@ -447,16 +492,25 @@ def experience_golden():
                 correction({}, on | {"agg_type": "sequence", "ratio_enabled": False, "diff_enabled": True, "diff_low": 0.0},
                            on | {"ratio_high": 1.1}, {"agg_type": "sequence", "ratio_low": 5.0}) | {"max_len_mask": True}]
     configs += [{"kl_penalty": k, "add_token_level_kl": True, "init_kl_coef": 0.1} for k in ("abs", "mse", "k3")]
+    kl = {"add_token_level_kl": True, "init_kl_coef": 0.1}
+    for estimator in ("reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax") + ONE_ACTION:
+        mine = {"adv_estimator": estimator}
+        configs += [mine, mine | kl | {"gamma": 0.9}, mine | {"max_len_mask": True, "reward_clip": 0.2}]
+    configs += [{"adv_estimator": "remax", "norm_std_type": "batch"}, {"adv_estimator": "rloo", "whiten_advantages": True},
+                {"adv_estimator": "gpg", "norm_mean_type": "group", "norm_std_type": "group", "reward_clip": 0.5},
+                {"lambd_critic": 1.0}, {"lambd_critic": 0.5, "gamma": 0.9, "bootstrap_truncated": True}, {"lambd_alpha": 0.4},
+                {"lambd_alpha": 0.3, "lambd_critic": 1.0, "whiten_advantages": True} | kl]
     cases = [experience(inputs, c) for c in configs]
     running = {"norm_mean_type": "running", "norm_std_type": "running"}
     adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}
     cases += [experience(inputs, c, steps=2) for c in (running, adaptive, {"norm_mean_type": "group", "norm_std_type": "running"})]
     batch = {"norm_mean_type": "batch", "norm_std_type": "batch"}
-    by_domain = [{"reward_clip": 1.0} | batch, running, adaptive, {"adv_estimator": "grpo", "max_len_mask": True},
+    by_domain = [{"adv_estimator": "gpg", "reward_clip": 0.2}, {"adv_estimator": "reinforce_plus_plus"}, {"adv_estimator": "opo"} | kl,
+                 {"reward_clip": 1.0} | batch, running, adaptive, {"adv_estimator": "grpo", "max_len_mask": True},
                  {"whiten_rewards": True, "whiten_advantages": True, "advantage_clip": 0.8} | batch]
     cases += [experience(inputs, c | scope, steps, DOMAINS) for c in by_domain for steps in (1, 2)
               for scope in ({}, {"statistics_per_domain": False})]
-    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "rewards": REWARDS, "truncated": TRUNCATED,
+    return {"inputs": {k: packed(v) for k, v in inputs.items()}, "scores": SCORES, "rewards": REWARDS, "truncated": TRUNCATED, "baselines": BASELINES,
             "cases": cases}
 
 

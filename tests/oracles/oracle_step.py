@@ -136,6 +136,14 @@ def whiten(xs, masks):
     return [(x - flat.mean()) / torch.sqrt(flat.var(unbiased=True) + 1e-8) * m for x, m in zip(xs, masks)]
 
 
+def backwards(x, factor):
+    """y[t] = x[t] + factor y[t + 1]."""
+    y, tail = torch.zeros_like(x), 0.0
+    for t in reversed(range(len(x))):
+        y[t] = tail = x[t] + factor * tail
+    return y
+
+
 def build_experience(c, samples, old, ref, values, last_values):
     """Everything per response token; lists over the sequences."""
     e = {"response_mask": [torch.ones(len(s["response_ids"]), dtype=F64) for s in samples],
@@ -153,20 +161,24 @@ def build_experience(c, samples, old, ref, values, last_values):
             rewards = [clipped(c, r - c("init_kl_coef") * k) for r, k in zip(rewards, kl)]
     if c("whiten_rewards"):
         rewards = whiten(rewards, e["response_mask"])
-    gamma, lambd = c("gamma"), c("lambd")
     advantages, returns = [], []
     for i, (s, r) in enumerate(zip(samples, rewards)):
-        a, tail, n = torch.zeros_like(r), 0.0, len(r)
-        for t in reversed(range(n)):
-            if values is None:
-                tail = r[t] + gamma * tail
-            else:
-                bootstrap = last_values[i] if c("bootstrap_truncated") and s["finish_reason"] == "length" else 0.0
-                after = values[i][t + 1] if t + 1 < n else bootstrap
-                tail = r[t] + gamma * after - values[i][t] + gamma * lambd * tail
-            a[t] = tail
-        advantages.append(a)
-        returns.append(a if values is None else a + values[i])
+        if c("adv_estimator") == "rloo":
+            others = [rewards[j].sum() for j, o in enumerate(samples) if o["group_index"] == s["group_index"] and j != i]
+            advantages.append(torch.full_like(r, (r.sum() - torch.stack(others).mean()).item()))
+            returns.append(advantages[-1])
+            continue
+        if values is None:
+            advantages.append(backwards(r, c("gamma")))
+            returns.append(advantages[-1])
+            continue
+        bootstrap = last_values[i] if c("bootstrap_truncated") and s["finish_reason"] == "length" else 0.0
+        after = torch.cat([values[i][1:], torch.tensor([float(bootstrap)], dtype=F64)])
+        deltas = r + c("gamma") * after - values[i]
+        lambd = max(0.0, 1 - 1 / (c("lambd_alpha") * len(r))) if c("lambd_alpha") else c("lambd")
+        critic_lambd = c("lambd") if c("lambd_critic") is None else c("lambd_critic")
+        advantages.append(backwards(deltas, c("gamma") * lambd))
+        returns.append(backwards(deltas, c("gamma") * critic_lambd) + values[i])
     finals = e["final_response_mask"]
     advantages = whiten(advantages, finals) if c("whiten_advantages") else [a * m for a, m in zip(advantages, finals)]
     if c("advantage_clip"):
@@ -224,6 +236,7 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
     d = [a - b for a, b in zip(log_probs, at("old_log_probs"))]
     ratio = [torch.exp(x.mean().expand_as(x) if c("importance_sampling") == "seq" else x) for x in d]
     low, high = (c("pg_clip_low"), c("pg_clip_high")) if c("use_pg_clip_range") else (c("pg_clip"), c("pg_clip"))
+    low_log, high_log = (c("actor_train", f"gmpo_epsilon_{side}") or 0.4 for side in ("low", "high"))
     terms, clipped = [], []
     for r, a in zip(ratio, at("advantages")):
         free, bounded = r * a, r.clamp(1 - low, 1 + high) * a
@@ -233,12 +246,21 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
             factor = c("dual_clip_c") or 1 + 2 * c("pg_clip")
             term = torch.where(a < 0, torch.maximum(term, factor * a), term)
         terms.append(-term)
+    if c("actor_train", "pg_variant") == "gmpo":
+        terms, clipped = [], []
+        for x, a in zip(d, at("advantages")):
+            kept = torch.where(a > 0, x.clamp(max=high_log), torch.where(a < 0, x.clamp(min=-low_log), x))
+            clipped.append((kept != x).to(F64))
+            terms.append(-a * torch.exp(kept.mean()))
     pg = reduce(terms, finals, groups, policy_mode, divisor)
     total, say = pg, lambda x: reduce([v.detach() for v in x], masks, groups, diagnostics, 1).item()
     m = {"actor/pg_loss": pg.item(), "actor/entropy": say(entropy), "actor/approxkl": say([x * x / 2 for x in d]),
          "actor/clipfrac": say(clipped), "actor/ratio_mean": say(ratio),
          "actor/ppo_ratio_high_clipfrac": say([(r > 1 + high).to(F64) for r in ratio]),
          "actor/ppo_ratio_low_clipfrac": say([(r < 1 - low).to(F64) for r in ratio])}
+    if c("actor_train", "pg_variant") == "gmpo":
+        m |= {"actor/ppo_ratio_high_clipfrac": say([(x > high_log).to(F64) for x in d]),
+              "actor/ppo_ratio_low_clipfrac": say([(x < -low_log).to(F64) for x in d])}
     # A sum of terms of both signs can be near 0: its rounding is relative to the terms.
     scale = {"actor/pg_loss": reduce([t.detach().abs() for t in terms], finals, groups, policy_mode, divisor).item()}
     if "ref_log_probs" in e:
@@ -248,6 +270,11 @@ def actor_loss(c, policy, samples, e, chosen, temperature):
         if c("use_kl_loss"):
             total = total + c("kl_loss_coef") * kl
     total = c("rl_loss_coef") * total - c("entropy_loss_coef") * reduce(entropy, masks, groups, diagnostics, 1)
+    if c("positive_loss_coef"):
+        right = [f * (score(samples[i]) > 0) for f, i in zip(finals, chosen)]
+        positive = reduce([-x for x in log_probs], right, groups, policy_mode, divisor)
+        m["actor/positive_loss"] = positive.item()
+        total = total + c("positive_loss_coef") * positive
     m["actor/total_loss"] = total.item()
     scale["actor/total_loss"] = scale["actor/pg_loss"]
     return total, m, scale
@@ -360,7 +387,7 @@ class Keys:
     DEFAULTS = {"loss_agg_mode": "seq-mean-token-mean", "kl_penalty": "kl", "ppo_epochs": 1, "rl_loss_coef": 1.0,
                 "importance_sampling": "token", "entropy_loss_coef": 0.0, "kl_loss_coef": 0.0, "gamma": 1.0, "lambd": 0.95,
                 "pg_clip": 0.2, "pg_clip_low": 0.2, "pg_clip_high": 0.2, "init_kl_coef": 0.2, "adv_estimator": "gae",
-                "max_grad_norm": 1.0, "seed": 42, "max_steps": 500, "num_return_sequences_in_group": 1}
+                "positive_loss_coef": 0.0, "max_grad_norm": 1.0, "seed": 42, "max_steps": 500, "num_return_sequences_in_group": 1}
     TRAINING = {"learning_rate": 5e-5, "weight_decay": 0.0, "per_device_train_batch_size": 8, "gradient_accumulation_steps": 1,
                 "warmup_steps": 0, "warmup_ratio": 0.0, "lr_scheduler_type": "linear", "adam_beta1": 0.9, "adam_beta2": 0.999,
                 "adam_epsilon": 1e-8}

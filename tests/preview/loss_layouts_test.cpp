@@ -22,6 +22,8 @@ Config config_with(const std::string& mode, const std::string& variant, int64_t 
   config.loss.entropy_loss_coef = 0.01;
   config.loss.value_clip = 0.3;
   config.loss.length_loss_weight = seed % 2 == 1;
+  config.loss.positive_loss_coef = seed % 2 == 0 ? 0.2 : 0;
+  config.loss.loss_mask_keys.emplace_back("positive_response_mask");
   config.loss.importance_sampling = variant == "seq" ? ImportanceSampling::kSequence : ImportanceSampling::kToken;
   config.actor_train.policy.pg_variant = Chosen<PolicyLossKind>(variant == "seq" ? "ppo" : variant.c_str());
   config.experience.max_len_mask = true;
@@ -49,7 +51,7 @@ void punch_holes(Experience& e, int64_t seed) {
 
 TEST_CASE("losses and gradients of random mini-batches are the same under every layout", "[train]") {
   const std::vector<std::string> modes = Words<AggMode>::all();
-  const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15"};
+  const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo"};
   for (const std::string& mode : modes)
     for (size_t v = 0; v < variants.size(); ++v) {
       const auto seed = static_cast<int64_t>(v + 1);

@@ -127,4 +127,15 @@ TEST_CASE("a critic has a number for a head; reference and a sampler of other pa
   CHECK(estimate({.policy = spec, .critic = {}}, 2).weights - two_ranks == Approx(spec.num_parameters()).epsilon(0.02));
 }
 
+TEST_CASE("the cache holds greedy responses too", "[train]") {
+  Config config = config_of(true, true);
+  config.sequence_length = 100;
+  config.rollout_batch_size = 4, config.num_return_sequences_in_group = 2;
+  config.experience.adv_estimator = "reinforce";
+  const ModelSpec spec = small_spec(true);
+  const double without = estimate_memory(config, {spec, {}, {}}, 1, false).kv_cache;
+  config.experience.adv_estimator = "remax";
+  CHECK(estimate_memory(config, {spec, {}, {}}, 1, false).kv_cache == without * 12 / 8);
+}
+
 }  // namespace roll

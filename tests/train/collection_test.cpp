@@ -25,6 +25,7 @@ constexpr int64_t kGroupSize = 4;
 struct Setup {
   int num_ranks = 1;
   int64_t tp = 1, num_slots = 8, num_pages = 0, num_additional = 0, depth = 0;
+  bool with_baseline = false;
 };
 
 /// Domain a keeps the groups of which some responses hold a "b", domain b all.
@@ -107,6 +108,13 @@ Collected collect_with(
   return collected;
 }
 
+std::optional<GeneratingArgs> baseline_of(bool wanted) {
+  if (!wanted) return std::nullopt;
+  GeneratingArgs greedy = sampling_of(30).generating;
+  greedy.temperature = 0;
+  return greedy;
+}
+
 const auto kNoLength = [](const Prompt&) { return std::optional<double>(); };
 
 /// All that must not depend on the setup.
@@ -121,7 +129,11 @@ std::string step_of(Communicator& world, const Setup& setup) {
   for (int step = 0; step < 3; ++step) {
     GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
     auto collected = collect_with(world, mesh, model,
-                                  {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);
+                                  {.quota = &quota,
+                                   .num_samples = kGroupSize,
+                                   .baseline = baseline_of(setup.with_baseline),
+                                   .expected_length = kNoLength},
+                                  pools);
     const auto counts = quota.counts().at("a");
     if (setup.num_additional + 5 > counts.sampled && counts.aborted == 0) text += "none was aborted ";
     if (setup.num_additional == 0 && counts.aborted > 0) text += "some were aborted ";
@@ -152,6 +164,53 @@ TEST_CASE("what is collected depends neither on ranks, slots, pages and prompts 
                              Setup{.num_ranks = 4, .tp = 2, .num_slots = 2, .num_additional = 1}}) {
     CAPTURE(setup.num_ranks, setup.tp, setup.num_slots, setup.num_additional);
     for (const std::string& said : steps_of(setup)) CHECK(said == expected);
+  }
+}
+
+TEST_CASE("a greedy response more to each prompt changes neither the others nor which groups are kept", "[train]") {
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  const std::string without = step_of(*alone, {}), with = step_of(*alone, {.with_baseline = true});
+  std::istringstream lines(with);
+  std::string others;
+  int64_t num_baselines = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_baseline = line.substr(1, 4) == " 4 a" || line.substr(1, 4) == " 4 b";
+    num_baselines += is_baseline ? 1 : 0;
+    if (!is_baseline) others += line + "\n";
+  }
+  CHECK(others == without);
+  CHECK(num_baselines == 3 * 7);
+  for (const Setup& setup : {Setup{.num_ranks = 2, .num_slots = 3, .num_additional = 4, .with_baseline = true},
+                             Setup{.num_ranks = 4, .tp = 2, .num_slots = 2, .num_pages = 20, .with_baseline = true}})
+    for (const std::string& said : steps_of(setup)) CHECK(said == with);
+}
+
+TEST_CASE("the last response of a group with a baseline is the greedy one", "[train]") {
+  const auto rewards = rewards_of_two();
+  const auto rows = rows_of_two(5);
+  const auto alone = make_communicator({.kind = Transport::kSingle});
+  Mesh mesh(*alone, {});
+  DomainRewards pools(rewards, 30);
+  FakeModel model({.num_slots = 3, .max_length = 34}), other_model({.num_slots = 3, .max_length = 34});
+  std::vector<Prompt> prompts;
+  std::vector<GenerationRequest> requests;
+  for (const Row& row : rows) {
+    requests.push_back({.prompt_ids = row.prompt_ids, .sequence_id = prompts.size()});
+    prompts.push_back({.row = &row, .number = prompts.size()});
+  }
+  const auto collected = collect_with(
+      *alone, mesh, model,
+      {.prompts = prompts, .num_samples = kGroupSize, .baseline = baseline_of(true), .expected_length = kNoLength},
+      pools);
+  SamplingParams params = sampling_of(30);
+  params.generating.temperature = 0;
+  const auto greedy = generate_with(other_model, requests, params);
+  REQUIRE(std::ssize(collected.records) == std::ssize(rows) * (kGroupSize + 1));
+  for (size_t prompt = 0; prompt < rows.size(); ++prompt) {
+    const auto& record = collected.records[prompt * (kGroupSize + 1) + kGroupSize];
+    CHECK(record.sample_index == kGroupSize);
+    CHECK(record.response_ids == greedy[prompt].ids);
+    CHECK(collected.records[prompt * (kGroupSize + 1)].response_ids != greedy[prompt].ids);
   }
 }
 

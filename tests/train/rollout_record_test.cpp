@@ -113,6 +113,46 @@ TEST_CASE("a replay is sorted into data order and its groups are checked", "[tra
   CHECK_THROWS_AS(read_replay(folder.path, 3, 1), UserError);
 }
 
+TEST_CASE("a line says that it is a baseline; others say nothing of it", "[train]") {
+  RolloutRecord r = written_record(0, 2);
+  CHECK_FALSE(to_json(r).contains("is_baseline"));
+  CHECK_FALSE(record_from_json(to_json(r), "test").is_baseline);
+  r.is_baseline = true;
+  CHECK(record_from_json(to_json(r), "test").is_baseline);
+  Json json = to_json(r);
+  json["is_baseline"] = 1;
+  CHECK_THROWS_WITH(record_from_json(json, "f:1"), Catch::Contains("is_baseline = 1: must be true or false"));
+}
+
+TEST_CASE("a replay gives baselines to those that want them, one to each group", "[train]") {
+  const Folder folder;
+  const auto baseline = [](int64_t group, int64_t sample = 2) {
+    RolloutRecord r = written_record(group, sample);
+    r.is_baseline = true;
+    return r;
+  };
+  const auto replay = [&](std::vector<RolloutRecord> records, bool with_baselines) {
+    for (int64_t group = 0; group < 2; ++group)
+      for (int64_t sample = 0; sample < 2; ++sample) records.push_back(written_record(group, sample));
+    write_file_atomic(folder.path / "step_000003.jsonl", to_lines(records));
+    return read_replay(folder.path, 3, 2, with_baselines);
+  };
+  const auto both = replay({baseline(1), baseline(0)}, true);
+  REQUIRE(both.size() == 6);
+  for (size_t i = 0; i < both.size(); ++i) {
+    CHECK(both[i].group_index == static_cast<int64_t>(i / 3));
+    CHECK(both[i].sample_index == static_cast<int64_t>(i % 3));
+    CHECK(both[i].is_baseline == (i % 3 == 2));
+  }
+  CHECK(replay({baseline(1), baseline(0)}, false).size() == 4);
+  CHECK_THROWS_WITH(replay({}, true), Catch::Contains("step_000003.jsonl: group 0: the estimator takes off"));
+  CHECK_THROWS_WITH(replay({baseline(0)}, true), Catch::Contains("group 1: the estimator takes off"));
+  CHECK_THROWS_WITH(replay({baseline(1)}, true), Catch::Contains("group 0: the estimator takes off"));
+  CHECK_THROWS_WITH(replay({baseline(0), baseline(0), baseline(1)}, true), Catch::Contains("group 0: the estimator"));
+  CHECK_THROWS_WITH(replay({baseline(0), baseline(1), baseline(2)}, true), Catch::Contains("group 2: the estimator"));
+  CHECK_THROWS_WITH(replay({baseline(0), baseline(1, 3)}, true), Catch::Contains("sample_index 2"));
+}
+
 TEST_CASE("a replay holds only tokens of the model", "[train]") {
   const std::vector<RolloutRecord> records{written_record(0, 0), written_record(0, 1)};
   CHECK_NOTHROW(check_vocabulary(records, 10, "f"));

@@ -55,7 +55,8 @@ class LossContext {
   virtual at::Tensor tensor(const std::string& name) const = 0;
   virtual bool has(const std::string& name) const = 0;
 
-  /// [T] float32, 0 or 1: response_mask, final_response_mask; labels_mask for sft.
+  /// [T] float32, 0 or 1: response_mask, final_response_mask, positive_response_mask (of that, the responses with a
+  /// score above 0); labels_mask for sft.
   virtual at::Tensor mask(const std::string& name) const = 0;
 
   /// [B+1] boundaries of the sequences on the token axis; [B] their numbers in the step and their prompts' numbers.

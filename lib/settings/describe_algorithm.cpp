@@ -1,0 +1,316 @@
+#include "settings/describe_algorithm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "loss/aggregate.h"
+#include "loss/policy.h"
+#include "settings/batch_plan.h"
+
+namespace roll {
+
+namespace {
+
+struct Setting {
+  const Config& config;
+  bool has_one_update;  // a step: the policy is the one that sampled
+
+  const ExperienceConfig& experience() const { return config.experience; }
+  const LossConfig& loss() const { return config.loss; }
+  AggMode mode() const { return loss_modes(loss()).policy; }
+  bool is(const char* estimator) const { return experience().adv_estimator == Chosen<AdvantageEstimator>(estimator); }
+  bool normalises(std::optional<NormType> mean, std::optional<NormType> deviation) const {
+    const Normalisation found = experience().normalisation();
+    return found.mean == mean && found.deviation == deviation;
+  }
+  bool minimises(const char* variant) const {
+    return config.actor_train.policy.pg_variant == Chosen<PolicyLossKind>(variant);
+  }
+  bool samples(ImportanceSampling ratio) const { return loss().importance_sampling == ratio; }
+  /// Rewards to come, normalised over their group, as all that followed GRPO.
+  bool sums_rewards() const { return is("reinforce") || is("grpo"); }
+};
+
+/// Something that a paper says, and which keys say it here.
+struct Trait {
+  const char* name;  // as a noun
+  bool (*holds)(const Setting& s);
+  std::string (*keys)(const Setting& s);
+};
+
+// ---- the keys of a trait, as they are set
+
+template <class T>
+std::string word_or_null(const std::optional<T>& value) {
+  return value ? std::string(name_of(*value)) : "null";
+}
+
+std::string advantage_keys(const Setting& s) {
+  const Normalisation found = s.experience().normalisation();
+  return fmt::format("adv_estimator = {}, norm_mean_type = {}, norm_std_type = {}, whiten_advantages = {}",
+                     name_of(s.experience().adv_estimator), word_or_null(found.mean), word_or_null(found.deviation),
+                     s.experience().whitens());
+}
+std::string policy_keys(const Setting& s) {
+  return fmt::format("actor_train.pg_variant = {}, importance_sampling = {}",
+                     name_of(s.config.actor_train.policy.pg_variant), name_of(s.loss().importance_sampling));
+}
+std::string mode_keys(const Setting& s) {
+  return fmt::format("loss_agg_mode = {}", name_of(s.mode()));
+}
+std::string kl_keys(const Setting& s) {
+  return fmt::format("use_kl_loss = {}, add_token_level_kl = {}, kl_penalty = {}", s.loss().use_kl_loss,
+                     s.experience().add_token_level_kl, name_of(s.experience().kl_penalty));
+}
+std::string clip_keys(const Setting& s) {
+  const ClipRange clip = clip_range(s.loss());
+  return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
+}
+std::string filter_keys(const Setting& s) {
+  std::vector<std::string> types;
+  for (const auto& [domain, worker] : s.config.rewards)
+    types.push_back(fmt::format("rewards.{}.query_filter_config.type = {}", domain,
+                                name_of(worker.reward.query_filter_config.type)));
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+std::string lambda_keys(const Setting& s) {
+  const auto number = [](const std::optional<double>& x) { return x ? fmt::format("{}", *x) : "null"; };
+  return fmt::format("lambd_critic = {}, lambd_alpha = {}", number(s.experience().lambd_critic),
+                     number(s.experience().lambd_alpha));
+}
+std::string positive_keys(const Setting& s) {
+  return fmt::format("positive_loss_coef = {}", s.loss().positive_loss_coef);
+}
+std::string warmup_keys(const Setting& s) {
+  return fmt::format("critic_warmup = {}", s.config.critic_warmup);
+}
+std::string update_keys(const Setting& s) {
+  return s.has_one_update ? "a step makes one update" : "a step makes several updates";
+}
+std::string entropy_keys(const Setting& s) {
+  return fmt::format("entropy_loss_coef = {}", s.loss().entropy_loss_coef);
+}
+std::string no_keys(const Setting&) {
+  return "";
+}
+
+// ---- where advantages come from, and what is done with them: no algorithm is another's neighbour that differs in
+// these
+
+constexpr auto kGroup = NormType::kGroup, kBatch = NormType::kBatch;
+using Kind = ImportanceSampling;
+
+constexpr Trait kCritic{"a critic and GAE", [](const Setting& s) { return s.is("gae"); }, advantage_keys};
+constexpr Trait kNoBaseline{
+    "rewards as they are",
+    [](const Setting& s) { return s.is("reinforce") && s.normalises({}, {}) && !s.experience().whitens(); },
+    advantage_keys};
+constexpr Trait kGroupNormalised{"rewards normalised by mean and deviation of their group",
+                                 [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, kGroup); },
+                                 advantage_keys};
+constexpr Trait kGroupMean{
+    "rewards less the mean of their group",
+    [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, {}) && !s.experience().whitens(); },
+    advantage_keys};
+constexpr Trait kGroupMeanBatchDeviation{
+    "rewards less the mean of their group, over the deviation of the batch",
+    [](const Setting& s) { return s.sums_rewards() && s.normalises(kGroup, kBatch); }, advantage_keys};
+constexpr Trait kWhitened{"returns normalised over the batch",
+                          [](const Setting& s) {
+                            return (s.is("reinforce_plus_plus") || s.is("reinforce")) && s.normalises({}, {}) &&
+                                   s.experience().whitens();
+                          },
+                          advantage_keys};
+constexpr Trait kGroupMeanWhitened{"rewards less the mean of their group, then normalised over the batch",
+                                   [](const Setting& s) {
+                                     return (s.is("reinforce_plus_plus_baseline") || s.is("reinforce")) &&
+                                            s.normalises(kGroup, {}) && s.experience().whitens();
+                                   },
+                                   advantage_keys};
+constexpr Trait kLeaveOneOut{"the mean of the other responses as baseline",
+                             [](const Setting& s) { return s.is("rloo"); }, advantage_keys};
+constexpr Trait kGreedyBaseline{"the reward of a greedy response as baseline",
+                                [](const Setting& s) { return s.is("remax"); }, advantage_keys};
+constexpr Trait kLengthWeighted{"the length-weighted mean of the group as baseline",
+                                [](const Setting& s) { return s.is("opo"); }, advantage_keys};
+constexpr Trait kCorrectedGroupMean{"the mean of the group as baseline, corrected for groups that agree",
+                                    [](const Setting& s) { return s.is("gpg"); }, advantage_keys};
+
+constexpr Trait kClippedRatio{"PPO's clipped ratio of each token",
+                              [](const Setting& s) { return s.minimises("ppo") && s.samples(Kind::kToken); },
+                              policy_keys};
+constexpr Trait kSequenceRatio{"the clipped ratio of the whole sequence",
+                               [](const Setting& s) { return s.minimises("ppo") && s.samples(Kind::kSequence); },
+                               policy_keys};
+constexpr Trait kGeometricMean{"the geometric mean of clipped token ratios",
+                               [](const Setting& s) { return s.minimises("gmpo"); }, policy_keys};
+// At the policy that sampled, PPO's gradient is that of the likelihood.
+constexpr Trait kPolicyGradient{"the policy gradient itself",
+                                [](const Setting& s) {
+                                  return s.minimises("vanilla") ||
+                                         (s.minimises("ppo") && (s.has_one_update || s.samples(Kind::kManualOnPolicy)));
+                                },
+                                policy_keys};
+constexpr Trait kCispo{"weights that are clipped ratios", [](const Setting& s) { return s.minimises("cispo"); },
+                       policy_keys};
+constexpr Trait kTopr{"tapered weights on negative responses", [](const Setting& s) { return s.minimises("topr"); },
+                      policy_keys};
+constexpr Trait kSquaredRatio{"a squared log-ratio", [](const Setting& s) { return s.minimises("kimi15"); },
+                              policy_keys};
+
+// ---- the rest
+
+constexpr Trait kTokenMean{"the mean over all tokens", [](const Setting& s) { return s.mode() == AggMode::kTokenMean; },
+                           mode_keys};
+constexpr Trait kSequenceMean{"the mean of each sequence's mean",
+                              [](const Setting& s) { return s.mode() == AggMode::kSeqMeanTokenMean; }, mode_keys};
+constexpr Trait kSequenceSum{"the mean of each sequence's sum",
+                             [](const Setting& s) { return s.mode() == AggMode::kSeqMeanTokenSum; }, mode_keys};
+constexpr Trait kConstantDivisor{"sums over a constant", [](const Setting& s) { return has_divisor(s.mode()); },
+                                 mode_keys};
+constexpr Trait kNoKl{"no KL to a reference",
+                      [](const Setting& s) { return !s.loss().use_kl_loss && !s.experience().penalises_kl(); },
+                      kl_keys};
+constexpr Trait kKlInLoss{"the KL to the reference in the loss", [](const Setting& s) { return s.loss().use_kl_loss; },
+                          kl_keys};
+constexpr Trait kKlInReward{"the KL to the reference in the rewards of tokens",
+                            [](const Setting& s) { return s.experience().penalises_kl(); }, kl_keys};
+constexpr Trait kClipHigher{"DAPO's clip-higher",
+                            [](const Setting& s) { return clip_range(s.loss()).high > clip_range(s.loss()).low; },
+                            clip_keys};
+constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
+                                 [](const Setting& s) {
+                                   return std::ranges::any_of(s.config.rewards, [](const auto& domain) {
+                                     return domain.second.reward.query_filter_config.type != QueryFilter::kNone;
+                                   });
+                                 },
+                                 filter_keys};
+constexpr Trait kOneUpdate{"one update a step", [](const Setting& s) { return s.has_one_update; }, update_keys};
+constexpr Trait kEntropyBonus{"an entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef != 0; },
+                              entropy_keys};
+constexpr Trait kNoEntropyBonus{"no entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef == 0; },
+                                entropy_keys};
+constexpr Trait kMonteCarloTargets{"VC-PPO's targets of the critic, with lambda 1",
+                                   [](const Setting& s) {
+                                     const auto& e = s.experience();
+                                     return s.is("gae") && e.lambd_critic == 1 && (e.lambd < 1 || e.lambd_alpha);
+                                   },
+                                   lambda_keys};
+constexpr Trait kLengthAdaptive{"VAPO's length-adaptive lambda",
+                                [](const Setting& s) { return s.is("gae") && s.experience().lambd_alpha; },
+                                lambda_keys};
+constexpr Trait kPositiveExamples{"VAPO's positive-example loss",
+                                  [](const Setting& s) { return s.loss().positive_loss_coef > 0; }, positive_keys};
+constexpr Trait kValuePretraining{"a critic that is trained first",
+                                  [](const Setting& s) { return s.is("gae") && s.config.critic_warmup > 0; },
+                                  warmup_keys};
+constexpr Trait kDualClip{"the dual clip of Ye et al. 2020",
+                          [](const Setting& s) { return s.minimises("ppo") && s.loss().dual_clip_loss; }, no_keys};
+constexpr Trait kOverlongFilter{"truncated responses masked",
+                                [](const Setting& s) { return s.experience().max_len_mask; }, no_keys};
+constexpr Trait kTruncatedSampling{
+    "truncated importance sampling (Yao et al. 2025)",
+    [](const Setting& s) { return s.experience().train_infer_correction.is_weight.enabled; }, no_keys};
+constexpr Trait kWhitenedAdvantages{"whitened advantages", [](const Setting& s) { return s.experience().whitens(); },
+                                    no_keys};
+
+struct Algorithm {
+  const char* name;
+  const char* paper;
+  const Trait *advantages, *policy;
+  std::array<const Trait*, 6> others{};
+
+  bool has(const Trait* trait) const {
+    return trait == advantages || trait == policy || std::ranges::find(others, trait) != others.end();
+  }
+};
+
+constexpr Algorithm kAlgorithms[] = {
+    {"PPO", "Schulman et al. 2017", &kCritic, &kClippedRatio},
+    {"VAPO",
+     "Yue et al. 2025",
+     &kCritic,
+     &kClippedRatio,
+     {&kMonteCarloTargets, &kLengthAdaptive, &kTokenMean, &kClipHigher, &kPositiveExamples, &kValuePretraining}},
+    {"REINFORCE", "Williams 1992", &kNoBaseline, &kPolicyGradient},
+    {"GRPO", "Shao et al. 2024", &kGroupNormalised, &kClippedRatio, {&kSequenceMean, &kKlInLoss}},
+    {"DAPO",
+     "Yu et al. 2025",
+     &kGroupNormalised,
+     &kClippedRatio,
+     {&kTokenMean, &kClipHigher, &kDynamicSampling, &kNoKl}},
+    {"Dr.GRPO", "Liu et al. 2025", &kGroupMean, &kClippedRatio, {&kConstantDivisor, &kNoKl}},
+    {"Lite PPO", "Liu et al. 2025, Tricks or Traps", &kGroupMeanBatchDeviation, &kClippedRatio, {&kTokenMean, &kNoKl}},
+    {"GSPO", "Zheng et al. 2025", &kGroupNormalised, &kSequenceRatio, {&kSequenceMean}},
+    {"GMPO", "Zhao et al. 2025", &kGroupNormalised, &kGeometricMean, {&kSequenceMean}},
+    {"CISPO", "MiniMax 2025", &kGroupNormalised, &kCispo, {&kTokenMean, &kNoKl}},
+    {"RLOO", "Ahmadian et al. 2024", &kLeaveOneOut, &kPolicyGradient, {&kSequenceSum, &kKlInReward}},
+    {"ReMax", "Li et al. 2023", &kGreedyBaseline, &kPolicyGradient, {&kSequenceSum}},
+    {"OPO", "Hao et al. 2025", &kLengthWeighted, &kPolicyGradient, {&kOneUpdate, &kNoKl, &kNoEntropyBonus}},
+    {"GPG", "Chu et al. 2025", &kCorrectedGroupMean, &kPolicyGradient, {&kTokenMean, &kNoKl}},
+    {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
+    {"REINFORCE++-baseline", "Hu et al. 2025", &kGroupMeanWhitened, &kClippedRatio, {&kWhitenedAdvantages}},
+    {"TOPR", "Le Roux et al. 2025", &kNoBaseline, &kTopr},
+    {"Kimi k1.5", "Kimi 2025", &kGroupMean, &kSquaredRatio},
+};
+
+/// What may be added to any algorithm that does not have it anyway.
+constexpr const Trait* kTechniques[] = {&kClipHigher,        &kDynamicSampling, &kOverlongFilter,
+                                        &kDualClip,          &kKlInLoss,        &kKlInReward,
+                                        &kMonteCarloTargets, &kLengthAdaptive,  &kPositiveExamples,
+                                        &kTruncatedSampling, &kEntropyBonus,    &kWhitenedAdvantages};
+
+std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& setting) {
+  std::vector<const Trait*> missing;
+  const auto look = [&](const Trait* trait) {
+    if (trait && !trait->holds(setting)) missing.push_back(trait);
+  };
+  look(algorithm.advantages), look(algorithm.policy);
+  for (const Trait* trait : algorithm.others) look(trait);
+  return missing;
+}
+
+/// Smaller is nearer: what is missing, where advantages and policy loss weigh more than all the rest; then whose paper
+/// says more.
+std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const Setting& setting) {
+  constexpr int64_t kCore = 100;
+  const auto missing = missing_of(algorithm, setting);
+  int64_t sum = 0;
+  for (const Trait* trait : missing) sum += trait == algorithm.advantages || trait == algorithm.policy ? kCore : 1;
+  const auto said = std::ranges::count_if(algorithm.others, [](const Trait* trait) { return trait != nullptr; });
+  return {sum, -said};
+}
+
+/// "a, b and c".
+std::string listed(const std::vector<std::string>& parts) {
+  if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
+  return fmt::format("{} and {}", fmt::join(parts.begin(), parts.end() - 1, ", "), parts.back());
+}
+
+}  // namespace
+
+std::string describe_algorithm(const Config& config, int64_t num_ranks) {
+  const WorkerConfig& actor = config.actor_train;
+  if (actor.loss_func)
+    return fmt::format("algorithm: the loss {} of {}", actor.loss_func.name, actor.loss_func.library);
+  const Setting setting{config, updates_per_step(config, actor, num_ranks) == 1};
+  const Algorithm& nearest = *std::ranges::min_element(
+      kAlgorithms, {}, [&](const Algorithm& algorithm) { return distance(algorithm, setting); });
+  std::vector<std::string> techniques, differences;
+  for (const Trait* technique : kTechniques)
+    if (technique->holds(setting) && !nearest.has(technique)) techniques.emplace_back(technique->name);
+  for (const Trait* trait : missing_of(nearest, setting))
+    differences.push_back(fmt::format("{} (here {})", trait->name, trait->keys(setting)));
+  std::string text =
+      fmt::format("algorithm: {}{} ({})", differences.empty() ? "" : "nearest to ", nearest.name, nearest.paper);
+  if (!differences.empty()) text += fmt::format(", which has {}", listed(differences));
+  if (!techniques.empty())
+    text += fmt::format("{} {}", differences.empty() ? " with" : "; added to it:", listed(techniques));
+  return text;
+}
+
+}  // namespace roll

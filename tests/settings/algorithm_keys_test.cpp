@@ -1,0 +1,106 @@
+// The keys of the estimators and losses beside PPO and GRPO: what they complete, and what they refuse.
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "checkpoint/temporary_folder.h"
+#include "settings/load_config.h"
+
+namespace roll {
+
+namespace {
+
+/// tests/config/roll_recipe.yaml, without what the estimators decide.
+CheckedConfig<Config> unopinionated(std::vector<std::string> overrides) {
+  for (const char* key : {"~norm_mean_type", "~norm_std_type", "~whiten_advantages"}) overrides.emplace_back(key);
+  return load_config(std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml", overrides,
+                     {.num_ranks = {}, .offline = true});
+}
+
+std::string complaint_of(const std::vector<std::string>& overrides) {
+  try {
+    load_config(std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml", overrides,
+                {.num_ranks = {}, .offline = true});
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("what an estimator does by itself stands in the resolved configuration, which loads again", "[train]") {
+  const auto of = [](const std::string& estimator) {
+    return unopinionated({"adv_estimator=" + estimator}).config.experience;
+  };
+  CHECK(of("reinforce_plus_plus_baseline").norm_mean_type == NormType::kGroup);
+  CHECK_FALSE(of("reinforce_plus_plus_baseline").norm_std_type);
+  CHECK(of("reinforce_plus_plus_baseline").whiten_advantages);
+  CHECK(of("reinforce_plus_plus").whiten_advantages);
+  CHECK_FALSE(of("reinforce_plus_plus").norm_mean_type);
+  CHECK_FALSE(of("rloo").whiten_advantages);
+  CHECK(unopinionated({"positive_loss_coef=0.1"}).config.loss.loss_mask_keys ==
+        std::vector<std::string>{"response_mask", "final_response_mask", "positive_response_mask"});
+  CHECK(unopinionated({}).config.loss.loss_mask_keys.size() == 2);
+  const test::TemporaryFolder folder;
+  for (const char* estimator : {"reinforce_plus_plus_baseline", "reinforce_plus_plus", "remax", "gpg"}) {
+    const std::string first = resolved_yaml(
+        unopinionated({fmt::format("adv_estimator={}", estimator), "positive_loss_coef=0.1", "lambd_alpha=0.05"})
+            .config);
+    const auto file = folder.path() / "resolved.yaml";
+    std::ofstream(file) << first;
+    CHECK(resolved_yaml(load_config(file, {}, {.num_ranks = {}, .offline = true}).config) == first);
+  }
+}
+
+TEST_CASE("greedy responses are in the plan and in the estimate of memory", "[train]") {
+  const auto with = unopinionated({"adv_estimator=remax"}), without = unopinionated({"adv_estimator=reinforce"});
+  CHECK_THAT(with.plan, Catch::Contains(
+                            "= 1024 sequences a step; 8 data-parallel ranks; 500 steps\n128 greedy responses more, one "
+                            "to each prompt, for their rewards alone\nactor_train: 2 updates of 512 sequences"));
+  CHECK_THAT(without.plan, !Catch::Contains("greedy"));
+  CHECK(with.config.samples_per_prompt() == 9);
+  CHECK(without.config.samples_per_prompt() == 8);
+}
+
+TEST_CASE("keys at odds with an estimator or a policy loss are refused with both names", "[train]") {
+  struct Odds {
+    std::vector<std::string> overrides;
+    std::string message;
+  };
+  const std::vector<std::string> alone = {"num_return_sequences_in_group=1",
+                                          "actor_infer.generating_args.num_return_sequences=1"};
+  const auto alone_with = [&](const std::string& estimator) {
+    auto overrides = alone;
+    overrides.push_back("adv_estimator=" + estimator);
+    return overrides;
+  };
+  const std::vector<Odds> all = {
+      {{"adv_estimator=reinforce_plus_plus_baseline"},
+       "norm_mean_type = batch: adv_estimator = reinforce_plus_plus_baseline takes the group's mean; remove this"},
+      {{"adv_estimator=remax"}, "norm_mean_type = batch: adv_estimator = remax takes off the reward of a greedy"},
+      {{"adv_estimator=reinforce_plus_plus", "whiten_advantages=false"},
+       "whiten_advantages = false: adv_estimator = reinforce_plus_plus does; remove this"},
+      {alone_with("rloo"), "adv_estimator = rloo: compares the responses of one prompt"},
+      {alone_with("opo"), "adv_estimator = opo: compares the responses of one prompt"},
+      {alone_with("gpg"), "adv_estimator = gpg: compares the responses of one prompt"},
+      {alone_with("reinforce_plus_plus_baseline"), "compares the responses of one prompt"},
+      {{"actor_train.pg_variant=gmpo", "importance_sampling=seq"},
+       "importance_sampling = seq: actor_train.pg_variant = gmpo has a mean of token ratios of its own; remove this"},
+      {{"critic.gmpo_epsilon_low=1", "lambd_alpha=0"}, "lambd_alpha = 0: must be"},
+      {{"lambd_critic=1.5"}, "lambd_critic = 1.5: must be"},
+      {{"positive_loss_coef=-1"}, "positive_loss_coef = -1: must be"},
+      {{"actor_train.gmpo_epsilon_high=-1"}, "gmpo_epsilon_high = -1: must be"},
+  };
+  for (const Odds& odds : all) {
+    CAPTURE(odds.overrides);
+    CHECK_THAT(complaint_of(odds.overrides), Catch::Contains(odds.message));
+  }
+  std::vector<std::string> no_group = alone_with("remax");
+  for (const char* key : {"~norm_mean_type", "~norm_std_type", "difficulty_mask=false", "rollout_batch_size=1024"})
+    no_group.emplace_back(key);
+  CHECK(complaint_of(no_group).empty());  // its baseline is no response of the group
+}
+
+}  // namespace roll

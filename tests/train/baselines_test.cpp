@@ -1,0 +1,76 @@
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "experience/build.h"
+#include "tensors.h"
+#include "train/advantage_stage.h"
+#include "train/rollout_metrics.h"
+
+namespace roll {
+
+namespace {
+
+/// Two groups of two responses with rewards 1, 0 and 0.5, 0.25, and a baseline each.
+std::vector<RolloutRecord> records_with_baselines(double first, double second) {
+  std::vector<RolloutRecord> records;
+  const auto add = [&](int64_t group, int64_t sample, double reward) {
+    RolloutRecord record{.group_index = group, .sample_index = sample, .is_baseline = sample == 2};
+    record.domain = "d", record.finish_reason = sample == 2 ? "length" : "stop";
+    record.prompt_ids = {1}, record.response_ids = {2, 3}, record.log_probs = {-1, -2};
+    record.score = record.reward = reward;
+    records.push_back(record);
+  };
+  add(0, 0, 1), add(0, 1, 0), add(0, 2, first), add(1, 0, 0.5), add(1, 1, 0.25), add(1, 2, second);
+  return records;
+}
+
+Experience completed(const std::vector<RolloutRecord>& records) {
+  Experience e = experience_from(records);
+  const ExperienceConfig config{.adv_estimator = "remax"};
+  ExperienceState state(config);
+  complete_experience(e, config, 2, state);
+  return e;
+}
+
+}  // namespace
+
+TEST_CASE("baselines are no samples, and their rewards are taken off their group's", "[train]") {
+  const Experience e = completed(records_with_baselines(0.25, 0.5));
+  CHECK(e.num_sequences() == 4);
+  CHECK(e.sequence_index == std::vector<int64_t>{0, 1, 2, 3});
+  CHECK(e.group_index == std::vector<int64_t>{0, 0, 1, 1});
+  CHECK(at::equal(e.advantages, testing::list({0.75, 0.75, 0, -0.25, -0.25, 0, 0, 0, 0, -0.25, -0.25, 0})));
+  CHECK(at::equal(experience_from(records_with_baselines(0, 0)).sampler_log_probs,
+                  testing::list({-1, -2, 0, -1, -2, 0, -1, -2, 0, -1, -2, 0})));
+}
+
+TEST_CASE("a group whose baseline nobody could judge teaches nothing", "[train]") {
+  auto records = records_with_baselines(0.25, 0);
+  records[5].is_judged = false;
+  const Experience e = completed(records);
+  CHECK(e.judged == std::vector<char>{1, 1, 0, 0});
+  CHECK(at::equal(e.advantages, testing::list({0.75, 0.75, 0, -0.25, -0.25, 0, 0, 0, 0, 0, 0, 0})));
+}
+
+TEST_CASE("an estimator that wants baselines does not do without", "[train]") {
+  auto records = records_with_baselines(0, 0);
+  records.pop_back();
+  CHECK_THROWS_AS(completed(records), Bug);
+}
+
+TEST_CASE("baselines are told apart in the metrics of rollouts", "[train]") {
+  Metrics metrics;
+  auto records = records_with_baselines(0.25, 0.75);
+  add_rollout_metrics(records, metrics);
+  CHECK(value_of(metrics, "rollout/finish_reason/stop") == 1);
+  CHECK(value_of(metrics, "rollout/baseline_score") == 0.5);
+  CHECK(value_of(metrics, "d/rollout/baseline_score") == 0.5);
+  Metrics without_one;
+  records[5].is_judged = false;
+  add_rollout_metrics(records, without_one);
+  CHECK(value_of(without_one, "rollout/baseline_score") == 0.25);
+}
+
+}  // namespace roll
