@@ -20,7 +20,8 @@ enum class Purpose : uint32_t {
   kValidate = 5,
   kDomain = 6,
   kCheckLoss = 7,
-  kRetry = 8
+  kRetry = 8,
+  kJudge = 9
 };
 
 struct RandomName {

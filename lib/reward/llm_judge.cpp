@@ -13,19 +13,27 @@ class LlmJudge : public RewardFunction {
  public:
   LlmJudge(JudgeRule rule, std::unique_ptr<JudgeModel> model) : rule_(std::move(rule)), model_(std::move(model)) {}
 
-  void prepare() override { model_->prepare(); }
+  void prepare() override {
+    if (model_) model_->prepare();
+  }
 
   RewardResult score(const RewardQuery& query) override {
     const auto question = rule_.question(query);
     if (const auto* unjudged = std::get_if<RewardResult>(&question)) return *unjudged;
+    if (!model_) return heard(query);
     const JudgeReply reply = model_->ask(std::get<Json>(question));
     if (const auto* failure = std::get_if<RewardResult>(&reply)) return *failure;
     return rule_.verdict(std::get<JudgeWords>(reply));
   }
 
  private:
+  RewardResult heard(const RewardQuery& query) {
+    if (!query.judge_words) return failed_reward(RewardFailure::kUnjudged, kTooLongForModel);
+    return rule_.verdict(*query.judge_words);
+  }
+
   JudgeRule rule_;
-  std::unique_ptr<JudgeModel> model_;
+  std::unique_ptr<JudgeModel> model_;  // null: a judge in this program
 };
 
 std::unique_ptr<JudgeModel> make_model(const LlmJudgeArgs& args, const RuleContext& context) {
@@ -34,12 +42,11 @@ std::unique_ptr<JudgeModel> make_model(const LlmJudgeArgs& args, const RuleConte
       return make_api_judge(args, context);
     case JudgeModelType::kCommand:
       return make_command_judge(args, context);
-    default:
-      throw user_error(
-          "{}judge_model_type = {}: needs a judge in this program, which this version does not have; use api, "
-          "with a server, or command",
-          context.where, name_of(args.judge_model_type));
+    case JudgeModelType::kInference:
+    case JudgeModelType::kCluster:
+      return nullptr;
   }
+  throw Bug("a judge_model_type without its model");
 }
 
 }  // namespace

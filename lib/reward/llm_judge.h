@@ -39,6 +39,10 @@ struct LlmJudgeArgs {
   RateLimits limits;
   GeneratingArgs generating_args{.max_new_tokens = 1024, .temperature = 0, .top_p = 1, .top_k = 0};
 
+  bool needs_model() const {
+    return judge_model_type == JudgeModelType::kInference || judge_model_type == JudgeModelType::kCluster;
+  }
+
   Patience usual_patience() const {
     return {.timeout_s = 60, .max_retries = judge_model_type == JudgeModelType::kApi ? 3 : 0};
   }
@@ -64,7 +68,7 @@ struct LlmJudgeArgs {
   }
 };
 
-/// UserError: a model type that this version does not have; no address or no model's name; a template without
+/// Of a judge in this program the words come with the query. UserError: no address or no model's name; a template without
 /// {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows neither
 /// address, key nor model when it is asked first; a program as of type command.
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);

@@ -25,13 +25,22 @@
 
 namespace roll {
 
+/// What a judge says of a response.
+struct JudgeWords {
+  std::string text;
+  bool is_cut = false;  // they ended at max_new_tokens
+};
+
 struct RewardQuery {
   Json row;       // the data row; given to programs as "row"
   Json messages;  // what was asked: a list of {role, content}
   std::string prompt, response, ground_truth, tag, domain;
   std::string finish_reason;  // stop | length | stop_string | abort
   int64_t num_response_tokens = 0;
-  std::optional<double> model_score{};  // of a reward model of this program, where the type asks for one
+  uint64_t name = 0;  // among the responses of a step, whatever the layout
+  // What models of this program say of it, where the type asks for one; none: it is longer than they can read.
+  std::optional<double> model_score{};
+  std::optional<JudgeWords> judge_words{};
 };
 
 struct RewardResult {
@@ -63,6 +72,9 @@ constexpr auto names_of(RewardFailure) {
                                               {RewardFailure::kUnavailable, "unavailable"},
                                               {RewardFailure::kUnjudged, "unjudged"}});
 }
+
+/// Why a model of this program says nothing.
+constexpr const char* kTooLongForModel = "prompt and response are longer than the judging model can read";
 
 /// What stands for a reward that could not be had.
 RewardResult failed_reward(RewardFailure kind, const std::string& why);

@@ -1,6 +1,5 @@
 #include "reward/reward_model.h"
 
-#include "base/error.h"
 #include "reward/reward.h"
 
 namespace roll {
@@ -10,7 +9,7 @@ namespace {
 class ModelScore : public RewardFunction {
  public:
   RewardResult score(const RewardQuery& query) override {
-    ROLL_CHECK(query.model_score.has_value(), "a model scores a response before its reward is asked for");
+    if (!query.model_score) return failed_reward(RewardFailure::kUnjudged, kTooLongForModel);
     return judged(*query.model_score);
   }
 };

@@ -7,13 +7,12 @@
 namespace roll {
 
 struct RewardModelArgs {
-  static constexpr bool kNeedsModel = true;
+  bool needs_model() const { return true; }
 
   template <class V>
   void fields(V&) {}
 };
 
-/// Bug: a query without its model_score.
 std::unique_ptr<RewardFunction> make_reward_model(const RewardModelArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -49,13 +49,11 @@ std::optional<RewardType> type_of_worker_class(std::string_view path) {
 }
 
 bool needs_model(const RewardType& type) {
-  return std::visit(
-      []<class Args>(const Args&) {
-        return requires {
-          Args::kNeedsModel;
-        };
-      },
-      type);
+  const auto asks = []<class Args>(const Args& args) {
+    if constexpr (requires { args.needs_model(); }) return args.needs_model();
+    return false;
+  };
+  return std::visit(asks, type);
 }
 
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context) {

@@ -1,5 +1,6 @@
 #include "model/parameter_parts.h"
 #include "settings/checks.h"
+#include "settings/judging_models.h"
 
 namespace roll {
 
@@ -14,8 +15,8 @@ const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, c
 }
 
 /// The ranks can be cut into groups that share a model.
-void check_sizes(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
-  const StrategyConfig& s = worker.strategy_args.strategy_config;
+void check_sizes(const StrategyArgs& strategy, int64_t num_ranks, Checker& check) {
+  const StrategyConfig& s = strategy.strategy_config;
   const auto& tp = one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
   const auto& cp = one_spelling(s.context_parallel_size, s.ulysses_size, check);
   check.require(num_ranks % s.model_ranks() == 0, tp ? tp : cp,
@@ -39,7 +40,7 @@ void check_same_devices(const WorkerConfig& worker, const WorkerConfig& main, Ch
 }  // namespace
 
 void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
-  check_sizes(worker, num_ranks, check);
+  check_sizes(worker.strategy_args, num_ranks, check);
   check_trainer(worker, check);
   if (worker.device_mapping)
     check.require(static_cast<int64_t>(worker.device_mapping->devices.size()) == num_ranks, worker.device_mapping,
@@ -51,7 +52,7 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
   check_layout(config.actor_train, num_ranks, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_same_devices(sampler, config.actor_train, check);
-  check_sizes(sampler, num_ranks, check);
+  check_sizes(sampler.strategy_args, num_ranks, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
@@ -66,19 +67,18 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
                 "needs asynchronous sampling, which this version does not have; set it to 0");
   if (config.uses_reference()) {
     check_same_devices(config.reference, config.actor_train, check);
-    check_sizes(config.reference, num_ranks, check);
+    check_sizes(config.reference.strategy_args, num_ranks, check);
   }
   if (config.uses_critic()) {
     check_same_devices(config.critic, config.actor_train, check);
-    check_sizes(config.critic, num_ranks, check);
+    check_sizes(config.critic.strategy_args, num_ranks, check);
     check_trainer(config.critic, check);
   }
-  for (const auto& [domain, worker] : config.rewards)
-    if (worker.has_model()) check_sizes(worker.model, num_ranks, check);
+  for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.strategy_args, num_ranks, check);
 }
 
-void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check) {
-  const StrategyConfig& s = worker.strategy_args.strategy_config;
+void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check) {
+  const StrategyConfig& s = strategy.strategy_config;
   const auto& tp = s.tensor_model_parallel_size ? s.tensor_model_parallel_size : s.tensor_parallel_size;
   const std::string rule = tensor_parallel_rule(spec, tp.value_or(1));
   check.require(rule.empty(), tp, "{}", rule);

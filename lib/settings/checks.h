@@ -35,11 +35,11 @@ void check_experience(const Config& config, int64_t num_ranks, Checker& check);
 void check_layout(const Config& config, int64_t num_ranks, Checker& check);
 void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model.
-void check_model_layout(const WorkerConfig& worker, const ModelSpec& spec, Checker& check);
+void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
 /// Notes what the models' dtypes cost where there is no GPU.
 void note_dtypes(const Config& config, Checker& check);
-void note_dtype(const WorkerConfig& worker, Checker& check);
+void note_dtype(const ModelArgs& args, Checker& check);
 
 /// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
 void check_batches(const Config& config, int64_t num_ranks, Checker& check);

@@ -4,6 +4,7 @@
 
 #include "loss/aggregate.h"
 #include "settings/checks.h"
+#include "settings/judging_models.h"
 
 namespace roll {
 
@@ -104,12 +105,16 @@ void complete_models(Config& config, Checker& check) {
   if (!reference) reference = policy;
   auto& critic = config.critic.model_args.model_name_or_path;
   if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
-  for (auto& [domain, worker] : config.rewards) {
-    if (!worker.has_model()) continue;
-    auto& model = worker.model.model_args.model_name_or_path;
+  const auto complete_judge = [&](std::optional<std::string>& model) {
     if (!model) model = config.reward_pretrain;
     check.require(model.has_value(), model, "set it to the judging model's folder or Hub name");
-  }
+  };
+  for (auto& [domain, worker] : config.rewards)
+    if (worker.has_own_model()) complete_judge(worker.model.model_args.model_name_or_path);
+  if (std::ranges::none_of(config.rewards, [](const auto& domain) { return domain.second.shares_model(); })) return;
+  complete_judge(config.reward_model.model_args.model_name_or_path);
+  GeneratingArgs& says = config.reward_model.generating_args;
+  if (!says.max_new_tokens) says.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
@@ -188,8 +193,7 @@ void complete(Config& config, Checker& check) {
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
                                                  &config.reference.strategy_args, &config.critic.strategy_args};
-  for (const auto& [domain, worker] : config.rewards)
-    if (worker.has_model()) strategies.push_back(&worker.model.strategy_args);
+  for (const JudgingModel& judge : judging_models(config)) strategies.push_back(judge.strategy_args);
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic})
     split_commas(worker->model_args.freeze_module_prefix);

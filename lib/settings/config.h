@@ -137,7 +137,6 @@ struct WorkerConfig {
     v("data_args", data_args, "its chat template");
     v("infer_batch_size", infer_batch_size, "sequences of a forward when nothing is packed", sequence_range());
     packing.fields(v);
-    v.noted({"generating_args"}, "a reward model gives a number, and writes nothing");
     v.noted({"device_mapping", "num_gpus_per_worker"}, "it shares the devices of all roles");
   }
 
@@ -197,12 +196,17 @@ struct RewardWorkerConfig {
   RewardArgs reward;
   WorkerConfig model;
 
-  bool has_model() const { return reward.type && needs_model(*reward.type); }
+  /// A judge that several domains share is at reward_model.
+  bool shares_model() const {
+    const auto* judge = reward.type ? std::get_if<LlmJudgeArgs>(&*reward.type) : nullptr;
+    return judge && judge->judge_model_type == JudgeModelType::kCluster;
+  }
+  bool has_own_model() const { return reward.type && needs_model(*reward.type) && !shares_model(); }
 
   template <class V>
   void fields(V& v) {
     reward.fields(v);
-    if (has_model())
+    if (has_own_model())
       model.judging_fields(v);
     else
       v.noted({"model_args", "data_args", "generating_args", "strategy_args", "device_mapping", "num_gpus_per_worker",

@@ -13,6 +13,7 @@
 #include "settings/complete.h"
 #include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
+#include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
 
 namespace roll {
@@ -78,17 +79,15 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
       config.reference.model_args.model_name_or_path != config.actor_train.model_args.model_name_or_path)
     reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
   PlannedModels models;
-  for (const auto& [domain, worker] : config.rewards) {
-    const auto spec =
-        worker.has_model() ? spec_of(worker.model.model_args.model_name_or_path, offline, check) : std::nullopt;
-    if (!spec) continue;
-    check_model_layout(worker.model, *spec, check);
-    models.rewards.emplace(domain, *spec);
+  for (const JudgingModel& judge : judging_models(config)) {
+    const auto spec = spec_of(judge.model_args->model_name_or_path, offline, check);
+    if (spec) check_model_layout(*judge.strategy_args, *spec, check);
+    models.judges.push_back(spec);
   }
-  if (policy) check_model_layout(config.actor_train, *policy, check);
-  if (policy) check_model_layout(config.actor_infer, *policy, check);
-  if (critic) check_model_layout(config.critic, *critic, check);
-  if (config.uses_reference() && reference) check_model_layout(config.reference, *reference, check);
+  if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
+  if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
+  if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
+  if (config.uses_reference() && reference) check_model_layout(config.reference.strategy_args, *reference, check);
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
   if (!policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *policy, models.critic = critic, models.reference = reference;
@@ -144,13 +143,13 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const SftConfig& config = result.config;
     place_ranks(result, config.sft_train, options, check);
     check_layout(config.sft_train, result.num_ranks, check);
-    if (!config.sft_train.device_mapping) note_dtype(config.sft_train, check);
+    if (!config.sft_train.device_mapping) note_dtype(config.sft_train.model_args, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
     const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
-    if (spec) check_model_layout(config.sft_train, *spec, check);
+    if (spec) check_model_layout(config.sft_train.strategy_args, *spec, check);
     result.plan = sft_plan(config, result.num_ranks);
     result.loss = describe_loss(config, result.num_ranks);
   };

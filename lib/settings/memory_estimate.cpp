@@ -7,6 +7,7 @@
 #include "model/parameter_parts.h"
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
+#include "settings/judging_models.h"
 
 namespace roll {
 
@@ -116,11 +117,14 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (config.uses_reference())
     memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
                       policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
-  for (const auto& [domain, spec] : models.rewards) {
-    const WorkerConfig& worker = config.rewards.at(domain).model;
-    for (const auto& parameter : critic_parameters(spec))
-      memory.weights += bytes_per_number(worker.model_args, on_gpu) *
-                        static_cast<double>(own_part(spec, parameter, tensor_ranks(worker)).numel);
+  const auto judges = judging_models(config);
+  for (size_t i = 0; i < models.judges.size(); ++i) {
+    if (!models.judges[i]) continue;
+    const ModelSpec& spec = *models.judges[i];
+    for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
+      memory.weights += bytes_per_number(*judges[i].model_args, on_gpu) *
+                        static_cast<double>(
+                            own_part(spec, parameter, judges[i].strategy_args->strategy_config.tensor_parallel()).numel);
   }
   memory.checkpoint += memory.optimizer;
   // The sampler has the dtype of the trainer.

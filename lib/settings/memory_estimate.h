@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/spec.h"
 #include "settings/config.h"
@@ -30,7 +30,7 @@ struct PlannedModels {
   ModelSpec policy;
   std::optional<ModelSpec> critic;
   std::optional<ModelSpec> reference = {};        // where it is not the policy's
-  std::map<std::string, ModelSpec> rewards = {};  // of domains whose reward is a model's
+  std::vector<std::optional<ModelSpec>> judges = {};  // of judging_models(config), where they are here
 };
 
 /// `on_gpu` decides the numbers of models whose dtype is not set.

@@ -1,10 +1,11 @@
 #include "ops/products.h"
 #include "settings/checks.h"
+#include "settings/judging_models.h"
 
 namespace roll {
 
-void note_dtype(const WorkerConfig& worker, Checker& check) {
-  const auto& dtype = worker.model_args.dtype;
+void note_dtype(const ModelArgs& args, Checker& check) {
+  const auto& dtype = args.dtype;
   if (dtype == Dtype::kBf16 && !multiplies_bfloat16())
     check.note(fmt::format("{} = bf16: this CPU has no AMX, so that bf16 saves memory but takes more time than fp32",
                            check.name(dtype)));
@@ -14,11 +15,10 @@ void note_dtype(const WorkerConfig& worker, Checker& check) {
 
 void note_dtypes(const Config& config, Checker& check) {
   if (config.actor_train.device_mapping) return;
-  note_dtype(config.actor_train, check);
-  if (config.uses_reference()) note_dtype(config.reference, check);
-  if (config.uses_critic()) note_dtype(config.critic, check);
-  for (const auto& [domain, worker] : config.rewards)
-    if (worker.has_model()) note_dtype(worker.model, check);
+  note_dtype(config.actor_train.model_args, check);
+  if (config.uses_reference()) note_dtype(config.reference.model_args, check);
+  if (config.uses_critic()) note_dtype(config.critic.model_args, check);
+  for (const JudgingModel& judge : judging_models(config)) note_dtype(*judge.model_args, check);
 }
 
 }  // namespace roll

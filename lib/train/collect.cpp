@@ -82,7 +82,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   return record;
 }
 
-RewardQuery query_of(const Row& row, const RolloutRecord& record) {
+RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name) {
   return {.row = row.raw,
           .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
           .prompt = record.prompt,
@@ -91,7 +91,8 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record) {
           .tag = record.tag,
           .domain = record.domain,
           .finish_reason = record.finish_reason,
-          .num_response_tokens = static_cast<int64_t>(record.response_ids.size())};
+          .num_response_tokens = static_cast<int64_t>(record.response_ids.size()),
+          .name = name};
 }
 
 /// `mine` of each group of ranks that samples together, once. **Collective** over the world.
@@ -163,9 +164,9 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
     const Row& row = *collection.prompt(index).row;
     RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request);
     record.prompt = tokenizer.decode(row.prompt_ids);
-    collection.finished(index, query_of(row, record));
+    collection.finished(index, query_of(row, record, collection.sequence_id(index)));
   };
-  sample_and_score(engine, request.sampling, collection, on_done, statistics);
+  sample_and_score(engine, request, collection, on_done, statistics);
   Stopwatch watch;
   std::vector<RolloutRecord> mine;
   for (const auto& [index, result] : collection.take_results()) {
@@ -183,13 +184,13 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
 }
 
 /// Models score when nothing is left to sample, and what they say may want more samples.
-void Collector::sample_and_score(Engine& engine, const SamplingParams& sampling, Collection& collection,
+void Collector::sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
                                  const OnGenerated& on_done, CollectStatistics& statistics) {
   double served_s = 0;
   while (true) {
     Stopwatch watch;
     SamplerCounts counts;
-    engine.serve(collection, sampling, on_done, {.counts = &counts});
+    engine.serve(collection, request.sampling, on_done, {.counts = &counts});
     served_s += watch.restart();
     if (const auto kind = collection.stopped()) {
       request_stop(*kind);
@@ -198,7 +199,7 @@ void Collector::sample_and_score(Engine& engine, const SamplingParams& sampling,
     add_counts(statistics.counts, counts, mesh_);
     statistics.wait_s += watch.restart();
     if (models_.empty()) break;
-    models_.score(rewards_, mesh_.world());
+    models_.judge(rewards_, request.step, mesh_.world());
     statistics.rewards_s += watch.seconds();
     if (!collection.waits_for_models()) break;
     collection.go_on();

@@ -77,7 +77,7 @@ class Collector {
  private:
   std::vector<RolloutRecord> sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
                                     Collection& collection, CollectStatistics& statistics);
-  void sample_and_score(Engine& engine, const SamplingParams& sampling, Collection& collection,
+  void sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
                         const OnGenerated& on_done, CollectStatistics& statistics);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 

@@ -74,15 +74,14 @@ RequestSource::Change Collection::next(const Queue& queue) {
 void Collection::start(const std::vector<SampleIndex>& samples, Change& change) {
   for (const SampleIndex& sample : samples) {
     const Prompt& prompt = prompts_[sample.prompt].prompt;
-    if (sample.number < plan_.num_samples) {
-      const auto name = prompt.number * static_cast<uint64_t>(plan_.num_samples) + static_cast<uint64_t>(sample.number);
-      change.requests.push_back({.prompt_ids = prompt.row->prompt_ids, .sequence_id = name});
-    } else {
-      change.requests.push_back({.prompt_ids = prompt.row->prompt_ids,
-                                 .sequence_id = kBaselines + prompt.number,
-                                 .generating = plan_.baseline});
-    }
-    requests_.push_back({.sample = sample});
+    const bool is_baseline = sample.number >= plan_.num_samples;
+    const auto in_group = prompt.number * static_cast<uint64_t>(plan_.num_samples);
+    GenerationRequest request{
+        .prompt_ids = prompt.row->prompt_ids,
+        .sequence_id = is_baseline ? kBaselines + prompt.number : in_group + static_cast<uint64_t>(sample.number)};
+    if (is_baseline) request.generating = plan_.baseline;
+    requests_.push_back({.sample = sample, .sequence_id = request.sequence_id});
+    change.requests.push_back(std::move(request));
   }
 }
 

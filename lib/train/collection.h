@@ -46,6 +46,7 @@ class Collection : public RequestSource {
 
   /// By request, in the order in which this group was given them.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
+  uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// By index, which is SampleIndex's.
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
@@ -68,6 +69,7 @@ class Collection : public RequestSource {
   };
   struct Request {
     SampleIndex sample;
+    uint64_t sequence_id = 0;
     bool is_given_up = false;  // unneeded, or put back
   };
   struct Finished {

@@ -8,27 +8,11 @@
 #include "experience/experience.h"
 #include "train/forward.h"
 #include "train/roles.h"
+#include "train/told.h"
 
 namespace roll {
 
 namespace {
-
-/// Every rank's conversations, as token ids; which of them are this rank's begins at `first`.
-struct Conversations {
-  std::vector<std::vector<int64_t>> ids;
-  size_t first = 0;
-};
-
-Conversations tell_all(const std::vector<std::vector<int64_t>>& mine, Communicator& world) {
-  Conversations all;
-  const std::vector<std::string> told = world.all_gather_bytes(to_line(Json(mine)), "conversations to score");
-  for (int64_t rank = 0; rank < std::ssize(told); ++rank) {
-    if (rank == world.rank()) all.first = all.ids.size();
-    for (const Json& ids : parse_json(told[rank], "conversations of another rank"))
-      all.ids.push_back(ids.get<std::vector<int64_t>>());
-  }
-  return all;
-}
 
 /// Sequences without a response: only their values are wanted.
 Batch batch_of(const std::vector<std::vector<int64_t>>& sequences) {
@@ -42,48 +26,78 @@ Batch batch_of(const std::vector<std::vector<int64_t>>& sequences) {
 
 RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log)
     : device_(device), log_(log) {
-  for (const auto& [domain, worker] : config.rewards) {
-    if (!worker.has_model()) continue;
-    const WorkerConfig& model = worker.model;
-    const auto folder = model_folder(model.model_args.model_name_or_path.value());
-    Mesh& mesh = meshes.of(mesh_shape(model));
-    domains_.emplace(domain,
-                     Scorer{.worker = model,
-                            .mesh = mesh,
-                            .model = ValueModel::load(folder, device, model_dtype(model.model_args, device),
-                                                      model_parallel(mesh)),
-                            .tokenizer = Tokenizer::load(folder),
-                            .chat_template = ChatTemplate::load(folder, model.data_args.template_name.value_or(""))});
+  for (const JudgingModel& judge : judging_models(config)) {
+    if (judge.writes)
+      load_judge(judge, config, meshes);
+    else
+      load_scorer(judge.domains[0], config.rewards.at(judge.domains[0]).model, meshes);
   }
 }
 
-std::vector<int64_t> RewardModels::ids_of(const Scorer& scorer, const RewardQuery& query) const {
-  Json messages = query.messages;
-  messages.push_back({{"role", "assistant"}, {"content", query.response}});
-  return scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
-                                 /*parse_special=*/true, /*add_special=*/false);
+void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes) {
+  const auto folder = model_folder(worker.model_args.model_name_or_path.value());
+  Mesh& mesh = meshes.of(mesh_shape(worker));
+  scorers_.emplace(
+      domain, Scorer{.worker = worker,
+                     .mesh = mesh,
+                     .model = ValueModel::load(folder, device_, model_dtype(worker.model_args, device_),
+                                               model_parallel(mesh)),
+                     .tokenizer = Tokenizer::load(folder),
+                     .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))});
 }
 
-void RewardModels::score(DomainRewards& rewards, Communicator& world) {
-  const at::NoGradGuard no_grad;
-  for (auto& [domain, scorer] : domains_) {
-    auto& held = rewards.held()[domain];
-    std::vector<std::vector<int64_t>> mine;
-    for (const auto& [response, query] : held) mine.push_back(ids_of(scorer, query));
-    const Conversations all = tell_all(mine, world);
-    if (all.ids.empty()) continue;
-    const Batch batch = batch_of(all.ids);
-    BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.model.spec());
-    rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
-    const at::Tensor values = forward_step(
-        batch, rule, device_, 1, scorer.mesh,
-        [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
-        {&log_, "reward model"})[0];
-    size_t sequence = all.first;
-    for (auto& [response, query] : held)
-      query.model_score = values[batch.tokens.cu_seqlens[++sequence] - 1].item<double>();
+void RewardModels::load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes) {
+  const auto engine = std::make_shared<JudgeEngine>(judge, static_cast<uint64_t>(config.seed), meshes, device_);
+  for (const std::string& domain : judge.domains) {
+    const auto& args = std::get<LlmJudgeArgs>(*config.rewards.at(domain).reward.type);
+    const RuleContext context{.where = fmt::format("rewards.{}.", domain)};
+    judges_.emplace(domain, Judge{.engine = engine, .rule = JudgeRule(args, context)});
   }
+}
+
+void RewardModels::judge(DomainRewards& rewards, int64_t step, Communicator& world) {
+  for (auto& [domain, scorer] : scorers_) score(scorer, rewards.held()[domain], world);
+  for (auto& [domain, judge] : judges_) ask(judge, rewards.held()[domain], step, world);
   rewards.release();
+}
+
+void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::vector<int64_t>> mine;
+  std::vector<RewardQuery*> asking;
+  for (auto& [response, query] : held) {
+    Json messages = query.messages;
+    messages.push_back({{"role", "assistant"}, {"content", query.response}});
+    auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
+                                       /*parse_special=*/true, /*add_special=*/false);
+    if (std::ssize(ids) > scorer.model.spec().max_positions) continue;
+    mine.push_back(std::move(ids));
+    asking.push_back(&query);
+  }
+  const ToldIds told = tell_ids(mine, world, "conversations to score");
+  if (told.ids.empty()) return;
+  const Batch batch = batch_of(told.ids);
+  BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.model.spec());
+  rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
+  const at::Tensor values = forward_step(
+      batch, rule, device_, 1, scorer.mesh,
+      [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
+      {&log_, "reward model"})[0];
+  for (size_t i = 0; i < asking.size(); ++i)
+    asking[i]->model_score = values[batch.tokens.cu_seqlens[told.first + i + 1] - 1].item<double>();
+}
+
+void RewardModels::ask(Judge& judge, Held& held, int64_t step, Communicator& world) {
+  std::vector<JudgeEngine::Question> questions;
+  std::vector<RewardQuery*> asking;
+  for (auto& [response, query] : held) {
+    auto question = judge.rule.question(query);
+    if (std::holds_alternative<RewardResult>(question)) continue;  // its reward says why
+    questions.push_back({.messages = std::get<Json>(std::move(question)), .name = query.name});
+    asking.push_back(&query);
+  }
+  const auto words = judge.engine->ask(questions, step, world);
+  for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i];
 }
 
 }  // namespace roll

@@ -1,29 +1,34 @@
-// Reward models of a run. Each is shared out over the ranks like any other model, so they all score together, while nothing
-// is left to sample: responses wait in DomainRewards until then.
+// The models of a run that judge responses: reward models, which give a number, and judges, which write. Each is shared out
+// over the ranks like any other model, so they all work together, while nothing is left to sample: responses wait in
+// DomainRewards until then.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "base/log.h"
 #include "dist/mesh.h"
 #include "model/value_model.h"
+#include "reward/judge/judge_rule.h"
 #include "settings/config.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "train/domain_rewards.h"
+#include "train/judge_engine.h"
 
 namespace roll {
 
 class RewardModels {
  public:
-  /// Loads what rewards.* name: HF's sequence classification with one label. **Collective**. UserError of the loaders.
+  /// Loads what rewards.* name; a reward model is HF's sequence classification with one label. **Collective**.
+  /// UserError of the loaders.
   RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log);
 
-  bool empty() const { return domains_.empty(); }
-  /// Scores what is held, of all ranks, and releases it: the model's number at the last token of the conversation with
-  /// the response as its last message. **Collective**.
-  void score(DomainRewards& rewards, Communicator& world);
+  bool empty() const { return scorers_.empty() && judges_.empty(); }
+  /// Has what is held on any rank judged, and releases it. A reward model's number is that of the last token of the
+  /// conversation with the response as its last message. **Collective**.
+  void judge(DomainRewards& rewards, int64_t step, Communicator& world);
 
  private:
   struct Scorer {
@@ -33,11 +38,21 @@ class RewardModels {
     Tokenizer tokenizer;
     ChatTemplate chat_template;
   };
-  std::vector<int64_t> ids_of(const Scorer& scorer, const RewardQuery& query) const;
+  struct Judge {
+    std::shared_ptr<JudgeEngine> engine;  // of several domains, under judge_model_type: cluster
+    JudgeRule rule;
+  };
+  using Held = std::map<int64_t, RewardQuery>;
+
+  void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
+  void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
+  void score(const Scorer& scorer, Held& held, Communicator& world);
+  static void ask(Judge& judge, Held& held, int64_t step, Communicator& world);
 
   at::Device device_;
   Log& log_;
-  std::map<std::string, Scorer> domains_;
+  std::map<std::string, Scorer> scorers_;  // by domain
+  std::map<std::string, Judge> judges_;
 };
 
 }  // namespace roll

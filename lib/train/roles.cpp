@@ -21,9 +21,9 @@ at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
   throw Bug("a dtype without its tensor type");
 }
 
-MeshShape mesh_shape(const WorkerConfig& worker) {
-  const StrategyConfig& strategy = worker.strategy_args.strategy_config;
-  return {.cp = strategy.context_parallel(), .tp = strategy.tensor_parallel()};
+MeshShape mesh_shape(const StrategyArgs& strategy) {
+  const StrategyConfig& sizes = strategy.strategy_config;
+  return {.cp = sizes.context_parallel(), .tp = sizes.tensor_parallel()};
 }
 
 ModelParallel model_parallel(Mesh& mesh) {

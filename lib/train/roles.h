@@ -24,8 +24,9 @@ struct Roles {
 /// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: fp16 on the CPU.
 at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 
-/// The layout that a worker's strategy asks for.
-MeshShape mesh_shape(const WorkerConfig& worker);
+/// The layout that a strategy asks for.
+MeshShape mesh_shape(const StrategyArgs& strategy);
+inline MeshShape mesh_shape(const WorkerConfig& worker) { return mesh_shape(worker.strategy_args); }
 /// The ranks of a mesh that share a model; null where it is this rank alone.
 ModelParallel model_parallel(Mesh& mesh);
 

@@ -9,11 +9,6 @@
 
 namespace roll {
 
-struct JudgeWords {
-  std::string text;
-  bool is_cut = false;  // they ended at max_new_tokens
-};
-
 /// Words, or why there are none.
 using JudgeReply = std::variant<JudgeWords, RewardResult>;
 

@@ -1,0 +1,25 @@
+// Models of this program that judge responses: reward models, which give a number, and judges, which write.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "settings/config.h"
+
+namespace roll {
+
+struct JudgingModel {
+  std::vector<std::string> domains;
+  bool writes = false;
+  const ModelArgs* model_args = nullptr;
+  const StrategyArgs* strategy_args = nullptr;
+  const std::optional<std::string>* chat_template = nullptr;
+  const GeneratingArgs* generating_args = nullptr;  // of one that writes
+};
+
+/// One for each domain whose reward needs its own, and one for all with judge_model_type: cluster. They point into
+/// `config`.
+std::vector<JudgingModel> judging_models(const Config& config);
+
+}  // namespace roll
