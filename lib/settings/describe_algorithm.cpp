@@ -274,13 +274,11 @@ std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& 
   return missing;
 }
 
-/// Smaller is nearer: what is missing, where advantages and policy loss weigh more than all the rest; then whose paper
-/// says more.
+/// Smaller is nearer: what is missing, first of all the advantages, then the policy loss; then whose paper says more.
 std::pair<int64_t, int64_t> distance(const Algorithm& algorithm, const Setting& setting) {
-  constexpr int64_t kCore = 100;
-  const auto missing = missing_of(algorithm, setting);
   int64_t sum = 0;
-  for (const Trait* trait : missing) sum += trait == algorithm.advantages || trait == algorithm.policy ? kCore : 1;
+  for (const Trait* trait : missing_of(algorithm, setting))
+    sum += trait == algorithm.advantages ? 10000 : trait == algorithm.policy ? 100 : 1;
   const auto said = std::ranges::count_if(algorithm.others, [](const Trait* trait) { return trait != nullptr; });
   return {sum, -said};
 }

@@ -203,7 +203,7 @@ bool Collection::is_complete() const {
 
 bool Collection::only_models_are_missing() const {
   return std::ranges::all_of(prompts_, [&](const PromptState& state) {
-    return !state.is_needed || state.num_finished == plan_.num_samples || state.num_held == plan_.num_samples;
+    return !state.is_needed || state.num_finished == num_samples_ || state.num_held == num_samples_;
   });
 }
 

@@ -97,6 +97,9 @@ TEST_CASE("near misses are told with the key that differs", "[train]") {
       {{"adv_estimator=rloo", "loss_agg_mode=seq-mean-token-sum", "add_token_level_kl=true", "init_kl_coef=0.1"},
        "nearest to RLOO (Ahmadian et al. 2024), which has the policy gradient itself (here actor_train.pg_variant = "
        "ppo, importance_sampling = token)"},
+      {{"adv_estimator=remax"},
+       "nearest to ReMax (Li et al. 2023), which has the policy gradient itself (here actor_train.pg_variant = ppo, "
+       "importance_sampling = token) and the mean of each sequence's sum (here loss_agg_mode = seq-mean-token-mean)"},
       {{"adv_estimator=reinforce_plus_plus"},
        "nearest to REINFORCE++ (Hu et al. 2025), which has the KL to the "
        "reference in the rewards of tokens (here"},
