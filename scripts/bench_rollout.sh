@@ -87,12 +87,12 @@ with tempfile.TemporaryDirectory() as place:
         slots = min(count, 64)
         weights = (folders[name] / "model.safetensors").stat().st_size / 4
         results = {"roll": [], "share": []} | {rival: [] for rival in rivals}
-        for round in range(rounds + 1):
+        for turn in range(rounds + 1):
             rate = ours(folders[name], prompts, lengths, dtype, slots)
             found = {rival: ours(folders[name], prompts, lengths, "fp32", slots) if rival == "roll fp32" else
                      peer(peers[name, rival], prompts, lengths, slots) for rival in rivals}
             share = rate * weights * 4 / bandwidth(int(weights)) if count == 1 and dtype == "fp32" else math.nan
-            if round == 0:
+            if turn == 0:
                 continue  # warms up
             results["roll"].append(rate), results["share"].append(share)
             for rival in rivals:
