@@ -116,7 +116,7 @@ def judged_by(folder, url, **more):
 
 def train(folder, name, url, code=0, ranks=1, **more):
     words = []
-    replay.train(folder, name, ranks=ranks, launch=lambda *given: words.extend(map(str, given)), **judged_by(folder, url, **more))
+    replay.train(folder, name, ranks=ranks, accumulation=4 // ranks, launch=lambda *given: words.extend(map(str, given)), **judged_by(folder, url, **more))
     done = subprocess.run([replay.binary, *words], capture_output=True, text=True, timeout=300)
     assert done.returncode == code, f"exit code {done.returncode}, not {code}: {done.stderr[-3000:]}"
     check_no_key(folder / name, done.stdout + done.stderr)
