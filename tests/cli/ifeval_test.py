@@ -148,7 +148,8 @@ def row_of(style, kind, text, args):
     row = {"response": maybe_thinking(text), "prompt": "p", "tag": "ifeval"}
     if style == "ifeval":
         return row | {"instruction_id_list": [kind], "kwargs": [args]}
-    return row | {"ground_truth": json.dumps({"func_name": kind, "N": None, "quantifier": None} | args)}
+    truth = {"func_name": kind, "N": None, "quantifier": None} | args
+    return row | {"ground_truth": truth if len(text) % 3 == 0 else json.dumps(truth)}
 
 
 def maybe_thinking(text):
