@@ -104,7 +104,8 @@ class RewardFunction {
   virtual RewardResult score(const RewardQuery& query) = 0;
 };
 
-/// A type's rule with its time limit and its retries. UserError as make_rule(), and a scale that the type does not have.
+/// A type's rule with its time limit and its retries. UserError as make_rule(), and a scale that the type does not
+/// have.
 std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
                                                   const std::string& where, std::shared_ptr<SharedByWorkers> shared);
 

@@ -27,7 +27,8 @@ class Shaped : public RewardFunction {
         args_(args),
         response_length_(response_length),
         max_repetition_penalty_(args.repetition_penalty.max_penalty.value_or(traits.repetition_penalty)) {
-    if (args.format_pattern) format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s.value_or(Patience().timeout_s));
+    if (args.format_pattern)
+      format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s.value_or(Patience().timeout_s));
   }
 
   void check_row(const Json& row) const override { rule_->check_row(row); }

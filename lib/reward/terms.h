@@ -6,8 +6,8 @@
 
 namespace roll {
 
-/// `where` and `shared` as make_reward(). UserError as make_patient_rule(); a term without a type, or of one whose model
-/// needs a domain of its own.
+/// `where` and `shared` as make_reward(). UserError as make_patient_rule(); a term without a type, or of one whose
+/// model needs a domain of its own.
 std::unique_ptr<RewardFunction> make_terms(const RewardArgs& args, const std::string& where,
                                            const std::shared_ptr<SharedByWorkers>& shared);
 
