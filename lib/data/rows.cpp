@@ -54,6 +54,12 @@ std::string text_column(const Json& line, const std::string& name, const std::st
   return value->get<std::string>();
 }
 
+/// Also an object, as its JSON: ROLL's instruction rows hold one, mostly within a string.
+std::string ground_truth_of(const Json& line, const std::string& origin) {
+  const Json* value = column(line, "ground_truth");
+  return value && value->is_object() ? to_line(*value) : text_column(line, "ground_truth", origin);
+}
+
 double number_column(const Json& line, const std::string& name, const std::string& origin) {
   const std::string text = text_column(line, name, origin);
   if (text.empty()) return 0;
@@ -134,7 +140,7 @@ Row parse_row(const Json& line, const std::string& origin, const PromptColumns& 
   row.difficulty = number_column(line, "difficulty", origin);
   row.tag = string_column(line, "tag", origin);
   row.domain = string_column(line, "domain", origin);
-  row.ground_truth = text_column(line, "ground_truth", origin);
+  row.ground_truth = ground_truth_of(line, origin);
   read_prompt(row, columns);
   return row;
 }

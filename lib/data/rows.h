@@ -23,7 +23,7 @@ struct Row {
   double difficulty = 0;            // column `difficulty` (a number, or one in a string) or 0
   std::string tag;                  // column `tag` or ""
   std::string domain;               // column `domain` or "": see assign_domains
-  std::string ground_truth;         // a string, or a number's text; "" when the column is missing
+  std::string ground_truth;         // a string, a number's text or an object's JSON; "" when the column is missing
   std::optional<Json> messages;     // list of {role, content}: the prompt goes through the chat template
   std::string prompt;               // raw prompt text, when there are no messages
   Json raw;                         // the whole line, for rewards that read further columns

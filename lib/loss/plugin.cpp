@@ -1,53 +1,22 @@
 #include "loss/plugin.h"
 
-#include <dlfcn.h>
-
-#include <cstring>
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/nearest.h"
-#include "loss/exported_object.h"
+#include "base/plugin_file.h"
 #include "loss/roll/loss.h"
 
 namespace roll {
 
 namespace {
 
-void check_there(const std::string& path, const std::string& origin) {
-  std::error_code absent;
-  if (!std::filesystem::is_regular_file(path, absent))
-    throw user_error("{}.library = {}: no such file; build the plug-in, or correct the path", origin, path);
-}
-
-std::string symbol_of(const PluginArgs& args) {
-  return "roll_loss_" + args.name;
-}
-
-UserError no_symbol(const PluginArgs& args, const std::string& origin) {
-  return user_error("{}.name = {}: {} has no symbol {}; write ROLL_LOSS({}, function) there, or correct the name",
-                    origin, args.name, args.library, symbol_of(args), args.name);
-}
-
-std::shared_ptr<void> open_library(const std::string& path, const std::string& origin) {
-  check_there(path, origin);
-  // An absolute path: dlopen searches the system's folders for a bare file name.
-  void* handle = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) throw user_error("{}.library = {}: cannot be loaded: {}", origin, path, dlerror());
-  return {handle, dlclose};
-}
-
-void check_abi(uint32_t version, const PluginArgs& args, const std::string& origin) {
-  if (version != kLossAbiVersion)
-    throw user_error("{}.library = {}: built for version {} of roll/loss.h, this program has version {}; rebuild it",
-                     origin, args.library, version, kLossAbiVersion);
-}
-
-void check_version(const LossExport& found, const PluginArgs& args, const std::string& origin) {
-  check_abi(found.abi_version, args, origin);
-  if (std::string(found.torch_version) != TORCH_VERSION)
-    throw user_error("{}.library = {}: built with LibTorch {}, this program with {}; rebuild it with that", origin,
-                     args.library, found.torch_version, TORCH_VERSION);
+PluginExport wanted_export(const PluginArgs& args, const std::string& origin) {
+  return {.library = args.library,
+          .name = args.name,
+          .where = origin + ".",
+          .prefix = "roll_loss_",
+          .macro = "ROLL_LOSS",
+          .header = "roll/loss.h",
+          .abi_version = kLossAbiVersion};
 }
 
 class Context : public LossContext {
@@ -105,28 +74,17 @@ LossResult checked(const LossOutput& output, const std::string& origin) {
 }  // namespace
 
 void check_plugin_file(const PluginArgs& args, const std::string& origin) {
-  check_there(args.library, origin);
-  std::optional<std::string> found;
-  try {
-    found = exported_object(args.library, symbol_of(args), sizeof(LossExport::abi_version));
-  } catch (const UserError& error) {
-    throw user_error("{}.library = {}: cannot be loaded: {}; build the plug-in, or correct the path", origin,
-                     args.library, error.what());
-  }
-  if (!found) throw no_symbol(args, origin);
-  uint32_t version = 0;
-  std::memcpy(&version, found->data(), sizeof version);
-  check_abi(version, args, origin);
+  check_plugin_file(wanted_export(args, origin));
 }
 
 LossPlugin LossPlugin::open(const PluginArgs& args, const std::string& origin) {
   LossPlugin plugin;
   plugin.origin_ = origin;
   plugin.args_ = args.args;
-  plugin.library_ = open_library(args.library, origin);
-  plugin.export_ = static_cast<const LossExport*>(dlsym(plugin.library_.get(), symbol_of(args).c_str()));
-  if (!plugin.export_) throw no_symbol(args, origin);
-  check_version(*plugin.export_, args, origin);
+  plugin.export_ = std::static_pointer_cast<const LossExport>(open_plugin(wanted_export(args, origin)));
+  if (std::string(plugin.export_->torch_version) != TORCH_VERSION)
+    throw user_error("{}.library = {}: built with LibTorch {}, this program with {}; rebuild it with that", origin,
+                     args.library, plugin.export_->torch_version, TORCH_VERSION);
   return plugin;
 }
 

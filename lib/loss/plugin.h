@@ -30,8 +30,7 @@ class LossPlugin {
  private:
   std::string origin_;
   std::map<std::string, std::string> args_;
-  std::shared_ptr<void> library_;
-  const LossExport* export_ = nullptr;
+  std::shared_ptr<const LossExport> export_;  // holds the library open
 };
 
 /// What a plug-in sees of a micro-batch.

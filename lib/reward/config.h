@@ -8,6 +8,8 @@
 
 #include "base/names.h"
 #include "config/range.h"
+#include "reward/overlong.h"
+#include "reward/repetition.h"
 #include "reward/types.h"
 
 namespace roll {
@@ -17,16 +19,6 @@ enum class QueryFilter { kNone, kMean, kStd };
 constexpr auto names_of(QueryFilter) {
   return std::to_array<Named<QueryFilter>>(
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
-}
-
-enum class RewardScale { kSoft, kHard };
-constexpr auto names_of(RewardScale) {
-  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"}, {RewardScale::kHard, "hard"}});
-}
-constexpr auto refused_names_of(RewardScale) {
-  constexpr const char* reason =
-      "grades choices inside and outside of \\boxed, and there is no multiple-choice reward here; use soft, or hard";
-  return std::to_array<RefusedName>({{"loose", reason}, {"strict", reason}});
 }
 
 /// What becomes of a response whose reward could not be had.
@@ -60,13 +52,33 @@ struct QueryFilterConfig {
   }
 };
 
+/// One of several rewards of a domain.
+struct RewardTerm {
+  std::optional<RewardType> type;
+  double weight = 1;
+  RewardScale reward_type = RewardScale::kSoft;
+
+  template <class V>
+  void fields(V& v) {
+    v("type", type, "what decides this term");
+    v("weight", weight, "the sum has this x the term's reward", within(-1'000'000, 1'000'000));
+    v("reward_type", reward_type, "as the domain's, of this term");
+    own_fields(type, v);
+    refuse_foreign_keys(type, v);
+  }
+};
+
 struct RewardArgs {
   std::optional<std::string> worker_cls;
   std::optional<RewardType> type;  // filled from worker_cls where only that is set
+  std::vector<RewardTerm> terms;
   std::vector<std::string> tag_included;
   RewardScale reward_type = RewardScale::kSoft;
   std::optional<std::string> format_pattern;
+  std::optional<double> format_reward;
   double response_length_penalty_coef = 0;
+  OverlongBuffer overlong_buffer;
+  RepetitionPenalty repetition_penalty;
   QueryFilterConfig query_filter_config;
   std::optional<double> timeout_s;
   RewardErrorPolicy on_reward_error = RewardErrorPolicy::kDrop;
@@ -78,11 +90,19 @@ struct RewardArgs {
     v("worker_cls", worker_cls, "ROLL's class path; its last part may name a type");
     v("type", type, "what decides the reward; null: worker_cls");
     if (!type && worker_cls) type = type_of_worker_class(*worker_cls);
+    v("terms", terms, "several rewards instead of one type: their weighted sum; the score is the first one's");
     v("tag_included", tag_included, "data rows with one of these tags belong to the domain");
-    v("reward_type", reward_type, "the type's number as it is; hard: 1 from 0.5 on, else 0");
+    v("reward_type", reward_type,
+      "soft: the type's number as it is; hard: 1 from 0.5 on, else 0; crossthinkqa: soft, loose and strict grade "
+      "answers outside of \\boxed");
     v("format_pattern", format_pattern, "PCRE2 expression that a response must match, else its reward is 0");
+    v("format_reward", format_reward, "added where format_pattern matches, and nothing is 0 elsewhere; null: off",
+      within(-1'000'000, 1'000'000));
     v("response_length_penalty_coef", response_length_penalty_coef,
-      "taken off: this x response tokens / response_length", within(0, 1'000'000));
+      "taken off: this x response tokens / response_length; crossthinkqa: this x 0.5 below 100 tokens, less up to 400",
+      within(0, 1'000'000));
+    v("overlong_buffer", overlong_buffer, "DAPO's penalty of responses that come near response_length");
+    v("repetition_penalty", repetition_penalty, "penalty of n-grams of words that repeat");
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
     v("timeout_s", timeout_s, "seconds that one response, or one retry, may take; null: 10, of llm_judge 60",
       above_to(0, 86400));
@@ -93,9 +113,9 @@ struct RewardArgs {
       within(0, 1000));
     v("world_size", world_size, "rewards computed at the same time, on each rank that leads its group",
       within(1, 1024));
-    own_fields(type, v);
+    if (terms.empty()) own_fields(type, v);
     roll_fields(v);  // before foreign keys are refused: a type may own what is noted for the others
-    refuse_foreign_keys(type, v);
+    terms.empty() ? refuse_foreign_keys(type, v) : refuse_own_keys(v);
   }
 
  private:
@@ -105,7 +125,7 @@ struct RewardArgs {
              "response_filter_config"},
             "a reward is not trained, and lives in the ranks' own processes");
     v.noted({"generating_args"}, "only a judge (llm_judge) writes something");
-    v.noted({"reward_manager_config"}, "each domain has one reward");
+    v.noted({"reward_manager_config"}, "terms describe several rewards of a domain");
     v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };

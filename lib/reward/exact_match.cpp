@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "reward/reward.h"
+#include "reward/row_columns.h"
 #include "reward/same_text.h"
 
 namespace roll {
@@ -11,6 +12,11 @@ namespace {
 class ExactMatch : public RewardFunction {
  public:
   explicit ExactMatch(const ExactMatchArgs& args) : args_(args) {}
+
+  void check_row(const Json& row) const override {
+    if (stripped(text_of_column(row, "ground_truth")).empty())
+      throw UserError("ground_truth: missing; nothing equals a blank one");
+  }
 
   RewardResult score(const RewardQuery& query) override {
     if (stripped(query.ground_truth).empty()) return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);

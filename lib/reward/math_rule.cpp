@@ -1,8 +1,11 @@
 #include "reward/math_rule.h"
 
+#include "base/error.h"
 #include "reward/math/answer.h"
 #include "reward/math/compare.h"
 #include "reward/reward.h"
+#include "reward/row_columns.h"
+#include "reward/same_text.h"
 
 namespace roll {
 
@@ -11,6 +14,11 @@ namespace {
 class MathRule : public RewardFunction {
  public:
   explicit MathRule(double time_limit_s) : time_limit_s_(time_limit_s) {}
+
+  void check_row(const Json& row) const override {
+    if (stripped(text_of_column(row, "ground_truth")).empty())
+      throw UserError("ground_truth: missing; give the right answer");
+  }
 
   RewardResult score(const RewardQuery& query) override {
     const math::Answer answer = math::find_answer(query.response);

@@ -14,6 +14,8 @@ class Retrying : public RewardFunction {
  public:
   Retrying(std::unique_ptr<RewardFunction> rule, RetryPlan plan) : rule_(std::move(rule)), plan_(std::move(plan)) {}
 
+  void check_row(const Json& row) const override { rule_->check_row(row); }
+  void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
 
   RewardResult score(const RewardQuery& query) override {

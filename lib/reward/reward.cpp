@@ -1,75 +1,16 @@
 #include "reward/reward.h"
 
-#include <cmath>
 #include <optional>
 
 #include "base/error.h"
-#include "reward/pattern.h"
 #include "reward/retrying.h"
+#include "reward/shaped.h"
 #include "reward/shared.h"
+#include "reward/terms.h"
 
 namespace roll {
 
 namespace {
-
-RewardResult within_bounds(RewardResult result) {
-  for (const double number : {result.reward, result.score})
-    if (!(std::abs(number) <= kLargestReward))
-      return failed_reward(RewardFailure::kUnparsable,
-                           fmt::format("reward = {}: must be finite and within +-{}", number, kLargestReward));
-  return result;
-}
-
-double hardened(double number) {
-  return number >= 0.5 ? 1 : 0;
-}
-
-/// A rule with what all types share: format, hard rewards, length penalty.
-class Shaped : public RewardFunction {
- public:
-  Shaped(std::unique_ptr<RewardFunction> rule, const RewardArgs& args, int64_t response_length,
-         const std::string& where)
-      : rule_(std::move(rule)),
-        hard_(args.reward_type == RewardScale::kHard),
-        penalty_per_token_(args.response_length_penalty_coef /
-                           static_cast<double>(std::max<int64_t>(1, response_length))) {
-    if (args.format_pattern)
-      format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s.value_or(Patience().timeout_s));
-  }
-
-  void prepare() override { rule_->prepare(); }
-
-  RewardResult score(const RewardQuery& query) override {
-    RewardResult result = within_bounds(rule_->score(query));
-    if (failure_of(result.detail)) return result;
-    if (hard_) result.reward = hardened(result.reward), result.score = hardened(result.score);
-    try {
-      if (format_) check_format(query, result);
-    } catch (const MatchFailed&) {
-      return timed_out();
-    }
-    if (penalty_per_token_ != 0) penalise_length(query, result);
-    return within_bounds(std::move(result));
-  }
-
- private:
-  void check_format(const RewardQuery& query, RewardResult& result) {
-    const bool matches = format_->matches(query.response);
-    result.detail["format"] = matches;
-    if (!matches) result.reward = 0;
-  }
-
-  void penalise_length(const RewardQuery& query, RewardResult& result) const {
-    const double penalty = penalty_per_token_ * static_cast<double>(query.num_response_tokens);
-    result.detail["length_penalty"] = json_float(penalty);
-    result.reward -= penalty;
-  }
-
-  std::unique_ptr<RewardFunction> rule_;
-  bool hard_;
-  double penalty_per_token_;
-  std::optional<AnswerPattern> format_;
-};
 
 const RewardType& chosen_type(const RewardArgs& args, const std::string& where) {
   const std::string known = fmt::format("{}", fmt::join(Words<RewardType>::all(), ", "));
@@ -84,25 +25,70 @@ const RewardType& chosen_type(const RewardArgs& args, const std::string& where) 
   return *args.type;
 }
 
-void check_length_penalty(const RewardArgs& args, int64_t response_length, const std::string& where) {
+void check_lengths(const RewardArgs& args, int64_t response_length, const std::string& where) {
+  const char* const remedy = "needs the longest response's tokens; set response_length";
   if (args.response_length_penalty_coef > 0 && response_length <= 0)
-    throw user_error("{}response_length_penalty_coef = {}: needs the longest response's tokens; set response_length",
-                     where, args.response_length_penalty_coef);
+    throw user_error("{}response_length_penalty_coef = {}: {}", where, args.response_length_penalty_coef, remedy);
+  const OverlongBuffer& buffer = args.overlong_buffer;
+  if (!buffer.enable) return;
+  if (response_length <= 0) throw user_error("{}overlong_buffer.enable = true: {}", where, remedy);
+  if (!buffer.len)
+    throw user_error("{}overlong_buffer.len: missing; over how many tokens is the penalty to rise?", where);
+  if (*buffer.len > response_length)
+    throw user_error("{}overlong_buffer.len = {}: must be at most response_length ({})", where, *buffer.len,
+                     response_length);
+}
+
+void check_format(const RewardArgs& args, const std::string& where) {
+  if (args.format_reward && !args.format_pattern)
+    throw user_error("{}format_reward = {}: needs format_pattern, the format that earns it", where,
+                     *args.format_reward);
+}
+
+std::unique_ptr<RewardFunction> make_domain_terms(const RewardArgs& args, const std::string& where,
+                                                  const std::shared_ptr<SharedByWorkers>& shared) {
+  for (const char* const key : {args.worker_cls ? "worker_cls" : nullptr, args.type ? "type" : nullptr})
+    if (key)
+      throw user_error("{}{}: stands beside terms, which have types of their own; keep one of the two", where, key);
+  if (args.reward_type == RewardScale::kLoose || args.reward_type == RewardScale::kStrict)
+    throw user_error("{}reward_type = {}: belongs to a term of type crossthinkqa; move it there", where,
+                     name_of(args.reward_type));
+  return make_terms(args, where, shared);
+}
+
+void check_scale(const RewardType& type, RewardScale scale, const std::string& where) {
+  const bool is_graded = scale == RewardScale::kLoose || scale == RewardScale::kStrict;
+  if (is_graded && !traits_of(type).grades_choices)
+    throw user_error(
+        "{}reward_type = {}: grades choices inside and outside of \\boxed, which type crossthinkqa does, and the type "
+        "here is {}; use soft, or hard",
+        where, name_of(scale), name_of(type));
+  if (scale == RewardScale::kHard && traits_of(type).grades_choices)
+    throw user_error("{}reward_type = hard: type {} has soft, loose and strict; loose is 1 or -1", where,
+                     name_of(type));
 }
 
 }  // namespace
 
-std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
-                                            std::shared_ptr<SharedByWorkers> shared) {
-  const RewardType& type = chosen_type(args, where);
-  check_length_penalty(args, response_length, where);
-  if (!shared) shared = std::make_shared<SharedByWorkers>();
+std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
+                                                  const std::string& where, std::shared_ptr<SharedByWorkers> shared) {
+  check_scale(type, scale, where);
   const Patience usual = usual_patience(type);
-  auto rule = make_rule(type, {args.timeout_s.value_or(usual.timeout_s), where, shared});
-  rule = with_retries(std::move(rule), {.max_retries = args.max_retries.value_or(usual.max_retries),
+  auto rule = make_rule(type, {args.timeout_s.value_or(usual.timeout_s), where, shared, scale});
+  return with_retries(std::move(rule), {.max_retries = args.max_retries.value_or(usual.max_retries),
                                         .wait = [shared](double seconds) { return shared->ending.sleep(seconds); },
                                         .jitter = [shared] { return shared->jitter(); }});
-  return std::make_unique<Shaped>(std::move(rule), args, response_length, where);
+}
+
+std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
+                                            std::shared_ptr<SharedByWorkers> shared) {
+  check_lengths(args, response_length, where);
+  check_format(args, where);
+  if (!shared) shared = std::make_shared<SharedByWorkers>();
+  if (!args.terms.empty()) return shaped(make_domain_terms(args, where, shared), {}, args, response_length, where);
+  const RewardType& type = chosen_type(args, where);
+  return shaped(make_patient_rule(type, args.reward_type, args, where, shared), traits_of(type), args, response_length,
+                where);
 }
 
 }  // namespace roll

@@ -7,7 +7,11 @@
 //   score                         is the rule's verdict; the reward starts from it, or from what the rule gives beside:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
-//   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length
+//   format_reward                 with it, a match adds this, and no match costs nothing
+//   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length (length_penalty.h)
+//   overlong_buffer               a penalty of responses that come near response_length (overlong.h)
+//   repetition_penalty            a penalty of repeated n-grams of words (repetition.h)
+// The detail says what each of these did. `terms` instead of a type: terms.h.
 // A reward that could not be had is 0 with detail {"error": why, "failure": kind}: a response may take `timeout_s`, a
 // program may crash, a number must be finite and within kLargestReward. What becomes of it is on_reward_error's affair
 // (reward_pool.h).
@@ -99,12 +103,23 @@ struct RewardFaults {
 class RewardFunction {
  public:
   virtual ~RewardFunction() = default;
+  /// Whether a response to this data row could be judged; cheap. UserError "column = value: rule; remedy", without the
+  /// row's place.
+  virtual void check_row(const Json& /*row*/) const {}
+  /// Whether the files that the reward names are there and right, as far as that shows without running any of them.
+  /// UserError.
+  virtual void check_files() const {}
   /// Before the first query. UserError: an external program that is not there, or may not be executed.
   virtual void prepare() {}
   /// UserError when an external program is broken (command.h); a wrong or unreadable response is a reward, never an
   /// error.
   virtual RewardResult score(const RewardQuery& query) = 0;
 };
+
+/// A type's rule with its time limit and its retries. UserError as make_rule(), and a scale that the type does not
+/// have.
+std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, RewardScale scale, const RewardArgs& args,
+                                                  const std::string& where, std::shared_ptr<SharedByWorkers> shared);
 
 /// response_length: the longest response in tokens, for the length penalty. `where` stands before a key in error
 /// messages: "rewards.math.", or "--" for flags. shared: nullptr where there is one worker. UserError: no type, or one

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/names.h"
+
 namespace roll {
 
 class RewardFunction;
@@ -16,11 +18,28 @@ struct Patience {
   int64_t max_retries = 0;
 };
 
+/// What numbers a type gives. Loose and strict grade choices inside and outside of \boxed (choice_rule.h).
+enum class RewardScale { kSoft, kHard, kLoose, kStrict };
+constexpr auto names_of(RewardScale) {
+  return std::to_array<Named<RewardScale>>({{RewardScale::kSoft, "soft"},
+                                            {RewardScale::kHard, "hard"},
+                                            {RewardScale::kLoose, "loose"},
+                                            {RewardScale::kStrict, "strict"}});
+}
+
 /// What every type is given beside its own arguments.
 struct RuleContext {
   double timeout_s = 10;  // of one response
   std::string where;      // stands before a key in error messages: "rewards.math.", or "--" for flags
   std::shared_ptr<SharedByWorkers> shared;
+  RewardScale scale = RewardScale::kSoft;
+};
+
+/// In what a type differs from the others where all are treated alike.
+struct RewardTraits {
+  bool grades_choices = false;    // takes reward_type loose and strict, and not hard
+  double repetition_penalty = 0;  // where repetition_penalty.max_penalty is null
+  bool wants_long_ones = false;   // response_length_penalty_coef is about short responses (length_penalty.h)
 };
 
 }  // namespace roll

@@ -6,7 +6,7 @@ namespace roll {
 
 namespace {
 
-char lower(char c) {
+char ascii_lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
 }
 
@@ -21,7 +21,7 @@ std::string stripped(std::string_view text) {
 
 bool same_text(std::string_view a, std::string_view b, bool ignore_case) {
   const std::string left = stripped(a), right = stripped(b);
-  return ignore_case ? std::ranges::equal(left, right, {}, lower, lower) : left == right;
+  return ignore_case ? std::ranges::equal(left, right, {}, ascii_lower, ascii_lower) : left == right;
 }
 
 }  // namespace roll

@@ -38,6 +38,10 @@ std::string_view name_of(const RewardType& type) {
   return std::visit([](const auto& args) { return std::string_view(row_of(args).name); }, type);
 }
 
+RewardTraits traits_of(const RewardType& type) {
+  return std::visit([](const auto& args) { return row_of(args).traits; }, type);
+}
+
 std::optional<RewardType> type_of_worker_class(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('.') + 1);
   std::optional<RewardType> type;

@@ -19,10 +19,13 @@
 
 #include "base/names.h"
 #include "config/walk.h"
+#include "reward/choice_rule.h"
 #include "reward/command.h"
 #include "reward/exact_match.h"
+#include "reward/ifeval_rule.h"
 #include "reward/llm_judge.h"
 #include "reward/math_rule.h"
+#include "reward/plugin_rule.h"
 #include "reward/regex_rule.h"
 #include "reward/reward_model.h"
 
@@ -33,6 +36,7 @@ struct RewardRow {
   const char* name;
   std::array<std::string_view, 4> worker_classes;  // last parts of ROLL's class paths that mean this type
   std::unique_ptr<RewardFunction> (*make)(const Args& args, const RuleContext& context);
+  RewardTraits traits{};
 };
 
 inline constexpr std::tuple kRewardTypes{
@@ -42,6 +46,14 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<CommandArgs>{"command", {}, make_command},
     RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
     RewardRow<LlmJudgeArgs>{"llm_judge", {"LLMJudgeRewardWorker"}, make_llm_judge},
+    RewardRow<CrossThinkQaArgs>{"crossthinkqa",
+                                {"CrossThinkQARuleRewardWorker"},
+                                make_crossthinkqa,
+                                {.grades_choices = true, .repetition_penalty = -0.5, .wants_long_ones = true}},
+    RewardRow<MultipleChoiceArgs>{"multiple_choice", {"MultipleChoiceBoxedRuleRewardWorker"}, make_multiple_choice},
+    RewardRow<GeneralValArgs>{"general_val", {"GeneralValRuleRewardWorker"}, make_general_val},
+    RewardRow<IfevalArgs>{"ifeval", {"GeneralRuleRewardWorker"}, make_ifeval, {.repetition_penalty = -0.5}},
+    RewardRow<PluginRuleArgs>{"plugin", {}, make_plugin_rule},
 };
 
 template <class... Args>
@@ -67,6 +79,7 @@ bool needs_model(const RewardType& type);
 std::unique_ptr<RewardFunction> make_rule(const RewardType& type, const RuleContext& context);
 
 Patience usual_patience(const RewardType& type);
+RewardTraits traits_of(const RewardType& type);
 
 /// Own key -> the names of the types that own it.
 using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
@@ -114,6 +127,15 @@ void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
       v.refused({key.c_str()}, fmt::format("is a key of type {}, and the type here is {}; remove it",
                                            fmt::join(owners, " and "), name_of(*type))
                                    .c_str());
+}
+
+/// Own keys of every type, where several types stand in a list.
+template <class V>
+void refuse_own_keys(V& v) {
+  for (const auto& [key, owners] : own_key_owners())
+    v.refused({key.c_str()}, fmt::format("is a key of type {}, and the types here are in terms; move it to its term",
+                                         fmt::join(owners, " and "))
+                                 .c_str());
 }
 
 }  // namespace roll

@@ -8,8 +8,8 @@
 #include "data/domains.h"
 #include "data/prompt_stream.h"
 #include "data/rows.h"
-#include "reward/reward.h"
 #include "settings/checks.h"
+#include "settings/reward_rows.h"
 #include "text/chat_template.h"
 
 namespace roll {
@@ -53,11 +53,18 @@ void check_templates(const std::optional<std::string>& global, const DataArgs& d
     check.note(fmt::format("{} wins over {}", check.name(global), check.name(data.template_name)));
 }
 
-/// Reads the beginning of every file; `domains` may be empty, then rows need no domain.
-void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const DomainTags& domains) {
+/// What the rows of a data set are for. No tags: rows need no domain.
+struct Domains {
+  DomainTags tags{};
+  DomainRules rules{};
+};
+
+/// Reads the beginning of every file.
+void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const Domains& domains) {
   for (const fs::path& file : files) {
     auto rows = first_rows(file, {data.messages, data.prompt});
-    if (!domains.empty()) assign_domains(rows, domains);
+    if (!domains.tags.empty()) assign_domains(rows, domains.tags);
+    check_reward_rows(rows, domains.rules);
   }
 }
 
@@ -73,7 +80,7 @@ std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker
   return files;
 }
 
-void check_files(const DataArgs& data, const DomainTags& domains, bool offline, Checker& check) {
+void check_files(const DataArgs& data, const Domains& domains, bool offline, Checker& check) {
   check.collect(data.file_name, [&] { check_rows(existing_files(data, offline, check), data, domains); });
 }
 
@@ -115,13 +122,22 @@ bool check_tags(const Config& config, Checker& check) {
   return is_unique;
 }
 
-void check_rewards(const Config& config, Checker& check) {
+/// The domains' rewards, as far as they can be made.
+DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
+  DomainRules rules;
   for (const auto& [domain, worker] : config.rewards) {
     const RewardArgs& reward = worker.reward;
     const std::string where = fmt::format("{}.{}.", check.key(config.rewards), domain);
-    const auto make = [&] { make_reward(reward, config.response_length.value_or(0), where); };
-    check.is_set(reward.type) ? check.collect_named(reward.type, make) : check.collect_named(reward.worker_cls, make);
+    const auto make = [&] {
+      auto rule = make_reward(reward, config.response_length.value_or(0), where);
+      if (!offline) rule->check_files();
+      rules[domain] = std::move(rule);
+    };
+    check.is_set(reward.type)    ? check.collect_named(reward.type, make)
+    : check.is_set(reward.terms) ? check.collect_named(reward.terms, make)
+                                 : check.collect_named(reward.worker_cls, make);
   }
+  return rules;
 }
 
 void note_reward_model(const Config& config, Checker& check) {
@@ -147,17 +163,17 @@ void check_data(const Config& config, bool offline, Checker& check) {
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
   check_templates(config.global_template, config.actor_train.data_args, check);
   check_templates(config.global_template, config.validation.data_args, check);
-  check_rewards(config, check);
+  Domains domains{.rules = check_rewards(config, offline, check)};
   note_reward_model(config, check);
   if (config.rollout_replay)
     return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
   check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
   check_shares(config, check);
-  const DomainTags tags = check_tags(config, check) ? tags_of(config) : DomainTags();
+  if (check_tags(config, check)) domains.tags = tags_of(config);
   const DataArgs& data = config.actor_train.data_args;
   if (check.require(!data.file_name.empty(), data.file_name, "names no file of training rows"))
-    check_files(data, tags, offline, check);
-  if (config.validates()) check_files(config.validation.data_args, tags, offline, check);
+    check_files(data, domains, offline, check);
+  if (config.validates()) check_files(config.validation.data_args, domains, offline, check);
 }
 
 void check_data(const SftConfig& config, bool offline, Checker& check) {

@@ -48,6 +48,17 @@ class IdleKeys {
     if (worker.duties.trains) note_training(worker, plain);
   }
 
+  void note_reward(const RewardArgs& reward) {
+    const RewardArgs plain;
+    const OverlongBuffer& buffer = reward.overlong_buffer;
+    unless(buffer.enable, buffer.enable, buffer.len, plain.overlong_buffer.len);
+    unless(buffer.enable, buffer.enable, buffer.penalty_factor, plain.overlong_buffer.penalty_factor);
+    const auto& most = reward.repetition_penalty.max_penalty;
+    const double usual_most = reward.type ? traits_of(*reward.type).repetition_penalty : 0;
+    unless(most.value_or(usual_most) != 0, most, reward.repetition_penalty.ngram_size,
+           plain.repetition_penalty.ngram_size);
+  }
+
   void note_run() {
     const RolloutMock& mock = config_.rollout_mock;
     unless(mock.enable, mock.enable, mock.dump_dir, plain_.rollout_mock.dump_dir);
@@ -96,6 +107,7 @@ void note_idle_keys(const Config& config, Checker& check) {
   keys.note_loss();
   keys.note_experience();
   for (const WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic}) keys.note_worker(*worker);
+  for (const auto& [domain, worker] : config.rewards) keys.note_reward(worker.reward);
   keys.note_run();
 }
 

@@ -46,6 +46,7 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
                               Log& log) {
   auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
   if (!source.domains.empty()) assign_domains(rows, source.domains);
+  if (source.rules) check_reward_rows(rows, *source.rules);
   const auto total = rows.size();
   const PromptEncoder encode(source, tokenizer);
   const auto dropped =
@@ -60,12 +61,13 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
 namespace {
 
 PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
-                       int64_t prompt_length) {
+                       int64_t prompt_length, const DomainRules& rules) {
   PromptSource source{.model_folder = model_folder,
                       .data = data,
                       .global_template = config.global_template,
                       .tag_to_template = config.tag_to_template,
                       .domains = {},
+                      .rules = &rules,
                       .prompt_length = prompt_length};
   for (const auto& [domain, worker] : config.rewards) source.domains[domain] = worker.reward.tag_included;
   return source;
@@ -90,8 +92,9 @@ void warn_of_difficulties(const std::vector<Row>& rows, const LossConfig& loss, 
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log) {
   const DataArgs& data = config.actor_train.data_args;
-  auto rows =
-      load_prompts(source_of(config, model_folder, data, config.prompt_length), tokenizer, "training prompts", log);
+  const DomainRules rules = rules_of(config);
+  auto rows = load_prompts(source_of(config, model_folder, data, config.prompt_length, rules), tokenizer,
+                           "training prompts", log);
   if (log.is_first()) warn_of_difficulties(rows, config.loss, log);
   return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
 }
@@ -100,7 +103,8 @@ std::vector<Row> load_validation_prompts(const Config& config, const std::filesy
                                          const Tokenizer& tokenizer, Log& log) {
   if (!config.validates()) return {};
   const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
-  return load_prompts(source_of(config, model_folder, config.validation.data_args, prompt_length), tokenizer,
+  const DomainRules rules = rules_of(config);
+  return load_prompts(source_of(config, model_folder, config.validation.data_args, prompt_length, rules), tokenizer,
                       "validation prompts", log);
 }
 

@@ -11,6 +11,7 @@
 #include "data/prompt_stream.h"
 #include "data/rows.h"
 #include "settings/config.h"
+#include "settings/reward_rows.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -21,12 +22,14 @@ struct PromptSource {
   DataArgs data;
   std::optional<std::string> global_template;
   std::map<std::string, std::string> tag_to_template;
-  DomainTags domains;         // empty: rows need no domain
-  int64_t prompt_length = 0;  // longer rows are dropped
+  DomainTags domains;                  // empty: rows need no domain
+  const DomainRules* rules = nullptr;  // rewards that must be able to judge the rows; none: nobody asks
+  int64_t prompt_length = 0;           // longer rows are dropped
 };
 
 /// Reads, checks and tokenises all rows; says how many were dropped. A row's template is that of its tag, else
-/// data.template, else global_template, else the folder's own. UserError: see rows.h, domains.h, chat_template.h.
+/// data.template, else global_template, else the folder's own. UserError: see rows.h, domains.h,
+/// reward_rows.h, chat_template.h.
 std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what,
                               Log& log);
 

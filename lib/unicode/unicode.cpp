@@ -139,6 +139,15 @@ bool is_numeric(char32_t c) {
   return (U_MASK(u_charType(static_cast<UChar32>(older_character(c)))) & U_GC_N_MASK) != 0;
 }
 
+bool is_uppercase(char32_t c) {
+  return u_isUUppercase(static_cast<UChar32>(older_character(c)));
+}
+
+bool is_lowercase(char32_t c) {
+  const auto old = static_cast<UChar32>(older_character(c));
+  return u_isULowercase(old) || u_charType(old) == U_TITLECASE_LETTER;
+}
+
 void append_lowercase(std::string& out, char32_t c) {
   if (const LowercaseRange* range = find_range(newer_lowercase(), c))
     return append_utf8(out, static_cast<char32_t>(static_cast<int32_t>(c) + range->to_lower));

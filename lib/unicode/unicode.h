@@ -33,6 +33,8 @@ bool with_older_characters(std::string_view text, std::string& out);
 bool is_white_space(char32_t c);  // property White_Space
 bool is_word(char32_t c);         // Alphabetic, mark, decimal number, connector punctuation, join control
 bool is_numeric(char32_t c);      // general category N*
+bool is_uppercase(char32_t c);    // property Uppercase
+bool is_lowercase(char32_t c);    // property Lowercase, or a title-case letter: it is not all upper case
 
 /// Full lower-case mapping of a single character, without context (a final sigma is not special).
 void append_lowercase(std::string& out, char32_t c);

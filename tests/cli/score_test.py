@@ -99,11 +99,11 @@ with tempfile.TemporaryDirectory() as folder:
     wild = "while read x; do case $x in *3*) echo '{\"reward\": 1e308}';; *2*) exit 3;; *) echo '{\"reward\": 1}';; esac; done"
     rows = "".join(json.dumps({"response": str(i), "ground_truth": "x"}) + "\n" for i in (7, 2, 3, 7))
     code, out, err = roll(["--type", "command", "--", "sh", "-c", wild.replace("$x in", "${x#*response} in")], rows)
-    expect(code == 0 and [json.loads(line)["reward"] for line in out.splitlines()] == [1, 0, 0, 1], f"failed answers score 0: {code} {out} {err}")
-    expect("warning: of the rewards, 2 failed, the first: ended (exit status 3)" in err, f"failed answers are told, not {err}")
+    expect(code == 0 and [json.loads(line)["reward"] for line in out.splitlines()] == [1, None, None, 1], f"failed answers score nothing: {code} {out} {err}")
+    expect("warning: of the rewards, 2 failed (1 crash, 1 unparsable), the first: ended (exit status 3)" in err, f"failed answers are told, not {err}")
     for row in ('{"response": "", "ground_truth": ""}\n',):
         code, out, err = roll(["--type", "exact_match"], row)
-        expect(code == 0 and json.loads(out)["reward"] == 0 and "no ground_truth" in err, f"no truth, no reward: {out} {err}")
+        expect(code == 0 and json.loads(out)["reward"] is None and "no ground_truth" in err, f"no truth, no reward: {out} {err}")
 
     same = pathlib.Path(folder) / "same.jsonl"
     for name in ("link", "hard"):

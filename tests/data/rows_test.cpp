@@ -55,6 +55,28 @@ TEST_CASE("a row of ROLL's own format is read whole", "[data]") {
   CHECK(row.raw["test_cases"] == "");
 }
 
+TEST_CASE("rows of all of ROLL's formats are read whole", "[data]") {
+  const std::string shared = R"("id": "1", "source": "s", "difficulty": "0", "prompt": "p",
+      "messages": "[{\"role\": \"user\", \"content\": \"p\"}]", )";
+  const auto read = [&](const std::string& columns) { return row_of("{" + shared + columns + "}"); };
+  const Row code = read(R"("ground_truth": "", "case_type": "pytest", "test_case_function": "f", "tag": "KodCode",
+                           "test_cases": "{\"inputs\": [\"1\"], \"outputs\": [\"2\"]}")");
+  CHECK(code.tag == "KodCode");
+  CHECK(parse_json(code.raw["test_cases"].get<std::string>(), "")["outputs"][0] == "2");
+  CHECK(code.raw["case_type"] == "pytest");
+  const Row listed = read(R"("ground_truth": "", "test_cases": [{"assert_code": "x"}], "tag": "KodCode")");
+  CHECK(listed.raw["test_cases"].size() == 1);
+  const std::string instruction = R"({"func_name":"validate_title","N":null})";
+  CHECK(read(R"("ground_truth": "{\"func_name\":\"validate_title\",\"N\":null}", "tag": "ifeval")").ground_truth ==
+        instruction);
+  CHECK(read(R"("ground_truth": {"func_name": "validate_title", "N": null}, "tag": "ifeval")").ground_truth ==
+        instruction);
+  CHECK(read(R"("ground_truth": "B", "tag": "crossthinkqa")").ground_truth == "B");
+  CHECK(read(R"("ground_truth": "It is so, as ...", "tag": "RLVR")").ground_truth == "It is so, as ...");
+  CHECK_THAT(row_error(R"({"prompt": "p", "ground_truth": true})"),
+             Catch::Contains("ground_truth = true: must be a string or a number"));
+}
+
 TEST_CASE("numbers stand for text where they may, and missing columns are empty", "[data]") {
   const Row row = row_of(R"({"id": 12, "difficulty": 0.5, "prompt": "x", "ground_truth": 42})");
   CHECK(row.id == "12");

@@ -175,6 +175,15 @@ TEST_CASE("ROLL's worker class names the type, which may be written as well but 
   CHECK_THAT(complaint_of("worker_cls: a.b."), Catch::Contains("worker_cls = a.b.: no such reward here"));
 }
 
+TEST_CASE("ROLL's reward workers have their types", "[reward]") {
+  for (const auto& [worker, type] :
+       {std::pair("general_ifeval_rule_reward_worker.GeneralRuleRewardWorker", "ifeval"),
+        std::pair("crossthinkqa_rule_reward_worker.CrossThinkQARuleRewardWorker", "crossthinkqa"),
+        std::pair("multiple_choice_boxed_rule_reward_worker.MultipleChoiceBoxedRuleRewardWorker", "multiple_choice"),
+        std::pair("general_val_rule_reward_worker.GeneralValRuleRewardWorker", "general_val")})
+    CHECK(name_of(*read(fmt::format("worker_cls: roll.pipeline.rlvr.rewards.{}", worker)).type) == type);
+}
+
 TEST_CASE("a key of another type is refused, whichever names the type", "[reward]") {
   const std::string reason = "pattern = x: is a key of type regex, and the type here is math_rule; remove it";
   CHECK_THAT(complaint_of("type: math_rule\npattern: x"), Catch::Contains(reason));
@@ -215,18 +224,17 @@ TEST_CASE("flags of a reward are gathered, and read once its type is known", "[r
                     "exact_match; remove it");
 }
 
-TEST_CASE("ROLL's loose and strict are refused by their own reason", "[reward]") {
-  for (const char* word : {"loose", "strict"})
-    CHECK_THAT(complaint_of(fmt::format("type: math_rule\nreward_type: {}", word)),
-               Catch::Contains(fmt::format("reward_type = {}: grades choices", word)));
-  CHECK(complaint_of("type: math_rule\nreward_type: soft").empty());
-}
-
 TEST_CASE("nothing is right without a ground truth", "[reward]") {
   for (const RewardArgs& args : {args_of(ExactMatchArgs()), args_of(RegexArgs{.pattern = "(x*)"})}) {
     const auto result = make_reward(args, 0, "")->score(query_of("", " "));
     CHECK(result.reward == 0);
     CHECK(result.detail["error"] == "the row has no ground_truth");
+  }
+  for (const RewardArgs& args : {args_of(ExactMatchArgs()), args_of(MathRuleArgs())}) {
+    const auto rule = make_reward(args, 0, "");
+    CHECK_NOTHROW(rule->check_row(Json{{"ground_truth", 4}}));
+    for (const Json& row : {Json::object(), Json{{"ground_truth", " "}}, Json{{"ground_truth", nullptr}}})
+      CHECK_THROWS_WITH(rule->check_row(row), Catch::Contains("ground_truth: missing"));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "loss/exported_object.h"
+#include "base/exported_object.h"
 
 #include <elf.h>
 
@@ -21,7 +21,7 @@ constexpr Elf64_Half kMachine = EM_AARCH64;
 #error "name the machine of ELF files here"
 #endif
 
-constexpr const char* kDamaged = "is damaged, or was not made by ROLL_LOSS";
+constexpr const char* kDamaged = "is damaged, or no plug-in of this program";
 
 /// Any part of any file; what lies outside of it is an error.
 class ElfFile {

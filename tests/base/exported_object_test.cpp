@@ -1,4 +1,4 @@
-#include "loss/exported_object.h"
+#include "base/exported_object.h"
 
 #include <dlfcn.h>
 
@@ -33,14 +33,14 @@ bool ends_well(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("a library's symbols are read without loading it", "[loss]") {
+TEST_CASE("a library's symbols are read without loading it", "[base]") {
   const std::string library = mathematics_library();
   CHECK(exported_object(library, "cos", 4)->size() == 4);
   CHECK_FALSE(exported_object(library, "no_such_function", 4));
   CHECK_FALSE(exported_object(library, "malloc", 4));  // which it imports
 }
 
-TEST_CASE("what is no library of this machine says so", "[loss]") {
+TEST_CASE("what is no library of this machine says so", "[base]") {
   const test::TemporaryFolder folder;
   CHECK_THROWS_WITH(exported_object(folder.write("text", "hello"), "f", 4), "is no shared library");
   CHECK_THROWS_WITH(exported_object(folder.write("short", "\177ELF"), "f", 4), Catch::Contains("is damaged"));
@@ -49,7 +49,7 @@ TEST_CASE("what is no library of this machine says so", "[loss]") {
   CHECK_THROWS_WITH(exported_object(folder.write("other", other), "f", 4), Catch::Contains("for this machine"));
 }
 
-TEST_CASE("a damaged library is read within its bounds", "[loss]") {
+TEST_CASE("a damaged library is read within its bounds", "[base]") {
   const test::TemporaryFolder folder;
   const std::string whole = read_file(mathematics_library());
   std::mt19937_64 random(7);

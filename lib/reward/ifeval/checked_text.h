@@ -1,0 +1,43 @@
+// A text and what counting in it needs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/regex.h"
+
+namespace roll::ifeval {
+
+/// Expressions of ours, each compiled once, over texts, with a time limit. Not thread-safe.
+class Expressions {
+ public:
+  /// From now on, all matches together may take this long; then MatchFailed.
+  void limit_time(double seconds) { memory_.limit_time(seconds); }
+  /// All matches, leftmost first. `expression` must outlive this; classes are Unicode's.
+  std::vector<std::string_view> find_all(std::string_view expression, std::string_view text);
+
+ private:
+  std::map<std::string_view, Regex> compiled_;
+  MatchMemory memory_;
+};
+
+/// Valid UTF-8.
+class CheckedText {
+ public:
+  /// `expressions` and what `text` views must outlive this.
+  CheckedText(std::string_view text, Expressions& expressions);
+
+  std::string_view text() const { return text_; }
+  const std::string& lowered() const { return lowered_; }
+  std::vector<std::string_view> find_all(std::string_view expression) const;
+  int64_t count(std::string_view expression) const;
+
+ private:
+  std::string_view text_;
+  std::string lowered_;
+  Expressions& expressions_;
+};
+
+}  // namespace roll::ifeval

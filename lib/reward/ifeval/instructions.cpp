@@ -1,0 +1,171 @@
+// The instructions of IFEval's rows, checked as published, but for these:
+//   keywords, splitters, starters       are texts, not expressions: "C++" is one
+//   length_constraints:number_sentences  sentences.h instead of NLTK's trained model
+//   ...:nth_paragraph_first_word        blank paragraphs are not counted when the nth is looked up either; any
+//   character
+//                                       that is no part of a word ends the first word
+//   change_case:capital_word_frequency  a contraction ("IT'S") is one word, where NLTK makes two
+//   language:*, change_case:english_*   CLD2 instead of langdetect. Published, a text whose language cannot be told
+//   follows;
+//                                       here it is in no asked language; english_* fails what is certainly another one
+//   combination, startend, ...          an argument that a row leaves out is no random one but an error of the row
+#include <algorithm>
+
+#include "reward/ifeval/checks.h"
+#include "reward/ifeval/instruction.h"
+#include "reward/ifeval/language.h"
+#include "reward/ifeval/sentences.h"
+#include "reward/text_measures.h"
+#include "unicode/unicode.h"
+
+namespace roll::ifeval {
+
+namespace {
+
+bool keyword_frequency(const CheckedText& text, const Arguments& args) {
+  const std::string keyword = lower(args.text("keyword"));
+  const int64_t n = args.whole("frequency");
+  return holds(args.relation("relation"), static_cast<int64_t>(count_parts(text.lowered(), keyword)), n);
+}
+
+bool letter_frequency(const CheckedText& text, const Arguments& args) {
+  const std::string letter = lower(args.letter("letter"));
+  const int64_t n = args.whole("let_frequency");
+  return holds(args.relation("let_relation"), static_cast<int64_t>(count_parts(text.lowered(), letter)), n);
+}
+
+bool number_sentences(const CheckedText& text, const Arguments& args) {
+  const int64_t n = args.whole("num_sentences");
+  return holds(args.relation("relation"), count_sentences(text.text()), n);
+}
+
+bool number_paragraphs(const CheckedText& text, const Arguments& args) {
+  const int64_t n = args.whole("num_paragraphs");
+  const auto parts = divided(text.text(), "***", /*ends_may_be_blank=*/true);
+  return parts && std::ssize(*parts) == n;
+}
+
+bool number_words(const CheckedText& text, const Arguments& args) {
+  const int64_t n = args.whole("num_words");
+  return holds(args.relation("relation"), text.count(R"(\w+)"), n);
+}
+
+/// Anywhere: what makes it a postscript is its mark.
+bool postscript(const CheckedText& text, const Arguments& args) {
+  const std::string marker = args.text("postscript_marker");
+  if (marker == "P.P.S") return text.count(R"((?i)p\.\s?p\.\s?s)") > 0;
+  if (marker == "P.S.") return text.count(R"((?i)p\.\s?s\.)") > 0;
+  return text.lowered().find(lower(marker)) != std::string::npos;
+}
+
+bool constrained_response(const CheckedText& text, const Arguments&) {
+  return std::ranges::any_of(
+      std::to_array<std::string_view>({"My answer is yes.", "My answer is no.", "My answer is maybe."}),
+      [&](std::string_view option) { return text.text().find(option) != std::string_view::npos; });
+}
+
+/// "Section 1": the splitter, at most one white space, a number.
+bool multiple_sections(const CheckedText& text, const Arguments& args) {
+  const std::string splitter = args.text("section_spliter");  // so spelled
+  const int64_t n = args.whole("num_sections");
+  int64_t count = 0;
+  const std::vector<std::string_view> parts = split(text.text(), splitter);
+  for (size_t i = 1; i < parts.size(); ++i) {
+    size_t pos = 0;
+    char32_t c = parts[i].empty() ? U' ' : next_code_point(parts[i], pos);
+    if (is_white_space(c) && pos < parts[i].size()) c = next_code_point(parts[i], pos);
+    count += is_numeric(c);
+  }
+  return count >= n;
+}
+
+/// With or without Markdown's fence.
+bool json_format(const CheckedText& text, const Arguments&) {
+  std::string_view json = trimmed(text.text());
+  for (const std::string_view fence : {"```json", "```Json", "```JSON", "```"})
+    if (json.starts_with(fence)) {
+      json.remove_prefix(fence.size());
+      break;
+    }
+  if (json.ends_with("```")) json.remove_suffix(3);
+  return is_json(trimmed(json));
+}
+
+bool repeat_prompt(const CheckedText& text, const Arguments& args) {
+  const std::string prompt = lower(args.text("prompt_to_repeat"));
+  return trimmed(text.lowered()).starts_with(prompt);
+}
+
+bool end_checker(const CheckedText& text, const Arguments& args) {
+  const std::string phrase = lower(args.text("end_phrase"));
+  std::string_view end = trimmed(text.lowered());
+  while (end.ends_with('"')) end.remove_suffix(1);
+  return end.ends_with(phrase);
+}
+
+/// Words stand between white space and punctuation, but for hyphens and apostrophes in them.
+bool capital_word_frequency(const CheckedText& text, const Arguments& args) {
+  const int64_t n = args.whole("capital_frequency");
+  const auto words = text.find_all(R"((?:[^\s,:;@#$%&?!"()\[\]{}<>“”«»…-]|-(?!-))+)");
+  return holds(args.relation("capital_relation"), std::ranges::count_if(words, is_all_uppercase), n);
+}
+
+bool may_be_english(std::string_view text) {
+  const TextLanguage language = language_of_text(text);
+  return !language.is_certain || language.code == "en";
+}
+
+bool english_capital(const CheckedText& text, const Arguments&) {
+  return is_all_uppercase(text.text()) && may_be_english(text.lowered());
+}
+
+bool english_lowercase(const CheckedText& text, const Arguments&) {
+  return is_all_lowercase(text.text()) && may_be_english(text.text());
+}
+
+constexpr InstructionKind kInstructions[] = {
+    {"keywords:existence",
+     [](const CheckedText& t, const Arguments& a) { return has_all_keywords(t, a.texts("keywords")); }},
+    {"keywords:frequency", keyword_frequency},
+    {"keywords:forbidden_words",
+     [](const CheckedText& t, const Arguments& a) { return has_no_word_of(t, a.texts("forbidden_words")); }},
+    {"keywords:letter_frequency", letter_frequency},
+    {"language:response_language",
+     [](const CheckedText& t, const Arguments& a) { return is_in_language(t, a, "language"); }},
+    {"length_constraints:number_sentences", number_sentences},
+    {"length_constraints:number_paragraphs", number_paragraphs},
+    {"length_constraints:number_words", number_words},
+    {"length_constraints:nth_paragraph_first_word",
+     [](const CheckedText& t, const Arguments& a) {
+       return has_first_word(t, first_word_of(a, {"num_paragraphs", "nth_paragraph", "first_word"}));
+     }},
+    {"detectable_content:number_placeholders",
+     [](const CheckedText& t, const Arguments& a) { return a.whole("num_placeholders") <= count_placeholders(t); }},
+    {"detectable_content:postscript", postscript},
+    {"detectable_format:number_bullet_lists",
+     [](const CheckedText& t, const Arguments& a) { return a.whole("num_bullets") == count_bullets(t); }},
+    {"detectable_format:constrained_response", constrained_response},
+    {"detectable_format:number_highlighted_sections",
+     [](const CheckedText& t, const Arguments& a) { return a.whole("num_highlights") <= count_highlights(t); }},
+    {"detectable_format:multiple_sections", multiple_sections},
+    {"detectable_format:json_format", json_format},
+    {"detectable_format:title", [](const CheckedText& t, const Arguments&) { return has_title(t); }},
+    {"combination:two_responses",
+     [](const CheckedText& t, const Arguments&) { return has_two_responses(t.text(), /*ends_may_be_blank=*/true); }},
+    {"combination:repeat_prompt", repeat_prompt},
+    {"startend:end_checker", end_checker},
+    {"startend:quotation", [](const CheckedText& t, const Arguments&) { return is_quoted(t.text()); }},
+    {"change_case:capital_word_frequency", capital_word_frequency},
+    {"change_case:english_capital", english_capital},
+    {"change_case:english_lowercase", english_lowercase},
+    {"punctuation:no_comma",
+     [](const CheckedText& t, const Arguments&) { return t.text().find(',') == std::string_view::npos; }},
+};
+
+}  // namespace
+
+std::span<const InstructionKind> ifeval_instructions() {
+  return kInstructions;
+}
+
+}  // namespace roll::ifeval

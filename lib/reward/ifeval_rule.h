@@ -1,0 +1,39 @@
+// Type ifeval: does the response follow instructions that a program can check?
+//
+// Rows have one of two formats:
+//   ROLL's    ground_truth is the JSON {"func_name": "verify_keywords", "keyword_list": [...]} of one instruction,
+//   whose
+//             25 kinds are in ifeval/roll_functions.cpp
+//   IFEval's  columns instruction_id_list ["keywords:existence", ...] and kwargs [{"keywords": [...]}, ...], whose 25
+//   kinds
+//             are in ifeval/instructions.cpp (Zhou et al. 2023, arXiv 2311.07911)
+// What is checked is the answer behind the thinking. An instruction of an unknown kind, or whose arguments are missing,
+// judges nothing: no verdict, never 0.
+#pragma once
+
+#include "reward/rule.h"
+
+namespace roll {
+
+enum class InstructionShare { kAll, kShare };
+constexpr auto names_of(InstructionShare) {
+  return std::to_array<Named<InstructionShare>>({{InstructionShare::kAll, "all"}, {InstructionShare::kShare, "share"}});
+}
+
+struct IfevalArgs {
+  bool strict = true;
+  InstructionShare score = InstructionShare::kAll;
+
+  template <class V>
+  void fields(V& v) {
+    v("strict", strict,
+      "false: an instruction also counts as followed without the response's first line, its last, both, or its "
+      "asterisks");
+    v("score", score, "all: 1 when every instruction is followed, else 0; share: the share of those that are");
+  }
+};
+
+/// Detail: "followed", whether each of the row's instructions is, in their order.
+std::unique_ptr<RewardFunction> make_ifeval(const IfevalArgs& args, const RuleContext& context);
+
+}  // namespace roll

@@ -1,0 +1,30 @@
+// Soft overlong punishment (DAPO, arXiv 2503.14476, section 3.4, equation 13): responses that come near the longest one
+// allowed lose some of their reward before truncation takes all of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "config/range.h"
+
+namespace roll {
+
+/// Spelled as in verl.
+struct OverlongBuffer {
+  bool enable = false;
+  std::optional<int64_t> len;
+  double penalty_factor = 1;
+
+  template <class V>
+  void fields(V& v) {
+    v("enable", enable, "penalise responses of more than response_length - len tokens");
+    v("len", len, "tokens before response_length over which the penalty rises from 0 to penalty_factor", token_range());
+    v("penalty_factor", penalty_factor, "taken off a response of response_length tokens", within(0, 1'000'000));
+  }
+};
+
+/// What is added to the reward: 0 up to response_length - len tokens, from there on a straight line to -penalty_factor
+/// at response_length.
+double overlong_reward(const OverlongBuffer& buffer, int64_t num_tokens, int64_t response_length);
+
+}  // namespace roll

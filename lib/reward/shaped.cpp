@@ -1,0 +1,96 @@
+#include "reward/shaped.h"
+
+#include <cmath>
+#include <optional>
+
+#include "reward/length_penalty.h"
+#include "reward/pattern.h"
+
+namespace roll {
+
+namespace {
+
+RewardResult within_bounds(RewardResult result) {
+  for (const double number : {result.reward, result.score})
+    if (!(std::abs(number) <= kLargestReward))
+      return failed_reward(RewardFailure::kUnparsable,
+                           fmt::format("reward = {}: must be finite and within +-{}", number, kLargestReward));
+  return result;
+}
+
+class Shaped : public RewardFunction {
+ public:
+  Shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits, const RewardArgs& args,
+         int64_t response_length, const std::string& where)
+      : rule_(std::move(rule)),
+        traits_(traits),
+        args_(args),
+        response_length_(response_length),
+        max_repetition_penalty_(args.repetition_penalty.max_penalty.value_or(traits.repetition_penalty)) {
+    if (args.format_pattern)
+      format_.emplace(*args.format_pattern, where + "format_pattern", args.timeout_s.value_or(Patience().timeout_s));
+  }
+
+  void check_row(const Json& row) const override { rule_->check_row(row); }
+  void check_files() const override { rule_->check_files(); }
+  void prepare() override { rule_->prepare(); }
+
+  RewardResult score(const RewardQuery& query) override {
+    RewardResult result = within_bounds(rule_->score(query));
+    if (failure_of(result.detail)) return result;
+    if (args_.reward_type == RewardScale::kHard) harden(result);
+    try {
+      if (format_) judge_format(query, result);
+    } catch (const MatchFailed&) {
+      return timed_out();
+    }
+    if (args_.response_length_penalty_coef != 0) penalise_length(query, result);
+    if (args_.overlong_buffer.enable)
+      add(result, "overlong", overlong_reward(args_.overlong_buffer, query.num_response_tokens, response_length_));
+    if (max_repetition_penalty_ != 0)
+      add(result, "repetition",
+          max_repetition_penalty_ * repeated_share(query.response, args_.repetition_penalty.ngram_size));
+    return within_bounds(std::move(result));
+  }
+
+ private:
+  void judge_format(const RewardQuery& query, RewardResult& result) {
+    const bool matches = format_->matches(query.response);
+    result.detail["format"] = matches;
+    if (matches) result.reward += args_.format_reward.value_or(0);
+    if (!matches && !args_.format_reward) result.reward = 0;
+  }
+
+  void penalise_length(const RewardQuery& query, RewardResult& result) const {
+    const double share = traits_.wants_long_ones ? shortness(query.num_response_tokens)
+                                                 : length_share(query.num_response_tokens, response_length_);
+    const double penalty = args_.response_length_penalty_coef * share;
+    result.detail["length_penalty"] = json_float(penalty);
+    result.reward -= penalty;
+  }
+
+  static void add(RewardResult& result, const char* name, double reward) {
+    result.detail[name] = json_float(reward + 0.0);  // no -0
+    result.reward += reward;
+  }
+
+  std::unique_ptr<RewardFunction> rule_;
+  RewardTraits traits_;
+  RewardArgs args_;
+  int64_t response_length_;
+  double max_repetition_penalty_;
+  std::optional<AnswerPattern> format_;
+};
+
+}  // namespace
+
+void harden(RewardResult& result) {
+  for (double* const number : {&result.reward, &result.score}) *number = *number >= 0.5 ? 1 : 0;
+}
+
+std::unique_ptr<RewardFunction> shaped(std::unique_ptr<RewardFunction> rule, const RewardTraits& traits,
+                                       const RewardArgs& args, int64_t response_length, const std::string& where) {
+  return std::make_unique<Shaped>(std::move(rule), traits, args, response_length, where);
+}
+
+}  // namespace roll
