@@ -106,7 +106,6 @@ struct RewardArgs {
             "a reward is not trained, and lives in the ranks' own processes");
     v.noted({"generating_args"}, "only a judge (llm_judge) writes something");
     v.noted({"reward_manager_config"}, "each domain has one reward");
-    v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };
 

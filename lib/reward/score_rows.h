@@ -8,9 +8,14 @@
 
 namespace roll {
 
+struct ScoredRows {
+  int64_t num_rows = 0;
+  RewardFaults faults;
+};
+
 /// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line and
-/// writes {"reward", "detail"}, a reward of null where nobody could judge. Gives what failed. `origin` names the input.
-/// UserError "origin:line: ..." for a missing or mistyped field.
-RewardFaults score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
+/// writes {"reward", "detail"}, a reward of null where nobody could judge. `origin` names the input. UserError
+/// "origin:line: ..." for a missing or mistyped field.
+ScoredRows score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
 
 }  // namespace roll

@@ -19,6 +19,7 @@
 
 #include "base/names.h"
 #include "config/walk.h"
+#include "reward/code_sandbox.h"
 #include "reward/command.h"
 #include "reward/exact_match.h"
 #include "reward/llm_judge.h"
@@ -39,6 +40,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<MathRuleArgs>{"math_rule", {"MathRuleRewardWorker"}, make_math_rule},
     RewardRow<ExactMatchArgs>{"exact_match", {}, make_exact_match},
     RewardRow<RegexArgs>{"regex", {}, make_regex},
+    RewardRow<CodeSandboxArgs>{"code_sandbox", {"CodeSandboxRewardWorker"}, make_code_sandbox},
     RewardRow<CommandArgs>{"command", {}, make_command},
     RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
     RewardRow<LlmJudgeArgs>{"llm_judge", {"LLMJudgeRewardWorker"}, make_llm_judge},
