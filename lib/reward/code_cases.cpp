@@ -38,7 +38,10 @@ CodeCases cases_of(const Json& row) {
   const std::string type = text_of(row, {"case_type"}, "");
   CodeCases cases;
   using enum CodeCases::Kind;
-  cases.kind = type == "assert" || type == "pytest" ? kTests : type == "check_based" ? kCheck : type == "text" ? kText : kStreams;
+  cases.kind = type == "assert" || type == "pytest" ? kTests
+               : type == "check_based"              ? kCheck
+               : type == "text"                     ? kText
+                                                    : kStreams;
   if (cases.kind != kStreams) {
     for (const Json& test : list) cases.tests.push_back(test_of(test));
     return cases;

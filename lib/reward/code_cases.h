@@ -29,8 +29,8 @@ struct CodeCases {
 };
 
 /// case_type "assert", "pytest", "check_based" and "text"; any other has cases {"stdin", "expected_stdout"} (or "input"
-/// and "output"), and calls a function where test_case_function names one. test_cases is a list or a JSON string of one.
-/// UserError: a row that cannot be judged by, and why.
+/// and "output"), and calls a function where test_case_function names one. test_cases is a list or a JSON string of
+/// one. UserError: a row that cannot be judged by, and why.
 CodeCases cases_of(const Json& row);
 
 }  // namespace roll

@@ -27,10 +27,10 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
     return wrong(num_cases, "the tests have no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
   try {
     const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
-    if (verdict.contains("broken"))
-      return unjudged(RewardFailure::kUnjudged, verdict["broken"].get<std::string>());
+    if (verdict.contains("broken")) return unjudged(RewardFailure::kUnjudged, verdict["broken"].get<std::string>());
     CodeVerdict result{verdict.at("passed").get<int64_t>(), verdict.at("total").get<int64_t>()};
-    if (!result.is_right()) result.why = verdict.at("error").is_string() ? verdict["error"].get<std::string>() : "fails";
+    if (!result.is_right())
+      result.why = verdict.at("error").is_string() ? verdict["error"].get<std::string>() : "fails";
     return result;
   } catch (const std::exception& e) {  // a server's answer may be anything
     return unjudged(RewardFailure::kUnparsable, e.what());
@@ -66,8 +66,7 @@ CodeVerdict judge_streams(CodeRunner& runner, const CodeCases& cases, bool is_co
 
 CodeVerdict judge_calls(CodeRunner& runner, const CodeCases& cases) {
   Json list = Json::array();
-  for (const CodeCases::Stream& one : cases.streams)
-    list.push_back({{"stdin", one.input}, {"expected", one.expected}});
+  for (const CodeCases::Stream& one : cases.streams) list.push_back({{"stdin", one.input}, {"expected", one.expected}});
   const Json tests{{"kind", "calls"}, {"function", cases.function}, {"cases", list}};
   const int64_t num_cases = std::ssize(cases.streams);
   return verdict_in(runner.run_tests(tests, true, "", num_cases), num_cases);

@@ -195,7 +195,7 @@ class LocalRunner : public CodeRunner {
 }  // namespace
 
 std::string isolation_in_words(const CodeSandboxArgs& args) {
-  if (!args.use_local) return fmt::format("programs run on {}", args.code_url);
+  if (!args.use_local) return fmt::format("programs run on {}", args.code_url.value_or("no server"));
   if (args.unsafe_no_sandbox)
     return "programs run on this machine without isolation: only with limits and a filter of system calls";
   const auto why = why_not_isolated(args.python);

@@ -16,15 +16,13 @@ namespace roll {
 /// How a program, or the tests of one, ended.
 struct CodeRun {
   bool ended_well = false;
-  std::string output;  // any bytes
-  std::string how;     // it did not end well
-  bool is_late = false;  // no time is left for other cases
+  std::string output;                    // any bytes
+  std::string how;                       // it did not end well
+  bool is_late = false;                  // no time is left for other cases
   std::optional<RewardFailure> failure;  // it could not be run, which no program can cause; `how` says why
   std::optional<double> retry_after_s{};
 
-  static CodeRun failed(RewardFailure failure, const std::string& why) {
-    return {.how = why, .failure = failure};
-  }
+  static CodeRun failed(RewardFailure failure, const std::string& why) { return {.how = why, .failure = failure}; }
 };
 
 /// Not thread-safe.

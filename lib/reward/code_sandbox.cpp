@@ -29,7 +29,8 @@ class CodeReward : public RewardFunction {
       return result_of(judge_text(*runner_, answer_part(query.response), cases, is_complete), Json::object());
     const auto program = last_code_block(query.response, marks_);
     if (!program) return judged(0, Json{{"why", "no code block"}});
-    if (!languages_.contains(program->language)) return judged(0, Json{{"why", "nothing here runs " + program->language}});
+    if (!languages_.contains(program->language))
+      return judged(0, Json{{"why", "nothing here runs " + program->language}});
     return result_of(judge_program(*runner_, *program, cases, is_complete), Json{{"language", program->language}});
   }
 
@@ -64,8 +65,10 @@ void check_languages(const CodeSandboxArgs& args, const std::string& where) {
 
 std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, const RuleContext& context) {
   check_languages(args, context.where);
-  if (!args.use_local && args.code_url.empty())
+  if (!args.use_local && !args.code_url)
     throw user_error("{}use_local = false: needs a sandbox server; set code_url, or remove this", context.where);
+  if (!args.use_local)
+    throw user_error("{}use_local = false: this version asks no sandbox server; remove this", context.where);
   return std::make_unique<CodeReward>(args.score, make_local_runner(args, context));
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct CodeLanguage {
   template <class V>
   void fields(V& v) {
     v("file", file, "where the program is written, as main.cpp");
-    v("compile", compile, "command that makes run's first word of it, as [g++, -O2, -o, a.out, main.cpp]; none: no need");
+    v("compile", compile,
+      "command that makes run's first word of it, as [g++, -O2, -o, a.out, main.cpp]; none: no need");
     v("run", run, "command that runs it, as [./a.out]");
   }
 };
@@ -38,7 +40,7 @@ struct CodeLanguage {
 struct CodeSandboxArgs {
   CodeScore score = CodeScore::kAll;
   bool use_local = true;
-  std::string code_url;
+  std::optional<std::string> code_url;
   std::string python = "python3";
   std::map<std::string, CodeLanguage> languages;
   int64_t case_cpu_s = 6, memory_mb = 1024, tmp_mb = 64, output_mb = 8, processes = 32;

@@ -64,7 +64,8 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
   message.msg_iov = &part, message.msg_iovlen = 1;
   message.msg_control = control.data(), message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
   cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS, header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
+  header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS,
+  header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
   for (size_t i = 0; i < given.size(); ++i) {
     const int fd = given[i].get();
     std::memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);

@@ -66,7 +66,8 @@ std::vector<Step> file_system(const Interpreter& interpreter) {
   shown.insert(shown.end(), interpreter.folders.begin(), interpreter.folders.end());
   std::vector<std::string> bound;
   for (const std::string& folder : shown) {
-    const bool is_shown = std::ranges::any_of(bound, [&](const auto& other) { return folder.starts_with(other + "/"); });
+    const bool is_shown =
+        std::ranges::any_of(bound, [&](const auto& other) { return folder.starts_with(other + "/"); });
     if (!is_folder(folder) || is_shown) continue;
     bound.push_back(folder);
     add_folder(steps, made, folder);

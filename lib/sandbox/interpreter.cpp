@@ -15,7 +15,8 @@ constexpr double kLongestStart_s = 30;
 constexpr const char* kQuestion =
     "import json, os, sys; input(); print(json.dumps([os.path.abspath(sys.executable), [os.path.realpath(p) for p in "
     "(sys.prefix, sys.base_prefix)] + [os.path.abspath(sys.prefix), "
-    "os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))], sys.version_info[:2] >= (3, 9)]), flush=True)";
+    "os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))], sys.version_info[:2] >= (3, 9)]), "
+    "flush=True)";
 
 }  // namespace
 
@@ -29,8 +30,10 @@ Interpreter find_interpreter(const std::string& python) {
   Interpreter found{answer[0].get<std::string>(), {}};
   for (const Json& folder : answer[1]) {
     const auto path = folder.get<std::string>();
-    if (path.size() <= 1) throw user_error("{}: lives in {}, and the sandbox shows programs its whole folder", python, path);
-    if (path == "/tmp" || path.starts_with("/tmp/")) throw user_error("{}: lives in /tmp, which is each program's own", python);
+    if (path.size() <= 1)
+      throw user_error("{}: lives in {}, and the sandbox shows programs its whole folder", python, path);
+    if (path == "/tmp" || path.starts_with("/tmp/"))
+      throw user_error("{}: lives in /tmp, which is each program's own", python);
     if (path != "/usr" && std::ranges::find(found.folders, path) == found.folders.end()) found.folders.push_back(path);
   }
   return found;

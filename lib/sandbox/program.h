@@ -54,7 +54,7 @@ struct ProgramEnd {
   };
   How how = How::kNotStarted;
   int status = 0;
-  std::string why{};  // of kNotStarted
+  std::string why{};               // of kNotStarted
   std::string output{}, errors{};  // of errors the last 4096 bytes
   std::string artifact{};
   double cpu_s = 0;

@@ -55,7 +55,7 @@ def processes():
 
 def left_over(before):
     """Processes that began meanwhile, and look like ours."""
-    return [pid for pid, line in processes().items() if pid not in before and b"serve_roll" in line]
+    return [pid for pid, line in processes().items() if pid not in before and b"def send_frame" in line]
 
 
 def peak_mib():
@@ -70,6 +70,27 @@ def rows_of(folder):
         yield name, stream_row(hostile.TRY + filled)
     for name, program, tests in hostile.CHEATS:
         yield name, tests_row(program, tests)
+
+
+def check_killed_run():
+    """roll is gone in the middle of programs that do not end: so are they."""
+    before = processes()
+    text = "".join(json.dumps(stream_row("import os, time\nos.fork()\nos.setsid() if os.getpid() > 1 else None\ntime.sleep(1000)")) + "\n" for _ in range(2))
+    roll = subprocess.Popen([BINARY, "score", "--type", "code_sandbox", "--timeout-s", "1000", "--world-size", "2"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    roll.stdin.write(text.encode())
+    roll.stdin.close()
+    wait_until(lambda: len(left_over(before)) >= 8, "two boxes with a keeper and two processes each")
+    roll.kill()
+    roll.wait()
+    wait_until(lambda: not left_over(before), "nothing is left")
+
+
+def wait_until(condition, what):
+    for _ in range(600):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise AssertionError(what)
 
 
 def main():
@@ -101,6 +122,7 @@ def main():
         assert not new, f"{path} has {new}"
     assert os.listdir(folder) == ["secret"] and (folder / "secret").read_text() == SECRET
     assert peak_mib() < quiet_peak + 200, f"the scoring process grew from {quiet_peak:.0f} to {peak_mib():.0f} MiB"
+    check_killed_run()
     (folder / "secret").unlink()
     folder.rmdir()
     print(f"{len(named)} hostile programs judged as wrong in {time.time() - begin:.0f} s; the machine is as before")

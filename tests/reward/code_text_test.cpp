@@ -68,12 +68,17 @@ TEST_CASE("outputs are compared by lines, words and exact decimals") {
 
 TEST_CASE("a row's tests are read, or it says why not") {
   const auto read = [](const char* text) { return cases_of(Json::parse(text)); };
-  CHECK(read(R"({"case_type": "input", "test_cases": "[{\"stdin\": \"a\", \"expected_stdout\": \"b\"}]"})").streams[0].expected == "b");
-  CHECK(read(R"({"test_case_function": "None", "test_cases": [{"input": "a", "output": "b"}]})").kind == CodeCases::Kind::kStreams);
-  const CodeCases calls = read(R"({"test_case_function": "f", "test_cases": [{"stdin": "1", "expected_stdout": "2"}]})");
+  CHECK(read(R"({"case_type": "input", "test_cases": "[{\"stdin\": \"a\", \"expected_stdout\": \"b\"}]"})")
+            .streams[0]
+            .expected == "b");
+  CHECK(read(R"({"test_case_function": "None", "test_cases": [{"input": "a", "output": "b"}]})").kind ==
+        CodeCases::Kind::kStreams);
+  const CodeCases calls =
+      read(R"({"test_case_function": "f", "test_cases": [{"stdin": "1", "expected_stdout": "2"}]})");
   CHECK(calls.kind == CodeCases::Kind::kCalls);
   CHECK(calls.function == "f");
-  const CodeCases check = read(R"({"case_type": "check_based", "test_cases": [{"assert_code": "c", "entry_point": "e", "import_prefix": "i"}]})");
+  const CodeCases check = read(
+      R"({"case_type": "check_based", "test_cases": [{"assert_code": "c", "entry_point": "e", "import_prefix": "i"}]})");
   CHECK(check.kind == CodeCases::Kind::kCheck);
   CHECK(check.tests[0].code + check.tests[0].entry_point + check.tests[0].import_prefix == "cei");
   CHECK(read(R"({"case_type": "text", "test_cases": ["t"]})").tests[0].code == "t");

@@ -22,7 +22,8 @@ ProgramEnd run_program(ProgramRequest request, double seconds = 20) {
 }  // namespace
 
 TEST_CASE("a program reads its input and writes its output") {
-  const ProgramEnd end = run_program({.source = "import sys\nprint(input() + '!')\nprint('e', file=sys.stderr)", .input = "hi\n"});
+  const ProgramEnd end =
+      run_program({.source = "import sys\nprint(input() + '!')\nprint('e', file=sys.stderr)", .input = "hi\n"});
   CHECK(end.ended_well());
   CHECK(end.output == "hi!\n");
   CHECK(end.errors == "e\n");
@@ -41,7 +42,8 @@ TEST_CASE("time, processor time, memory and output have ends") {
   CHECK(run_program({.source = "import time\ntime.sleep(100)"}, 0.3).how == ProgramEnd::How::kTimeout);
   const ProgramEnd loop = run_program({.source = "while True: pass", .limits = {.cpu_s = 1}});
   CHECK(loop.how == ProgramEnd::How::kSignal);
-  CHECK_THAT(run_program({.source = "x = bytearray(1 << 30)", .limits = {.memory_mb = 256}}).errors, Catch::Contains("MemoryError"));
+  CHECK_THAT(run_program({.source = "x = bytearray(1 << 30)", .limits = {.memory_mb = 256}}).errors,
+             Catch::Contains("MemoryError"));
   const ProgramEnd loud = run_program({.source = "while True: print('x' * 9999)", .limits = {.output_mb = 1}});
   CHECK(loud.how == ProgramEnd::How::kOutput);
   CHECK(loud.output.size() == 1 << 20);
@@ -49,16 +51,17 @@ TEST_CASE("time, processor time, memory and output have ends") {
 
 TEST_CASE("a command finds its files, and what it makes is given back") {
   const ProgramEnd end = run_program({.role = ProgramRequest::Role::kCommand,
-                              .command = {"sh", "-c", "cat a b > c; ls -l b | cut -c1-10"},
-                              .files = {{"a", "1"}, {"b", "2", 0700}},
-                              .artifact = "c"});
+                                      .command = {"sh", "-c", "cat a b > c; ls -l b | cut -c1-10"},
+                                      .files = {{"a", "1"}, {"b", "2", 0700}},
+                                      .artifact = "c"});
   CHECK(end.output == "-rwx------\n");
   CHECK(end.artifact == "12");
 }
 
 TEST_CASE("an artifact is a file, and no link or pipe") {
   for (const std::string made : {"ln -s /usr/bin/env c", "mkdir c", "true"})
-    CHECK(run_program({.role = ProgramRequest::Role::kCommand, .command = {"sh", "-c", made}, .artifact = "c"}).artifact.empty());
+    CHECK(run_program({.role = ProgramRequest::Role::kCommand, .command = {"sh", "-c", made}, .artifact = "c"})
+              .artifact.empty());
 }
 
 TEST_CASE("a box outlives its programs' mischief") {
