@@ -43,5 +43,7 @@ class CodeRunner {
 };
 
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context);
+/// UserError: a code_url that is none.
+std::unique_ptr<CodeRunner> make_remote_runner(const CodeSandboxArgs& args, const RuleContext& context);
 
 }  // namespace roll

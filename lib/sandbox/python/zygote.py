@@ -23,29 +23,6 @@ import threading
 import traceback
 import types
 
-PRELUDE = """
-from string import *
-from re import *
-from datetime import *
-from collections import *
-from heapq import *
-from bisect import *
-from copy import *
-from math import *
-from random import *
-from statistics import *
-from itertools import *
-from functools import *
-from operator import *
-from io import *
-from sys import *
-from json import *
-from builtins import *
-from typing import *
-import string, re, datetime, collections, heapq, bisect, copy, math, random, statistics, itertools, functools, operator, io, sys, json
-from typing import List, Dict, Any, Optional, Tuple
-from math import inf
-"""
 WORK = "/tmp"
 POLL_MS = 50
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
