@@ -1,7 +1,7 @@
 // Programs on a sandbox server, in SandboxFusion's protocol: {"code", "language", "stdin", "compile_timeout",
 // "run_timeout"} is posted to code_url, and {"status", "message", "compile_result", "run_result": {"status",
-// "return_code", "stdout", "stderr"}} is its answer. What is expected is not sent along; tests are, but in a script that
-// starts the program before it reads them (sandbox/python/remote.py).
+// "return_code", "stdout", "stderr"}} is its answer. What is expected is not sent along; tests are, but in a script
+// that starts the program before it reads them (sandbox/python/remote.py).
 #include <algorithm>
 
 #include "base/error.h"
@@ -29,8 +29,9 @@ std::string tail_of(const std::string& text) {
 CodeRun failure_of_http(const HttpAnswer& http) {
   if (http.outcome == HttpAnswer::Outcome::kTimeout) return CodeRun::failed(RewardFailure::kTimeout, http.reason);
   if (http.outcome != HttpAnswer::Outcome::kAnswered) return CodeRun::failed(RewardFailure::kUnavailable, http.reason);
-  CodeRun run = CodeRun::failed(RewardFailure::kUnavailable, fmt::format("the sandbox server answers {}: {}", http.status,
-                                                                         http.body.substr(0, kShownMessage)));
+  CodeRun run = CodeRun::failed(
+      RewardFailure::kUnavailable,
+      fmt::format("the sandbox server answers {}: {}", http.status, http.body.substr(0, kShownMessage)));
   run.retry_after_s = http.retry_after_s;
   return run;
 }
@@ -66,9 +67,7 @@ class RemoteRunner : public CodeRunner {
   RemoteRunner(const CodeSandboxArgs& args, const RuleContext& context)
       : args_(args), context_(context), client_(*args.code_url) {}
 
-  std::set<std::string> languages() const override {
-    return {"python", "cpp", "java", "javascript", "ruby", "go"};
-  }
+  std::set<std::string> languages() const override { return {"python", "cpp", "java", "javascript", "ruby", "go"}; }
 
   CodeRun begin(const CodeBlock& program) override {
     program_ = program;
@@ -76,13 +75,16 @@ class RemoteRunner : public CodeRunner {
   }
 
   CodeRun run(const std::string& input) override {
-    if (program_.language == "python") return post(std::string(prelude_text()) + kDeepRecursion + program_.code, "python", input, args_.case_cpu_s);
-    return post(program_.code, program_.language == "javascript" ? "nodejs" : program_.language, input, args_.case_cpu_s);
+    if (program_.language == "python")
+      return post(std::string(prelude_text()) + kDeepRecursion + program_.code, "python", input, args_.case_cpu_s);
+    return post(program_.code, program_.language == "javascript" ? "nodejs" : program_.language, input,
+                args_.case_cpu_s);
   }
 
   CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) override {
     const Json source = with_program ? Json(prefix + "\n" + program_.code) : Json();
-    const std::string script = fmt::format("{}\nrun_remotely(json.loads({}))\n", remote_text(), to_line(to_line(source)));
+    const std::string script =
+        fmt::format("{}\nrun_remotely(json.loads({}))\n", remote_text(), to_line(to_line(source)));
     return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
   }
 
@@ -93,7 +95,8 @@ class RemoteRunner : public CodeRunner {
                        {"stdin", input},
                        {"compile_timeout", kRemoteCompile_s},
                        {"run_timeout", run_s}};
-    const HttpAnswer http = client_.post_json(to_line(request), {.timeout_s = context_.timeout_s}, context_.shared->ending);
+    const HttpAnswer http =
+        client_.post_json(to_line(request), {.timeout_s = context_.timeout_s}, context_.shared->ending);
     if (http.outcome != HttpAnswer::Outcome::kAnswered || http.status != 200) return failure_of_http(http);
     return run_in(http.body);
   }
