@@ -37,7 +37,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   std::printf("%s\n", checked.loss.c_str());
   if (!checked.algorithm.empty()) std::printf("%s\n", checked.algorithm.c_str());
   if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
-  if (!flags.options.offline) show_sandboxes(checked.config);
+  show_sandboxes(checked.config);
   std::printf("%s: valid\n", flags.file.c_str());
 }
 

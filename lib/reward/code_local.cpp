@@ -198,8 +198,12 @@ std::string isolation_in_words(const CodeSandboxArgs& args) {
   if (!args.use_local) return fmt::format("programs run on {}", args.code_url.value_or("no server"));
   if (args.unsafe_no_sandbox)
     return "programs run on this machine without isolation: only with limits and a filter of system calls";
-  const auto why = why_not_isolated(args.python);
-  if (why) return fmt::format("programs could not run on this machine, which cannot isolate them: {}", *why);
+  try {
+    const auto why = why_not_isolated(args.python);
+    if (why) return fmt::format("programs could not run on this machine, which cannot isolate them: {}", *why);
+  } catch (const UserError& e) {
+    return fmt::format("programs could not run on this machine: {}", e.what());
+  }
   return "programs run on this machine in namespaces of their own (users, processes, files, network), with limits and "
          "a filter of system calls";
 }

@@ -316,6 +316,38 @@ def check_broken(folder):
     broken("    score: half\n", "score = half", "all", "share")
 
 
+def check_words(folder):
+    """What validate-config says of where programs would run."""
+    def said(keys):
+        config = folder / "train.yaml"
+        config.write_text(CONFIG + keys)
+        done = subprocess.run([BINARY, "validate-config", "--offline", "--config", config], capture_output=True, text=True, timeout=60)
+        expect(done.returncode == 0, f"validate-config: {done.stderr}")
+        return [line for line in done.stdout.splitlines() if line.startswith("rewards.code: ")]
+
+    for keys, words in (("", "cannot isolate" if extra else "in namespaces of their own"), ("    unsafe_no_sandbox: true\n", "without isolation"),
+                        ("    python: /no/such/python\n", "/no/such/python"), ("    use_local: false\n    code_url: http://h:1/run_code\n", "programs run on http://h:1/run_code")):
+        expect(len(said(keys)) == 1 and words in said(keys)[0], f"{keys!r}: {said(keys)}")
+
+
+CONFIG = """rollout_batch_size: 8
+prompt_length: 32
+response_length: 32
+num_return_sequences_in_group: 4
+max_steps: 1
+adv_estimator: grpo
+pretrain: none
+actor_train:
+  training_args: {learning_rate: 1.0e-6, per_device_train_batch_size: 1, gradient_accumulation_steps: 8}
+  data_args: {template: qwen2_5, file_name: [rows.jsonl], domain_interleave_probs: {code: 1}}
+rewards:
+  math: {type: math_rule, use_local: true}
+  code:
+    worker_cls: roll.pipeline.rlvr.rewards.code_sandbox_reward_worker.CodeSandboxRewardWorker
+    tag_included: [KodCode]
+"""
+
+
 def check_bench():
     text = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
     done = subprocess.run([BINARY, "score", "--type", "code_sandbox", *extra, "--bench"], input=text * 20, capture_output=True, text=True, timeout=60)
@@ -335,6 +367,7 @@ def main():
         check_generated(pathlib.Path(folder))
         check_languages(pathlib.Path(folder))
         check_broken(pathlib.Path(folder))
+        check_words(pathlib.Path(folder))
     print(f"{len(failures)} verdicts are wrong" if failures else "programs are judged as they should be")
     sys.exit(bool(failures))
 
