@@ -348,6 +348,25 @@ rewards:
 """
 
 
+def check_machines():
+    """Root alone in its user namespace, as in some containers; and a kernel that makes none."""
+    row = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
+
+    def inside(script, *flags):
+        return subprocess.run(["unshare", "-Ur", "sh", "-c", script + ' && exec "$0" "$@"', BINARY, "score", "--type", "code_sandbox", *flags],
+                              input=row, capture_output=True, text=True, timeout=60)
+
+    if extra:
+        return
+    done = inside("true")
+    expect(done.returncode == 0 and json.loads(done.stdout)["reward"] == 1, f"alone: {done.stdout}{done.stderr}")
+    none = "echo 0 > /proc/sys/user/max_user_namespaces"
+    done = inside(none)
+    expect(done.returncode == 2 and "cannot isolate programs: making namespaces" in done.stderr, f"refused: {done.stdout}{done.stderr}")
+    done = inside(none, "--unsafe-no-sandbox")
+    expect(done.returncode == 0 and json.loads(done.stdout)["reward"] == 1, f"unsafe: {done.stdout}{done.stderr}")
+
+
 def check_bench():
     text = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
     done = subprocess.run([BINARY, "score", "--type", "code_sandbox", *extra, "--bench"], input=text * 20, capture_output=True, text=True, timeout=60)
@@ -363,6 +382,7 @@ def main():
         check_all(table, "--world-size", "2", "--timeout-s", "60")
     check_shares()
     check_bench()
+    check_machines()
     with tempfile.TemporaryDirectory() as folder:
         check_generated(pathlib.Path(folder))
         check_languages(pathlib.Path(folder))
