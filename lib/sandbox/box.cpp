@@ -32,7 +32,7 @@ std::string hex(const std::string& bytes) {
 }
 
 std::vector<std::string> zygote_command(bool is_isolated) {
-  return {"-I", "-c", std::string(zygote_text()),
+  return {"-I", "-c", zygote_text(),
           to_line(Json{{"isolated", is_isolated}, {"filter", hex(syscall_filter())}})};
 }
 

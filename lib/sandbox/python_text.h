@@ -1,6 +1,7 @@
 // The files of python/, as the build put them into the program (CMakeLists.txt).
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace roll {
@@ -9,9 +10,9 @@ namespace roll {
 std::string_view prelude_text();
 
 /// What a box's process runs.
-std::string_view zygote_text();
+std::string zygote_text();
 
 /// What a sandbox server is sent to run tests; the call of run_remotely() goes behind it.
-std::string_view remote_text();
+std::string remote_text();
 
 }  // namespace roll
