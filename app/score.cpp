@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -32,6 +33,7 @@ struct ScoreArgs {
 
 struct Flags {
   std::string config, domain, input = "-", output = "-";
+  bool bench = false;
   Node reward;  // keys of ScoreArgs
 };
 
@@ -74,13 +76,19 @@ void run(const Flags& flags) {
   RewardPool pool(wanted.args, wanted.response_length, wanted.where);
   Input input(flags.input);
   Output output(flags.output, input);
-  const RewardFaults faults = score_rows(pool, input.stream(), input.name(), output.stream());
+  const auto begin = std::chrono::steady_clock::now();
+  const auto [num_rows, faults] = score_rows(pool, input.stream(), input.name(), output.stream());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   output.close();
   if (faults.total() > 0) std::cerr << fmt::format("warning: of the rewards, {}\n", faults.text());
+  if (flags.bench)
+    std::cerr << fmt::format("{} answers in {:.3f} s: {:.1f} answers/s\n", num_rows, taken.count(),
+                             static_cast<double>(num_rows) / taken.count());
 }
 
 void add_reward_flags(CLI::App& sub, Node& reward) {
-  gather_field_flags<ScoreArgs>(sub, reward, {"worker_cls", "tag_included", "query_filter_config", "command"});
+  gather_field_flags<ScoreArgs>(sub, reward,
+                                {"worker_cls", "tag_included", "query_filter_config", "command", "languages"});
   const auto set_command = [&reward](const std::vector<std::string>& words) {
     Node list;
     list.kind = Node::Kind::kList;
@@ -104,6 +112,7 @@ void add_score(CLI::App& app) {
   sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
+  sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
   add_reward_flags(*sub, flags->reward);
   sub->callback([flags] { run(*flags); });
 }

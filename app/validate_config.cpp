@@ -18,6 +18,14 @@ struct ValidateFlags {
   bool keys = false;
 };
 
+/// What only the machine that runs them can tell of rewards.
+void show_sandboxes(const Config& config) {
+  for (const auto& [domain, worker] : config.rewards)
+    if (const auto* code = worker.reward.type ? std::get_if<CodeSandboxArgs>(&*worker.reward.type) : nullptr)
+      std::printf("rewards.%s: %s\n", domain.c_str(), isolation_in_words(*code).c_str());
+}
+void show_sandboxes(const SftConfig&) {}
+
 template <class T>
 void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -29,6 +37,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   std::printf("%s\n", checked.loss.c_str());
   if (!checked.algorithm.empty()) std::printf("%s\n", checked.algorithm.c_str());
   if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
+  show_sandboxes(checked.config);
   std::printf("%s: valid\n", flags.file.c_str());
 }
 

@@ -104,7 +104,8 @@ struct RewardArgs {
     v("overlong_buffer", overlong_buffer, "DAPO's penalty of responses that come near response_length");
     v("repetition_penalty", repetition_penalty, "penalty of n-grams of words that repeat");
     v("query_filter_config", query_filter_config, "drops groups that teach nothing");
-    v("timeout_s", timeout_s, "seconds that one response, or one retry, may take; null: 10, of llm_judge 60",
+    v("timeout_s", timeout_s,
+      "seconds that one response, or one retry, may take; null: 10, of code_sandbox 30, of llm_judge 60",
       above_to(0, 86400));
     v("on_reward_error", on_reward_error,
       "a response whose reward could not be had: drop: teaches nothing; zero: its reward is 0; stop: the run ends");
@@ -126,7 +127,6 @@ struct RewardArgs {
             "a reward is not trained, and lives in the ranks' own processes");
     v.noted({"generating_args"}, "only a judge (llm_judge) writes something");
     v.noted({"reward_manager_config"}, "terms describe several rewards of a domain");
-    v.refused({"code_url"}, "needs a code sandbox, which this version does not have; use a rule reward");
   }
 };
 

@@ -68,9 +68,9 @@ struct LlmJudgeArgs {
   }
 };
 
-/// Of a judge in this program the words come with the query. UserError: no address or no model's name; a template without
-/// {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows neither
-/// address, key nor model when it is asked first; a program as of type command.
+/// Of a judge in this program the words come with the query. UserError: no address or no model's name; a template
+/// without {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows
+/// neither address, key nor model when it is asked first; a program as of type command.
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);
 
 }  // namespace roll

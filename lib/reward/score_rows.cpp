@@ -53,17 +53,18 @@ void write_results(RewardPool& pool, std::ostream& out, RewardFaults& faults) {
 
 }  // namespace
 
-RewardFaults score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
-  RewardFaults faults;
+ScoredRows score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
+  ScoredRows scored;
   int64_t waiting = 0;
   for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
     pool.submit(query_of(row, fmt::format("{}:{}", origin, line)));
+    ++scored.num_rows;
     if (++waiting < kRowsAtOnce) return;
-    write_results(pool, out, faults);
+    write_results(pool, out, scored.faults);
     waiting = 0;
   });
-  write_results(pool, out, faults);
-  return faults;
+  write_results(pool, out, scored.faults);
+  return scored;
 }
 
 }  // namespace roll

@@ -20,6 +20,7 @@
 #include "base/names.h"
 #include "config/walk.h"
 #include "reward/choice_rule.h"
+#include "reward/code_sandbox.h"
 #include "reward/command.h"
 #include "reward/exact_match.h"
 #include "reward/ifeval_rule.h"
@@ -44,6 +45,7 @@ inline constexpr std::tuple kRewardTypes{
     RewardRow<ExactMatchArgs>{"exact_match", {}, make_exact_match},
     RewardRow<RegexArgs>{"regex", {}, make_regex},
     RewardRow<CommandArgs>{"command", {}, make_command},
+    RewardRow<CodeSandboxArgs>{"code_sandbox", {"CodeSandboxRewardWorker"}, make_code_sandbox},
     RewardRow<RewardModelArgs>{"reward_model", {}, make_reward_model},
     RewardRow<LlmJudgeArgs>{"llm_judge", {"LLMJudgeRewardWorker"}, make_llm_judge},
     RewardRow<CrossThinkQaArgs>{"crossthinkqa",

@@ -122,9 +122,10 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!models.judges[i]) continue;
     const ModelSpec& spec = *models.judges[i];
     for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
-      memory.weights += bytes_per_number(*judges[i].model_args, on_gpu) *
-                        static_cast<double>(
-                            own_part(spec, parameter, judges[i].strategy_args->strategy_config.tensor_parallel()).numel);
+      memory.weights +=
+          bytes_per_number(*judges[i].model_args, on_gpu) *
+          static_cast<double>(
+              own_part(spec, parameter, judges[i].strategy_args->strategy_config.tensor_parallel()).numel);
   }
   memory.checkpoint += memory.optimizer;
   // The sampler has the dtype of the trainer.

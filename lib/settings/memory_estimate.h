@@ -29,7 +29,7 @@ struct MemoryEstimate {
 struct PlannedModels {
   ModelSpec policy;
   std::optional<ModelSpec> critic;
-  std::optional<ModelSpec> reference = {};        // where it is not the policy's
+  std::optional<ModelSpec> reference = {};            // where it is not the policy's
   std::vector<std::optional<ModelSpec>> judges = {};  // of judging_models(config), where they are here
 };
 

@@ -21,7 +21,8 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
       seed_(seed),
       device_(device),
       mesh_(meshes.of({.cp = 1, .tp = mesh_shape(*judge.strategy_args).tp})),
-      model_(Transformer::load(folder_of(judge), device, model_dtype(*judge.model_args, device), model_parallel(mesh_))),
+      model_(
+          Transformer::load(folder_of(judge), device, model_dtype(*judge.model_args, device), model_parallel(mesh_))),
       tokenizer_(Tokenizer::load(folder_of(judge))),
       chat_template_(ChatTemplate::load(folder_of(judge), judge.chat_template->value_or(""))) {
   for (auto& [name, tensor] : model_.parameters()) tensor.set_requires_grad(false);

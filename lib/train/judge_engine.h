@@ -1,5 +1,5 @@
-// A judge in this program: a language model of its own on the ranks of the run. Its questions are shared out over the groups
-// of ranks that hold it, whoever asks them.
+// A judge in this program: a language model of its own on the ranks of the run. Its questions are shared out over the
+// groups of ranks that hold it, whoever asks them.
 #pragma once
 
 #include <optional>
@@ -25,8 +25,8 @@ class JudgeEngine {
     Json messages;
     uint64_t name = 0;  // names its random numbers
   };
-  /// In the order of this rank's questions; nullopt where a question leaves no room for an answer. What is drawn depends
-  /// on neither the ranks nor their order. **Collective**.
+  /// In the order of this rank's questions; nullopt where a question leaves no room for an answer. What is drawn
+  /// depends on neither the ranks nor their order. **Collective**.
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step, Communicator& world);
 
  private:

@@ -38,12 +38,12 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
   Mesh& mesh = meshes.of(mesh_shape(worker));
   scorers_.emplace(
-      domain, Scorer{.worker = worker,
-                     .mesh = mesh,
-                     .model = ValueModel::load(folder, device_, model_dtype(worker.model_args, device_),
-                                               model_parallel(mesh)),
-                     .tokenizer = Tokenizer::load(folder),
-                     .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))});
+      domain,
+      Scorer{.worker = worker,
+             .mesh = mesh,
+             .model = ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh)),
+             .tokenizer = Tokenizer::load(folder),
+             .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))});
 }
 
 void RewardModels::load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes) {
@@ -79,10 +79,10 @@ void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) 
   const Batch batch = batch_of(told.ids);
   BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.model.spec());
   rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
-  const at::Tensor values = forward_step(
-      batch, rule, device_, 1, scorer.mesh,
-      [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
-      {&log_, "reward model"})[0];
+  const at::Tensor values =
+      forward_step(batch, rule, device_, 1, scorer.mesh,
+                   [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
+                   {&log_, "reward model"})[0];
   for (size_t i = 0; i < asking.size(); ++i)
     asking[i]->model_score = values[batch.tokens.cu_seqlens[told.first + i + 1] - 1].item<double>();
 }

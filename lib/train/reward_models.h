@@ -1,6 +1,6 @@
-// The models of a run that judge responses: reward models, which give a number, and judges, which write. Each is shared out
-// over the ranks like any other model, so they all work together, while nothing is left to sample: responses wait in
-// DomainRewards until then.
+// The models of a run that judge responses: reward models, which give a number, and judges, which write. Each is shared
+// out over the ranks like any other model, so they all work together, while nothing is left to sample: responses wait
+// in DomainRewards until then.
 #pragma once
 
 #include <map>

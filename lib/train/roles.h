@@ -26,7 +26,9 @@ at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
 
 /// The layout that a strategy asks for.
 MeshShape mesh_shape(const StrategyArgs& strategy);
-inline MeshShape mesh_shape(const WorkerConfig& worker) { return mesh_shape(worker.strategy_args); }
+inline MeshShape mesh_shape(const WorkerConfig& worker) {
+  return mesh_shape(worker.strategy_args);
+}
 /// The ranks of a mesh that share a model; null where it is this rank alone.
 ModelParallel model_parallel(Mesh& mesh);
 

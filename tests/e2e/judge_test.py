@@ -196,9 +196,9 @@ def check_configurations(folder):
 
     assert validate()[0] == 0, validate()
     assert "(hidden)" in validate(**{"rewards.math_rule.judge_api_key": KEY})[1]
-    for model_type in ("inference", "cluster"):
+    for model_type, key in {"inference": "rewards.math_rule.model_args", "cluster": "reward_model.model_args"}.items():
         code, said = validate(**{"rewards.math_rule.judge_model_type": model_type})
-        assert code == 2 and f"rewards.math_rule.judge_model_type = {model_type}: needs a judge in this program" in said, said
+        assert code == 2 and f"{key}.model_name_or_path" in said and "set it to the judging model" in said, said
     code, said = validate(**{"reward_model.model_args.model_name_or_path": "x"})
     assert code == 0 and "reward_model has no effect" in said, said
 

@@ -201,8 +201,7 @@ TEST_CASE("bad judge options name the key and what to do", "[reward]") {
   said(named + "https://me:secret@h/v1", "rewards.x.judge_api_url = ...@h/v1: must not hold a user or password");
   said(named + "https://h/v1?key=1", "without ? and #");
   said(named + "http://h\njudge_api_key: \"a\\nb\"", "rewards.x.judge_api_key: must be printable");
-  said("judge_model_type: inference", "judge_model_type = inference: needs a judge in this program");
-  said("judge_model_type: cluster", "judge_model_type = cluster: needs a judge in this program");
+  CHECK(judge_complaint("judge_model_type: inference").empty());
   said("judge_model_type: command", "rewards.x.command: missing");
   said("judge_prompt: PERALIGN-RLVR-prompt", "asks about personas");
   said("judge_prompt: scores", "did you mean 'score'?");

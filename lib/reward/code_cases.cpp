@@ -1,0 +1,57 @@
+#include "reward/code_cases.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+std::string text_of(const Json& object, std::initializer_list<const char*> keys, const char* otherwise) {
+  for (const char* key : keys) {
+    if (!object.is_object() || !object.contains(key) || object[key].is_null()) continue;
+    if (!object[key].is_string()) throw user_error("test_cases: {} must be a string", key);
+    return object[key].get<std::string>();
+  }
+  if (otherwise == nullptr) throw user_error("test_cases: a case without {}", *keys.begin());
+  return otherwise;
+}
+
+Json list_of_cases(const Json& row) {
+  Json cases = row.is_object() && row.contains("test_cases") ? row["test_cases"] : Json();
+  if (cases.is_string()) cases = parse_json(cases.get<std::string>(), "test_cases");
+  if (!cases.is_array() || cases.empty()) throw user_error("test_cases: must be a list that is not empty");
+  return cases;
+}
+
+CodeCases::Test test_of(const Json& test) {
+  if (test.is_string()) return {test.get<std::string>(), "candidate", ""};
+  return {text_of(test, {"assert_code"}, nullptr), text_of(test, {"entry_point"}, "candidate"),
+          text_of(test, {"import_prefix"}, "")};
+}
+
+}  // namespace
+
+CodeCases cases_of(const Json& row) {
+  const Json list = list_of_cases(row);
+  const std::string type = text_of(row, {"case_type"}, "");
+  CodeCases cases;
+  using enum CodeCases::Kind;
+  cases.kind = type == "assert" || type == "pytest" ? kTests
+               : type == "check_based"              ? kCheck
+               : type == "text"                     ? kText
+                                                    : kStreams;
+  if (cases.kind != kStreams) {
+    for (const Json& test : list) cases.tests.push_back(test_of(test));
+    return cases;
+  }
+  cases.function = text_of(row, {"test_case_function"}, "");
+  if (!cases.function.empty() && cases.function != "None") cases.kind = kCalls;
+  for (const Json& item : list)
+    cases.streams.push_back({text_of(item, {"stdin", "input"}, nullptr),
+                             text_of(item, {"expected_stdout", "expected_output", "output"}, nullptr)});
+  return cases;
+}
+
+}  // namespace roll

@@ -1,0 +1,74 @@
+// Type code_sandbox: programs, judged by what they do.
+//
+//   response -> last code block (code_text.h) -> cases of the row (code_cases.h) -> each in a sandbox -> passed / cases
+//
+// What is expected never enters the sandbox that the program runs in: what it prints is compared here, and tests run in
+// a process of their own, which sees of the program plain data only (sandbox/python/harness.py). A program that loops,
+// crashes, ends early, or takes more than it may have is wrong. One that could not be judged, because no sandbox could
+// be had or the row's tests are broken, is a failed reward, not a wrong answer.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.h"
+#include "config/range.h"
+#include "reward/rule.h"
+
+namespace roll {
+
+enum class CodeScore { kAll, kShare };
+constexpr auto names_of(CodeScore) {
+  return std::to_array<Named<CodeScore>>({{CodeScore::kAll, "all"}, {CodeScore::kShare, "share"}});
+}
+
+struct CodeLanguage {
+  std::string file;
+  std::vector<std::string> compile, run;
+
+  template <class V>
+  void fields(V& v) {
+    v("file", file, "where the program is written, as main.cpp");
+    v("compile", compile,
+      "command that makes run's first word of it, as [g++, -O2, -o, a.out, main.cpp]; none: no need");
+    v("run", run, "command that runs it, as [./a.out]");
+  }
+};
+
+struct CodeSandboxArgs {
+  CodeScore score = CodeScore::kAll;
+  bool use_local = true;
+  std::optional<std::string> code_url;
+  std::string python = "python3";
+  std::map<std::string, CodeLanguage> languages;
+  int64_t case_cpu_s = 6, memory_mb = 1024, tmp_mb = 64, output_mb = 8, processes = 32;
+  bool unsafe_no_sandbox = false;
+
+  Patience usual_patience() const { return {.timeout_s = 30, .max_retries = use_local ? 0 : 3}; }
+
+  template <class V>
+  void fields(V& v) {
+    v("score", score, "all: 1 if every case passes, else 0; share: the share of cases that pass");
+    v("use_local", use_local, "programs run on this machine; false: on the server at code_url");
+    v("code_url", code_url, "a sandbox server's run_code address, as http://host:8080/run_code");
+    v("python", python, "the Python that runs programs, with its packages: a path, or a name on PATH");
+    v("languages", languages, "beside Python, and C++ where g++ is: how blocks marked with a name are run");
+    v("case_cpu_s", case_cpu_s, "seconds of processor time that one case may take", within(1, 3600));
+    v("memory_mb", memory_mb, "MiB of memory that a program may use", within(64, 1 << 20));
+    v("tmp_mb", tmp_mb, "MiB of files that a program may write, in memory", within(1, 1 << 20));
+    v("output_mb", output_mb, "MiB that a program may print", within(1, 1024));
+    v("processes", processes, "processes and threads that a program may have", within(1, 4096));
+    v("unsafe_no_sandbox", unsafe_no_sandbox, "run programs although this machine cannot isolate them");
+  }
+};
+
+/// Where programs would run, and how isolated, on this machine; starts a sandbox to find out.
+std::string isolation_in_words(const CodeSandboxArgs& args);
+
+/// UserError: languages without file or run; no code_url where use_local is off; when prepared: no such Python, or a
+/// kernel that cannot isolate.
+std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, const RuleContext& context);
+
+}  // namespace roll
