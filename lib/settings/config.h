@@ -195,14 +195,12 @@ struct WorkerConfig {
 struct RewardWorkerConfig {
   RewardArgs reward;
   WorkerConfig model;
-
   /// A judge that several domains share is at reward_model.
   bool shares_model() const {
     const auto* judge = reward.type ? std::get_if<LlmJudgeArgs>(&*reward.type) : nullptr;
     return judge && judge->judge_model_type == JudgeModelType::kCluster;
   }
   bool has_own_model() const { return reward.type && needs_model(*reward.type) && !shares_model(); }
-
   template <class V>
   void fields(V& v) {
     reward.fields(v);

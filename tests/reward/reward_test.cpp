@@ -202,7 +202,7 @@ TEST_CASE("a key that two types own reaches the chosen one, and is shown once", 
   const std::string table = key_table<RewardArgs>();
   CHECK(count(table, "\nignore_case: false") == 1);
   CHECK_THAT(table, Catch::Contains("type exact_match, regex: ASCII letters") &&
-                        Catch::Contains("[math_rule | exact_match | regex | code_sandbox | command"));
+                        Catch::Contains("[math_rule | exact_match | regex | command"));
   const std::string yaml = to_yaml(read("{type: regex, pattern: x, ignore_case: true}"));
   CHECK(count(yaml, "ignore_case: true\n") == 1);
   CHECK(count(yaml, "marker") == 0);
