@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "reward/row_columns.h"
 
 namespace roll {
 
@@ -11,17 +12,19 @@ namespace {
 std::string text_of(const Json& object, std::initializer_list<const char*> keys, const char* otherwise) {
   for (const char* key : keys) {
     if (!object.is_object() || !object.contains(key) || object[key].is_null()) continue;
-    if (!object[key].is_string()) throw user_error("test_cases: {} must be a string", key);
+    if (!object[key].is_string()) throw user_error("{} = {}: must be a string", key, shown_text(to_line(object[key])));
     return object[key].get<std::string>();
   }
-  if (otherwise == nullptr) throw user_error("test_cases: a case without {}", *keys.begin());
+  if (otherwise == nullptr)
+    throw user_error("test_cases = {}: a case without {}", shown_text(to_line(object)), *keys.begin());
   return otherwise;
 }
 
 Json list_of_cases(const Json& row) {
-  Json cases = row.is_object() && row.contains("test_cases") ? row["test_cases"] : Json();
-  if (cases.is_string()) cases = parse_json(cases.get<std::string>(), "test_cases");
-  if (!cases.is_array() || cases.empty()) throw user_error("test_cases: must be a list that is not empty");
+  Json cases = json_of_column(row, "test_cases");
+  if (!cases.is_array() || cases.empty())
+    throw user_error("test_cases = {}: must be a list of cases, or its JSON, and not empty",
+                     shown_text(to_line(cases)));
   return cases;
 }
 

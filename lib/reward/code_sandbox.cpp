@@ -11,6 +11,8 @@ class CodeReward : public RewardFunction {
  public:
   CodeReward(CodeScore score, std::unique_ptr<CodeRunner> runner) : score_(score), runner_(std::move(runner)) {}
 
+  void check_row(const Json& row) const override { cases_of(row); }
+
   void prepare() override {
     runner_->prepare();
     languages_ = marks_ = runner_->languages();

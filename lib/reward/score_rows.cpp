@@ -28,9 +28,10 @@ RewardQuery query_of(const Json& row, const std::string& where) {
                        ? row["messages"]
                        : Json{{{"role", "user"}, {"content", row.value("prompt", Json(""))}}};
   query.response = text_field(row, "response", where, true);
+  const bool has_tests = row.contains("instruction_id_list") || row.contains("test_cases");
   query.ground_truth = row.contains("ground_truth") && row["ground_truth"].is_object()
                            ? to_line(row["ground_truth"])
-                           : text_field(row, "ground_truth", where, !row.contains("instruction_id_list"));
+                           : text_field(row, "ground_truth", where, !has_tests);
   query.prompt = text_field(row, "prompt", where, false);
   query.tag = text_field(row, "tag", where, false);
   query.domain = text_field(row, "domain", where, false);

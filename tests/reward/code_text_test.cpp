@@ -5,6 +5,7 @@
 
 #include "error_of.h"
 #include "reward/code_cases.h"
+#include "reward/queries.h"
 #include "reward/same_output.h"
 
 namespace roll {
@@ -82,12 +83,16 @@ TEST_CASE("a row's tests are read, or it says why not") {
   CHECK(check.kind == CodeCases::Kind::kCheck);
   CHECK(check.tests[0].code + check.tests[0].entry_point + check.tests[0].import_prefix == "cei");
   CHECK(read(R"({"case_type": "text", "test_cases": ["t"]})").tests[0].code == "t");
-  CHECK_THAT(error_of([&] { read("{}"); }), Catch::Contains("test_cases"));
+  CHECK_THAT(error_of([&] { read("{}"); }), Catch::Contains("test_cases = null: must be a list"));
   CHECK_THAT(error_of([&] { read(R"({"test_cases": []})"); }), Catch::Contains("not empty"));
   CHECK_THAT(error_of([&] { read(R"({"test_cases": "[{"})"); }), Catch::Contains("test_cases"));
-  CHECK_THAT(error_of([&] { read(R"({"test_cases": [{"stdin": 3}]})"); }), Catch::Contains("stdin must be a string"));
+  CHECK_THAT(error_of([&] { read(R"({"test_cases": [{"stdin": 3}]})"); }),
+             Catch::Contains("stdin = 3: must be a string"));
   CHECK_THAT(error_of([&] { read(R"({"test_cases": [1]})"); }), Catch::Contains("stdin"));
   CHECK_THAT(error_of([&] { read(R"({"case_type": "assert", "test_cases": [{}]})"); }), Catch::Contains("assert_code"));
+  const auto rule = make_reward(args_of(CodeSandboxArgs()), 0, "");
+  CHECK_NOTHROW(rule->check_row(Json::parse(R"({"case_type": "assert", "test_cases": ["assert 1"]})")));
+  CHECK_THROWS_WITH(rule->check_row(Json::object()), Catch::Contains("test_cases = null"));
 }
 
 }  // namespace roll
