@@ -84,7 +84,7 @@ CURIOUS = [
     ("inherited descriptors", "worked(*[lambda n=n: os.write(n, b'{\"reward\": 1}\\n') for n in range(3, 300)])"),
     ("mount", "worked(lambda: libc.mount(b'none', b'/tmp', b'tmpfs', 0, None) == 0, lambda: libc.mount(b'proc', b'/proc', b'proc', 0, None) == 0, lambda: libc.umount2(b'/usr/bin', 2) == 0, lambda: libc.mount(b'/', b'/', None, 4096 | 32, None) == 0)"),
     ("namespaces", "worked(*[lambda f=f: libc.unshare(f) == 0 for f in (0x10000000, 0x20000, 0x20000000, 0x40000000, 0x4000000)], lambda: libc.setns(0, 0) == 0)"),
-    ("clone with namespaces", "worked(lambda: libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0, lambda: libc.syscall(435, 0, 0) >= 0)"),
+    ("clone with namespaces", "def child(pid):\n    if pid == 0: os._exit(0)\n    return pid\nworked(lambda: child(libc.syscall(56, 0x10000000 | 17, 0, 0, 0, 0)) > 0, lambda: child(libc.syscall(56, 0x20000000 | 17, 0, 0, 0, 0)) > 0)"),
     ("chroot", "worked(lambda: os.chroot('/tmp') is None or True, lambda: libc.syscall(155, b'/tmp', b'/tmp') == 0)"),
     ("setuid", "worked(lambda: os.setuid(0) is None or True, lambda: os.setresuid(0, 0, 0) is None or True, lambda: os.setgroups([0]) is None or True, lambda: os.getuid() == 0)"),
     ("programs with rights", "worked(*[lambda p=p: b'root' in subprocess.run(p, capture_output=True, input=b'').stdout for p in (['su', '-c', 'id'], ['sudo', '-n', 'id'], ['mount'], ['newgrp', 'root'])])"),
