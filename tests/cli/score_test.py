@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(code == 0 and json.loads(out)["reward"] == 0.8, f"{spelling} as the key's name and as a flag")
     _, out, _ = roll(["--help"], "")
     words = " ".join(out.split())
-    for said in ("[math_rule | exact_match | regex | code_sandbox | command", "--timeout-s TEXT=null", "[(0, 86400]]", "[1..1024]",
+    for said in ("[math_rule | exact_match | regex | command", "--timeout-s TEXT=null", "[(0, 86400]]", "[1..1024]",
                  "type exact_match, regex: ASCII letters", "[whole | last_line | after_marker]", "type exact_match: the last one"):
         expect(said in words, f"--help holds {said}")
     echo = "import sys, json\nfor l in sys.stdin: print(json.dumps({'reward': len(json.loads(l)['response'])}), flush=True)"
