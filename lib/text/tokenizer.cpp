@@ -263,6 +263,16 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, bool parse_special
 
 // ---- decoding and the rest
 
+std::string Tokenizer::disarmed(std::string text) const {
+  for (const AddedToken& token : parts_->added.tokens()) {
+    size_t first = 1;  // bytes of its first character
+    while (first < token.content.size() && (token.content[first] & 0xC0) == 0x80) ++first;
+    for (size_t at = 0; token.special && (at = text.find(token.content, at)) != std::string::npos; at += first)
+      text.insert(at + first, 1, ' ');
+  }
+  return text;
+}
+
 std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) const {
   const bool by_bytes = parts_->decoder == DecoderKind::kByteLevel;
   std::string bytes;

@@ -38,6 +38,10 @@ class Tokenizer {
   /// holds them, so pass false there.
   std::vector<int64_t> encode(std::string_view text, bool parse_special = true, bool add_special = true) const;
 
+  /// `text` with a space behind the first character of every special token that it spells: what somebody else wrote can
+  /// then be put into a chat template without ending its turn.
+  std::string disarmed(std::string text) const;
+
   /// Text of `ids`; bytes that are not UTF-8 become U+FFFD (one per maximal invalid part, as HF does). Ids without a
   /// token (a model's vocabulary is often padded) give nothing. skip_special leaves special tokens out.
   std::string decode(std::span<const int64_t> ids, bool skip_special = false) const;

@@ -30,7 +30,9 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
 
 /// The name first, so that all ranks can put questions in one order.
 std::vector<int64_t> JudgeEngine::ids_of(const Question& question) const {
-  std::vector<int64_t> ids = tokenizer_.encode(chat_template_.render(question.messages, /*add_generation_prompt=*/true),
+  Json messages = question.messages;
+  for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
+  std::vector<int64_t> ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
                                                /*parse_special=*/true, /*add_special=*/false);
   ids.insert(ids.begin(), static_cast<int64_t>(question.name));
   return ids;

@@ -67,7 +67,7 @@ void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) 
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
     Json messages = query.messages;
-    messages.push_back({{"role", "assistant"}, {"content", query.response}});
+    messages.push_back({{"role", "assistant"}, {"content", scorer.tokenizer.disarmed(query.response)}});
     auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
                                        /*parse_special=*/true, /*add_special=*/false);
     if (std::ssize(ids) > scorer.model.spec().max_positions) continue;

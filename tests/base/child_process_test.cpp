@@ -1,7 +1,6 @@
 #include "base/child_process.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -9,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "checkpoint/temporary_folder.h"
 
 namespace roll {
@@ -153,13 +153,15 @@ TEST_CASE("a program that is not there is the user's error", "[base]") {
 
 TEST_CASE("a destroyed child leaves no process", "[base]") {
   const test::TemporaryFolder folder;
-  const fs::path file = folder.path() / "pid";
+  const fs::path file = folder.path() / "pid", parent = folder.path() / "parent";
   {
-    const ChildProcess child(shell(fmt::format("echo $$ > {}; sleep 100", file.string())));
+    const ChildProcess child(
+        shell(fmt::format("echo $PPID > {}; echo $$ > {}; sleep 100", parent.string(), file.string())));
     CHECK_FALSE(is_gone(file));
+    CHECK_FALSE(is_gone(parent));
   }
   CHECK(is_gone(file));
-  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+  CHECK_FALSE(fs::exists(fmt::format("/proc/{}", std::stoi(read_file(parent)))));  // nor one that nobody waited for
 }
 
 }  // namespace roll

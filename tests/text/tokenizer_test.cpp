@@ -120,6 +120,16 @@ TEST_CASE("odd merges and unknown bytes mean what they mean to HF", "[text]") {
   CHECK(tokenizer_of(unknown).encode("azza") == Ids{0, 1, 0});
 }
 
+TEST_CASE("a disarmed text spells no special token, and loses no character", "[text]") {
+  FileJson json = small_tokenizer({"a", "b", "<", ">", "é", "Ġ"}, FileJson::array());
+  json["added_tokens"] = {added(6, "<a>", true), added(7, "é<", true), added(8, "<b>", false)};
+  const Tokenizer tokenizer = tokenizer_of(json);
+  CHECK(tokenizer.disarmed("a<a><a>b") == "a< a>< a>b");
+  CHECK(tokenizer.disarmed("é<<b>") == "é <<b>");
+  CHECK(tokenizer.disarmed("<<a>a>") == "<< a>a>");
+  CHECK(tokenizer.disarmed("<a ><aa>") == "<a ><aa>");
+}
+
 TEST_CASE("of added tokens the longest is found, after normalization, and a special one wins", "[text]") {
   FileJson json = small_tokenizer({"a", "b"}, FileJson::array());
   json["normalizer"] = {{"type", "Lowercase"}};
