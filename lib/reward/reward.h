@@ -45,6 +45,7 @@ struct RewardQuery {
   // What models of this program say of it, where the type asks for one; none: it is longer than they can read.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};
+  double model_s = 0;  // that this took, with all responses that were judged together
 };
 
 struct RewardResult {

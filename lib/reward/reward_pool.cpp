@@ -46,7 +46,7 @@ void RewardPool::work(RewardFunction& reward) {
     lock.unlock();
     const Stopwatch watch;
     if (!skip) score(reward, entry);
-    const double took_s = watch.seconds();
+    const double took_s = watch.seconds() + entry.query.model_s;
     lock.lock();
     entry.is_done = true;
     if (!skip) ++use_.num_scored, use_.total_s += took_s, use_.longest_s = std::max(use_.longest_s, took_s);

@@ -22,7 +22,7 @@ namespace roll {
 /// What scoring took.
 struct RewardUse {
   int64_t num_scored = 0;
-  double total_s = 0, longest_s = 0;  // from the hand-in's turn to its verdict, retries included
+  double total_s = 0, longest_s = 0;  // from the hand-in's turn to its verdict, retries and a model's pass included
   int64_t most_waiting = 0;           // handed in and not yet begun
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "checkpoint/hub_cache.h"
 #include "experience/experience.h"
 #include "train/forward.h"
@@ -74,6 +75,7 @@ void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) 
     mine.push_back(std::move(ids));
     asking.push_back(&query);
   }
+  const Stopwatch watch;
   const ToldIds told = tell_ids(mine, world, "conversations to score");
   if (told.ids.empty()) return;
   const Batch batch = batch_of(told.ids);
@@ -83,8 +85,10 @@ void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) 
       forward_step(batch, rule, device_, 1, scorer.mesh,
                    [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
                    {&log_, "reward model"})[0];
-  for (size_t i = 0; i < asking.size(); ++i)
+  for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = values[batch.tokens.cu_seqlens[told.first + i + 1] - 1].item<double>();
+    asking[i]->model_s = watch.seconds();
+  }
 }
 
 void RewardModels::ask(Judge& judge, Held& held, int64_t step, Communicator& world) {
@@ -96,8 +100,9 @@ void RewardModels::ask(Judge& judge, Held& held, int64_t step, Communicator& wor
     questions.push_back({.messages = std::get<Json>(std::move(question)), .name = query.name});
     asking.push_back(&query);
   }
+  const Stopwatch watch;
   const auto words = judge.engine->ask(questions, step, world);
-  for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i];
+  for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i], asking[i]->model_s = watch.seconds();
 }
 
 }  // namespace roll
