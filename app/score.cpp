@@ -7,6 +7,7 @@
 
 #include "app/commands.h"
 #include "app/field_flags.h"
+#include "app/scorer.h"
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -32,15 +33,17 @@ struct ScoreArgs {
 };
 
 struct Flags {
-  std::string config, domain, input = "-", output = "-";
+  std::string config, domain, input = "-", output = "-", device = "cpu";
+  std::optional<std::string> judge_model;
   bool bench = false;
   Node reward;  // keys of ScoreArgs
 };
 
-/// A reward and what opens its error messages.
+constexpr const char* kDomain = "score";  // of the configuration that flags make
+
+/// A configuration with one reward, and what opens its error messages.
 struct Wanted {
-  RewardArgs args;
-  int64_t response_length = 0;
+  Config config;
   std::string where;
 };
 
@@ -50,14 +53,26 @@ Wanted from_flags(const Flags& flags) {
   if (!args.reward.type)
     throw user_error(
         "--type: missing; name the reward, as --type math_rule, or a file, as --config rlvr.yaml --domain math");
-  return {args.reward, args.response_length.value_or(0), "--"};
+  Config config;
+  config.response_length = args.response_length;
+  RewardWorkerConfig& worker = config.rewards[kDomain];
+  worker.reward = args.reward;
+  if (worker.shares_model())
+    throw user_error("--judge-model-type = cluster: there is nobody to share with; write inference");
+  if (worker.has_own_model() != flags.judge_model.has_value())
+    throw user_error("--judge-model: {}",
+                     flags.judge_model ? "this reward has no model in this program; leave it out"
+                                       : "missing; name the judging model's folder or Hub name, or use --config");
+  worker.model.model_args.model_name_or_path = flags.judge_model;
+  return {std::move(config), "--"};
 }
 
 /// The reward of --domain in --config; the only one if no domain is named.
 Wanted from_config(const Flags& flags) {
   if (!flags.reward.map.empty())
     throw user_error("--{}: --config describes the reward; leave this out", flags.reward.map.front().key);
-  const Config config = load_yaml<Config>(read_file(flags.config), flags.config).config;
+  if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
+  Config config = load_yaml<Config>(read_file(flags.config), flags.config).config;
   std::vector<std::string> domains;
   for (const auto& [name, worker] : config.rewards) domains.push_back(name);
   const std::string domain = flags.domain.empty() && domains.size() == 1 ? domains[0] : flags.domain;
@@ -66,18 +81,21 @@ Wanted from_config(const Flags& flags) {
     throw user_error("--domain = {}: not among the rewards of {}; it has {}{}", domain, flags.config,
                      domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")),
                      did_you_mean(domain, domains));
-  const int64_t rest = config.sequence_length.value_or(config.prompt_length) - config.prompt_length;
-  return {found->second.reward, config.response_length.value_or(rest),
-          fmt::format("{}: rewards.{}.", flags.config, domain)};
+  config.rewards = {*found};
+  if (!config.response_length)
+    config.response_length = config.sequence_length.value_or(config.prompt_length) - config.prompt_length;
+  return {std::move(config), fmt::format("{}: rewards.{}.", flags.config, domain)};
 }
 
 void run(const Flags& flags) {
-  const Wanted wanted = flags.config.empty() ? from_flags(flags) : from_config(flags);
-  RewardPool pool(wanted.args, wanted.response_length, wanted.where);
+  auto [config, where] = flags.config.empty() ? from_flags(flags) : from_config(flags);
+  Scorer scorer(std::move(config), where, flags.device);
   Input input(flags.input);
   Output output(flags.output, input);
   const auto begin = std::chrono::steady_clock::now();
-  const auto [num_rows, faults] = score_rows(pool, input.stream(), input.name(), output.stream());
+  const auto [num_rows, faults] =
+      score_rows([&](std::vector<RewardQuery> queries) { return scorer.score(std::move(queries)); }, input.stream(),
+                 input.name(), output.stream());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   output.close();
   if (faults.total() > 0) std::cerr << fmt::format("warning: of the rewards, {}\n", faults.text());
@@ -112,6 +130,10 @@ void add_score(CLI::App& app) {
   sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
+  sub->add_option("--judge-model", flags->judge_model,
+                  "folder or Hub name of the model that judges in this program: type reward_model, or llm_judge with "
+                  "--judge-model-type inference");
+  sub->add_option("--device", flags->device, "cpu, cuda or cuda:N, for that model")->capture_default_str();
   sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
   add_reward_flags(*sub, flags->reward);
   sub->callback([flags] { run(*flags); });

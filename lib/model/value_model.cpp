@@ -35,6 +35,16 @@ at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const a
   return at::linear(hidden.to(wide), weight.to(wide), bias.to(wide)).squeeze(1);
 }
 
+void require_value_head(const std::filesystem::path& path) {
+  const HfFolder folder = HfFolder::open(path);
+  const std::string name = parse_spec(folder.config(), path.string()).architecture->weights.value_head + ".weight";
+  if (!folder.find(name))
+    throw user_error(
+        "{}: has no tensor {}, so it scores nothing; name a sequence classifier with one label, or use llm_judge with "
+        "a model that writes",
+        path.string(), name);
+}
+
 ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
                        const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),

@@ -20,6 +20,9 @@ namespace roll {
 /// where the model computes in 16 bits, which would leave a value 3 digits.
 at::Tensor values_of(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias);
 
+/// UserError: the folder's weights have no such head, so that its values would be those of a new one.
+void require_value_head(const std::filesystem::path& folder);
+
 class ValueModel {
  public:
   /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a

@@ -2,6 +2,7 @@
 
 #include <istream>
 #include <ostream>
+#include <utility>
 
 #include "base/error.h"
 
@@ -44,8 +45,8 @@ RewardQuery query_of(const Json& row, const std::string& where) {
   return query;
 }
 
-void write_results(RewardPool& pool, std::ostream& out, RewardFaults& faults) {
-  for (const RewardResult& result : pool.collect()) {
+void write_results(const std::vector<RewardResult>& results, std::ostream& out, RewardFaults& faults) {
+  for (const RewardResult& result : results) {
     faults.add(result.detail);
     const Json reward = result.is_judged ? json_float(result.reward) : Json();
     out << to_line(Json{{"reward", reward}, {"detail", result.detail}}) << '\n';
@@ -54,17 +55,16 @@ void write_results(RewardPool& pool, std::ostream& out, RewardFaults& faults) {
 
 }  // namespace
 
-ScoredRows score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out) {
+ScoredRows score_rows(const ScoreBatch& score, std::istream& in, const std::string& origin, std::ostream& out) {
   ScoredRows scored;
-  int64_t waiting = 0;
+  std::vector<RewardQuery> queries;
   for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
-    pool.submit(query_of(row, fmt::format("{}:{}", origin, line)));
-    ++scored.num_rows;
-    if (++waiting < kRowsAtOnce) return;
-    write_results(pool, out, scored.faults);
-    waiting = 0;
+    queries.push_back(query_of(row, fmt::format("{}:{}", origin, line)));
+    queries.back().name = static_cast<uint64_t>(scored.num_rows++);
+    if (std::ssize(queries) < kRowsAtOnce) return;
+    write_results(score(std::exchange(queries, {})), out, scored.faults);
   });
-  write_results(pool, out, scored.faults);
+  write_results(score(std::move(queries)), out, scored.faults);
   return scored;
 }
 

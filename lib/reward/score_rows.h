@@ -1,10 +1,12 @@
 // JSON lines with responses -> JSON lines with rewards, in the same order: what `roll score` does.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
-#include "reward/reward_pool.h"
+#include "reward/reward.h"
 
 namespace roll {
 
@@ -13,10 +15,13 @@ struct ScoredRows {
   RewardFaults faults;
 };
 
+/// Results in the order of the queries.
+using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQuery>)>;
+
 /// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line and
 /// writes {"reward", "detail"}, a reward of null where nobody could judge. A ground_truth is a string, or an object,
 /// which is its JSON; a row with instruction_id_list or test_cases needs none. `origin` names the input. UserError
 /// "origin:line: ..." for a missing or mistyped field.
-ScoredRows score_rows(RewardPool& pool, std::istream& in, const std::string& origin, std::ostream& out);
+ScoredRows score_rows(const ScoreBatch& score, std::istream& in, const std::string& origin, std::ostream& out);
 
 }  // namespace roll

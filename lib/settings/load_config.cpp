@@ -8,6 +8,7 @@
 #include "config/writer.h"
 #include "job/hosts.h"
 #include "loss/aggregate.h"
+#include "model/value_model.h"
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
 #include "settings/complete.h"
@@ -82,6 +83,8 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
   for (const JudgingModel& judge : judging_models(config)) {
     const auto spec = spec_of(judge.model_args->model_name_or_path, offline, check);
     if (spec) check_model_layout(*judge.strategy_args, *spec, check);
+    const auto& name = judge.model_args->model_name_or_path;
+    if (spec && !judge.writes && !offline) check.collect(name, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
   }
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);

@@ -199,7 +199,8 @@ void Collector::sample_and_score(Engine& engine, const CollectRequest& request, 
     add_counts(statistics.counts, counts, mesh_);
     statistics.wait_s += watch.restart();
     if (models_.empty()) break;
-    models_.judge(rewards_, request.step, mesh_.world());
+    models_.judge(rewards_.held(), request.step, mesh_.world());
+    rewards_.release();
     statistics.rewards_s += watch.seconds();
     if (!collection.waits_for_models()) break;
     collection.go_on();

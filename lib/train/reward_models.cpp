@@ -37,6 +37,7 @@ RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device devi
 
 void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes) {
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
+  require_value_head(folder);
   Mesh& mesh = meshes.of(mesh_shape(worker));
   scorers_.emplace(
       domain,
@@ -56,10 +57,9 @@ void RewardModels::load_judge(const JudgingModel& judge, const Config& config, M
   }
 }
 
-void RewardModels::judge(DomainRewards& rewards, int64_t step, Communicator& world) {
-  for (auto& [domain, scorer] : scorers_) score(scorer, rewards.held()[domain], world);
-  for (auto& [domain, judge] : judges_) ask(judge, rewards.held()[domain], step, world);
-  rewards.release();
+void RewardModels::judge(std::map<std::string, Held>& held, int64_t step, Communicator& world) {
+  for (auto& [domain, scorer] : scorers_) score(scorer, held[domain], world);
+  for (auto& [domain, judge] : judges_) ask(judge, held[domain], step, world);
 }
 
 void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) {

@@ -14,7 +14,6 @@
 #include "settings/config.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
-#include "train/domain_rewards.h"
 #include "train/judge_engine.h"
 
 namespace roll {
@@ -26,9 +25,9 @@ class RewardModels {
   RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log);
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
-  /// Has what is held on any rank judged, and releases it. A reward model's number is that of the last token of the
-  /// conversation with the response as its last message. **Collective**.
-  void judge(DomainRewards& rewards, int64_t step, Communicator& world);
+  /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
+  /// number is that of the last token of the conversation with the response as its last message. **Collective**.
+  void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step, Communicator& world);
 
  private:
   struct Scorer {

@@ -52,6 +52,14 @@ with tempfile.TemporaryDirectory() as folder:
         detail = line["reward_detail"]
         told = detail.get("judge", detail.get("error", "")[len('the judge answered "'):])
         expect(told[:10] in (answer[:10], json.dumps(answer)[1:11]), f"the judge said {told!r}, generate {answer!r}")
+    (folder / "score.yaml").write_text(json.dumps(dict(rewards=dict(judged=dict(
+        type="llm_judge", judge_model_type="inference", judge_prompt_file=str(folder / "template.txt"), judge_score_pattern="'([0-9])'", judge_score_max=9,
+        on_reward_error="zero", model_args=dict(model_name_or_path=str(folder / "judge")), data_args=dict(template="chatml"),
+        generating_args=dict(max_new_tokens=40, temperature=0))))))
+    (folder / "answers.jsonl").write_text("".join(json.dumps({key: line[key] for key in ("prompt", "response", "ground_truth")}) + "\n" for line in lines))
+    replay.roll("score", "--config", folder / "score.yaml", "--input", folder / "answers.jsonl", "--output", folder / "scored.jsonl")
+    scored = [json.loads(line) for line in open(folder / "scored.jsonl")]
+    expect([(line["reward"], line["detail"]) for line in scored] == [(line["reward"], line["reward_detail"]) for line in lines], "`roll score` judges as the run")
     # Sampled words too are the same on any layout.
     sampled = own | {"rewards.math_rule.generating_args": "{max_new_tokens: 40, temperature: 1.0}"}
     base = said(lines_of(replay.train(folder, "sampled", estimator="grpo", **sampled), 2))
