@@ -26,7 +26,8 @@ Config completed(Config config, const std::string& where) {
   worker.model.strategy_args = {};
   auto& folder = worker.model.model_args.model_name_or_path;
   if (!folder) folder = config.reward_pretrain;
-  if (!folder) throw user_error("{}model_args.model_name_or_path: missing; set it to the judging model's folder", where);
+  if (!folder)
+    throw user_error("{}model_args.model_name_or_path: missing; set it to the judging model's folder", where);
   return config;
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxDevices = 65536;
 
-/// sum := part ('+' part)*; part := '[' numbers ']' | 'list' '(' range ')' | range; range := 'range' '(' a, b, step ')'
+/// sum := part ('+' part)*; part := plain | 'list' '(' plain ')'; plain := '[' numbers ']' | range; range := 'range'
+/// '(' a, b, step ')'
 class MappingParser {
  public:
   explicit MappingParser(const std::string& text) : text_(text) {}
@@ -65,15 +66,13 @@ class MappingParser {
   }
 
   void part() {
-    if (take("[")) {
+    const bool is_wrapped = take("list");
+    if (is_wrapped) expect("(");
+    if (take("["))
       for (const int64_t device : numbers("]")) add(device);
-    } else if (take("list")) {
-      expect("(");
+    else
       range();
-      expect(")");
-    } else {
-      range();
-    }
+    if (is_wrapped) expect(")");
   }
 
   void range() {

@@ -389,7 +389,7 @@ struct Config {
     v.noted({"model_download_type"}, "models are never downloaded by this program");
     v.noted({"vlm_filter"}, "it belongs to vision models");
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
-    v.refused({"reward"}, "needs a reward model, which this version does not have; use a rule reward");
+    v.refused({"reward"}, "describe it under rewards, by domain");
     v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
     v.refused({"student_*", "teacher", "is_opd", "use_opd", "opd_*"},
               "needs distillation, which this version does not have");

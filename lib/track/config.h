@@ -17,7 +17,8 @@ constexpr auto names_of(TrackerKind) {
                                             {TrackerKind::kTensorboard, "tensorboard"},
                                             {TrackerKind::kService, "wandb"},
                                             {TrackerKind::kService, "swanlab"},
-                                            {TrackerKind::kService, "mlflow"}});
+                                            {TrackerKind::kService, "mlflow"},
+                                            {TrackerKind::kService, "ml_tracker"}});
 }
 
 struct TrackerKwargs {

@@ -1,6 +1,7 @@
 """Every file in configs/ validates without model or data at hand, and says how it is run."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(row) + "\n")
+    # What belongs to a configuration is beside it.
+    shutil.copytree(root / "configs", pathlib.Path(folder) / "configs")
     for config in configs:
         started = time.monotonic()
         run = subprocess.run([roll, "validate-config", "--offline", "--config", config], cwd=folder, capture_output=True, text=True)

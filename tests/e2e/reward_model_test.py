@@ -120,5 +120,17 @@ with tempfile.TemporaryDirectory() as folder:
     expect(all(len(group) == 4 and low < sum(group) / 4 < high for group in groups), f"the filter keeps what it should: {groups}")
     metrics = [json.loads(line) for line in open(filtered / "metrics.jsonl")]
     expect(metrics[0]["rollout/groups_dropped"] > 0, "a group was dropped")
+    # ReMax's greedy response waits for its score with the others, and is none of those that the filter looks at.
+    mean_of = lambda lines, g: sum(line["score"] for line in lines if line["group_index"] == g and not line.get("is_baseline")) / 4
+    remax = []
+    for ranks in (1, 2):
+        run = replay.train(folder, f"remax_{ranks}", ranks, estimator="remax", rows=4 // ranks, **judged, **{
+            "rewards.math_rule.query_filter_config": f"{{type: mean_filter, filter_args: {{threshold_down: {low}, threshold_up: {high}}}}}"})
+        lines = lines_of(run, 1)
+        expect(len(lines) == 20 and sum(line.get("is_baseline", False) for line in lines) == 4, f"{len(lines)} responses, a greedy one to each prompt")
+        expect(all(low < mean_of(lines, g) < high for g in range(4)), "the filter keeps what it should, greedy responses aside")
+        expect(json.loads(open(run / "metrics.jsonl").readline())["rollout/groups_dropped"] > 0, "a group was dropped under ReMax")
+        remax.append([line["response_ids"] for line in lines])
+    expect(remax[0] == remax[1], "two ranks keep the groups of one")
     shutil.rmtree(model)
 finish("reward_model")
