@@ -109,6 +109,7 @@ TEST_CASE("the last score of a judge counts, out of what is best", "[reward]") {
   CHECK(score_of("SCORE\xEF\xBC\x9A"
                  "2") == 0.2);
   CHECK(score_of("<think>Score: 1? Score: 2?</think>Score: 9") == 0.9);
+  CHECK(score_of("<think>a</think>YES</think>NO") == 0);  // what was thought ends at the last mark
 }
 
 TEST_CASE("a score that is not certain is none", "[reward]") {
