@@ -64,7 +64,8 @@ with tempfile.TemporaryDirectory() as folder:
     replay.make_model(folder, "judge", "qwen2", "--hidden", 48)
     # A random judge says a digit now and then; what it says otherwise is counted, and taught to nobody.
     own = {"rewards.llm_judge.model_args.model_name_or_path": folder / "judge", "rewards.llm_judge.generating_args": "{max_new_tokens: 40, temperature: 1.0}",
-           "rewards.llm_judge.judge_score_pattern": "'([0-9])'", "rewards.llm_judge.judge_score_max": 9}
+           "rewards.llm_judge.judge_score_pattern": "'([0-9])'", "rewards.llm_judge.judge_score_max": 9,
+           "rewards.llm_judge.judge_prompt_file": ROOT / "configs/rlvr_five_domains_judge.txt"}
     metrics, steps = train(folder, "own", **own)
     check_shares("own judge", metrics, steps)
     for values, lines in zip(metrics, steps):
