@@ -21,13 +21,13 @@ struct CheckLossFlags {
   bool verbose = false;
 };
 
-Experience mini_batch_of(const CheckLossFlags& flags, const Config& config, int64_t num_ranks) {
+Experience mini_batch_of(const CheckLossFlags& flags, const Config& config) {
   const int64_t group_size = config.num_return_sequences_in_group;
   const bool with_baselines = config.experience.adv_estimator->samples_baseline;
   if (!flags.rollouts.empty())
     return experience_from(read_replay(flags.rollouts, flags.step, group_size, with_baselines));
   constexpr int64_t kEnough = 64;
-  const int64_t configured = config.actor_train.mini_batch(num_ranks);
+  const int64_t configured = config.actor_train.mini_batch();
   const int64_t wanted = std::min(configured, kEnough);
   return random_mini_batch(config, std::max<int64_t>(1, wanted / group_size) * group_size);
 }
@@ -35,7 +35,7 @@ Experience mini_batch_of(const CheckLossFlags& flags, const Config& config, int6
 void check(const CheckLossFlags& flags) {
   const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = {}, .offline = true});
   const Config& config = checked.config;
-  Experience mini_batch = mini_batch_of(flags, config, checked.num_ranks);
+  Experience mini_batch = mini_batch_of(flags, config);
   complete_for_check(mini_batch, config);
   std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(mini_batch.num_sequences()),
               static_cast<long long>(mini_batch.tokens.num_tokens()), flags.rollouts.empty() ? " (random)" : "",

@@ -54,9 +54,9 @@ void show(const PackStatsFlags& flags) {
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   const Config& config = checked.config;
   const RoleSpecs specs = role_specs(config, flags.arch);
-  PreviewOptions options{.num_ranks = checked.num_ranks, .memory_bytes = {}};
-  if (flags.memory_gb) options.memory_bytes = *flags.memory_gb * 1e9;
-  PackReport report = pack_preview(config, specs, lengths_of(flags, config), options);
+  std::optional<double> memory_bytes;
+  if (flags.memory_gb) memory_bytes = *flags.memory_gb * 1e9;
+  PackReport report = pack_preview(config, specs, lengths_of(flags, config), memory_bytes);
   report.config = flags.config;
   if (!flags.html.empty()) write_file_atomic(flags.html, report_html(report));
   const std::string text = flags.json ? to_line(report_json(report)) + "\n" : report_text(report, flags.bars);

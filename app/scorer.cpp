@@ -52,7 +52,7 @@ std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
     std::map<std::string, std::map<int64_t, RewardQuery>> held;
     auto& mine = held[config_.rewards.begin()->first];
     for (RewardQuery& query : queries) mine.emplace(std::ssize(mine), std::move(query));
-    models_.judge(held, /*step=*/0, *world_);
+    models_.judge(held, /*step=*/0);
     queries.clear();
     for (auto& [place, query] : mine) queries.push_back(std::move(query));
   }

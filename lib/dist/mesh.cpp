@@ -1,6 +1,9 @@
 #include "dist/mesh.h"
 
+#include <algorithm>
 #include <functional>
+#include <iterator>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -19,6 +22,12 @@ std::unique_ptr<Communicator> split_by(Communicator& world, const MeshShape& sha
   return world.split(members, group);
 }
 
+std::vector<int> all_of(int size) {
+  std::vector<int> ranks(static_cast<size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
 }  // namespace
 
 MeshPlace mesh_place(int64_t rank, const MeshShape& shape) {
@@ -35,10 +44,44 @@ Mesh::Mesh(Communicator& world, MeshShape shape)
   shards_ = split_by(world, shape, "shards", [=](const MeshPlace& p) { return p.tp; });
 }
 
+RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)
+    : world_(world), ranks_(std::move(ranks)), shape_(shape) {
+  if (own) mesh_.emplace(*own, shape);
+}
+
+Mesh& RoleMesh::mesh() {
+  ROLL_CHECK(is_here(), "only ranks of a role work in it");
+  return *mesh_;
+}
+
+void RoleMesh::tell(at::Tensor& tensor, std::string_view name) {
+  if (!is_everywhere()) world_.broadcast(tensor, ranks_.front(), name);
+}
+
+std::string RoleMesh::tell_bytes(std::string_view mine, std::string_view name) {
+  return is_everywhere() ? std::string(mine) : world_.broadcast_bytes(mine, ranks_.front(), name);
+}
+
 Mesh& Meshes::of(const MeshShape& shape) {
-  auto& mesh = meshes_[shape];
-  if (!mesh) mesh = std::make_unique<Mesh>(world_, shape);
+  return of(all_of(world_.size()), shape).mesh();
+}
+
+RoleMesh& Meshes::of(const std::vector<int>& ranks, const MeshShape& shape) {
+  auto& mesh = meshes_[{ranks, shape}];
+  if (!mesh) mesh = std::make_unique<RoleMesh>(world_, ranks, group(ranks), shape);
   return *mesh;
+}
+
+Communicator* Meshes::group(const std::vector<int>& ranks) {
+  if (std::ssize(ranks) == world_.size()) return &world_;
+  const bool is_here = std::ranges::binary_search(ranks, world_.rank());
+  auto& group = groups_[ranks];
+  if (!group) {
+    std::vector<int> others;
+    std::ranges::set_difference(all_of(world_.size()), ranks, std::back_inserter(others));
+    group = world_.split(is_here ? ranks : others, fmt::format("ranks {}", fmt::join(is_here ? ranks : others, " ")));
+  }
+  return is_here ? group.get() : nullptr;
 }
 
 }  // namespace roll

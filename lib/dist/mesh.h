@@ -5,6 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "dist/communicator.h"
 
@@ -47,17 +52,51 @@ class Mesh {
   std::unique_ptr<Communicator> dp_, cp_, tp_, shards_;
 };
 
-/// The meshes of a run, one for each shape that a role asks for.
+/// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those ranks
+/// have the mesh.
+class RoleMesh {
+ public:
+  /// `own`: the communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
+  RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape);
+
+  bool is_here() const { return mesh_.has_value(); }
+  bool is_everywhere() const { return std::ssize(ranks_) == world_.size(); }
+  const std::vector<int>& ranks() const { return ranks_; }
+  const MeshShape& shape() const { return shape_; }
+  /// Groups of ranks that share a model.
+  int64_t dp_size() const { return std::ssize(ranks_) / shape_.model_ranks(); }
+  /// Bug: not here.
+  Mesh& mesh();
+  Communicator& world() { return world_; }
+
+  /// What all its ranks know becomes known to all ranks; elsewhere `tensor` is only a place for it. **Collective** over
+  /// the world.
+  void tell(at::Tensor& tensor, std::string_view name);
+  std::string tell_bytes(std::string_view mine, std::string_view name);
+
+ private:
+  Communicator& world_;
+  std::vector<int> ranks_;
+  MeshShape shape_;
+  std::optional<Mesh> mesh_;
+};
+
+/// The meshes of a run, one for each set of ranks and shape that a role asks for.
 class Meshes {
  public:
   explicit Meshes(Communicator& world) : world_(world) {}
-  /// **Collective** where the shape is new. The mesh lives as long as this object.
+  /// Of all ranks. **Collective** where the shape is new. The mesh lives as long as this object.
   Mesh& of(const MeshShape& shape);
+  /// Of some, ascending. **Collective** over the world where they or the shape are new.
+  RoleMesh& of(const std::vector<int>& ranks, const MeshShape& shape);
+  /// A communicator of `ranks`, ascending, on those ranks; null elsewhere. **Collective** over the world where new.
+  Communicator* group(const std::vector<int>& ranks);
   Communicator& world() { return world_; }
 
  private:
   Communicator& world_;
-  std::map<MeshShape, std::unique_ptr<Mesh>> meshes_;
+  std::map<std::vector<int>, std::unique_ptr<Communicator>> groups_;
+  std::map<std::pair<std::vector<int>, MeshShape>, std::unique_ptr<RoleMesh>> meshes_;
 };
 
 }  // namespace roll

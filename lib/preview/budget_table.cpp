@@ -24,11 +24,11 @@ void set_budget(WorkerConfig& worker, int64_t budget) {
 }
 
 /// The mini-batches of the step as lengths, as many as are needed for a good mean.
-std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step, int64_t num_ranks) {
+std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step) {
   std::vector<std::vector<int64_t>> batches;
   int64_t planned = 0;
   for (const auto& indices :
-       step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step, num_ranks)) {
+       step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step)) {
     if (planned >= kMostSequences) break;
     auto& lengths = batches.emplace_back();
     for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
@@ -62,11 +62,11 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
           .is_configured = configured.is_packed && configured.packing.budget == budget};
 }
 
-void add_memory(BudgetRow& row, Config config, const PlannedModels& models, int64_t num_ranks) {
+void add_memory(BudgetRow& row, Config config, const PlannedModels& models) {
   set_budget(config.actor_train, row.budget);
   set_budget(config.critic, row.budget);
   const MemoryEstimate memory =
-      estimate_memory(config, models, num_ranks, config.actor_train.device_mapping.has_value());
+      estimate_memory(config, models, config.actor_train.device_mapping.has_value(), config.actor_train.ranks.front());
   row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.total()};
 }
 
@@ -92,18 +92,18 @@ std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, st
 }  // namespace
 
 void add_budgets(PackReport& report, const Config& config, const std::optional<PlannedModels>& models,
-                 const StepLengths& step, const BudgetWish& wish) {
-  if (wish.memory_bytes && !models)
+                 const StepLengths& step, std::optional<double> memory_bytes) {
+  if (memory_bytes && !models)
     throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
   const Workload workload = models ? workload_of(models->policy) : Workload{};
   const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain, workload);
-  const auto batches = mini_batches_of(config, step, wish.num_ranks);
+  const auto batches = mini_batches_of(config, step);
   const int64_t longest =
       std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));
   std::set<int64_t> budgets;
   if (configured.is_packed) budgets.insert(configured.packing.budget);
   const auto row_of = [&](int64_t budget) {
-    return budget_row(budget, configured, batches, config.actor_train.data_ranks(wish.num_ranks));
+    return budget_row(budget, configured, batches, config.actor_train.data_ranks());
   };
   for (int64_t budget = aligned_length(longest, configured.packing.alignment); budgets.size() < kMostRows;
        budget *= 2) {
@@ -112,9 +112,9 @@ void add_budgets(PackReport& report, const Config& config, const std::optional<P
   }
   for (const int64_t budget : budgets) {
     report.budgets.push_back(row_of(budget));
-    if (models) add_memory(report.budgets.back(), config, *models, wish.num_ranks);
+    if (models) add_memory(report.budgets.back(), config, *models);
   }
-  const auto [row, rule] = suggestion(report.budgets, wish.memory_bytes);
+  const auto [row, rule] = suggestion(report.budgets, memory_bytes);
   if (row < report.budgets.size()) report.budgets[row].is_suggested = true;
   report.budget_rule = rule;
 }

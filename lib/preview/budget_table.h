@@ -10,16 +10,11 @@
 
 namespace roll {
 
-struct BudgetWish {
-  int64_t num_ranks = 1;
-  std::optional<double> memory_bytes;  // of a rank
-};
-
 /// Fills `budgets` and `budget_rule`: sequence_length and its doubles up to where a single micro-batch holds
 /// everything, and the configured budget; plans of actor_train's mini-batches of one step. Suggested is the largest
 /// that fits `memory_bytes`, or without it the smallest whose fill is within 2 points of the best one's.
 /// Without `models` no memory is given. UserError: `memory_bytes` asks for it all the same.
 void add_budgets(PackReport& report, const Config& config, const std::optional<PlannedModels>& models,
-                 const StepLengths& step, const BudgetWish& wish);
+                 const StepLengths& step, std::optional<double> memory_bytes);
 
 }  // namespace roll

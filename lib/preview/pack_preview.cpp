@@ -32,11 +32,11 @@ struct Pass {
   Workload workload;
 };
 
-std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs, int64_t num_ranks) {
+std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs) {
   const Workload actor = workload_of(specs.actor), critic = workload_of(specs.critic);
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
   if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
-  const ForwardNeeds needs = forward_needs(config, num_ranks);
+  const ForwardNeeds needs = forward_needs(config);
   if (needs.ref_log_probs)
     passes.push_back({Stage::kForward, "reference", "reference", config.reference, workload_of(specs.reference)});
   if (needs.old_log_probs)
@@ -68,9 +68,9 @@ std::string plan_key(const Pass& pass, const BatchRule& rule) {
                      pass.stage == Stage::kTrain ? pass.worker.training_args.mini_batch_per_rank() : 0);
 }
 
-Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step, int64_t num_ranks) {
+Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
   if (pass.stage == Stage::kTrain)
-    return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step, num_ranks);
+    return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step);
   std::vector<int64_t> all(step.lengths.size());
   std::iota(all.begin(), all.end(), 0);
   return {all};
@@ -85,19 +85,19 @@ BatchReport batch_report(const std::vector<int64_t>& lengths, const std::vector<
 }
 
 void add_step(StageReport& report, const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
-              const StepLengths& step, int64_t num_ranks) {
+              const StepLengths& step) {
   int64_t number = 0;
-  for (const auto& indices : batches_of(config, pass, step, num_ranks)) {
+  for (const auto& indices : batches_of(config, pass, step)) {
     std::vector<int64_t> lengths;
     for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
-    report.batches.push_back(batch_report(lengths, rules, pass.worker.data_ranks(num_ranks)));
+    report.batches.push_back(batch_report(lengths, rules, pass.worker.data_ranks()));
     report.batches.back().step = step.step;
     report.batches.back().number = ++number;
   }
 }
 
 StageReport stage_report(const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
-                         const LengthSource& source, int64_t num_ranks) {
+                         const LengthSource& source) {
   const BatchRule& rule = rules.front();
   StageReport report{.trains = pass.stage == Stage::kTrain,
                      .roles = {},
@@ -109,7 +109,7 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
                      .metrics = {}};
   for (const auto& each : rules) report.algorithms.push_back(algorithm_name(each));
   for (const auto& step : source.steps) try {
-      add_step(report, config, pass, rules, step, num_ranks);
+      add_step(report, config, pass, rules, step);
     } catch (const UserError& e) {
       throw user_error("{} of {}, step {}: {}", report.trains ? "training" : "forward", pass.role, step.step, e.what());
     }
@@ -166,32 +166,31 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
 }
 
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
-                        const PreviewOptions& options) {
+                        std::optional<double> memory_bytes) {
   PackReport report;
   report.source = source.text;
   report.notes = source.notes;
   report.notes.insert(report.notes.end(), specs.notes.begin(), specs.notes.end());
   report.counts_flops = specs.are_known();
-  report.num_ranks = config.actor_train.data_ranks(options.num_ranks);
+  report.num_ranks = config.actor_train.data_ranks();
   report.num_steps = std::ssize(source.steps);
   for (const auto& step : source.steps)
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
-  for (const Pass& pass : passes_of(config, specs, options.num_ranks)) {
+  for (const Pass& pass : passes_of(config, specs)) {
     const auto rules = rules_of(batch_rule(pass.worker, pass.stage, pass.workload));
     const std::string key = plan_key(pass, rules.front());
     auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     if (found == keys.size()) {
       keys.push_back(key);
-      report.stages.push_back(stage_report(config, pass, rules, source, options.num_ranks));
+      report.stages.push_back(stage_report(config, pass, rules, source));
     }
     report.stages[found].roles.push_back(pass.role);
     if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances FLOPs
   }
-  const BudgetWish wish{.num_ranks = options.num_ranks, .memory_bytes = options.memory_bytes};
   std::optional<PlannedModels> models;
   if (specs.are_known()) models = {*specs.actor, specs.critic, specs.reference};
-  add_budgets(report, config, models, source.steps.front(), wish);
+  add_budgets(report, config, models, source.steps.front(), memory_bytes);
   return report;
 }
 

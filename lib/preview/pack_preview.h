@@ -24,14 +24,9 @@ struct RoleSpecs {
 /// is not on this machine, of the known shape of its name. UserError: a file that is unusable, an unknown `arch`.
 RoleSpecs role_specs(const Config& config, const std::string& arch);
 
-struct PreviewOptions {
-  int64_t num_ranks = 1;
-  std::optional<double> memory_bytes;  // of a rank: the suggested budget is the largest that fits
-};
-
 /// `config` as load_config() completes it. UserError: a sequence over the budget (stage, step and sequence are named),
 /// sequences that do not fill whole mini-batches, memory_bytes without known shapes.
 PackReport pack_preview(const Config& config, const RoleSpecs& specs, const LengthSource& source,
-                        const PreviewOptions& options);
+                        std::optional<double> memory_bytes);
 
 }  // namespace roll

@@ -38,52 +38,52 @@ std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
 }
 
 /// "2 data-parallel ranks x 2 context x 4 tensor".
-std::string layout(const WorkerConfig& worker, int64_t num_ranks) {
+std::string layout(const WorkerConfig& worker) {
   const StrategyConfig& strategy = worker.strategy_args.strategy_config;
-  std::string text = count(worker.data_ranks(num_ranks), "data-parallel rank");
+  std::string text = count(worker.data_ranks(), "data-parallel rank");
   if (strategy.context_parallel() > 1) text += fmt::format(" x {} context", strategy.context_parallel());
   if (strategy.tensor_parallel() > 1) text += fmt::format(" x {} tensor", strategy.tensor_parallel());
   return text;
 }
 
-std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
-  const int64_t mini_batch = worker.mini_batch(num_ranks);
-  return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker, num_ranks), "update"),
+std::string role_plan(const char* role, const Config& config, const WorkerConfig& worker) {
+  const int64_t mini_batch = worker.mini_batch();
+  return fmt::format("{}: {} of {} a step, {}", role, count(updates_per_step(config, worker), "update"),
                      count(mini_batch, "sequence"), micro_batches(config.sequence_length.value(), worker));
 }
 
 }  // namespace
 
-int64_t updates_per_step(const Config& config, const WorkerConfig& worker, int64_t num_ranks) {
-  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / worker.mini_batch(num_ranks));
+int64_t updates_per_step(const Config& config, const WorkerConfig& worker) {
+  return config.ppo_epochs * std::max<int64_t>(1, config.sequences_per_step() / worker.mini_batch());
 }
 
-OldLogProbReasons old_log_prob_reasons(const Config& config, int64_t num_ranks) {
-  return {.several_updates = updates_per_step(config, config.actor_train, num_ranks) > 1,
+OldLogProbReasons old_log_prob_reasons(const Config& config) {
+  return {.several_updates = updates_per_step(config, config.actor_train) > 1,
           .kl_in_reward = config.experience.penalises_kl(),
           .correction = config.experience.train_infer_correction.is_enabled(),
           .dump = config.dump_experience};
 }
 
-std::string batch_plan(const Config& config, int64_t num_ranks) {
+std::string batch_plan(const Config& config) {
   std::string text = fmt::format("{} x {} = {} a step; {}; {}\n", count(config.rollout_batch_size, "prompt"),
                                  count(config.num_return_sequences_in_group, "response"),
-                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train, num_ranks),
+                                 count(config.sequences_per_step(), "sequence"), layout(config.actor_train),
                                  count(config.max_steps, "step"));
   if (config.experience.adv_estimator->samples_baseline)
     text += fmt::format("{} more, one to each prompt, for their rewards alone\n",
                         count(config.rollout_batch_size, "greedy response"));
-  text += role_plan("actor_train", config, config.actor_train, num_ranks);
-  if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic, num_ranks));
+  text += role_plan("actor_train", config, config.actor_train);
+  if (config.uses_critic()) text += fmt::format("\n{}", role_plan("critic", config, config.critic));
   return text;
 }
 
-std::string sft_plan(const SftConfig& config, int64_t num_ranks) {
-  const int64_t mini_batch = config.sft_train.mini_batch(num_ranks);
+std::string sft_plan(const SftConfig& config) {
+  const int64_t mini_batch = config.sft_train.mini_batch();
   const std::string length = config.max_steps ? count(*config.max_steps, "update")
                                               : fmt::format("{} over the data", count(config.num_train_epochs, "pass"));
   return fmt::format("sft_train: {}; {} an update; {}; {}", length, count(mini_batch, "sequence"),
-                     layout(config.sft_train, num_ranks), micro_batches(config.sequence_length, config.sft_train));
+                     layout(config.sft_train), micro_batches(config.sequence_length, config.sft_train));
 }
 
 }  // namespace roll

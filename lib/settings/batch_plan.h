@@ -10,7 +10,7 @@
 namespace roll {
 
 /// Optimizer updates that a trained role makes in one step: ppo_epochs x mini-batches.
-int64_t updates_per_step(const Config& config, const WorkerConfig& worker, int64_t num_ranks);
+int64_t updates_per_step(const Config& config, const WorkerConfig& worker);
 
 /// Why a step needs old log-probs, which a forward pass of the trainer gives before the first update: the current ones
 /// will not do.
@@ -21,13 +21,13 @@ struct OldLogProbReasons {
   bool dump = false;        // dump_experience shows them
   bool any() const { return several_updates || kl_in_reward || correction || dump; }
 };
-OldLogProbReasons old_log_prob_reasons(const Config& config, int64_t num_ranks);
+OldLogProbReasons old_log_prob_reasons(const Config& config);
 
 /// One or two lines per role: "128 prompts x 8 responses = 1024 sequences a step; 4 data-parallel ranks\n
 /// actor_train: 2 updates of 512 sequences; at most 13 micro-batches of 8192 tokens each per rank and update".
-std::string batch_plan(const Config& config, int64_t num_ranks);
+std::string batch_plan(const Config& config);
 
 /// "sft_train: updates of 32 sequences (2 data-parallel ranks); 4 micro-batches of 4 sequences each per rank".
-std::string sft_plan(const SftConfig& config, int64_t num_ranks);
+std::string sft_plan(const SftConfig& config);
 
 }  // namespace roll

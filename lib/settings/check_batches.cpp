@@ -16,9 +16,9 @@ std::string nearest_multiples(int64_t value, int64_t unit) {
   return below > 0 ? fmt::format("; try {} or {}", below, below + unit) : fmt::format("; try {}", unit);
 }
 
-void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
+void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
-  const int64_t mini_batch = worker.mini_batch(num_ranks);
+  const int64_t mini_batch = worker.mini_batch();
   const int64_t group = config.num_return_sequences_in_group;
   const int64_t unit = mini_batch / std::gcd(mini_batch, group);
   check.require(
@@ -27,14 +27,14 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, int64_t 
       "x {} data-parallel ranks){}",
       config.rollout_batch_size, group, config.sequences_per_step(), mini_batch,
       check.key(args.per_device_train_batch_size), args.per_device_train_batch_size,
-      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, worker.data_ranks(num_ranks),
+      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, worker.data_ranks(),
       nearest_multiples(config.rollout_batch_size, unit));
 }
 
-void check_whole_groups(const Config& config, int64_t num_ranks, Checker& check) {
+void check_whole_groups(const Config& config, Checker& check) {
   const LossConfig& loss = config.loss;
   if (!needs_whole_groups(loss_modes(loss))) return;
-  const int64_t mini_batch = config.actor_train.mini_batch(num_ranks);
+  const int64_t mini_batch = config.actor_train.mini_batch();
   const int64_t group = config.num_return_sequences_in_group;
   const std::string rule = fmt::format(
       "prompt-mean keeps the {} responses of a prompt in one update, so the mini-batch of {} sequences must be a "
@@ -84,14 +84,14 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
   }
 }
 
-void check_batches(const Config& config, int64_t num_ranks, Checker& check) {
+void check_batches(const Config& config, Checker& check) {
   if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
                      "{} prompts x {} responses = {} sequences; a step holds at most {}", config.rollout_batch_size,
                      config.num_return_sequences_in_group, config.sequences_per_step(), kMaxSequences))
     return;
-  check_mini_batch(config, config.actor_train, num_ranks, check);
-  if (config.uses_critic()) check_mini_batch(config, config.critic, num_ranks, check);
-  check_whole_groups(config, num_ranks, check);
+  check_mini_batch(config, config.actor_train, check);
+  if (config.uses_critic()) check_mini_batch(config, config.critic, check);
+  check_whole_groups(config, check);
   if (!config.sequence_length) return;
   const LongestSequence longest{*config.sequence_length, check.name(config.sequence_length)};
   check_packing(config.actor_train, longest, true, true, check);

@@ -75,15 +75,15 @@ void check_kl(const Config& config, Checker& check) {
 }
 
 /// An explicit false that cannot be.
-void check_old_log_probs(const Config& config, int64_t num_ranks, Checker& check) {
+void check_old_log_probs(const Config& config, Checker& check) {
   const auto& wish = config.enable_old_logprobs_recompute;
   if (wish != false) return;
-  const OldLogProbReasons reasons = old_log_prob_reasons(config, num_ranks);
+  const OldLogProbReasons reasons = old_log_prob_reasons(config);
   const char* const remedy = "remove this, or set it to true";
   check.require(!reasons.several_updates, wish,
                 "with {} a step makes {} updates, and after the first the policy is no longer the one that sampled; {}",
                 config.ppo_epochs > 1 ? check.name(config.ppo_epochs) : check.name(config.rollout_batch_size),
-                updates_per_step(config, config.actor_train, num_ranks), remedy);
+                updates_per_step(config, config.actor_train), remedy);
   check.require(!reasons.kl_in_reward, wish, "{} is the KL of old log-probs to the reference's; {}",
                 check.name(config.experience.add_token_level_kl), remedy);
   check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",
@@ -113,12 +113,12 @@ void check_correction(const TrainInferCorrection& correction, Checker& check) {
 
 }  // namespace
 
-void check_experience(const Config& config, int64_t num_ranks, Checker& check) {
+void check_experience(const Config& config, Checker& check) {
   check_groups(config, check);
   check_normalisation(config.experience, check);
   check_critic(config, check);
   check_kl(config, check);
-  check_old_log_probs(config, num_ranks, check);
+  check_old_log_probs(config, check);
   check_masks(config, check);
   check_correction(config.experience.train_infer_correction, check);
 }

@@ -14,15 +14,15 @@ const std::optional<int64_t>& one_spelling(const std::optional<int64_t>& name, c
   return name ? name : other;
 }
 
-/// The ranks can be cut into groups that share a model.
-void check_sizes(const StrategyArgs& strategy, int64_t num_ranks, Checker& check) {
-  const StrategyConfig& s = strategy.strategy_config;
+/// The role's ranks can be cut into groups that share a model.
+void check_sizes(const WorkerConfig& worker, Checker& check) {
+  const StrategyConfig& s = worker.strategy_args.strategy_config;
   const auto& tp = one_spelling(s.tensor_model_parallel_size, s.tensor_parallel_size, check);
   const auto& cp = one_spelling(s.context_parallel_size, s.ulysses_size, check);
-  check.require(num_ranks % s.model_ranks() == 0, tp ? tp : cp,
-                "{} tensor x {} context ranks share a model, so the {} ranks of the run must be a multiple of {}; "
-                "change the sizes or -n",
-                s.tensor_parallel(), s.context_parallel(), num_ranks, s.model_ranks());
+  check.require(std::ssize(worker.ranks) % s.model_ranks() == 0, tp ? tp : cp,
+                "{} tensor x {} context ranks share a model, so the {} ranks of the role must be a multiple of {}; "
+                "change the sizes, device_mapping or -n",
+                s.tensor_parallel(), s.context_parallel(), worker.ranks.size(), s.model_ranks());
 }
 
 void check_trainer(const WorkerConfig& worker, Checker& check) {
@@ -30,29 +30,17 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
 }
 
-/// Every role lives on every rank, so a role's own devices must be those of the trained policy.
-void check_same_devices(const WorkerConfig& worker, const WorkerConfig& main, Checker& check) {
-  if (!worker.device_mapping || !main.device_mapping) return;
-  check.require(*worker.device_mapping == *main.device_mapping, worker.device_mapping,
-                "every role shares the same devices here, and {}; make them equal", check.name(main.device_mapping));
-}
-
 }  // namespace
 
-void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check) {
-  check_sizes(worker.strategy_args, num_ranks, check);
+void check_layout(const WorkerConfig& worker, Checker& check) {
+  check_sizes(worker, check);
   check_trainer(worker, check);
-  if (worker.device_mapping)
-    check.require(static_cast<int64_t>(worker.device_mapping->devices.size()) == num_ranks, worker.device_mapping,
-                  "names {} devices, but -n asks for {} ranks; make them equal", worker.device_mapping->devices.size(),
-                  num_ranks);
 }
 
-void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
-  check_layout(config.actor_train, num_ranks, check);
+void check_layout(const Config& config, Checker& check) {
+  check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
-  check_same_devices(sampler, config.actor_train, check);
-  check_sizes(sampler.strategy_args, num_ranks, check);
+  check_sizes(sampler, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
@@ -65,16 +53,9 @@ void check_layout(const Config& config, int64_t num_ranks, Checker& check) {
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
                 "needs asynchronous sampling, which this version does not have; set it to 0");
-  if (config.uses_reference()) {
-    check_same_devices(config.reference, config.actor_train, check);
-    check_sizes(config.reference.strategy_args, num_ranks, check);
-  }
-  if (config.uses_critic()) {
-    check_same_devices(config.critic, config.actor_train, check);
-    check_sizes(config.critic.strategy_args, num_ranks, check);
-    check_trainer(config.critic, check);
-  }
-  for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.strategy_args, num_ranks, check);
+  if (config.uses_reference()) check_sizes(config.reference, check);
+  if (config.uses_critic()) check_layout(config.critic, check);
+  for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.worker, check);
 }
 
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check) {

@@ -29,11 +29,11 @@ void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& che
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check);
 
 /// Rewards, filters, normalisation and estimator against group size and critic; forward passes against what needs them.
-void check_experience(const Config& config, int64_t num_ranks, Checker& check);
+void check_experience(const Config& config, Checker& check);
 
-/// Devices of the roles against each other and `num_ranks`; parallel sizes against `num_ranks`.
-void check_layout(const Config& config, int64_t num_ranks, Checker& check);
-void check_layout(const WorkerConfig& worker, int64_t num_ranks, Checker& check);
+/// Parallel sizes against the ranks of each role.
+void check_layout(const Config& config, Checker& check);
+void check_layout(const WorkerConfig& worker, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
@@ -42,7 +42,7 @@ void note_dtypes(const Config& config, Checker& check);
 void note_dtype(const ModelArgs& args, Checker& check);
 
 /// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
-void check_batches(const Config& config, int64_t num_ranks, Checker& check);
+void check_batches(const Config& config, Checker& check);
 /// The longest sequence that a role sees, and the key that says so.
 struct LongestSequence {
   int64_t tokens = 0;

@@ -193,7 +193,7 @@ void complete(Config& config, Checker& check) {
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
                                                  &config.reference.strategy_args, &config.critic.strategy_args};
-  for (const JudgingModel& judge : judging_models(config)) strategies.push_back(judge.strategy_args);
+  for (const JudgingModel& judge : judging_models(config)) strategies.push_back(&judge.worker->strategy_args);
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic})
     split_commas(worker->model_args.freeze_module_prefix);

@@ -85,6 +85,7 @@ struct WorkerConfig {
   GeneratingArgs generating_args;
   StrategyArgs strategy_args;
   std::optional<DeviceMapping> device_mapping;
+  std::vector<int> ranks{0};  // where it lives, ascending: no key, see placement.h
   std::optional<int64_t> num_gpus_per_worker;
   int64_t infer_batch_size = 16;
   double backend_timeout = 30;
@@ -101,12 +102,12 @@ struct WorkerConfig {
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
   }
 
-  /// Ranks that work on different sequences, of `num_ranks` in all: the rest share sequences and weights.
-  int64_t data_ranks(int64_t num_ranks) const {
-    return std::max<int64_t>(1, num_ranks / strategy_args.strategy_config.model_ranks());
+  /// Of its ranks those that work on different sequences: the rest share sequences and weights.
+  int64_t data_ranks() const {
+    return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());
   }
   /// Sequences of one update.
-  int64_t mini_batch(int64_t num_ranks) const { return training_args.mini_batch_per_rank() * data_ranks(num_ranks); }
+  int64_t mini_batch() const { return training_args.mini_batch_per_rank() * data_ranks(); }
 
   template <class V>
   void fields(V& v) {
@@ -137,7 +138,8 @@ struct WorkerConfig {
     v("data_args", data_args, "its chat template");
     v("infer_batch_size", infer_batch_size, "sequences of a forward when nothing is packed", sequence_range());
     packing.fields(v);
-    v.noted({"device_mapping", "num_gpus_per_worker"}, "it shares the devices of all roles");
+    v("device_mapping", device_mapping, "its devices; null: those of actor_train");
+    v.noted({"num_gpus_per_worker"}, "a process has one device");
   }
 
  private:

@@ -291,11 +291,11 @@ std::string listed(const std::vector<std::string>& parts) {
 
 }  // namespace
 
-std::string describe_algorithm(const Config& config, int64_t num_ranks) {
+std::string describe_algorithm(const Config& config) {
   const WorkerConfig& actor = config.actor_train;
   if (actor.loss_func)
     return fmt::format("algorithm: the loss {} of {}", actor.loss_func.name, actor.loss_func.library);
-  const Setting setting{config, updates_per_step(config, actor, num_ranks) == 1};
+  const Setting setting{config, updates_per_step(config, actor) == 1};
   const Algorithm& nearest = *std::ranges::min_element(
       kAlgorithms, {}, [&](const Algorithm& algorithm) { return distance(algorithm, setting); });
   std::vector<std::string> techniques, differences;

@@ -12,6 +12,6 @@ namespace roll {
 /// "algorithm: GRPO (Shao et al. 2024) with DAPO's clip-higher", or, where these keys are no published one's,
 /// "algorithm: nearest to GRPO (Shao et al. 2024), which has the mean of each sequence's mean (here loss_agg_mode =
 /// token-mean)". `config` is complete (load_config).
-std::string describe_algorithm(const Config& config, int64_t num_ranks);
+std::string describe_algorithm(const Config& config);
 
 }  // namespace roll

@@ -30,8 +30,8 @@ std::string reduction(AggMode mode, const std::string& mask, const std::string& 
 }
 
 std::string role_loss(const std::string& role, AggMode mode, const std::string& mask, const WorkerConfig& worker,
-                      const LossModes& modes, int64_t num_ranks) {
-  const auto update = fmt::format("a {}-sequence update", worker.mini_batch(num_ranks));
+                      const LossModes& modes) {
+  const auto update = fmt::format("a {}-sequence update", worker.mini_batch());
   if (worker.loss_func)
     return fmt::format("{} loss: {} of {}, over {}; `roll check-loss` proves its normalisation", role,
                        worker.loss_func.name, worker.loss_func.library, update);
@@ -45,17 +45,17 @@ std::string role_loss(const std::string& role, AggMode mode, const std::string& 
 
 }  // namespace
 
-std::string describe_loss(const Config& config, int64_t num_ranks) {
+std::string describe_loss(const Config& config) {
   const LossModes modes = loss_modes(config.loss);
-  std::string text = role_loss("actor", modes.policy, "final_response_mask", config.actor_train, modes, num_ranks);
+  std::string text = role_loss("actor", modes.policy, "final_response_mask", config.actor_train, modes);
   if (config.uses_critic())
-    text += fmt::format("\n{}", role_loss("critic", modes.value, "response_mask", config.critic, modes, num_ranks));
+    text += fmt::format("\n{}", role_loss("critic", modes.value, "response_mask", config.critic, modes));
   return text;
 }
 
-std::string describe_loss(const SftConfig& config, int64_t num_ranks) {
+std::string describe_loss(const SftConfig& config) {
   const LossModes modes = loss_modes(config.loss);
-  return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes, num_ranks);
+  return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes);
 }
 
 }  // namespace roll

@@ -9,7 +9,7 @@
 namespace roll {
 
 /// "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and the critic's.
-std::string describe_loss(const Config& config, int64_t num_ranks);
-std::string describe_loss(const SftConfig& config, int64_t num_ranks);
+std::string describe_loss(const Config& config);
+std::string describe_loss(const SftConfig& config);
 
 }  // namespace roll

@@ -1,7 +1,6 @@
 // Models of this program that judge responses: reward models, which give a number, and judges, which write.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +11,7 @@ namespace roll {
 struct JudgingModel {
   std::vector<std::string> domains;
   bool writes = false;
-  const ModelArgs* model_args = nullptr;
-  const StrategyArgs* strategy_args = nullptr;
-  const std::optional<std::string>* chat_template = nullptr;
+  const WorkerConfig* worker = nullptr;
   const GeneratingArgs* generating_args = nullptr;  // of one that writes
 };
 

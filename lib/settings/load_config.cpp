@@ -16,6 +16,7 @@
 #include "settings/describe_loss.h"
 #include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -31,17 +32,40 @@ std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& op
   return hosts;
 }
 
-/// The number of ranks, which must fit the hosts.
+/// The number of ranks, which must fit the devices that roles name (`mapping`: a key that names some) and the hosts.
 template <class T>
-void place_ranks(CheckedConfig<T>& result, const WorkerConfig& worker, const LoadOptions& options, Checker& check) {
-  const auto& mapping = worker.device_mapping;
+void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optional<DeviceMapping>& mapping,
+                 const LoadOptions& options, Checker& check) {
   if (!options.is_started) result.hostfile = options.hostfile.value_or(result.config.hostfile.value_or(""));
   const std::vector<Host> hosts = hosts_of(result, options, check);
   const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
-  result.num_ranks = options.num_ranks.value_or(mapping ? static_cast<int64_t>(mapping->devices.size()) : slots);
+  result.num_ranks = options.num_ranks.value_or(num_devices > 0 ? num_devices : slots);
+  check.require(num_devices == 0 || num_devices == result.num_ranks, mapping,
+                "the roles name {} devices, but -n asks for {} ranks; make them equal", num_devices, result.num_ranks);
   if (hosts.empty() || result.num_ranks <= slots) return;
   throw user_error("{}: {} = {}: the hosts have {} slots; ask for fewer ranks, or add hosts", result.hostfile,
                    options.num_ranks ? "-n" : "device_mapping", result.num_ranks, slots);
+}
+
+/// Some role's.
+const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedRole>& roles) {
+  const auto named = std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
+  return (named == roles.end() ? roles.front() : *named).worker->device_mapping;
+}
+
+void place(CheckedConfig<Config>& result, const LoadOptions& options, Checker& check) {
+  const auto roles = placed_roles(result.config);
+  const auto num_devices = std::ssize(devices_of(roles));
+  count_ranks(result, num_devices, any_mapping(roles), options, check);
+  place_roles(result.config, num_devices > 0 ? num_devices : result.num_ranks);
+}
+
+void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker& check) {
+  WorkerConfig& worker = result.config.sft_train;
+  const auto& mapping = worker.device_mapping;
+  const int64_t num_devices = mapping ? std::ssize(mapping->devices) : 0;
+  count_ranks(result, num_devices, mapping, options, check);
+  worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
 }
 
 /// config.json of a role's model; nullopt when the folder is absent and that is accepted.
@@ -63,15 +87,22 @@ void check_length(const M& member, int64_t length, const std::optional<ModelSpec
                            spec->max_positions));
 }
 
-std::string memory_of(const Config& config, const PlannedModels& models, int64_t num_ranks) {
+/// A line for each class of ranks.
+std::string memory_of(const Config& config, const PlannedModels& models) {
   const bool on_gpu = config.actor_train.device_mapping.has_value();
-  return fmt::format("memory of a rank ({}), about: {}", on_gpu ? "GPU" : "CPU",
-                     memory_text(estimate_memory(config, models, num_ranks, on_gpu)));
+  const auto classes = rank_classes(config);
+  std::vector<std::string> lines;
+  for (const auto& [ranks, roles] : classes) {
+    const std::string whose = classes.size() == 1 ? "a rank" : fmt::format("each of the ranks {}", ranges_text(ranks));
+    lines.push_back(fmt::format("memory of {} ({}), about: {}", whose, on_gpu ? "GPU" : "CPU",
+                                memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
+  }
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here";
 
-std::string check_models(const Config& config, int64_t num_ranks, bool offline, Checker& check) {
+std::string check_models(const Config& config, bool offline, Checker& check) {
   const auto policy = spec_of(config.actor_train.model_args.model_name_or_path, offline, check);
   const auto critic =
       config.uses_critic() ? spec_of(config.critic.model_args.model_name_or_path, offline, check) : std::nullopt;
@@ -81,9 +112,9 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
     reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
   PlannedModels models;
   for (const JudgingModel& judge : judging_models(config)) {
-    const auto spec = spec_of(judge.model_args->model_name_or_path, offline, check);
-    if (spec) check_model_layout(*judge.strategy_args, *spec, check);
-    const auto& name = judge.model_args->model_name_or_path;
+    const auto spec = spec_of(judge.worker->model_args.model_name_or_path, offline, check);
+    if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
+    const auto& name = judge.worker->model_args.model_name_or_path;
     if (spec && !judge.writes && !offline) check.collect(name, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
   }
@@ -94,7 +125,7 @@ std::string check_models(const Config& config, int64_t num_ranks, bool offline, 
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
   if (!policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *policy, models.critic = critic, models.reference = reference;
-  return memory_of(config, models, num_ranks);
+  return memory_of(config, models);
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
@@ -121,21 +152,21 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
                                   const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
-    place_ranks(result, config.actor_train, options, check);
+    place(result, options, check);
     note_idle_keys(config, check);
-    check_experience(config, result.num_ranks, check);
+    check_experience(config, check);
     check_policy(config.actor_train.policy, config.loss, check);
-    check_layout(config, result.num_ranks, check);
+    check_layout(config, check);
     note_dtypes(config, check);
-    check_batches(config, result.num_ranks, check);
+    check_batches(config, check);
     check_data(config, options.offline, check);
     check_plugins(config.actor_train, options.offline, check);
     if (config.uses_critic()) check_plugins(config.critic, options.offline, check);
-    result.memory = check_models(config, result.num_ranks, options.offline, check);
+    result.memory = check_models(config, options.offline, check);
     if (!check.is_clean()) return;
-    result.plan = batch_plan(config, result.num_ranks);
-    result.loss = describe_loss(config, result.num_ranks);
-    result.algorithm = describe_algorithm(config, result.num_ranks);
+    result.plan = batch_plan(config);
+    result.loss = describe_loss(config);
+    result.algorithm = describe_algorithm(config);
   };
   return load_checked<Config>(file, overrides, body);
 }
@@ -144,8 +175,8 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
                                          const LoadOptions& options) {
   const auto body = [&](CheckedConfig<SftConfig>& result, Checker& check) {
     const SftConfig& config = result.config;
-    place_ranks(result, config.sft_train, options, check);
-    check_layout(config.sft_train, result.num_ranks, check);
+    place(result, options, check);
+    check_layout(config.sft_train, check);
     if (!config.sft_train.device_mapping) note_dtype(config.sft_train.model_args, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
@@ -153,8 +184,8 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_plugins(config.sft_train, options.offline, check);
     const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
     if (spec) check_model_layout(config.sft_train.strategy_args, *spec, check);
-    result.plan = sft_plan(config, result.num_ranks);
-    result.loss = describe_loss(config, result.num_ranks);
+    result.plan = sft_plan(config);
+    result.loss = describe_loss(config);
   };
   return load_checked<SftConfig>(file, overrides, body);
 }

@@ -8,6 +8,7 @@
 #include "optim/flat_layout.h"
 #include "optim/learner.h"
 #include "settings/judging_models.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -49,10 +50,10 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
 }
 
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const ModelSpec& spec,
-                 const std::vector<ParameterShape>& parameters, int64_t num_ranks, double bytes) {
+                 const std::vector<ParameterShape>& parameters, double bytes) {
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
-  const int64_t shards = shares ? std::max<int64_t>(1, num_ranks / tp) : 1;
+  const int64_t shards = shares ? std::max<int64_t>(1, std::ssize(worker.ranks) / tp) : 1;
   std::vector<FlatParameter> trained;
   int64_t frozen = 0, total = 0;
   for (const auto& parameter : parameters) {
@@ -88,9 +89,9 @@ double activation_bytes(const ModelSpec& spec, int64_t tokens, double bytes, boo
   return t * bytes * (layers * static_cast<double>(spec.hidden_size) + kept * inside);
 }
 
-double kv_bytes(const Config& config, const ModelSpec& spec, int64_t num_ranks, double bytes) {
+double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   const int64_t tp = tensor_ranks(config.actor_infer);
-  const int64_t groups = std::max<int64_t>(1, num_ranks / tp);
+  const int64_t groups = std::max<int64_t>(1, std::ssize(config.actor_infer.ranks) / tp);
   const int64_t sequences = (config.most_prompts() * config.samples_per_prompt() + groups - 1) / groups;
   const auto tokens = static_cast<double>(std::min(sequences, config.max_running_requests)) *
                       static_cast<double>(config.sequence_length.value_or(0));
@@ -100,41 +101,44 @@ double kv_bytes(const Config& config, const ModelSpec& spec, int64_t num_ranks, 
 
 }  // namespace
 
-MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, int64_t num_ranks, bool on_gpu) {
+MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
   MemoryEstimate memory;
+  const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
   const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
                             const std::vector<ParameterShape>& parameters) {
+    if (!lives(worker)) return;
     const double bytes = bytes_per_number(worker.model_args, on_gpu);
-    add_trained(memory, worker, spec, parameters, num_ranks, bytes);
+    const double before = memory.optimizer;
+    add_trained(memory, worker, spec, parameters, bytes);
     const int64_t tokens = micro_batch_tokens(config, worker) / worker.strategy_args.strategy_config.model_ranks();
     const double activations = activation_bytes(spec, tokens, bytes, worker.recomputes());
     memory.activations = std::max(memory.activations, activations);
+    memory.checkpoint += memory.optimizer - before;
+    if (rank != worker.ranks.front()) return;
     for (const auto& parameter : parameters)
       memory.checkpoint += bytes * static_cast<double>(own_part(spec, parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
-  if (config.uses_reference())
+  if (config.uses_reference() && lives(config.reference))
     memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
                       policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
   const auto judges = judging_models(config);
   for (size_t i = 0; i < models.judges.size(); ++i) {
-    if (!models.judges[i]) continue;
+    const WorkerConfig& worker = *judges[i].worker;
+    if (!models.judges[i] || !lives(worker)) continue;
     const ModelSpec& spec = *models.judges[i];
     for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
-      memory.weights +=
-          bytes_per_number(*judges[i].model_args, on_gpu) *
-          static_cast<double>(
-              own_part(spec, parameter, judges[i].strategy_args->strategy_config.tensor_parallel()).numel);
+      memory.weights += bytes_per_number(worker.model_args, on_gpu) *
+                        static_cast<double>(own_part(spec, parameter, tensor_ranks(worker)).numel);
   }
-  memory.checkpoint += memory.optimizer;
+  if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
-  if (tensor_ranks(config.actor_infer) != tensor_ranks(config.actor_train))
-    memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+  if (!shares_weights(config)) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   // On the CPU it reads a copy of its own, in another order.
   if (!on_gpu) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
-  memory.kv_cache = kv_bytes(config, models.policy, num_ranks, sampled);
+  memory.kv_cache = kv_bytes(config, models.policy, sampled);
   return memory;
 }
 

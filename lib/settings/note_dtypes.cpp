@@ -18,7 +18,7 @@ void note_dtypes(const Config& config, Checker& check) {
   note_dtype(config.actor_train.model_args, check);
   if (config.uses_reference()) note_dtype(config.reference.model_args, check);
   if (config.uses_critic()) note_dtype(config.critic.model_args, check);
-  for (const JudgingModel& judge : judging_models(config)) note_dtype(*judge.model_args, check);
+  for (const JudgingModel& judge : judging_models(config)) note_dtype(judge.worker->model_args, check);
 }
 
 }  // namespace roll

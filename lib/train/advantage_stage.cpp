@@ -12,9 +12,9 @@
 
 namespace roll {
 
-ForwardNeeds forward_needs(const Config& config, int64_t num_ranks) {
+ForwardNeeds forward_needs(const Config& config) {
   return {.old_log_probs =
-              config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config, num_ranks).any(),
+              config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
           .ref_log_probs = config.uses_reference(),
           .values = config.uses_critic()};
 }
@@ -52,55 +52,66 @@ double log_prob_temperature(const Config& config) {
 
 namespace {
 
-at::Tensor log_prob_pass(const Experience& step, const Transformer& model, const WorkerConfig& worker,
-                         double temperature, Mesh& mesh, const Phase& phase) {
-  const auto rule = batch_rule(worker, Stage::kForward, model.spec());
-  return forward_step(
-      step, rule, model.device(), 1, mesh,
-      [&](const Batch& micro_batch) {
-        const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
-        return std::vector<at::Tensor>{
-            token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
-                .log_probs};
-      },
-      phase)[0];
+using Compute = std::function<std::vector<at::Tensor>(const Batch&)>;
+
+Compute log_probs_of(const Transformer& model, double temperature) {
+  return [&model, temperature](const Batch& micro_batch) {
+    const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
+    return std::vector<at::Tensor>{
+        token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
+            .log_probs};
+  };
 }
+
+/// A forward over the step by a role.
+struct Pass {
+  const char* name;    // in metrics: time/<name>
+  const char* phase;   // of the progress line
+  const char* packed;  // of the packing and traffic metrics
+  const WorkerConfig& worker;
+  const ModelSpec& spec;
+  RoleMesh& mesh;
+  Compute compute;  // where the role lives
+  at::Tensor& result;
+  double took_s = 0;
+};
 
 }  // namespace
 
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  const RoleMeshes& meshes, Log& log, Metrics& metrics) {
+                  const RoleMeshes& meshes, at::Device device, Log& log, Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
+  std::vector<Pass> passes;
+  if (needs.ref_log_probs)
+    passes.push_back({"ref_log_probs", "reference log-probs", "reference", config.reference, roles.policy_spec,
+                      meshes.reference, roles.reference ? log_probs_of(*roles.reference, temperature) : Compute(),
+                      step.ref_log_probs});
+  if (needs.old_log_probs)
+    passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", config.actor_train, roles.policy_spec,
+                      meshes.actor, roles.actor ? log_probs_of(*roles.actor, temperature) : Compute(),
+                      step.old_log_probs});
+  if (needs.values)
+    passes.push_back({"values", "values", "values", config.critic, *roles.critic_spec, meshes.critic,
+                      [&roles](const Batch& part) { return std::vector{roles.critic->values(part.tokens)}; },
+                      step.values});
+  // All that this rank computes first: roles that live apart work at the same time.
+  for (Pass& pass : passes) {
+    pass.result = at::zeros({step.tokens.num_tokens()}, at::kFloat);
+    if (!pass.mesh.is_here()) continue;
+    pass.mesh.world().traffic().set_phase(pass.packed);
+    const Stopwatch watch;
+    const auto rule = batch_rule(pass.worker, Stage::kForward, pass.spec);
+    pass.result = forward_step(step, rule, device, 1, pass.mesh.mesh(), pass.compute, {&log, pass.phase})[0];
+    pass.took_s = watch.seconds();
+  }
   const std::vector<int64_t> lengths = lengths_of(step);
-  const auto add_packing = [&](const char* who, const WorkerConfig& worker, const ModelSpec& spec) {
-    add_forward_packing_metrics(who, lengths, batch_rule(worker, Stage::kForward, spec),
-                                worker.data_ranks(meshes.actor.world().size()), metrics);
-  };
-  Traffic& traffic = meshes.actor.world().traffic();
-  Stopwatch watch;
-  if (needs.ref_log_probs) {
-    traffic.set_phase("reference");
-    step.ref_log_probs = log_prob_pass(step, *roles.reference, config.reference, temperature, meshes.reference,
-                                       {&log, "reference log-probs"});
-    metrics.add("time/ref_log_probs", watch.restart());
-    add_packing("reference", config.reference, roles.reference->spec());
-  }
-  if (needs.old_log_probs) {
-    traffic.set_phase("old_log_probs");
-    step.old_log_probs =
-        log_prob_pass(step, roles.actor, config.actor_train, temperature, meshes.actor, {&log, "old log-probs"});
-    metrics.add("time/old_log_probs", watch.restart());
-    add_packing("old_log_probs", config.actor_train, roles.actor.spec());
-  }
-  if (needs.values) {
-    traffic.set_phase("values");
-    const auto rule = batch_rule(config.critic, Stage::kForward, roles.critic->spec());
-    step.values = forward_step(
-        step, rule, roles.critic->device(), 1, meshes.critic,
-        [&](const Batch& micro_batch) { return std::vector<at::Tensor>{roles.critic->values(micro_batch.tokens)}; },
-        {&log, "values"})[0];
-    metrics.add("time/values", watch.restart());
-    add_packing("values", config.critic, roles.critic->spec());
+  for (Pass& pass : passes) {
+    pass.mesh.tell(pass.result, "forward results");
+    at::Tensor took_s = at::scalar_tensor(pass.took_s, at::kDouble);
+    pass.mesh.tell(took_s, "times of forwards");
+    metrics.add(fmt::format("time/{}", pass.name), took_s.item<double>());
+    add_forward_packing_metrics(pass.packed, lengths, batch_rule(pass.worker, Stage::kForward, pass.spec),
+                                pass.worker.data_ranks(), metrics);
   }
 }
 

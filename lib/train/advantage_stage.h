@@ -18,7 +18,7 @@ struct ForwardNeeds {
 
 /// Old log-probs are left out where the current ones will do (batch_plan.h) and enable_old_logprobs_recompute does not
 /// force them.
-ForwardNeeds forward_needs(const Config& config, int64_t num_ranks);
+ForwardNeeds forward_needs(const Config& config);
 
 /// Samples in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give theirs to
 /// their group's; where one could not be judged, its group teaches nothing.
@@ -29,7 +29,7 @@ double log_prob_temperature(const Config& config);
 
 /// Fills old_log_probs, ref_log_probs and values; times and entropy go to `metrics`. **Collective**.
 void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  const RoleMeshes& meshes, Log& log, Metrics& metrics);
+                  const RoleMeshes& meshes, at::Device device, Log& log, Metrics& metrics);
 
 /// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
 /// the trainer's.

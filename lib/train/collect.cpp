@@ -13,8 +13,12 @@
 namespace roll {
 
 Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                     RewardModels& models, Mesh& mesh, Log& log)
-    : models_(models), mesh_(mesh), log_(log), rewards_(rewards, response_length, mesh.dp_size()) {
+                     RewardModels& models, RoleMesh& ranks, Log& log)
+    : models_(models),
+      ranks_(ranks),
+      mesh_(ranks.mesh()),
+      log_(log),
+      rewards_(rewards, response_length, mesh_.dp_size()) {
   for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 
@@ -183,6 +187,33 @@ std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& to
   return mine;
 }
 
+namespace {
+
+/// What sampling ranks tell the others: whether somebody wishes to stop ...
+void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
+  const std::string told = samplers.tell_bytes(kind ? std::to_string(static_cast<int>(*kind)) : "", "a wish to stop");
+  if (told.empty()) return;
+  const auto stop = static_cast<StopKind>(std::stoi(told));
+  request_stop(stop);
+  throw Stopped(stop);
+}
+
+/// ... and whether more is sampled once models have judged.
+bool goes_on(RoleMesh& samplers, bool wanted) {
+  return samplers.tell_bytes(wanted ? "on" : "", "whether sampling goes on") == "on";
+}
+
+}  // namespace
+
+void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step) {
+  std::map<std::string, std::map<int64_t, RewardQuery>> nothing;
+  do {
+    end_if_stopped(samplers, {});
+    if (models.empty()) return;
+    models.judge(nothing, step);
+  } while (goes_on(samplers, false));
+}
+
 /// Models score when nothing is left to sample, and what they say may want more samples.
 void Collector::sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
                                  const OnGenerated& on_done, CollectStatistics& statistics) {
@@ -192,17 +223,14 @@ void Collector::sample_and_score(Engine& engine, const CollectRequest& request, 
     SamplerCounts counts;
     engine.serve(collection, request.sampling, on_done, {.counts = &counts});
     served_s += watch.restart();
-    if (const auto kind = collection.stopped()) {
-      request_stop(*kind);
-      throw Stopped(*kind);
-    }
+    end_if_stopped(ranks_, collection.stopped());
     add_counts(statistics.counts, counts, mesh_);
     statistics.wait_s += watch.restart();
     if (models_.empty()) break;
-    models_.judge(rewards_.held(), request.step, mesh_.world());
+    models_.judge(rewards_.held(), request.step);
     rewards_.release();
     statistics.rewards_s += watch.seconds();
-    if (!collection.waits_for_models()) break;
+    if (!goes_on(ranks_, collection.waits_for_models())) break;
     collection.go_on();
   }
   statistics.wait_s += collection.waited_for_others_s();
@@ -224,7 +252,6 @@ void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_
 }
 
 void CollectStatistics::add_to(Metrics& metrics) const {
-  metrics.add("time/step_model_update", model_update_s);
   metrics.add("time/step_generate", generate_s);
   metrics.add("time/step_generate_wait", wait_s);
   metrics.add("time/step_rewards", rewards_s);

@@ -43,7 +43,6 @@ SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer,
 
 /// What collecting took, and which rewards failed.
 struct CollectStatistics {
-  double model_update_s = 0;                   // until the sampler had the policy's weights
   double generate_s = 0;                       // while this rank had something to sample
   double wait_s = 0;                           // while only others had
   double rewards_s = 0;                        // for rewards, while nothing was to be sampled
@@ -52,7 +51,7 @@ struct CollectStatistics {
   std::map<std::string, int64_t> retries;      // likewise
   std::map<std::string, RewardUse> use;        // likewise
 
-  /// time/step_model_update, time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
+  /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
   /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its
   /// retries included) and <domain>/reward/waiting (the most that waited for a worker at once); and of the sampler
   /// rollout/tokens_per_s, rollout/slots_busy (share of slots, over all steps), rollout/kv_pages_used (the most at
@@ -64,7 +63,7 @@ class Collector {
  public:
   /// UserError: a reward that cannot be made.
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, RewardModels& models,
-            Mesh& mesh, Log& log);
+            RoleMesh& ranks, Log& log);
 
   /// The records of all responses whose scores counted, group after group, the same on every rank; group_index counts
   /// the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
@@ -82,6 +81,7 @@ class Collector {
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
   RewardModels& models_;
+  RoleMesh& ranks_;
   Mesh& mesh_;
   Log& log_;
   std::vector<std::string> domains_;
@@ -89,6 +89,10 @@ class Collector {
   std::map<std::string, int64_t> warned_;  // the last step, by domain
   PromptLengths lengths_;
 };
+
+/// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of whose
+/// other ranks each is in Collector::collect. Stopped as there.
+void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step);
 
 /// All records of the world's ranks, in data order. **Collective**.
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world);

@@ -1,5 +1,6 @@
 #include "train/judge_engine.h"
 
+#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "rollout/engine.h"
@@ -11,7 +12,7 @@ namespace roll {
 namespace {
 
 std::filesystem::path folder_of(const JudgingModel& judge) {
-  return model_folder(judge.model_args->model_name_or_path.value());
+  return model_folder(judge.worker->model_args.model_name_or_path.value());
 }
 
 }  // namespace
@@ -20,12 +21,14 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
     : judge_(judge),
       seed_(seed),
       device_(device),
-      mesh_(meshes.of({.cp = 1, .tp = mesh_shape(*judge.strategy_args).tp})),
-      model_(
-          Transformer::load(folder_of(judge), device, model_dtype(*judge.model_args, device), model_parallel(mesh_))),
+      mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
+      spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
       tokenizer_(Tokenizer::load(folder_of(judge))),
-      chat_template_(ChatTemplate::load(folder_of(judge), judge.chat_template->value_or(""))) {
-  for (auto& [name, tensor] : model_.parameters()) tensor.set_requires_grad(false);
+      chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""))) {
+  if (!mesh_.is_here()) return;
+  model_ = Transformer::load(folder_of(judge), device, model_dtype(judge.worker->model_args, device),
+                             model_parallel(mesh_.mesh()));
+  for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
 /// The name first, so that all ranks can put questions in one order.
@@ -43,19 +46,20 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
   std::vector<std::vector<int64_t>> own;
   for (const Question& question : mine) own.push_back(ids_of(question));
   const ToldIds told = tell_ids(own, world, "questions to a judge");
-  const int64_t longest = model_.spec().max_positions - judge_.generating_args->max_new_tokens.value();
+  const int64_t longest = spec_.max_positions - judge_.generating_args->max_new_tokens.value();
   std::vector<GenerationRequest> requests;
   std::vector<size_t> asked;  // places of the requests among all questions
   int64_t turn = 0;
   for (size_t i = 0; i < told.ids.size(); ++i) {
     const auto& ids = told.ids[i];
-    if (std::ssize(ids) - 1 > longest || turn++ % mesh_.dp_size() != mesh_.place().dp) continue;
+    if (!mesh_.is_here() || std::ssize(ids) - 1 > longest) continue;
+    if (turn++ % mesh_.dp_size() != mesh_.mesh().place().dp) continue;
     requests.push_back({.prompt_ids = {ids.begin() + 1, ids.end()}, .sequence_id = static_cast<uint64_t>(ids[0])});
     asked.push_back(i);
   }
   Json answers = Json::array();
   const std::vector<Generation> generations = generate(requests, step);
-  for (size_t i = 0; i < generations.size() && mesh_.is_leader(); ++i)
+  for (size_t i = 0; i < generations.size() && mesh_.mesh().is_leader(); ++i)
     answers.push_back({asked[i], generations[i].text, generations[i].finish_reason == FinishReason::kLength});
   std::vector<std::optional<JudgeWords>> words(mine.size());
   for (const std::string& line : world.all_gather_bytes(to_line(answers), "answers of a judge"))
@@ -74,14 +78,14 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<GenerationReques
                         .purpose = Purpose::kJudge,
                         .step = static_cast<uint32_t>(step)};
   EngineLimits limits = limits_for(requests, params);
-  const StrategyConfig& strategy = judge_.strategy_args->strategy_config;
+  const StrategyConfig& strategy = judge_.worker->strategy_args.strategy_config;
   limits.page_size = strategy.block_size;
   limits.max_pages = strategy.num_gpu_blocks_override.value_or(0);
-  const int64_t free = free_device_bytes(device_) - step_model_bytes(model_, limits);
+  const int64_t free = free_device_bytes(device_) - step_model_bytes(*model_, limits);
   if (device_.is_cuda())
-    limits.kv_cache_bytes = mesh_.tp().all_reduce_min(
+    limits.kv_cache_bytes = mesh_.mesh().tp().all_reduce_min(
         std::max<int64_t>(1, static_cast<int64_t>(strategy.kv_cache_share() * static_cast<double>(free))), "KV cache");
-  return Engine(model_, tokenizer_, limits).generate(requests, params);
+  return Engine(*model_, tokenizer_, limits).generate(requests, params);
 }
 
 }  // namespace roll

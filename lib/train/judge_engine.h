@@ -26,7 +26,7 @@ class JudgeEngine {
     uint64_t name = 0;  // names its random numbers
   };
   /// In the order of this rank's questions; nullopt where a question leaves no room for an answer. What is drawn
-  /// depends on neither the ranks nor their order. **Collective**.
+  /// depends on neither the ranks nor their order. **Collective** over `world`, on some ranks of which it lives.
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step, Communicator& world);
 
  private:
@@ -36,8 +36,9 @@ class JudgeEngine {
   const JudgingModel judge_;
   uint64_t seed_;
   at::Device device_;
-  Mesh& mesh_;
-  Transformer model_;
+  RoleMesh& mesh_;
+  ModelSpec spec_;
+  std::optional<Transformer> model_;  // on its ranks
   Tokenizer tokenizer_;
   ChatTemplate chat_template_;
 };

@@ -10,8 +10,8 @@ namespace roll {
 class Offload {
  public:
   /// Does nothing unless the key is set and `device` is a GPU. All outlive this.
-  Offload(const Config& config, at::Device device, ActorTrainer& actor, std::optional<CriticTrainer>& critic,
-          Roles& roles)
+  Offload(const Config& config, at::Device device, std::optional<ActorTrainer>& actor,
+          std::optional<CriticTrainer>& critic, Roles& roles)
       : is_on_(config.offload && device.is_cuda()), device_(device), actor_(actor), critic_(critic), roles_(roles) {}
 
   /// Leaves the device to the sampler: optimizer states, the critic and the reference go.
@@ -21,7 +21,7 @@ class Offload {
  private:
   bool is_on_;
   at::Device device_;
-  ActorTrainer& actor_;
+  std::optional<ActorTrainer>& actor_;
   std::optional<CriticTrainer>& critic_;
   Roles& roles_;
 };

@@ -48,12 +48,11 @@ void complete_plan(UpdatePlan& plan, const Config& config, int64_t step, Log& lo
 
 }  // namespace
 
-Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
-                            int64_t num_ranks) {
+Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step) {
   const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
   Partition all;
   for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
-    for (auto& mini_batch : plan_mini_batches(num_sequences, worker.mini_batch(num_ranks), group_size,
+    for (auto& mini_batch : plan_mini_batches(num_sequences, worker.mini_batch(), group_size,
                                               static_cast<uint64_t>(config.seed), step, epoch))
       all.push_back(std::move(mini_batch));
   return all;
@@ -67,7 +66,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
       learner_("actor_train", model.parameters(),
                learner_options(config.actor_train, config.max_grad_norm,
                                (config.max_steps - config.critic_warmup) *
-                                   updates_per_step(config, config.actor_train, mesh.world().size())),
+                                   updates_per_step(config, config.actor_train)),
                {mesh, model.parts()}),
       loss_(config) {}
 
@@ -76,7 +75,7 @@ Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t 
   const bool recompute = config_.actor_train.recomputes();
   UpdatePlan plan = update_plan("actor", config_.actor_train, config_.loss, model_.spec(), model_.device());
   plan.mini_batches =
-      step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number, mesh_.world().size());
+      step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number);
   plan.num_groups = num_groups;
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
@@ -96,7 +95,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
       log_(log),
       learner_("critic", model.parameters(),
                learner_options(config.critic, config.max_grad_norm,
-                               config.max_steps * updates_per_step(config, config.critic, mesh.world().size())),
+                               config.max_steps * updates_per_step(config, config.critic)),
                {mesh, model.parts()}),
       loss_(config) {}
 
@@ -104,7 +103,7 @@ Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t
   const bool recompute = config_.critic.recomputes();
   UpdatePlan plan = update_plan("critic", config_.critic, config_.loss, model_.spec(), model_.device());
   plan.mini_batches =
-      step_mini_batches(config_, config_.critic, step.num_sequences(), step_number, mesh_.world().size());
+      step_mini_batches(config_, config_.critic, step.num_sequences(), step_number);
   plan.num_groups = num_groups;
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};

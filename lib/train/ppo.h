@@ -14,8 +14,7 @@
 namespace roll {
 
 /// The mini-batches of all epochs of a step of `num_sequences`, one after the other: plan_mini_batches() of each.
-Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
-                            int64_t num_ranks);
+Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step);
 
 /// For people who look into a step: the first update of each role.
 struct FirstUpdates {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "experience/experience.h"
 #include "train/forward.h"
@@ -26,7 +27,7 @@ Batch batch_of(const std::vector<std::vector<int64_t>>& sequences) {
 }  // namespace
 
 RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log)
-    : device_(device), log_(log) {
+    : world_(meshes.world()), device_(device), log_(log) {
   for (const JudgingModel& judge : judging_models(config)) {
     if (judge.writes)
       load_judge(judge, config, meshes);
@@ -38,14 +39,17 @@ RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device devi
 void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes) {
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
   require_value_head(folder);
-  Mesh& mesh = meshes.of(mesh_shape(worker));
-  scorers_.emplace(
-      domain,
-      Scorer{.worker = worker,
-             .mesh = mesh,
-             .model = ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh)),
-             .tokenizer = Tokenizer::load(folder),
-             .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))});
+  RoleMesh& mesh = meshes.of(worker.ranks, mesh_shape(worker));
+  Scorer scorer{.worker = worker,
+                .mesh = mesh,
+                .spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string()),
+                .model = {},
+                .tokenizer = Tokenizer::load(folder),
+                .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))};
+  if (mesh.is_here())
+    scorer.model =
+        ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh.mesh()));
+  scorers_.emplace(domain, std::move(scorer));
 }
 
 void RewardModels::load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes) {
@@ -57,12 +61,12 @@ void RewardModels::load_judge(const JudgingModel& judge, const Config& config, M
   }
 }
 
-void RewardModels::judge(std::map<std::string, Held>& held, int64_t step, Communicator& world) {
-  for (auto& [domain, scorer] : scorers_) score(scorer, held[domain], world);
-  for (auto& [domain, judge] : judges_) ask(judge, held[domain], step, world);
+void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
+  for (auto& [domain, scorer] : scorers_) score(scorer, held[domain]);
+  for (auto& [domain, judge] : judges_) ask(judge, held[domain], step);
 }
 
-void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) {
+void RewardModels::score(Scorer& scorer, Held& held) {
   const at::NoGradGuard no_grad;
   std::vector<std::vector<int64_t>> mine;
   std::vector<RewardQuery*> asking;
@@ -71,27 +75,30 @@ void RewardModels::score(const Scorer& scorer, Held& held, Communicator& world) 
     messages.push_back({{"role", "assistant"}, {"content", scorer.tokenizer.disarmed(query.response)}});
     auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
                                        /*parse_special=*/true, /*add_special=*/false);
-    if (std::ssize(ids) > scorer.model.spec().max_positions) continue;
+    if (std::ssize(ids) > scorer.spec.max_positions) continue;
     mine.push_back(std::move(ids));
     asking.push_back(&query);
   }
   const Stopwatch watch;
-  const ToldIds told = tell_ids(mine, world, "conversations to score");
+  const ToldIds told = tell_ids(mine, world_, "conversations to score");
   if (told.ids.empty()) return;
   const Batch batch = batch_of(told.ids);
-  BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.model.spec());
-  rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
-  const at::Tensor values =
-      forward_step(batch, rule, device_, 1, scorer.mesh,
-                   [&](const Batch& part) { return std::vector<at::Tensor>{scorer.model.values(part.tokens)}; },
-                   {&log_, "reward model"})[0];
+  at::Tensor values = at::zeros({batch.tokens.num_tokens()}, at::kFloat);
+  if (scorer.mesh.is_here()) {
+    BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.spec);
+    rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
+    values = forward_step(batch, rule, device_, 1, scorer.mesh.mesh(),
+                          [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; },
+                          {&log_, "reward model"})[0];
+  }
+  scorer.mesh.tell(values, "scores of a reward model");
   for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = values[batch.tokens.cu_seqlens[told.first + i + 1] - 1].item<double>();
     asking[i]->model_s = watch.seconds();
   }
 }
 
-void RewardModels::ask(Judge& judge, Held& held, int64_t step, Communicator& world) {
+void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
   std::vector<JudgeEngine::Question> questions;
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
@@ -101,7 +108,7 @@ void RewardModels::ask(Judge& judge, Held& held, int64_t step, Communicator& wor
     asking.push_back(&query);
   }
   const Stopwatch watch;
-  const auto words = judge.engine->ask(questions, step, world);
+  const auto words = judge.engine->ask(questions, step, world_);
   for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i], asking[i]->model_s = watch.seconds();
 }
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -26,14 +27,16 @@ class RewardModels {
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
   /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
-  /// number is that of the last token of the conversation with the response as its last message. **Collective**.
-  void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step, Communicator& world);
+  /// number is that of the last token of the conversation with the response as its last message. **Collective** over the
+  /// world.
+  void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step);
 
  private:
   struct Scorer {
     const WorkerConfig& worker;
-    Mesh& mesh;
-    ValueModel model;
+    RoleMesh& mesh;
+    ModelSpec spec;
+    std::optional<ValueModel> model;  // on its ranks
     Tokenizer tokenizer;
     ChatTemplate chat_template;
   };
@@ -45,9 +48,10 @@ class RewardModels {
 
   void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
   void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
-  void score(const Scorer& scorer, Held& held, Communicator& world);
-  static void ask(Judge& judge, Held& held, int64_t step, Communicator& world);
+  void score(Scorer& scorer, Held& held);
+  void ask(Judge& judge, Held& held, int64_t step);
 
+  Communicator& world_;
   at::Device device_;
   Log& log_;
   std::map<std::string, Scorer> scorers_;  // by domain

@@ -46,9 +46,14 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
 }
 
 RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
-  std::map<std::string, int64_t> per_update{{"actor_train", config.actor_train.mini_batch(ranks.size())}};
-  if (config.uses_critic()) per_update["critic"] = config.critic.mini_batch(ranks.size());
+  std::map<std::string, int64_t> per_update{{"actor_train", config.actor_train.mini_batch()}};
+  if (config.uses_critic()) per_update["critic"] = config.critic.mini_batch();
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
+}
+
+/// A role's metrics, on all ranks. **Collective**.
+Metrics told(RoleMesh& role, const Metrics& metrics) {
+  return role.is_everywhere() ? metrics : Metrics::parse(role.tell_bytes(metrics.serialize(), "metrics"));
 }
 
 class Rlvr {
@@ -58,12 +63,14 @@ class Rlvr {
 
  private:
   void take_up(const ResumePoint& point);
-  Json state() const;
+  Json state();
   RunState run_state(Json state);
   void run_step(int64_t step);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step) const;
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
+  using Sampling = std::function<std::vector<RolloutRecord>(Metrics& metrics)>;
+  std::vector<RolloutRecord> everywhere(const Sampling& sampling, int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> collect(const CollectRequest& request, CollectStatistics& statistics);
   void open_engine();
   void close_engine();
@@ -89,14 +96,15 @@ class Rlvr {
   // What a run that goes on takes up where it was, beside the weights.
   std::optional<PromptStream> prompts_;
   ExperienceState experience_state_;
-  ActorTrainer actor_;                   // optimizer and schedule
+  std::optional<ActorTrainer> actor_;    // optimizer and schedule, where the policy is trained
   std::optional<CriticTrainer> critic_;  // the same
   History history_;
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
   RewardModels reward_models_;
-  Collector collector_;
-  std::optional<Engine> engine_;  // of the policy's weights as they are
+  std::optional<Collector> collector_;  // where the sampler lives
+  std::optional<Engine> engine_;        // there, of the policy's weights as they are
+  bool is_sampling_ = false;            // whether sampler and devices are ready for it
   Offload offload_;
   Throughput throughput_;
   std::optional<ResumePoint> resume_;
@@ -114,18 +122,18 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       meshes_(ranks),
       mesh_of_(role_meshes(config, meshes_)),
       roles_(load_roles(config, data.folders, mesh_of_, device)),
-      needs_(forward_needs(config, ranks.size())),
+      needs_(forward_needs(config)),
       prompts_(std::move(data.prompts)),
       experience_state_(config.experience),
-      actor_(config, roles_.actor, mesh_of_.actor, log),
-      critic_(roles_.critic ? std::optional<CriticTrainer>(std::in_place, config, *roles_.critic, mesh_of_.critic, log)
-                            : std::optional<CriticTrainer>()),
       reward_models_(config, meshes_, device, log),
-      collector_(config.rewards, config.response_length.value(), reward_models_, mesh_of_.sampler, log),
       offload_(config, device, actor_, critic_, roles_),
-      throughput_(device, roles_.actor.dtype(), ranks.size()),
+      throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size()),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
+  if (roles_.actor) actor_.emplace(config, *roles_.actor, mesh_of_.actor.mesh(), log);
+  if (roles_.critic) critic_.emplace(config, *roles_.critic, mesh_of_.critic.mesh(), log);
+  if (mesh_of_.sampler.is_here())
+    collector_.emplace(config.rewards, config.response_length.value(), reward_models_, mesh_of_.sampler, log);
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 
@@ -136,7 +144,7 @@ void Rlvr::take_up(const ResumePoint& point) {
   try {
     if (prompts_) prompts_->load_state(state.at("prompts"));
     experience_state_.load_state(state.at("experience"));
-    actor_.learner().load(state.at("actor"), optimizers, "actor");
+    if (actor_) actor_->learner().load(state.at("actor"), optimizers, "actor");
     if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
@@ -145,29 +153,35 @@ void Rlvr::take_up(const ResumePoint& point) {
   }
 }
 
-Json Rlvr::state() const {
+/// **Collective**.
+Json Rlvr::state() {
+  const auto told = [](RoleMesh& role, const auto& trainer) {
+    return parse_json(role.tell_bytes(trainer ? to_line(trainer->learner().state()) : "", "a learner's state"),
+                      "a learner's state");
+  };
   Json state{{"tokens_seen", tokens_seen_},
              {"experience", experience_state_.state()},
-             {"actor", actor_.learner().state()},
+             {"actor", told(mesh_of_.actor, actor_)},
              {"history", to_json(history_)}};
   if (prompts_) state["prompts"] = prompts_->state();
-  if (critic_) state["critic"] = critic_->learner().state();
+  if (config_.uses_critic()) state["critic"] = told(mesh_of_.critic, critic_);
   return state;
 }
 
 RunState Rlvr::run_state(Json state) {
   close_engine();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
-  run.parts.push_back(
-      checkpoint_part("actor", roles_.actor, mesh_of_.actor, [this] { return actor_.learner().optimizer_shard(); }));
+  if (actor_)
+    run.parts.push_back(checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(),
+                                        [this] { return actor_->learner().optimizer_shard(); }));
   if (critic_)
-    run.parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic,
+    run.parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic.mesh(),
                                         [this] { return critic_->learner().optimizer_shard(); }));
   return run;
 }
 
 void Rlvr::run() {
-  log_.info("{}", describe_roles(roles_, device_));
+  log_.info("{}", describe_roles(roles_, config_, device_));
   if (!resume_ && config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   for (int64_t step = run_.first_step(); step <= config_.max_steps; ++step) {
@@ -200,7 +214,10 @@ void Rlvr::run_step(int64_t step) {
 }
 
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
-  const auto rollouts = config_.rollout_replay ? replayed(step) : sampled(step, metrics);
+  const auto rollouts =
+      config_.rollout_replay
+          ? replayed(step)
+          : everywhere([this, step](Metrics& of_sampling) { return sampled(step, of_sampling); }, step, metrics);
   add_rollout_metrics(rollouts, metrics);
   if (!config_.rollout_replay && ranks_.is_first())
     write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, rollouts);
@@ -209,7 +226,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
   auto rollouts = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline());
-  check_vocabulary(rollouts, roles_.actor.spec().vocab_size, "rollout_replay = " + *config_.rollout_replay);
+  check_vocabulary(rollouts, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
   // The updates of a step, and with them the learning rate and what needs old log-probs, were counted for this many.
   const int64_t num_groups = std::ssize(rollouts) / config_.samples_per_prompt();
   if (num_groups != config_.rollout_batch_size)
@@ -240,25 +257,48 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   return groups.take(std::move(records));
 }
 
-std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
+/// What the sampler's ranks do, whose responses all ranks get. **Collective**.
+std::vector<RolloutRecord> Rlvr::everywhere(const Sampling& sampling, int64_t step, Metrics& metrics) {
   Stopwatch watch;
-  if (!engine_) open_engine();
-  statistics.model_update_s += watch.seconds();
+  if (!is_sampling_) open_engine();
+  metrics.add("time/step_model_update", watch.seconds());
   ranks_.traffic().set_phase("generate");
-  return collector_.collect(*engine_, tokenizer_, request, statistics);
+  RoleMesh& samplers = mesh_of_.sampler;
+  if (samplers.is_everywhere()) return sampling(metrics);
+  std::vector<RolloutRecord> records;
+  Metrics of_sampling;
+  if (samplers.is_here())
+    records = sampling(of_sampling);
+  else
+    attend_collection(reward_models_, samplers, step);
+  metrics.merge(Metrics::parse(samplers.tell_bytes(of_sampling.serialize(), "metrics of sampling")));
+  const std::string lines = samplers.tell_bytes(to_lines(records), "rollouts");
+  if (!samplers.is_here()) records = records_from_lines(lines, "rollouts of another rank");
+  if (!prompts_) return records;
+  const std::string prompts = samplers.tell_bytes(to_line(prompts_->state()), "where the prompts stand");
+  if (!samplers.is_here()) prompts_->load_state(parse_json(prompts, "where the prompts stand"));
+  return records;
 }
 
+std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
+  return collector_->collect(*engine_, tokenizer_, request, statistics);
+}
+
+/// **Collective**.
 void Rlvr::open_engine() {
-  update_sampler(roles_, ranks_.traffic());
+  is_sampling_ = true;
+  update_sampler(roles_, mesh_of_, ranks_.traffic());
+  if (!mesh_of_.sampler.is_here()) return;
   offload_.put_away();
-  const auto share_of = [groups = mesh_of_.sampler.dp_size()](int64_t rows, int64_t samples) {
+  Mesh& mesh = mesh_of_.sampler.mesh();
+  const auto share_of = [groups = mesh.dp_size()](int64_t rows, int64_t samples) {
     return (rows + groups - 1) / groups * samples;
   };
   EngineLimits limits = engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.samples_per_prompt()),
                                                         share_of(std::ssize(validation_rows_), validation_samples())));
   const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
   const int64_t free = free_device_bytes(device_), taken = step_model_bytes(roles_.sampling_policy(), limits);
-  limits.kv_cache_bytes = mesh_of_.sampler.tp().all_reduce_min(
+  limits.kv_cache_bytes = mesh.tp().all_reduce_min(
       free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(free - taken))),
       "KV cache");
   engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
@@ -266,6 +306,7 @@ void Rlvr::open_engine() {
 
 /// Before anything but sampling happens on the device.
 void Rlvr::close_engine() {
+  is_sampling_ = false;
   if (!engine_) return;
   engine_.reset();
   offload_.bring_back();
@@ -275,7 +316,7 @@ Experience Rlvr::experience_of(std::vector<RolloutRecord> rollouts, int64_t step
   close_engine();
   Experience experience = experience_from(rollouts);
   std::erase_if(rollouts, [](const RolloutRecord& record) { return record.is_baseline; });
-  run_forwards(experience, config_, roles_, needs_, mesh_of_, log_, metrics);
+  run_forwards(experience, config_, roles_, needs_, mesh_of_, device_, log_, metrics);
   add_sampler_gap(experience, rollouts, metrics);
   Stopwatch watch;
   metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_));
@@ -290,8 +331,13 @@ void Rlvr::update(const Experience& experience, int64_t step, Metrics& metrics) 
   const bool trains_actor = step > config_.critic_warmup;
   FirstUpdates updates;
   FirstUpdates* const looked_at = config_.dump_experience && step == 1 ? &updates : nullptr;
-  if (critic_) metrics.merge(critic_->train(experience, config_.rollout_batch_size, step, looked_at));
-  if (trains_actor) metrics.merge(actor_.train(experience, config_.rollout_batch_size, step, looked_at));
+  const auto train = [&](auto& trainer) {
+    return trainer ? trainer->train(experience, config_.rollout_batch_size, step, looked_at) : Metrics();
+  };
+  Metrics of_critic = train(critic_), of_actor;
+  if (trains_actor) of_actor = train(actor_);
+  if (config_.uses_critic()) metrics.merge(told(mesh_of_.critic, of_critic));
+  if (trains_actor) metrics.merge(told(mesh_of_.actor, of_actor));
   if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step, updates);
   throughput_.add_training(training_flops(experience, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
@@ -310,10 +356,14 @@ Metrics Rlvr::validate(int64_t step) {
                          .phase = fmt::format("step {}: validate", step),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
-  CollectStatistics statistics;
-  const auto records = collect(request, statistics);
+  Metrics metrics, of_sampling;
+  const auto records = everywhere(
+      [&](Metrics&) {
+        CollectStatistics statistics;
+        return collect(request, statistics);
+      },
+      step, of_sampling);
   if (ranks_.is_first()) write_rollouts(run_.folder().rollouts(), "val_", step, records);
-  Metrics metrics;
   add_validation_metrics(records, metrics);
   metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));

@@ -2,8 +2,13 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
+#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -31,11 +36,21 @@ ModelParallel model_parallel(Mesh& mesh) {
 }
 
 RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
+  const auto mesh_of = [&](const WorkerConfig& worker, const MeshShape& shape) -> RoleMesh& {
+    return meshes.of(worker.ranks, shape);
+  };
+  const auto own_mesh = [&](const WorkerConfig& worker) -> RoleMesh& { return mesh_of(worker, mesh_shape(worker)); };
   // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
-  return {.actor = meshes.of(mesh_shape(config.actor_train)),
-          .reference = meshes.of(mesh_shape(config.reference)),
-          .critic = meshes.of(mesh_shape(config.critic)),
-          .sampler = meshes.of({.cp = 1, .tp = mesh_shape(config.actor_infer).tp})};
+  RoleMeshes roles{.actor = own_mesh(config.actor_train),
+                   .reference = own_mesh(config.uses_reference() ? config.reference : config.actor_train),
+                   .critic = own_mesh(config.uses_critic() ? config.critic : config.actor_train),
+                   .sampler = mesh_of(config.actor_infer, {.cp = 1, .tp = mesh_shape(config.actor_infer).tp}),
+                   .movers = nullptr};
+  if (shares_weights(config)) return roles;
+  std::vector<int> movers;
+  std::ranges::set_union(config.actor_train.ranks, config.actor_infer.ranks, std::back_inserter(movers));
+  roles.movers = meshes.group(movers);
+  return roles;
 }
 
 RoleFolders role_folders(const Config& config) {
@@ -48,47 +63,72 @@ RoleFolders role_folders(const Config& config) {
   return folders;
 }
 
+namespace {
+
+ModelSpec spec_of(const std::filesystem::path& folder) {
+  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+}
+
+void check_vocabulary(const char* role, const std::filesystem::path& folder, const ModelSpec& spec,
+                      const ModelSpec& policy) {
+  if (spec.vocab_size != policy.vocab_size)
+    throw user_error("{} {}: vocab_size = {}: must be the policy's, which is {}", role, folder.string(),
+                     spec.vocab_size, policy.vocab_size);
+}
+
+}  // namespace
+
 Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device) {
-  Roles roles{.actor = Transformer::load(folders.actor, device, model_dtype(config.actor_train.model_args, device),
-                                         model_parallel(meshes.actor)),
-              .reference = {},
-              .critic = {},
-              .sampler = {}};
+  Roles roles{.policy_spec = spec_of(folders.actor)};
+  const at::ScalarType dtype = model_dtype(config.actor_train.model_args, device);
+  const auto load_policy = [&](RoleMesh& mesh, const std::filesystem::path& folder, at::ScalarType of_role) {
+    return Transformer::load(folder, device, of_role, model_parallel(mesh.mesh()));
+  };
+  if (meshes.actor.is_here()) roles.actor = load_policy(meshes.actor, folders.actor, dtype);
   if (config.uses_reference()) {
-    roles.reference = Transformer::load(folders.reference, device, model_dtype(config.reference.model_args, device),
-                                        model_parallel(meshes.reference));
-    for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
-    if (roles.reference->spec().vocab_size != roles.actor.spec().vocab_size)
-      throw user_error("reference {}: vocab_size = {}: must be the policy's, which is {}", folders.reference.string(),
-                       roles.reference->spec().vocab_size, roles.actor.spec().vocab_size);
+    check_vocabulary("reference", folders.reference, spec_of(folders.reference), roles.policy_spec);
+    if (meshes.reference.is_here()) {
+      roles.reference =
+          load_policy(meshes.reference, folders.reference, model_dtype(config.reference.model_args, device));
+      for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
+    }
   }
   if (config.uses_critic()) {
-    roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device),
-                                    model_parallel(meshes.critic));
-    if (roles.critic->spec().vocab_size != roles.actor.spec().vocab_size)
-      throw user_error("critic {}: vocab_size = {}: must be the policy's, which is {}", folders.critic.string(),
-                       roles.critic->spec().vocab_size, roles.actor.spec().vocab_size);
+    roles.critic_spec = spec_of(folders.critic);
+    check_vocabulary("critic", folders.critic, *roles.critic_spec, roles.policy_spec);
+    if (meshes.critic.is_here())
+      roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device),
+                                      model_parallel(meshes.critic.mesh()));
   }
-  if (meshes.sampler.shape().tp != meshes.actor.shape().tp)
-    roles.sampler = Transformer::load(folders.actor, device, roles.actor.dtype(), model_parallel(meshes.sampler));
+  if (meshes.sampler.is_here() && !shares_weights(config))
+    roles.sampler = load_policy(meshes.sampler, folders.actor, dtype);
   return roles;
 }
 
-void reshard(const Transformer& from, Transformer& to) {
+void move_weights(const Transformer* from, Transformer* to, Communicator& movers, int source) {
   const at::NoGradGuard no_grad;
-  for (size_t i = 0; i < from.parameters().size(); ++i) {
-    const auto& [name, part] = from.parameters()[i];
-    at::Tensor target = to.parameters()[i].second;
-    target.copy_(to.parts().cut(name, from.parts().gather(name, part)));
+  const Transformer& known = from ? *from : *to;
+  const bool all_have_it = movers.all_reduce_min(static_cast<int64_t>(from != nullptr), "who has weights") == 1;
+  for (size_t i = 0; i < known.parameters().size(); ++i) {
+    const auto& [name, part] = known.parameters()[i];
+    at::Tensor whole = from ? from->parts().gather(name, part) : at::empty(known.parts().shape(name), part.options());
+    if (!all_have_it) movers.broadcast(whole, source, "weights for the sampler");
+    if (to) at::Tensor(to->parameters()[i].second).copy_(to->parts().cut(name, whole));
   }
-  ROLL_CHECK_EQ(to.parts().checksum(to.parameters()), from.parts().checksum(from.parameters()),
-                "the sampler has the trainer's weights");
+  int64_t sum = from ? from->parts().checksum(from->parameters()) : 0;
+  if (!all_have_it) sum = movers.all_reduce_sum(movers.rank() == source ? sum : int64_t(0), "checksum of weights");
+  if (to) ROLL_CHECK_EQ(to->parts().checksum(to->parameters()), sum, "the sampler has the trainer's weights");
 }
 
-void update_sampler(Roles& roles, Traffic& traffic) {
-  if (!roles.sampler) return;
+void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
+  if (!meshes.movers) return;
   traffic.set_phase("model_update");
-  reshard(roles.actor, *roles.sampler);
+  const auto first = meshes.actor.ranks().front();
+  std::vector<int> movers;
+  std::ranges::set_union(meshes.actor.ranks(), meshes.sampler.ranks(), std::back_inserter(movers));
+  const auto source = std::ranges::lower_bound(movers, first) - movers.begin();
+  move_weights(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr, *meshes.movers,
+               static_cast<int>(source));
 }
 
 void move_parameters(const NamedTensors& parameters, at::Device device) {

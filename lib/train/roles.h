@@ -12,13 +12,16 @@
 
 namespace roll {
 
+/// Of each only what lives on this rank.
 struct Roles {
-  Transformer actor;
+  ModelSpec policy_spec;  // known everywhere
+  std::optional<ModelSpec> critic_spec;
+  std::optional<Transformer> actor;
   std::optional<Transformer> reference;  // only when a KL to it is wanted
   std::optional<ValueModel> critic;      // only under gae
-  std::optional<Transformer> sampler;    // a copy of the policy, only where its layout is not the trainer's
+  std::optional<Transformer> sampler;    // a copy of the policy, only where it cannot read the trainer's
 
-  const Transformer& sampling_policy() const { return sampler ? *sampler : actor; }
+  const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
 
 /// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: fp16 on the CPU.
@@ -32,9 +35,10 @@ inline MeshShape mesh_shape(const WorkerConfig& worker) {
 /// The ranks of a mesh that share a model; null where it is this rank alone.
 ModelParallel model_parallel(Mesh& mesh);
 
-/// Each role has its own layout; equal ones share a mesh.
+/// Each role has its own ranks and layout; equal ones share a mesh.
 struct RoleMeshes {
-  Mesh &actor, &reference, &critic, &sampler;
+  RoleMesh &actor, &reference, &critic, &sampler;
+  Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
 };
 /// **Collective**.
 RoleMeshes role_meshes(const Config& config, Meshes& meshes);
@@ -48,18 +52,19 @@ RoleFolders role_folders(const Config& config);
 /// UserError of the loaders; or critic and policy whose vocabularies differ.
 Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device);
 
-/// The whole weights, on the host of rank 0; other ranks get an empty list. **Collective** over the mesh's world.
+/// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the mesh.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   if (mesh.place().dp > 0 || mesh.place().cp > 0) return {};
   return model.parts().gather_all(model.parameters(), mesh.world().is_first());
 }
 
-/// The weights of one layout into another, one whole tensor at a time, and a check that they arrived to the bit.
-/// **Collective** over both. Bug: they did not.
-void reshard(const Transformer& from, Transformer& to);
+/// The trainer's weights into the sampler's, one whole tensor at a time, and a check that they arrived to the bit.
+/// `from` and `to` are null on ranks without them. **Collective** over `movers`, of which rank `source` has `from`.
+/// Bug: they did not arrive.
+void move_weights(const Transformer* from, Transformer* to, Communicator& movers, int source);
 /// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.
-void update_sampler(Roles& roles, Traffic& traffic);
+void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 
 /// Moves the weights; the tensors stay the same objects.
 void move_parameters(const NamedTensors& parameters, at::Device device);

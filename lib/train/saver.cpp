@@ -60,7 +60,7 @@ NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const s
 /// A checkpoint's copy.
 struct Saver::Staged {
   Checkpoint checkpoint;
-  std::vector<NamedTensors> weights;                  // of each part; rank 0
+  std::vector<NamedTensors> weights;                  // of each part; none where another rank has them
   std::vector<std::optional<OptimizerShard>> shards;  // of each part
 
   int64_t bytes() const {
@@ -162,15 +162,16 @@ void Saver::write(const Staged& staged) {
     const std::string name = fmt::format("optimizer/{}_{:05}", checkpoint.parts[i].name, ranks_.rank());
     sums.merge(write_optimizer_shard(folder, name, *staged.shards[i]));
   }
-  if (!ranks_.is_first()) {
-    write_file_atomic(folder / part_file(ranks_.rank()), to_json(sums).dump());
-    return;
-  }
   for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
+    if (staged.weights[i].empty()) continue;  // another rank's
     const CheckpointPart& part = checkpoint.parts[i];
     make_folder(folder / part.name);
     for (const auto& [file, sum] : part.write(folder / part.name, staged.weights[i]))
       sums[part.name + "/" + file] = sum;
+  }
+  if (!ranks_.is_first()) {
+    write_file_atomic(folder / part_file(ranks_.rank()), to_json(sums).dump());
+    return;
   }
   sums["state.json"] = write_file_atomic(folder / "state.json", checkpoint.state.dump(1) + "\n");
   sums["config.resolved.yaml"] = write_file_atomic(folder / "config.resolved.yaml", checkpoint.config);

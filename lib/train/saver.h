@@ -22,10 +22,10 @@
 
 namespace roll {
 
-/// One model of a checkpoint.
+/// One model of a checkpoint, on the ranks that hold it.
 struct CheckpointPart {
   std::string name;                                          // "actor": its folder, and its optimizer's files
-  std::function<NamedTensors()> gather;                      // **Collective**; whole weights on rank 0
+  std::function<NamedTensors()> gather;                      // **Collective** over its ranks; whole weights on one
   std::function<std::optional<OptimizerShard>()> optimizer;  // this rank's, if it has any to save
   std::function<FileSums(const std::filesystem::path& folder, const NamedTensors& whole)> write;
 };

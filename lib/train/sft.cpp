@@ -142,7 +142,7 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
       log_(log),
       rows_(std::move(data.training)),
       validation_rows_(std::move(data.validation)),
-      batch_size_(config.sft_train.mini_batch(ranks.size())),
+      batch_size_(config.sft_train.mini_batch()),
       total_updates_(count_updates(config, std::ssize(rows_), batch_size_)),
       meshes_(ranks),
       mesh_(meshes_.of(mesh_shape(config.sft_train))),
@@ -261,7 +261,7 @@ void Sft::run() {
 
 void run_sft(const SftConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_run(config, flags, config.sft_train.backend_timeout * 60,
-                          {{"sft_train", config.sft_train.mini_batch(ranks.size())}}, ranks, log);
+                          {{"sft_train", config.sft_train.mini_batch()}}, ranks, log);
   std::optional<Sft> pipeline;
   agree(ranks, [&] {
     SftData data = load_sft_data(config, plan.start, log);

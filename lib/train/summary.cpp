@@ -6,11 +6,12 @@
 
 namespace roll {
 
-std::string describe_roles(const Roles& roles, at::Device device) {
-  const ModelSpec& spec = roles.actor.spec();
+std::string describe_roles(const Roles& roles, const Config& config, at::Device device) {
+  const ModelSpec& spec = roles.policy_spec;
   return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
-                     static_cast<double>(spec.num_parameters()) / 1e6, c10::toString(roles.actor.dtype()), device.str(),
-                     roles.reference ? "; reference: yes" : "", roles.critic ? "; critic: yes" : "");
+                     static_cast<double>(spec.num_parameters()) / 1e6,
+                     c10::toString(model_dtype(config.actor_train.model_args, device)), device.str(),
+                     config.uses_reference() ? "; reference: yes" : "", config.uses_critic() ? "; critic: yes" : "");
 }
 
 std::vector<std::string> rlvr_headline() {

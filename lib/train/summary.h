@@ -11,7 +11,7 @@
 namespace roll {
 
 /// "policy qwen2, 1.3 M parameters, float32 on cpu; with a reference; with a critic".
-std::string describe_roles(const Roles& roles, at::Device device);
+std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
 /// What standard output shows of an RLVR step.
 std::vector<std::string> rlvr_headline();

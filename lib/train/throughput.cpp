@@ -16,8 +16,8 @@ double training_flops(const Experience& step, const ModelSpec& spec, bool with_l
 }
 
 double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
-  double flops = trains_actor ? training_flops(step, roles.actor.spec(), /*with_lm_head=*/true) : 0;
-  if (roles.critic) flops += training_flops(step, roles.critic->spec(), /*with_lm_head=*/false);
+  double flops = trains_actor ? training_flops(step, roles.policy_spec, /*with_lm_head=*/true) : 0;
+  if (roles.critic_spec) flops += training_flops(step, *roles.critic_spec, /*with_lm_head=*/false);
   return flops * static_cast<double>(ppo_epochs);
 }
 

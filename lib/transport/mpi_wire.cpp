@@ -46,7 +46,7 @@ class MpiSession {
 
   std::mutex mutex;  // MPI_THREAD_SERIALIZED: one call at a time
   std::atomic<bool> broken = false;
-  int next_tag = kFirstTag;
+  int next_tag = kFirstTag + 1;
 
  private:
   int num_exceptions_;
@@ -64,8 +64,8 @@ std::vector<int> all_of_world() {
 class MpiWire : public Wire {
  public:
   /// `members`: ranks of the world, this process among them.
-  MpiWire(std::shared_ptr<MpiSession> session, std::vector<int> members)
-      : session_(std::move(session)), members_(std::move(members)), tag_(session_->next_tag++) {
+  MpiWire(std::shared_ptr<MpiSession> session, std::vector<int> members, int tag)
+      : session_(std::move(session)), members_(std::move(members)), tag_(tag) {
     int own = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &own);
     rank_ = static_cast<int>(std::find(members_.begin(), members_.end(), own) - members_.begin());
@@ -75,10 +75,13 @@ class MpiWire : public Wire {
   int in_world(int member) const override { return members_.at(static_cast<size_t>(member)); }
   std::string_view kind() const override { return "mpi"; }
 
-  std::unique_ptr<Wire> split(const std::vector<int>& members, double) override {
+  std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
     std::vector<int> processes;
     for (const int member : members) processes.push_back(in_world(member));
-    return std::make_unique<MpiWire>(session_, std::move(processes));
+    Wait wait({in_world(rank_), size(), -1}, "start of a group over mpi", timeout_s);
+    const int tag = free_tag(members, wait);
+    session_->next_tag = tag + 1;
+    return std::make_unique<MpiWire>(session_, std::move(processes), tag);
   }
 
   void abandon() override { session_->broken = true; }
@@ -97,6 +100,28 @@ class MpiWire : public Wire {
   }
 
  private:
+  /// One that none of the members uses: processes are in different groups, so they have used up different tags.
+  int free_tag(const std::vector<int>& members, Wait& wait) {
+    int tag = session_->next_tag;
+    const auto bytes_of = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };
+    if (rank_ != members.front()) {
+      exchange(std::array{Outgoing{members.front(), bytes_of(tag)}}, {}, wait);
+      exchange({}, std::array{Incoming{members.front(), bytes_of(tag)}}, wait);
+      return tag;
+    }
+    std::vector<int> tags(members.size(), tag);
+    std::vector<Incoming> in;
+    std::vector<Outgoing> out;
+    for (size_t i = 1; i < members.size(); ++i) {
+      in.push_back({members[i], bytes_of(tags[i])});
+      out.push_back({members[i], bytes_of(tag)});
+    }
+    exchange({}, in, wait);
+    tag = std::ranges::max(tags);
+    exchange(out, {}, wait);
+    return tag;
+  }
+
   void post(std::span<const Outgoing> out, std::span<const Incoming> in, const Wait& wait,
             std::vector<MPI_Request>& requests, std::vector<int>& peers) {
     const std::scoped_lock lock(session_->mutex);
@@ -161,7 +186,7 @@ class MpiWire : public Wire {
 
 std::unique_ptr<Wire> make_mpi_wire() {
   auto session = std::make_shared<MpiSession>();
-  return std::make_unique<MpiWire>(std::move(session), all_of_world());
+  return std::make_unique<MpiWire>(std::move(session), all_of_world(), kFirstTag);
 }
 
 std::string mpi_version() {

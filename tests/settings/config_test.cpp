@@ -180,7 +180,6 @@ TEST_CASE("do_sample: false is a greedy validation", "[train]") {
 
 TEST_CASE("rules between keys name both and the nearest working values", "[train]") {
   CHECK(mentions(error_of({"rollout_batch_size=100"}), "try 64 or 128"));
-  CHECK(mentions(error_of({"actor_infer.device_mapping=[0]"}), "actor_train.device_mapping = list(range(0,8))"));
   CHECK(mentions(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6143"}),
                  "cannot hold one sequence of 6144 tokens"));
   CHECK(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6144"}).empty());
@@ -289,10 +288,10 @@ TEST_CASE("tensor and context ranks must divide the ranks of the run, for every 
     const auto error = [&](const std::string& sizes) { return error_of({fmt::format("{}={{{}}}", place, sizes)}); };
     CHECK(mentions(error("tensor_parallel_size: 3"),
                    place + ".tensor_parallel_size = 3: 3 tensor x 1 context ranks share a model, so the 8 ranks of the "
-                           "run must be a multiple of 3; change the sizes or -n"));
+                           "role must be a multiple of 3; change the sizes, device_mapping or -n"));
     CHECK(mentions(error("ulysses_size: 16"), "ulysses_size = 16: 1 tensor x 16 context ranks share a model"));
     CHECK(mentions(error("tensor_parallel_size: 4, context_parallel_size: 4"),
-                   "4 tensor x 4 context ranks share a model, so the 8 ranks of the run must be a multiple of 16"));
+                   "4 tensor x 4 context ranks share a model, so the 8 ranks of the role must be a multiple of 16"));
     CHECK(mentions(error("tensor_parallel_size: 0"), "tensor_parallel_size = 0: must be in 1..65536, or null"));
     CHECK(mentions(error("tensor_model_parallel_size: 2, tensor_parallel_size: 4"),
                    place + ".tensor_parallel_size = 4: is another spelling of " + place +
@@ -327,7 +326,7 @@ TEST_CASE("tensor ranks must fit the model's heads; each error is said once", "[
 
 TEST_CASE("the devices of a role are as many as the ranks", "[train]") {
   CHECK_THROWS_WITH(load_config(kRecipe, {}, {.num_ranks = 4, .offline = true}),
-                    Catch::Contains("names 8 devices, but -n asks for 4 ranks"));
+                    Catch::Contains("name 8 devices, but -n asks for 4 ranks"));
 }
 
 TEST_CASE("with the model at hand, memory is estimated, through the Hub cache too", "[train]") {

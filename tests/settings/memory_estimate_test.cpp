@@ -1,4 +1,5 @@
 #include "settings/memory_estimate.h"
+#include "settings/placement.h"
 
 #include <ATen/ATen.h>
 #include <unistd.h>
@@ -61,9 +62,10 @@ TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]
                           Case{true, true, false, 2}, Case{false, false, true, 3}, Case{false, true, false, 3},
                           Case{false, true, false, 2, {"model.embed_tokens", "model.layers.1."}});
   const ModelSpec spec = small_spec(c.tied_head);
-  const Config config = config_of(c.is_fp32, c.shares, c.frozen);
+  Config config = config_of(c.is_fp32, c.shares, c.frozen);
+  place_roles(config, c.num_ranks);
   REQUIRE_FALSE(config.uses_reference());
-  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, c.num_ranks, true));
+  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, true, 0));
   const auto bytes = test::run_local_ranks(c.num_ranks, [&](Communicator& ranks) {
     const test::Allocated allocated;
     const Transformer model = Transformer::init(spec, 1, at::kCPU, c.is_fp32 ? at::kFloat : at::kBFloat16);
@@ -81,7 +83,8 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
   Config config = config_of(is_fp32, true);
   for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
     worker->strategy_args.strategy_config.tensor_model_parallel_size = 4;
-  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, 4, true));
+  place_roles(config, 4);
+  const double expected = model_bytes(estimate_memory(config, {.policy = spec, .critic = {}}, true, 0));
   std::vector<ParameterShape> shapes = backbone_parameters(spec);
   shapes.push_back(lm_head_parameter(spec));
   const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
@@ -108,7 +111,8 @@ TEST_CASE("a critic has a number for a head; reference and a sampler of other pa
 
   Config config = config_of(false, true);
   const auto estimate = [&](const PlannedModels& models, int64_t num_ranks) {
-    return estimate_memory(config, models, num_ranks, true);
+    place_roles(config, num_ranks);
+    return estimate_memory(config, models, true, 0);
   };
   const MemoryEstimate alone = estimate({.policy = spec, .critic = {}}, 1);
   const MemoryEstimate both = estimate({.policy = spec, .critic = spec}, 1);
@@ -133,9 +137,9 @@ TEST_CASE("the cache holds greedy responses too", "[train]") {
   config.rollout_batch_size = 4, config.num_return_sequences_in_group = 2;
   config.experience.adv_estimator = "reinforce";
   const ModelSpec spec = small_spec(true);
-  const double without = estimate_memory(config, {spec, {}, {}}, 1, false).kv_cache;
+  const double without = estimate_memory(config, {spec, {}, {}}, false, 0).kv_cache;
   config.experience.adv_estimator = "remax";
-  CHECK(estimate_memory(config, {spec, {}, {}}, 1, false).kv_cache == without * 12 / 8);
+  CHECK(estimate_memory(config, {spec, {}, {}}, false, 0).kv_cache == without * 12 / 8);
 }
 
 }  // namespace roll

@@ -6,7 +6,9 @@
 
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
+#include "dist/single.h"
 #include "model/init_spec.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -29,7 +31,7 @@ std::string moved(Communicator& world, const std::filesystem::path& folder, int6
   const Transformer from = Transformer::load(folder / "a", at::kCPU, at::kFloat, model_parallel(source));
   Transformer to = Transformer::load(folder / "b", at::kCPU, at::kFloat, model_parallel(target));
   const at::Tensor held = to.parameters()[3].second;
-  reshard(from, to);
+  move_weights(&from, &to, world, 0);
   std::string wrong = held.is_same(to.parameters()[3].second) ? "" : "another tensor object; ";
   const NamedTensors whole = tiny(1).parameters();
   for (size_t i = 0; i < whole.size(); ++i)
@@ -60,23 +62,27 @@ TEST_CASE("weights that do not arrive to the bit are a bug", "[train]") {
   tiny(1).save(folder / "a");
   const Transformer from = Transformer::load(folder / "a");
   Transformer narrow = Transformer::load(folder / "a", at::kCPU, at::kBFloat16);
-  CHECK_THROWS_WITH(reshard(from, narrow), Catch::Contains("the sampler has the trainer's weights"));
+  const auto alone = make_single_communicator();
+  CHECK_THROWS_WITH(move_weights(&from, &narrow, *alone, 0), Catch::Contains("the sampler has the trainer's weights"));
 }
 
 TEST_CASE("each role asks for its own layout; the sampler shares weights, never sequences", "[train]") {
   Config config;
+  config.enable_reference = true;
   config.actor_train.strategy_args.strategy_config.tensor_model_parallel_size = 2;
   config.critic.strategy_args.strategy_config.ulysses_size = 2;
   config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
   config.actor_infer.strategy_args.strategy_config.context_parallel_size = 2;
+  place_roles(config, 4);
   const auto said = run_local_ranks(4, [&](Communicator& world) {
     Meshes meshes(world);
     const RoleMeshes roles = role_meshes(config, meshes);
     std::string text;
-    for (Mesh* mesh : {&roles.actor, &roles.reference, &roles.critic, &roles.sampler})
+    for (RoleMesh* mesh : {&roles.actor, &roles.reference, &roles.critic, &roles.sampler})
       text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);
-    const ModelParallel actor = model_parallel(roles.actor), critic = model_parallel(roles.critic);
-    const bool right = actor.tp == &roles.actor.tp() && !actor.cp && !critic.tp && critic.cp == &roles.critic.cp();
+    Mesh &trainer = roles.actor.mesh(), &valuer = roles.critic.mesh();
+    const ModelParallel actor = model_parallel(trainer), critic = model_parallel(valuer);
+    const bool right = actor.tp == &trainer.tp() && !actor.cp && !critic.tp && critic.cp == &valuer.cp() && !roles.movers;
     world.barrier("all are done");
     return text + (&roles.actor == &roles.sampler ? "shared " : "") + (right ? "right" : "wrong");
   });

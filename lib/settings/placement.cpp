@@ -1,0 +1,110 @@
+#include "settings/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace roll {
+
+namespace {
+
+/// Places of `mapping`'s devices among `devices`.
+std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_t>& devices) {
+  std::vector<int> ranks;
+  for (const int64_t device : mapping.devices)
+    ranks.push_back(static_cast<int>(std::ranges::lower_bound(devices, device) - devices.begin()));
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+template <class Worker, class C>
+std::vector<Placed<Worker>> roles_of(C& config) {
+  std::vector<Placed<Worker>> roles{{"actor_train", &config.actor_train}, {"actor_infer", &config.actor_infer}};
+  if (config.uses_reference()) roles.push_back({"reference", &config.reference});
+  if (config.uses_critic()) roles.push_back({"critic", &config.critic});
+  bool is_shared = false;
+  for (auto& [domain, worker] : config.rewards) {
+    if (worker.has_own_model()) roles.push_back({"rewards." + domain, &worker.model});
+    is_shared = is_shared || worker.shares_model();
+  }
+  if (is_shared) roles.push_back({"reward_model", &config.reward_model});
+  return roles;
+}
+
+}  // namespace
+
+std::vector<PlacedRole> placed_roles(Config& config) {
+  return roles_of<WorkerConfig>(config);
+}
+std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config) {
+  return roles_of<const WorkerConfig>(config);
+}
+
+std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles) {
+  std::set<int64_t> devices;
+  for (const PlacedRole& role : roles)
+    if (role.worker->device_mapping)
+      devices.insert(role.worker->device_mapping->devices.begin(), role.worker->device_mapping->devices.end());
+  return {devices.begin(), devices.end()};
+}
+
+std::vector<int> all_ranks(int64_t num_ranks) {
+  std::vector<int> ranks(static_cast<size_t>(num_ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+void place_roles(Config& config, int64_t num_ranks) {
+  const std::vector<PlacedRole> roles = placed_roles(config);
+  const std::vector<int64_t> devices = devices_of(roles);
+  for (const auto& [name, worker] : roles) {
+    const bool is_first = worker == &config.actor_train;
+    worker->ranks = worker->device_mapping ? ranks_of(*worker->device_mapping, devices)
+                    : is_first             ? all_ranks(num_ranks)
+                                           : config.actor_train.ranks;
+  }
+}
+
+bool shares_weights(const Config& config) {
+  const WorkerConfig &trainer = config.actor_train, &sampler = config.actor_infer;
+  const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
+  if (tp != trainer.strategy_args.strategy_config.tensor_parallel()) return false;
+  // Its tensor groups must be some of the trainer's.
+  for (auto group = sampler.ranks.begin(); group != sampler.ranks.end(); group += tp) {
+    const auto found = std::ranges::find(trainer.ranks, *group);
+    if (found == trainer.ranks.end() || (found - trainer.ranks.begin()) % tp != 0 ||
+        !std::equal(group, group + tp, found))
+      return false;
+  }
+  return true;
+}
+
+std::vector<RankClass> rank_classes(const Config& config) {
+  std::map<int, std::vector<std::string>> roles;  // by rank
+  for (const auto& [name, worker] : placed_roles(config))
+    for (const int rank : worker->ranks) roles[rank].push_back(name);
+  std::vector<RankClass> classes;
+  for (const auto& [rank, names] : roles) {
+    const auto found = std::ranges::find(classes, names, &RankClass::roles);
+    if (found == classes.end())
+      classes.push_back({{rank}, names});
+    else
+      found->ranks.push_back(rank);
+  }
+  return classes;
+}
+
+std::string ranges_text(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
+    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
+    parts.push_back(end == begin + 1 ? fmt::format("{}", ranks[begin])
+                                     : fmt::format("{} to {}", ranks[begin], ranks[end - 1]));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace roll

@@ -1,0 +1,48 @@
+// On which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that some role
+// names, so devices that are numbered with holes, or from 8 on, make no ranks without work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "settings/config.h"
+
+namespace roll {
+
+/// A role that has a model, by the name of its key: "actor_train", "rewards.llm_judge".
+template <class Worker>
+struct Placed {
+  std::string name;
+  Worker* worker;
+};
+using PlacedRole = Placed<WorkerConfig>;
+/// Those that the configuration uses; they point into it.
+std::vector<PlacedRole> placed_roles(Config& config);
+std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
+
+/// All devices that these roles name, ascending; empty: none names any.
+std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
+
+/// 0, 1, ... num_ranks - 1.
+std::vector<int> all_ranks(int64_t num_ranks);
+
+/// Fills WorkerConfig::ranks of all roles for a run of `num_ranks`: those of device_mapping; without one those of
+/// actor_train, and actor_train without one lives on all.
+void place_roles(Config& config, int64_t num_ranks);
+
+/// Whether the sampler reads the trainer's tensors: each of its ranks trains as well, and holds the same part of each weight.
+bool shares_weights(const Config& config);
+
+/// Ranks on which the same roles live.
+struct RankClass {
+  std::vector<int> ranks;
+  std::vector<std::string> roles;
+};
+/// By their first ranks.
+std::vector<RankClass> rank_classes(const Config& config);
+
+/// "0 to 3, 6".
+std::string ranges_text(const std::vector<int>& ranks);
+
+}  // namespace roll
