@@ -52,8 +52,8 @@ class Mesh {
   std::unique_ptr<Communicator> dp_, cp_, tp_, shards_;
 };
 
-/// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those ranks
-/// have the mesh.
+/// Some ranks of a world, and their mesh. Every rank of the world has one, so that all know who is who; only those
+/// ranks have the mesh.
 class RoleMesh {
  public:
   /// `own`: the communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.

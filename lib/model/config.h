@@ -20,6 +20,7 @@ struct ModelArgs {
   std::optional<Dtype> dtype;
   bool disable_gradient_checkpointing = false;
   std::vector<std::string> freeze_module_prefix;
+  std::optional<int64_t> ulysses_size;
 
   template <class V>
   void fields(V& v) {
@@ -34,7 +35,7 @@ struct ModelArgs {
     v.noted({"gradient_checkpointing_use_reentrant", "device_map", "model_config_kwargs", "vision_dp",
              "autocast_adapter_dtype"},
             "it tunes ROLL's own loading of models");
-    v.refused_above_one({"ulysses_size"}, "the strategy decides; set strategy_config.context_parallel_size instead");
+    v("ulysses_size", ulysses_size, "taken as strategy_config.context_parallel_size", within(1, 65536));
     v.noted({"model_revision", "adapter_name_or_path", "trust_remote_code"}, "the folder of pretrain is read as it is");
     v.noted({"lora_alpha", "lora_target", "lora_dropout", "additional_target"}, "it only matters with lora_rank");
     v.refused({"lora_rank"}, "needs LoRA, which this version does not have; remove it");

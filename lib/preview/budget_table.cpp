@@ -27,8 +27,7 @@ void set_budget(WorkerConfig& worker, int64_t budget) {
 std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step) {
   std::vector<std::vector<int64_t>> batches;
   int64_t planned = 0;
-  for (const auto& indices :
-       step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step)) {
+  for (const auto& indices : step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step)) {
     if (planned >= kMostSequences) break;
     auto& lengths = batches.emplace_back();
     for (const int64_t i : indices) lengths.push_back(step.lengths[i]);

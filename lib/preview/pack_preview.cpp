@@ -69,8 +69,7 @@ std::string plan_key(const Pass& pass, const BatchRule& rule) {
 }
 
 Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
-  if (pass.stage == Stage::kTrain)
-    return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step);
+  if (pass.stage == Stage::kTrain) return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step);
   std::vector<int64_t> all(step.lengths.size());
   std::iota(all.begin(), all.end(), 0);
   return {all};

@@ -1,6 +1,7 @@
 #include "model/parameter_parts.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -53,6 +54,8 @@ void check_layout(const Config& config, Checker& check) {
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
                 "needs asynchronous sampling, which this version does not have; set it to 0");
+  check.require(!config.dump_experience || rank_classes(config).size() == 1, config.dump_experience,
+                "is written by rank 0, which must hold all roles; give all the same device_mapping");
   if (config.uses_reference()) check_sizes(config.reference, check);
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.worker, check);

@@ -177,6 +177,15 @@ void split_commas(std::vector<std::string>& names) {
   names = all;
 }
 
+/// ROLL's place for it under some strategies.
+void complete_ulysses(WorkerConfig& worker, Checker& check) {
+  const auto& wanted = worker.model_args.ulysses_size;
+  auto& size = worker.strategy_args.strategy_config.ulysses_size;
+  if (!wanted) return;
+  check.require(!size || *size == *wanted, wanted, "is another spelling of {}; keep one of the two", check.name(size));
+  size = wanted;
+}
+
 }  // namespace
 
 void complete(Config& config, Checker& check) {
@@ -195,6 +204,8 @@ void complete(Config& config, Checker& check) {
                                                  &config.reference.strategy_args, &config.critic.strategy_args};
   for (const JudgingModel& judge : judging_models(config)) strategies.push_back(&judge.worker->strategy_args);
   note_strategies(strategies, check);
+  for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
+    complete_ulysses(*worker, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic})
     split_commas(worker->model_args.freeze_module_prefix);
 }

@@ -95,8 +95,8 @@ struct WorkerConfig {
   PluginArgs loss_func;
   PluginArgs pg_loss_reducer;
 
-  /// Whether activations are recomputed in backward: recompute_granularity under megatron_* strategies (full and
-  /// selective recompute layer by layer), elsewhere unless disable_gradient_checkpointing.
+  /// Whether activations are recomputed in backward: recompute_granularity under megatron_*, else by gradient
+  /// checkpointing.
   bool recomputes() const {
     if (strategy_args.strategy_config.recompute_granularity) return true;
     return !is_megatron(strategy_args.strategy_name) && !model_args.disable_gradient_checkpointing;
@@ -106,8 +106,7 @@ struct WorkerConfig {
   int64_t data_ranks() const {
     return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());
   }
-  /// Sequences of one update.
-  int64_t mini_batch() const { return training_args.mini_batch_per_rank() * data_ranks(); }
+  int64_t mini_batch() const { return training_args.mini_batch_per_rank() * data_ranks(); }  // sequences of one update
 
   template <class V>
   void fields(V& v) {
@@ -388,8 +387,7 @@ struct Config {
             "one program runs all roles; there are no engines, routers or remote calls to tune");
     v.noted({"profiler_*", "report_length_and_rewards", "length_profiler_dir"}, "metrics.jsonl holds the times");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
-    v.noted({"model_download_type"}, "models are never downloaded by this program");
-    v.noted({"vlm_filter"}, "it belongs to vision models");
+    v.noted({"model_download_type", "vlm_filter"}, "models are never downloaded by this program, and none sees images");
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
     v.refused({"reward"}, "describe it under rewards, by domain");
     v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");

@@ -49,7 +49,8 @@ void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optio
 
 /// Some role's.
 const std::optional<DeviceMapping>& any_mapping(const std::vector<PlacedRole>& roles) {
-  const auto named = std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
+  const auto named =
+      std::ranges::find_if(roles, [](const auto& role) { return role.worker->device_mapping.has_value(); });
   return (named == roles.end() ? roles.front() : *named).worker->device_mapping;
 }
 
@@ -164,7 +165,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     if (config.uses_critic()) check_plugins(config.critic, options.offline, check);
     result.memory = check_models(config, options.offline, check);
     if (!check.is_clean()) return;
-    result.plan = batch_plan(config);
+    result.plan = placement_text(config) + batch_plan(config);
     result.loss = describe_loss(config);
     result.algorithm = describe_algorithm(config);
   };

@@ -135,7 +135,8 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
-  if (!shares_weights(config)) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
+  if (!shares_weights(config))
+    memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   // On the CPU it reads a copy of its own, in another order.
   if (!on_gpu) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   memory.kv_cache = kv_bytes(config, models.policy, sampled);

@@ -11,13 +11,13 @@
 
 namespace roll {
 
-/// Bytes of one rank, all roles that live there together. Weights, gradients and optimizer are what is allocated; activations and cache
-/// are a reckoning, right to some ten percent. Allocator slack and the framework itself (about 1 GB on a GPU) come on
-/// top.
+/// Bytes of one rank, all roles that live there together. Weights, gradients and optimizer are what is allocated;
+/// activations and cache are a reckoning, right to some ten percent. Allocator slack and the framework itself (about 1
+/// GB on a GPU) come on top.
 struct MemoryEstimate {
-  double weights = 0;  // policy, critic, reference, judges, and the sampler's own where it cannot read the trainer's
-  double gradients = 0;    // policy and critic, float32
-  double optimizer = 0;    // Adam's two moments, and float32 masters of 16-bit weights
+  double weights = 0;    // policy, critic, reference, judges, and the sampler's own where it cannot read the trainer's
+  double gradients = 0;  // policy and critic, float32
+  double optimizer = 0;  // Adam's two moments, and float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
   double kv_cache = 0;     // of max_running_requests sequences at full length
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model

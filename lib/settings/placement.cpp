@@ -107,4 +107,12 @@ std::string ranges_text(const std::vector<int>& ranks) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string placement_text(const Config& config) {
+  const auto classes = rank_classes(config);
+  std::string text;
+  for (const auto& [ranks, roles] : classes)
+    if (classes.size() > 1) text += fmt::format("ranks {}: {}\n", ranges_text(ranks), fmt::join(roles, ", "));
+  return text;
+}
+
 }  // namespace roll

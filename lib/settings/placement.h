@@ -1,5 +1,5 @@
-// On which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that some role
-// names, so devices that are numbered with holes, or from 8 on, make no ranks without work.
+// On which ranks each role lives. A rank is a process with one device: rank r has the r-th of all devices that some
+// role names, so devices that are numbered with holes, or from 8 on, make no ranks without work.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ std::vector<int> all_ranks(int64_t num_ranks);
 /// actor_train, and actor_train without one lives on all.
 void place_roles(Config& config, int64_t num_ranks);
 
-/// Whether the sampler reads the trainer's tensors: each of its ranks trains as well, and holds the same part of each weight.
+/// Whether the sampler reads the trainer's tensors: each of its ranks trains as well, and holds the same part of each
+/// weight.
 bool shares_weights(const Config& config);
 
 /// Ranks on which the same roles live.
@@ -44,5 +45,8 @@ std::vector<RankClass> rank_classes(const Config& config);
 
 /// "0 to 3, 6".
 std::string ranges_text(const std::vector<int>& ranks);
+
+/// "ranks 0 to 3: actor_train, reference", a line for each class; empty where all roles live on all ranks.
+std::string placement_text(const Config& config);
 
 }  // namespace roll

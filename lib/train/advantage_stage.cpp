@@ -13,8 +13,7 @@
 namespace roll {
 
 ForwardNeeds forward_needs(const Config& config) {
-  return {.old_log_probs =
-              config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
+  return {.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
           .ref_log_probs = config.uses_reference(),
           .values = config.uses_critic()};
 }

@@ -90,8 +90,8 @@ class Collector {
   PromptLengths lengths_;
 };
 
-/// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of whose
-/// other ranks each is in Collector::collect. Stopped as there.
+/// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of
+/// whose other ranks each is in Collector::collect. Stopped as there.
 void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step);
 
 /// All records of the world's ranks, in data order. **Collective**.

@@ -63,19 +63,18 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
       model_(model),
       mesh_(mesh),
       log_(log),
-      learner_("actor_train", model.parameters(),
-               learner_options(config.actor_train, config.max_grad_norm,
-                               (config.max_steps - config.critic_warmup) *
-                                   updates_per_step(config, config.actor_train)),
-               {mesh, model.parts()}),
+      learner_(
+          "actor_train", model.parameters(),
+          learner_options(config.actor_train, config.max_grad_norm,
+                          (config.max_steps - config.critic_warmup) * updates_per_step(config, config.actor_train)),
+          {mesh, model.parts()}),
       loss_(config) {}
 
 Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
   UpdatePlan plan = update_plan("actor", config_.actor_train, config_.loss, model_.spec(), model_.device());
-  plan.mini_batches =
-      step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number);
+  plan.mini_batches = step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number);
   plan.num_groups = num_groups;
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
@@ -102,8 +101,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
 Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
   const bool recompute = config_.critic.recomputes();
   UpdatePlan plan = update_plan("critic", config_.critic, config_.loss, model_.spec(), model_.device());
-  plan.mini_batches =
-      step_mini_batches(config_, config_.critic, step.num_sequences(), step_number);
+  plan.mini_batches = step_mini_batches(config_, config_.critic, step.num_sequences(), step_number);
   plan.num_groups = num_groups;
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};

@@ -27,8 +27,8 @@ class RewardModels {
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
   /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
-  /// number is that of the last token of the conversation with the response as its last message. **Collective** over the
-  /// world.
+  /// number is that of the last token of the conversation with the response as its last message. **Collective** over
+  /// the world.
   void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step);
 
  private:

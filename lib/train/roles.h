@@ -52,7 +52,8 @@ RoleFolders role_folders(const Config& config);
 /// UserError of the loaders; or critic and policy whose vocabularies differ.
 Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device);
 
-/// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the mesh.
+/// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the
+/// mesh.
 template <class Model>
 NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   if (mesh.place().dp > 0 || mesh.place().cp > 0) return {};

@@ -64,4 +64,24 @@ with tempfile.TemporaryDirectory() as folder:
         keys = [set(json.loads(open(r / "metrics.jsonl").readlines()[-1])) for r in (run, sampled)]
         missing = {key for key in keys[1] - keys[0] if not key.startswith(("comm/", "memory/"))}
         expect(not missing, f"{name}: metrics that one rank has and this run has not: {sorted(missing)}")
+    # A run goes on under another placement.
+    first, second = PLACEMENTS["apart"], PLACEMENTS["partly shared"]
+    run = replay.train(folder, "resumed", 4, rows=2, rollout_replay=rollouts, max_steps=2, **settings(first))
+    replay.train(folder, "resumed", 3, rows=2, rollout_replay=rollouts, resume_from_checkpoint="true", **settings(second))
+    replay.compare(run, base, "apart, then partly shared", bound=2e-6)
+    # Judges and reward models on devices where nobody samples, and a filter that waits for them.
+    replay.make_model(folder, "judge", "qwen2", "--hidden", 48)
+    judged = {"rewards.math_rule.type": "llm_judge", "rewards.math_rule.judge_score_pattern": "'([0-9])'", "rewards.math_rule.judge_score_max": 9,
+              "rewards.math_rule.on_reward_error": "zero", "rewards.math_rule.judge_model_type": "inference", "max_steps": 2,
+              "rewards.math_rule.model_args": f"{{model_name_or_path: {folder / 'judge'}}}", "rewards.math_rule.data_args": "{template: chatml}",
+              "rewards.math_rule.generating_args": "{max_new_tokens: 40, temperature: 1.0}",
+              "rewards.math_rule.query_filter_config": "{type: std_filter, filter_args: {std_threshold: 0.35}}"}
+    base = replay.train(folder, "judged", rows=2, accumulation=4, **judged)
+    for name, devices in {"judge apart": [4], "judge on two of others": [2, 3], "judge beside the sampler": [1, 4]}.items():
+        ranks = len({0, 1, 2, 3, *devices})
+        run = replay.train(folder, name, ranks, rows=2, **judged, **settings(PLACEMENTS["apart"]), **{"rewards.math_rule.device_mapping": str(devices)})
+        for step in (1, 2):
+            expect(responses(run, step) == responses(base, step), f"{name}: step {step} is that of one rank")
+        dropped = [json.loads(open(r / "metrics.jsonl").readline())["rollout/groups_dropped"] for r in (run, base)]
+        expect(dropped[0] == dropped[1] > 0, f"{name}: groups are dropped: {dropped}")
 finish("placement")

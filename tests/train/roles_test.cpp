@@ -82,7 +82,8 @@ TEST_CASE("each role asks for its own layout; the sampler shares weights, never 
       text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);
     Mesh &trainer = roles.actor.mesh(), &valuer = roles.critic.mesh();
     const ModelParallel actor = model_parallel(trainer), critic = model_parallel(valuer);
-    const bool right = actor.tp == &trainer.tp() && !actor.cp && !critic.tp && critic.cp == &valuer.cp() && !roles.movers;
+    const bool right =
+        actor.tp == &trainer.tp() && !actor.cp && !critic.tp && critic.cp == &valuer.cp() && !roles.movers;
     world.barrier("all are done");
     return text + (&roles.actor == &roles.sampler ? "shared " : "") + (right ? "right" : "wrong");
   });
