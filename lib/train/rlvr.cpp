@@ -62,6 +62,9 @@ class Rlvr {
   void run();
 
  private:
+  template <class Trainer, class Model>
+  std::optional<Trainer> trainer_of(std::optional<Model>& model, RoleMesh& mesh);
+  std::optional<Collector> collector();
   void take_up(const ResumePoint& point);
   Json state();
   RunState run_state(Json state);
@@ -125,16 +128,28 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       needs_(forward_needs(config)),
       prompts_(std::move(data.prompts)),
       experience_state_(config.experience),
+      actor_(trainer_of<ActorTrainer>(roles_.actor, mesh_of_.actor)),
+      critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
       reward_models_(config, meshes_, device, log),
+      collector_(collector()),
       offload_(config, device, actor_, critic_, roles_),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size()),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
-  if (roles_.actor) actor_.emplace(config, *roles_.actor, mesh_of_.actor.mesh(), log);
-  if (roles_.critic) critic_.emplace(config, *roles_.critic, mesh_of_.critic.mesh(), log);
-  if (mesh_of_.sampler.is_here())
-    collector_.emplace(config.rewards, config.response_length.value(), reward_models_, mesh_of_.sampler, log);
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
+}
+
+/// On the ranks of its model.
+template <class Trainer, class Model>
+std::optional<Trainer> Rlvr::trainer_of(std::optional<Model>& model, RoleMesh& mesh) {
+  if (!model) return std::nullopt;
+  return std::optional<Trainer>(std::in_place, config_, *model, mesh.mesh(), log_);
+}
+
+std::optional<Collector> Rlvr::collector() {
+  if (!mesh_of_.sampler.is_here()) return std::nullopt;
+  return std::optional<Collector>(std::in_place, config_.rewards, config_.response_length.value(), reward_models_,
+                                  mesh_of_.sampler, log_);
 }
 
 /// What is not in the models' folders.
@@ -155,16 +170,16 @@ void Rlvr::take_up(const ResumePoint& point) {
 
 /// **Collective**.
 Json Rlvr::state() {
-  const auto told = [](RoleMesh& role, const auto& trainer) {
+  const auto learner_state = [](RoleMesh& role, const auto& trainer) {
     return parse_json(role.tell_bytes(trainer ? to_line(trainer->learner().state()) : "", "a learner's state"),
                       "a learner's state");
   };
   Json state{{"tokens_seen", tokens_seen_},
              {"experience", experience_state_.state()},
-             {"actor", told(mesh_of_.actor, actor_)},
+             {"actor", learner_state(mesh_of_.actor, actor_)},
              {"history", to_json(history_)}};
   if (prompts_) state["prompts"] = prompts_->state();
-  if (config_.uses_critic()) state["critic"] = told(mesh_of_.critic, critic_);
+  if (config_.uses_critic()) state["critic"] = learner_state(mesh_of_.critic, critic_);
   return state;
 }
 
