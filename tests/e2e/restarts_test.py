@@ -74,7 +74,7 @@ def check_not_finite(folder):
         with LongRun(binary, folder, "sft", ranks, max_nonfinite_updates=2, **{"sft_train.training_args.learning_rate": 1e30}) as run:
             err = run.end(1)[1]
         assert "sft: 3 updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = 2" in err, err
-        found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; it is from (\S+)", err)
+        found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; it is from (\S+?\.jsonl)", err)
         assert len(found) == 3, err
         for step, file in found:
             assert file == f"{run.out}/skipped/step_{int(step):06}.jsonl", file
@@ -92,7 +92,7 @@ def check_replay_of_not_finite(folder):
     done = subprocess.run([binary, "train", "--config", config, "-n", "2", "--device", "cpu", "max_nonfinite_updates=1",
                            "actor_train.training_args.learning_rate=1e30"], capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 1, done.stderr
-    found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; it is from (\S+)", done.stderr)
+    found = re.findall(r"warning: step 1: actor: mini-batch (\d+) is skipped: .*; it is from (\S+?\.jsonl)", done.stderr)
     first = int(found[0][0])
     file = str(place / "rollouts/step_000001.jsonl")
     assert first == 3 and found == [(str(first), file), (str(first + 1), file)], done.stderr
