@@ -28,7 +28,7 @@ TEST_CASE("a rank has the next of all devices that some role names", "[settings]
   CHECK(config.actor_train.ranks == std::vector{0, 1, 2});
   CHECK(config.actor_infer.ranks == std::vector{1, 3});
   CHECK(placement_text(config) ==
-        "ranks 0, 2: actor_train\nranks 1: actor_train, actor_infer\nranks 3: actor_infer\n");
+        "ranks 0, 2: actor_train, critic\nranks 1: actor_train, actor_infer, critic\nranks 3: actor_infer\n");
 }
 
 TEST_CASE("a role without devices lives where the policy is trained, and that everywhere", "[settings]") {
