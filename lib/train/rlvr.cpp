@@ -74,7 +74,6 @@ class Rlvr {
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
   using Sampling = std::function<std::vector<RolloutRecord>(Metrics& metrics)>;
   std::vector<RolloutRecord> everywhere(const Sampling& sampling, int64_t step, Metrics& metrics);
-  std::vector<RolloutRecord> collect(const CollectRequest& request, CollectStatistics& statistics);
   void open_engine();
   void close_engine();
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
@@ -253,13 +252,14 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
 std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   GroupQuota groups(quota_, *prompts_, config_.rewards, config_.additional_prompts());
   CollectStatistics statistics;
-  auto records = collect({.quota = &groups,
-                          .num_samples = config_.num_return_sequences_in_group,
-                          .with_baseline = samples_baseline(),
-                          .step = step,
-                          .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
-                          .phase = fmt::format("step {}: generate", step)},
-                         statistics);
+  auto records = collector_->collect(*engine_, tokenizer_,
+                                     {.quota = &groups,
+                                      .num_samples = config_.num_return_sequences_in_group,
+                                      .with_baseline = samples_baseline(),
+                                      .step = step,
+                                      .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
+                                      .phase = fmt::format("step {}: generate", step)},
+                                     statistics);
   statistics.add_to(metrics);
   for (const auto& [domain, counts] : groups.counts()) {
     const std::pair<const char*, int64_t> named[] = {
@@ -293,10 +293,6 @@ std::vector<RolloutRecord> Rlvr::everywhere(const Sampling& sampling, int64_t st
   const std::string prompts = samplers.tell_bytes(to_line(prompts_->state()), "where the prompts stand");
   if (!samplers.is_here()) prompts_->load_state(parse_json(prompts, "where the prompts stand"));
   return records;
-}
-
-std::vector<RolloutRecord> Rlvr::collect(const CollectRequest& request, CollectStatistics& statistics) {
-  return collector_->collect(*engine_, tokenizer_, request, statistics);
 }
 
 /// **Collective**.
@@ -375,7 +371,7 @@ Metrics Rlvr::validate(int64_t step) {
   const auto records = everywhere(
       [&](Metrics&) {
         CollectStatistics statistics;
-        return collect(request, statistics);
+        return collector_->collect(*engine_, tokenizer_, request, statistics);
       },
       step, of_sampling);
   if (ranks_.is_first()) write_rollouts(run_.folder().rollouts(), "val_", step, records);
