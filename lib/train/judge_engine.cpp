@@ -1,7 +1,6 @@
 #include "train/judge_engine.h"
 
 #include "checkpoint/hub_cache.h"
-#include "model/device.h"
 #include "rollout/engine.h"
 #include "train/roles.h"
 #include "train/told.h"
@@ -19,7 +18,6 @@ std::filesystem::path folder_of(const JudgingModel& judge) {
 JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
     : judge_(judge),
       seed_(seed),
-      device_(device),
       mesh_(meshes.of({.cp = 1, .tp = mesh_shape(*judge.strategy_args).tp})),
       model_(
           Transformer::load(folder_of(judge), device, model_dtype(*judge.model_args, device), model_parallel(mesh_))),
@@ -74,13 +72,7 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<GenerationReques
                         .purpose = Purpose::kJudge,
                         .step = static_cast<uint32_t>(step)};
   EngineLimits limits = limits_for(requests, params);
-  const StrategyConfig& strategy = judge_.strategy_args->strategy_config;
-  limits.page_size = strategy.block_size;
-  limits.max_pages = strategy.num_gpu_blocks_override.value_or(0);
-  const int64_t free = free_device_bytes(device_) - step_model_bytes(model_, limits);
-  if (device_.is_cuda())
-    limits.kv_cache_bytes = mesh_.tp().all_reduce_min(
-        std::max<int64_t>(1, static_cast<int64_t>(strategy.kv_cache_share() * static_cast<double>(free))), "KV cache");
+  limit_cache(limits, judge_.strategy_args->strategy_config, model_, mesh_.tp());
   return Engine(model_, tokenizer_, limits).generate(requests, params);
 }
 

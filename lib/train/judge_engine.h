@@ -35,7 +35,6 @@ class JudgeEngine {
 
   const JudgingModel judge_;
   uint64_t seed_;
-  at::Device device_;
   Mesh& mesh_;
   Transformer model_;
   Tokenizer tokenizer_;
