@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "dist/single.h"
 #include "model/device.h"
+#include "settings/complete.h"
 
 namespace roll {
 
@@ -13,20 +14,17 @@ namespace {
 
 /// As a run of one rank has it: with a judge of its own, wherever it is described.
 Config completed(Config config, const std::string& where) {
+  complete_judging_models(config);
   RewardWorkerConfig& worker = config.rewards.begin()->second;
   if (worker.shares_model()) {
     auto& judge = std::get<LlmJudgeArgs>(*worker.reward.type);
     judge.judge_model_type = JudgeModelType::kInference;
     judge.generating_args = config.reward_model.generating_args;
-    if (!judge.generating_args.max_new_tokens)
-      judge.generating_args.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
     worker.model = config.reward_model;
   }
   if (!worker.has_own_model()) return config;
   worker.model.strategy_args = {};
-  auto& folder = worker.model.model_args.model_name_or_path;
-  if (!folder) folder = config.reward_pretrain;
-  if (!folder)
+  if (!worker.model.model_args.model_name_or_path)
     throw user_error("{}model_args.model_name_or_path: missing; set it to the judging model's folder", where);
   return config;
 }

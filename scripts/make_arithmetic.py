@@ -11,8 +11,9 @@ All depends on --seed alone, on every machine.
 """
 import argparse
 import hashlib
-import json
 import pathlib
+
+import data_rows
 
 
 def parse_arguments():
@@ -33,19 +34,7 @@ def problems(seed):
 
 def row(number, problem, split):
     text = f"{problem[0]}+{problem[1]}="
-    return {
-        "id": f"{split}-{number}",
-        "domain": "math_rule",
-        "source": "arithmetic",
-        "difficulty": 0.0,
-        "prompt": text,
-        "messages": json.dumps([{"role": "user", "content": text}]),
-        "ground_truth": str(sum(problem)),
-        "case_type": "",
-        "test_case_function": "",
-        "test_cases": "",
-        "tag": "arithmetic",
-    }
+    return data_rows.row(f"{split}-{number}", "arithmetic", text, str(sum(problem)), "arithmetic", "math_rule")
 
 
 def sft_rows(number, problem, num_estimates):
@@ -54,20 +43,15 @@ def sft_rows(number, problem, num_estimates):
     return [row(f"{number}-{i}", problem, "sft") | {"response": response} for i, response in enumerate(responses)]
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    print(f"{path}: {len(rows)} rows")
-
-
 def main():
     arguments = parse_arguments()
     shuffled = problems(arguments.seed)
     heldout, train = shuffled[: arguments.heldout], shuffled[arguments.heldout :]
     sft = [r for i, problem in enumerate(train[: arguments.sft]) for r in sft_rows(i, problem, arguments.estimates)]
     arguments.out.mkdir(parents=True, exist_ok=True)
-    write(arguments.out / "train.jsonl", [row(i, p, "train") for i, p in enumerate(train)])
-    write(arguments.out / "heldout.jsonl", [row(i, p, "heldout") for i, p in enumerate(heldout)])
-    write(arguments.out / "sft.jsonl", sft)
+    data_rows.write(arguments.out / "train.jsonl", [row(i, p, "train") for i, p in enumerate(train)])
+    data_rows.write(arguments.out / "heldout.jsonl", [row(i, p, "heldout") for i, p in enumerate(heldout)])
+    data_rows.write(arguments.out / "sft.jsonl", sft)
 
 
 if __name__ == "__main__":

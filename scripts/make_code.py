@@ -9,6 +9,8 @@ import json
 import pathlib
 import random
 
+import data_rows
+
 # name, what f(x) is, its program, an argument of it
 PROBLEMS = [
     ("add", "x plus {k}", "def f(x):\n    return x + {k}\n", lambda r: r.randint(-50, 50)),
@@ -65,19 +67,8 @@ def row(number, case_type, rng):
     exec(program, names)  # our own, above
     cases, function, whole, how = cases_of(case_type, program, names["f"], [argument(rng) for _ in range(5)])
     prompt = f"f(x) is {meaning.format(k=k)}. {how}"
-    return {
-        "id": f"code-{number}",
-        "domain": "code_sandbox",
-        "source": f"generated {name}",
-        "difficulty": 0.0,
-        "prompt": prompt,
-        "messages": json.dumps([{"role": "user", "content": prompt}]),
-        "ground_truth": whole,
-        "case_type": "input" if case_type == "calls" else case_type,
-        "test_case_function": function,
-        "test_cases": json.dumps(cases),
-        "tag": "generated_code",
-    }
+    made = data_rows.row(f"code-{number}", f"generated {name}", prompt, whole, "generated_code", "code_sandbox")
+    return made | {"case_type": "input" if case_type == "calls" else case_type, "test_case_function": function, "test_cases": json.dumps(cases)}
 
 
 def main():

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import data_rows
+
 SCRIPTS = pathlib.Path(__file__).resolve().parent
 JUDGE_PROMPT = SCRIPTS.parent / "configs/rlvr_five_domains_judge.txt"
 
@@ -26,11 +28,6 @@ def made(script, *arguments):
 
 def rows_of(path):
     return [json.loads(line) for line in open(path)]
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    print(f"{path}: {len(rows)} rows")
 
 
 def answered(rows, shape):
@@ -69,11 +66,11 @@ def main():
         code = rows_of(folder / "code.jsonl")
     train["code"], code_heldout = code[:400], code[400:]
     for name, rows in train.items():
-        write(out / f"{name}.jsonl", rows)
-    write(out / "heldout.jsonl", heldout + code_heldout)
+        data_rows.write(out / f"{name}.jsonl", rows)
+    data_rows.write(out / "heldout.jsonl", heldout + code_heldout)
     answers = answered(train["judge"], str)
-    write(out / "sft.jsonl", warm_up + answered(train["code"], "```python\n{}```".format) + answers)
-    write(out / "judge_sft.jsonl", list(verdicts(answers)))
+    data_rows.write(out / "sft.jsonl", warm_up + answered(train["code"], "```python\n{}```".format) + answers)
+    data_rows.write(out / "judge_sft.jsonl", list(verdicts(answers)))
 
 
 if __name__ == "__main__":

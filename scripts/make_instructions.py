@@ -14,6 +14,8 @@ import hashlib
 import json
 import pathlib
 
+import data_rows
+
 WORDS = ["cat", "dog", "sun", "sea", "tree", "bird", "red", "star", "moon", "fish", "rain", "milk", "gold", "hill", "lamp", "ship"]
 # Of every function, in the order in which ROLL's rows have them.
 ARGUMENTS = ["N", "quantifier", "end_phrase", "keyword_list", "word", "forbidden_words", "letter", "i", "first_word",
@@ -63,18 +65,8 @@ def all_requests(seed):
 
 
 def row(number, wanted, split, style):
-    shared = {
-        "id": f"{split}-{number}",
-        "source": "instructions",
-        "difficulty": 0.0,
-        "prompt": wanted["prompt"],
-        "messages": json.dumps([{"role": "user", "content": wanted["prompt"]}]),
-        "ground_truth": json.dumps({"func_name": wanted["roll"]["func_name"], **{key: wanted["roll"].get(key) for key in ARGUMENTS}}),
-        "case_type": "",
-        "test_case_function": "",
-        "test_cases": "",
-        "tag": "ifeval",
-    }
+    roll = {"func_name": wanted["roll"]["func_name"], **{key: wanted["roll"].get(key) for key in ARGUMENTS}}
+    shared = data_rows.row(f"{split}-{number}", "instructions", wanted["prompt"], json.dumps(roll), "ifeval")
     if style == "roll":
         return shared
     instruction, kwargs = wanted["ifeval"]
@@ -86,19 +78,14 @@ def sft_rows(number, wanted, num_careless, style):
     return [row(f"{number}-{i}", wanted, "sft", style) | {"response": response} for i, response in enumerate(responses)]
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    print(f"{path}: {len(rows)} rows")
-
-
 def main():
     arguments = parse_arguments()
     style, shuffled = arguments.format, all_requests(arguments.seed)
     heldout, train = shuffled[: arguments.heldout], shuffled[arguments.heldout :]
     arguments.out.mkdir(parents=True, exist_ok=True)
-    write(arguments.out / "train.jsonl", [row(i, r, "train", style) for i, r in enumerate(train)])
-    write(arguments.out / "heldout.jsonl", [row(i, r, "heldout", style) for i, r in enumerate(heldout)])
-    write(arguments.out / "sft.jsonl", [line for i, r in enumerate(train[: arguments.sft])
+    data_rows.write(arguments.out / "train.jsonl", [row(i, r, "train", style) for i, r in enumerate(train)])
+    data_rows.write(arguments.out / "heldout.jsonl", [row(i, r, "heldout", style) for i, r in enumerate(heldout)])
+    data_rows.write(arguments.out / "sft.jsonl", [line for i, r in enumerate(train[: arguments.sft])
                                         for line in sft_rows(i, r, arguments.careless, style)])
 
 

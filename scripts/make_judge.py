@@ -8,8 +8,9 @@ two people is older, what follows from what, how to say a time, what a list has 
 """
 import argparse
 import hashlib
-import json
 import pathlib
+
+import data_rows
 
 NAMES = "Ada Ben Clara David Emma Felix Grace Henry Iris Jonas Klara Leo Mia Noah Olga Paul".split()
 KINDS = {
@@ -68,19 +69,7 @@ def common(draw):
 
 
 def row(number, question, reference, split):
-    return {
-        "id": f"{split}-{number}",
-        "domain": "llm_judge",
-        "source": "generated",
-        "difficulty": 0.0,
-        "prompt": question,
-        "messages": json.dumps([{"role": "user", "content": question}]),
-        "ground_truth": reference,
-        "case_type": "",
-        "test_case_function": "",
-        "test_cases": "",
-        "tag": "RLVR",
-    }
+    return data_rows.row(f"{split}-{number}", "generated", question, reference, "RLVR", "llm_judge")
 
 
 def main():
@@ -99,9 +88,7 @@ def main():
     rows = list(problems.items())
     arguments.out.mkdir(parents=True, exist_ok=True)
     for split, part in (("train", rows[: arguments.train]), ("heldout", rows[arguments.train :])):
-        path = arguments.out / f"{split}.jsonl"
-        path.write_text("".join(json.dumps(row(i, question, reference, split)) + "\n" for i, (question, reference) in enumerate(part)))
-        print(f"{path}: {len(part)} rows")
+        data_rows.write(arguments.out / f"{split}.jsonl", [row(i, question, reference, split) for i, (question, reference) in enumerate(part)])
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ Those that are not right are guesses, "A" outside of a box. All depends on --see
 """
 import argparse
 import hashlib
-import json
 import pathlib
+
+import data_rows
 
 LETTERS = "ABCD"
 
@@ -57,18 +58,7 @@ def right_letter(question):
 def row(number, question, split):
     word, numbers = question
     text = f"Which is the {word}?\n" + "\n".join(f"{letter}. {n}" for letter, n in zip(LETTERS, numbers))
-    return {
-        "id": f"{split}-{number}",
-        "source": "multiple_choice",
-        "difficulty": 0.0,
-        "prompt": text,
-        "messages": json.dumps([{"role": "user", "content": text}]),
-        "ground_truth": right_letter(question),
-        "case_type": "",
-        "test_case_function": "",
-        "test_cases": "",
-        "tag": "crossthinkqa",
-    }
+    return data_rows.row(f"{split}-{number}", "multiple_choice", text, right_letter(question), "crossthinkqa")
 
 
 def sft_rows(number, question, num_guesses):
@@ -76,19 +66,14 @@ def sft_rows(number, question, num_guesses):
     return [row(f"{number}-{i}", question, "sft") | {"response": response} for i, response in enumerate(responses)]
 
 
-def write(path, rows):
-    path.write_text("".join(json.dumps(r) + "\n" for r in rows))
-    print(f"{path}: {len(rows)} rows")
-
-
 def main():
     arguments = parse_arguments()
     every = questions(arguments.seed, arguments.heldout + arguments.train)
     heldout, train = every[: arguments.heldout], every[arguments.heldout :]
     arguments.out.mkdir(parents=True, exist_ok=True)
-    write(arguments.out / "train.jsonl", [row(i, q, "train") for i, q in enumerate(train)])
-    write(arguments.out / "heldout.jsonl", [row(i, q, "heldout") for i, q in enumerate(heldout)])
-    write(arguments.out / "sft.jsonl", [line for i, q in enumerate(train[: arguments.sft]) for line in sft_rows(i, q, arguments.guesses)])
+    data_rows.write(arguments.out / "train.jsonl", [row(i, q, "train") for i, q in enumerate(train)])
+    data_rows.write(arguments.out / "heldout.jsonl", [row(i, q, "heldout") for i, q in enumerate(heldout)])
+    data_rows.write(arguments.out / "sft.jsonl", [line for i, q in enumerate(train[: arguments.sft]) for line in sft_rows(i, q, arguments.guesses)])
 
 
 if __name__ == "__main__":

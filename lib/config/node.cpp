@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/bytes.h"
 #include "config/scalar.h"
 
 namespace roll {
@@ -71,9 +72,7 @@ std::string excerpt(const Node& node) {
   std::string text;
   for (const char c : flow_text(node, true)) text += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
   if (text.size() <= kLimit) return text;
-  size_t cut = kLimit;
-  while (cut > 0 && (text[cut] & 0xC0) == 0x80) --cut;  // not inside a UTF-8 sequence
-  return text.substr(0, cut) + "...";
+  return std::string(whole_characters(text, kLimit)) + "...";
 }
 
 }  // namespace roll

@@ -90,8 +90,7 @@ Choices choices_of(const Json& row, std::string_view prompt) {
 ChoiceAnswer find_choice(std::string_view response) {
   if (auto box = last_box(response)) return *box;
   std::string lowered(response);
-  for (char& c : lowered)
-    if (is_capital(c)) c = static_cast<char>(c + 32);
+  for (char& c : lowered) c = ascii_lower(c);
   constexpr std::string_view kPhrase = "answer is";
   const size_t at = lowered.rfind(kPhrase);
   return {std::string(at == std::string::npos ? response : response.substr(at + kPhrase.size())), false};

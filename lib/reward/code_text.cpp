@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "reward/final_answer.h"
 #include "reward/same_text.h"
 
 namespace roll {
@@ -32,9 +33,7 @@ std::string code_of(std::string_view block) {
 }  // namespace
 
 std::string answer_part(std::string_view response) {
-  for (const std::string_view mark : {"<|begin_of_solution|>", "</think>"})
-    if (const size_t at = response.rfind(mark); at != std::string_view::npos) response.remove_prefix(at + mark.size());
-  return stripped(response);
+  return stripped(behind_last(behind_last(response, "<|begin_of_solution|>"), kThoughtEnd));
 }
 
 std::optional<CodeBlock> last_code_block(std::string_view response, const std::set<std::string>& languages) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 namespace roll {
@@ -23,9 +24,7 @@ Json json_of_column(const Json& row, const char* name) {
 std::string shown_text(std::string_view text) {
   constexpr size_t kShown = 200;
   if (text.size() <= kShown) return std::string(text);
-  size_t end = kShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
-  return std::string(text.substr(0, end)) + " ...";
+  return std::string(whole_characters(text, kShown)) + " ...";
 }
 
 }  // namespace roll

@@ -4,14 +4,6 @@
 
 namespace roll {
 
-namespace {
-
-char ascii_lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-}  // namespace
-
 std::string stripped(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\v\f";
   const size_t begin = text.find_first_not_of(kSpace);

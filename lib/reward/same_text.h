@@ -6,6 +6,10 @@
 
 namespace roll {
 
+constexpr char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
+
 /// Without white space at both ends.
 std::string stripped(std::string_view text);
 

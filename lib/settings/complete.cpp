@@ -105,16 +105,10 @@ void complete_models(Config& config, Checker& check) {
   if (!reference) reference = policy;
   auto& critic = config.critic.model_args.model_name_or_path;
   if (!critic) critic = config.reward_pretrain ? config.reward_pretrain : policy;
-  const auto complete_judge = [&](std::optional<std::string>& model) {
-    if (!model) model = config.reward_pretrain;
-    check.require(model.has_value(), model, "set it to the judging model's folder or Hub name");
-  };
-  for (auto& [domain, worker] : config.rewards)
-    if (worker.has_own_model()) complete_judge(worker.model.model_args.model_name_or_path);
-  if (std::ranges::none_of(config.rewards, [](const auto& domain) { return domain.second.shares_model(); })) return;
-  complete_judge(config.reward_model.model_args.model_name_or_path);
-  GeneratingArgs& says = config.reward_model.generating_args;
-  if (!says.max_new_tokens) says.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
+  complete_judging_models(config);
+  for (const JudgingModel& judge : judging_models(config))
+    check.require(judge.worker->model_args.model_name_or_path.has_value(), judge.worker->model_args.model_name_or_path,
+                  "set it to the judging model's folder or Hub name");
 }
 
 void complete_experience_keys(ExperienceConfig& experience, Checker& check) {
@@ -187,6 +181,22 @@ void complete_ulysses(WorkerConfig& worker, Checker& check) {
 }
 
 }  // namespace
+
+void complete_judging_models(Config& config) {
+  const auto complete_folder = [&](WorkerConfig& worker) {
+    auto& folder = worker.model_args.model_name_or_path;
+    if (!folder) folder = config.reward_pretrain;
+  };
+  bool is_shared = false;
+  for (auto& [domain, worker] : config.rewards) {
+    if (worker.has_own_model()) complete_folder(worker.model);
+    is_shared = is_shared || worker.shares_model();
+  }
+  if (!is_shared) return;
+  complete_folder(config.reward_model);
+  GeneratingArgs& says = config.reward_model.generating_args;
+  if (!says.max_new_tokens) says.max_new_tokens = LlmJudgeArgs().generating_args.max_new_tokens;
+}
 
 void complete(Config& config, Checker& check) {
   complete_lengths(config, check);

@@ -48,8 +48,6 @@ EngineLimits engine_limits(const Config& config, int64_t most_requests) {
     limits.max_length = std::max(limits.max_length, config.val_prompt_length.value_or(config.prompt_length) +
                                                         longest(config.validation.generating_args));
   limits.max_rows = engine.max_num_batched_tokens.value_or(limits.max_rows);
-  limits.page_size = engine.block_size;
-  limits.max_pages = engine.num_gpu_blocks_override.value_or(0);
   return limits;
 }
 

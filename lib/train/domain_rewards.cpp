@@ -12,7 +12,7 @@ DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& re
   for (const auto& [domain, worker] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
     domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks),
-                        .is_held = worker.reward.type && needs_model(*worker.reward.type)};
+                        .is_held = worker.has_own_model() || worker.shares_model()};
   }
 }
 

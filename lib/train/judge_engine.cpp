@@ -2,7 +2,6 @@
 
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
-#include "model/device.h"
 #include "rollout/engine.h"
 #include "train/roles.h"
 #include "train/told.h"
@@ -20,7 +19,6 @@ std::filesystem::path folder_of(const JudgingModel& judge) {
 JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
     : judge_(judge),
       seed_(seed),
-      device_(device),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
       spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
       tokenizer_(Tokenizer::load(folder_of(judge))),
@@ -78,13 +76,7 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<GenerationReques
                         .purpose = Purpose::kJudge,
                         .step = static_cast<uint32_t>(step)};
   EngineLimits limits = limits_for(requests, params);
-  const StrategyConfig& strategy = judge_.worker->strategy_args.strategy_config;
-  limits.page_size = strategy.block_size;
-  limits.max_pages = strategy.num_gpu_blocks_override.value_or(0);
-  const int64_t free = free_device_bytes(device_) - step_model_bytes(*model_, limits);
-  if (device_.is_cuda())
-    limits.kv_cache_bytes = mesh_.mesh().tp().all_reduce_min(
-        std::max<int64_t>(1, static_cast<int64_t>(strategy.kv_cache_share() * static_cast<double>(free))), "KV cache");
+  limit_cache(limits, judge_.worker->strategy_args.strategy_config, *model_, mesh_.mesh().tp());
   return Engine(*model_, tokenizer_, limits).generate(requests, params);
 }
 

@@ -35,7 +35,6 @@ class JudgeEngine {
 
   const JudgingModel judge_;
   uint64_t seed_;
-  at::Device device_;
   RoleMesh& mesh_;
   ModelSpec spec_;
   std::optional<Transformer> model_;  // on its ranks

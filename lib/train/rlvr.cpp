@@ -307,11 +307,7 @@ void Rlvr::open_engine() {
   };
   EngineLimits limits = engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.samples_per_prompt()),
                                                         share_of(std::ssize(validation_rows_), validation_samples())));
-  const double share = config_.actor_infer.strategy_args.strategy_config.kv_cache_share();
-  const int64_t free = free_device_bytes(device_), taken = step_model_bytes(roles_.sampling_policy(), limits);
-  limits.kv_cache_bytes = mesh.tp().all_reduce_min(
-      free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(share * static_cast<double>(free - taken))),
-      "KV cache");
+  limit_cache(limits, config_.actor_infer.strategy_args.strategy_config, roles_.sampling_policy(), mesh.tp());
   engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
 }
 

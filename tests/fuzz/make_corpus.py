@@ -25,7 +25,7 @@ WORDS = {
                  "loop.", "|tojson", "|join", "|map(", "|sort", "|unique", "|select(", ".split(", ".rsplit(", "range(", "[::-1]",
                  " is ", " not ", "**", "//", "~", "|indent(", "|replace(", "messages", "raise_exception(", "{#", "#}", "raw"],
     "answer": ["\\frac{", "\\sqrt[", "\\boxed{", "\\left(", "\\right]", "\\begin{pmatrix}", "\\end{pmatrix}", "^{", "_{", "\\cup",
-               "\\infty", "\\text{", "\\log_", "\\binom", "!!", "\\pmod{", "\\in", "10^{10^{10}}", "\\%", "\\circ", "\\pm", "answer is"],
+               "\\infty", "\\text{", "\\log_", "\\binom", "!!", "\\pmod{", "\\in", "10^{10^{10}}", "\\%", "\\circ", "\\pm", "\\\\[4", "answer is"],
     "reply": ["\"id\":1", "\"reward\":", "\"detail\":", "{", "}", "[", "null", "NaN", "1e999", "\\ud800"],
     "judge": ["\"choices\":[{", "\"message\":{", "\"content\":", "\"error\":", "\"usage\":{\"total_tokens\":", "\"refusal\":", "\"finish_reason\":\"length\"",
               "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],

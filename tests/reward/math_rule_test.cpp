@@ -3,6 +3,7 @@
 
 #include "reward/math/answer.h"
 #include "reward/math/compare.h"
+#include "reward/math/lexer.h"
 #include "reward/reward.h"
 
 namespace roll {
@@ -179,6 +180,11 @@ TEST_CASE("garbage costs little and never throws", "[reward]") {
   CHECK_FALSE(math::compare_answers(answer, "7", deadline).equal);
   CHECK_NOTHROW(math::find_answer(answer));
   CHECK_NOTHROW(math::find_answer("the answer is " + answer));
+}
+
+TEST_CASE("a row gap that the answer's end cuts off reads nothing outside the answer", "[reward]") {
+  const std::string_view around = "xa]\\\\[4 ";
+  CHECK(math::plain_text(around.substr(1, 6)) == math::plain_text(std::string("a]\\\\[4")));
 }
 
 TEST_CASE("the time limit ends a comparison", "[reward]") {

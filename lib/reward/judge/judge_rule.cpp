@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "reward/judge/verdict.h"
@@ -13,13 +14,6 @@ namespace roll {
 namespace {
 
 constexpr size_t kShownWords = 500;
-
-/// Cut before a character that does not fit.
-std::string beginning_of(std::string_view text) {
-  size_t end = std::min(text.size(), kShownWords);
-  while (end > 0 && end < text.size() && (text[end] & 0xC0) == 0x80) --end;
-  return std::string(text.substr(0, end));
-}
 
 JudgePrompt prompt_of(const LlmJudgeArgs& args, const std::string& where) {
   if (!args.judge_prompt_file)
@@ -67,7 +61,7 @@ RewardResult JudgeRule::verdict(const JudgeWords& words) {
     verdict.problem = fmt::format("judge_score_pattern: {}", e.what());
   }
   if (!verdict.score) return failed_reward(RewardFailure::kUnparsable, "the judge " + verdict.problem);
-  return judged(*verdict.score, Json{{"judge", beginning_of(words.text)}});
+  return judged(*verdict.score, Json{{"judge", whole_characters(words.text, kShownWords)}});
 }
 
 }  // namespace roll

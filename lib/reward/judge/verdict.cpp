@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "reward/final_answer.h"
 #include "reward/reply.h"
 #include "reward/same_text.h"
 
@@ -17,14 +18,10 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-char lower_of(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
 /// Letters of two bytes in UTF-8, such as é, count by their first one; what has three, such as 。, separates words.
 bool is_word(char c) {
   const auto byte = static_cast<unsigned char>(c);
-  return is_digit(c) || (lower_of(c) >= 'a' && lower_of(c) <= 'z') || c == '_' || (byte >= 0xC3 && byte <= 0xDF);
+  return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_' || (byte >= 0xC3 && byte <= 0xDF);
 }
 
 /// A text that is read from its beginning.
@@ -90,7 +87,7 @@ std::optional<Reading> behind_last_score(std::string_view text) {
   std::optional<Reading> found;
   auto at = text.begin();
   while (true) {
-    at = std::search(at, text.end(), kWord.begin(), kWord.end(), [](char a, char b) { return lower_of(a) == b; });
+    at = std::search(at, text.end(), kWord.begin(), kWord.end(), [](char a, char b) { return ascii_lower(a) == b; });
     if (at == text.end()) return found;
     const bool begins_word = at == text.begin() || !is_word(at[-1]) || at[-1] == '_';
     Reading reading(std::string_view(at + kWord.size(), text.end()));
@@ -115,8 +112,8 @@ struct YesNo {
 
   bool is_clear() const { return yes != no; }
   void add(std::string_view word) {
-    yes = yes || std::ranges::equal(word, std::string_view("yes"), {}, lower_of);
-    no = no || std::ranges::equal(word, std::string_view("no"), {}, lower_of);
+    yes = yes || std::ranges::equal(word, std::string_view("yes"), {}, ascii_lower);
+    no = no || std::ranges::equal(word, std::string_view("no"), {}, ascii_lower);
   }
 };
 
@@ -147,9 +144,7 @@ YesNo telling_words(std::string_view text) {
 }  // namespace
 
 Verdict parse_verdict(std::string_view text, std::optional<double> best_score, bool is_cut) {
-  constexpr std::string_view kThought = "</think>";
-  const size_t thought = text.rfind(kThought);
-  const std::string_view said = thought == std::string_view::npos ? text : text.substr(thought + kThought.size());
+  const std::string_view said = behind_last(text, kThoughtEnd);
   if (said.find("<think>") != std::string_view::npos)
     return unreadable(text, "its reasoning does not end; raise max_new_tokens");
   if (stripped(said).empty()) return unreadable(text, "it says nothing");

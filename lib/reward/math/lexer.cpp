@@ -278,7 +278,8 @@ class Lexer {
 
   /// The "[4pt]" of "\\[4pt]".
   void skip_row_gap() {
-    const size_t unit = at_ < s_.size() && s_[at_] == '[' ? s_.find_first_not_of("-.0123456789 ", at_ + 1) : s_.size();
+    if (!s_.substr(at_).starts_with('[')) return;
+    const size_t unit = std::min(s_.find_first_not_of("-.0123456789 ", at_ + 1), s_.size());
     const bool gap = unit + 2 < s_.size() && unit > at_ + 1 && letter(s_[unit]) && s_[unit + 2] == ']';
     if (gap) at_ = unit + 3;
   }
