@@ -137,6 +137,20 @@ std::unique_ptr<Pending> Communicator::start_all_gather(const at::Tensor& mine, 
       [this, mine, all = at::Tensor(all), what = std::string(name)]() mutable { gather_dense(mine, all, what); });
 }
 
+void Communicator::exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
+                            std::string_view name) {
+  ROLL_CHECK(std::ssize(out) == size() && std::ssize(in) == size(), "an exchange names every rank");
+  const auto all_defined = [](std::vector<at::Tensor> tensors) {
+    for (at::Tensor& tensor : tensors) {
+      if (!tensor.defined()) tensor = at::empty({0}, at::kByte);
+      ROLL_CHECK(tensor.is_contiguous(), "what is exchanged is contiguous");
+    }
+    return tensors;
+  };
+  if (in[rank()].defined() && in[rank()].numel() > 0) at::Tensor(in[rank()]).copy_(out[rank()]);
+  exchange_dense(all_defined(out), all_defined(in), name);
+}
+
 std::string Communicator::broadcast_bytes(std::string_view mine, int root, std::string_view name) {
   return all_gather_bytes(rank() == root ? mine : std::string_view(), name)[static_cast<size_t>(root)];
 }

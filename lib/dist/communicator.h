@@ -109,6 +109,10 @@ class Communicator {
   std::unique_ptr<Pending> start_all_reduce(const at::Tensor& tensor, std::string_view name);
   /// Every rank's `mine` into `all` [size * n]; `mine` may be this rank's part of `all`.
   std::unique_ptr<Pending> start_all_gather(const at::Tensor& mine, const at::Tensor& all, std::string_view name);
+  /// All-to-all: `out[r]` goes to rank r and becomes its `in[rank()]`, this rank's own among them. Contiguous tensors
+  /// on one device, of any dtype; where both sides have nothing for each other (undefined or empty), no message is
+  /// sent. Bug: a rank sends another size than the other one expects.
+  void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
   /// The same beside other work, into `all`. For news now and then, not for what somebody waits for: it looks for the
@@ -127,6 +131,9 @@ class Communicator {
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
   virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) = 0;
+  /// The same without this rank's own part; every tensor is defined.
+  virtual void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
+                              std::string_view name) = 0;
   /// Runs a collective of the kinds above beside other work; several run in the order of their calls.
   virtual std::unique_ptr<Pending> start(std::function<void()> collective) = 0;
 

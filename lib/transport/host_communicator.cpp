@@ -17,18 +17,28 @@ namespace {
 constexpr size_t kSmall_bytes = 16 << 10;  // below: one round to everyone is faster than slices
 constexpr size_t kPiece_bytes = 64 << 20;  // above: in pieces, which bounds the memory for what the others sent
 
-enum class Operation : uint8_t { kReduceSum, kReduceMax, kReduceMin, kBroadcast, kGather, kGatherBytes, kScatter };
+enum class Operation : uint8_t {
+  kReduceSum,
+  kReduceMax,
+  kReduceMin,
+  kBroadcast,
+  kGather,
+  kGatherBytes,
+  kScatter,
+  kExchange
+};
 struct OperationName {
   const char* text;     // for people
   const char* counted;  // in metrics
 };
-constexpr std::array<OperationName, 7> kOperationNames = {{{"all-reduce (sum)", "all_reduce"},
+constexpr std::array<OperationName, 8> kOperationNames = {{{"all-reduce (sum)", "all_reduce"},
                                                            {"all-reduce (max)", "all_reduce"},
                                                            {"all-reduce (min)", "all_reduce"},
                                                            {"broadcast", "broadcast"},
                                                            {"all-gather", "all_gather"},
                                                            {"all-gather of bytes", "all_gather_bytes"},
-                                                           {"reduce-scatter", "reduce_scatter"}}};
+                                                           {"reduce-scatter", "reduce_scatter"},
+                                                           {"all-to-all", "all_to_all"}}};
 
 const OperationName& name_of(Operation operation) {
   return kOperationNames[static_cast<size_t>(operation)];
@@ -48,10 +58,10 @@ struct Head {
                        std::string(name.data(), strnlen(name.data(), name.size())), bytes, *type ? " " : "", type,
                        sequence);
   }
-  /// The same call; lengths of byte strings may differ.
-  bool matches(const Head& other) const {
+  /// The same call, of which the other rank was expected to give so many bytes; lengths of byte strings may differ.
+  bool matches(const Head& other, uint64_t expected) const {
     return sequence == other.sequence && operation == other.operation && dtype == other.dtype && name == other.name &&
-           (bytes == other.bytes || operation == Operation::kGatherBytes);
+           (other.bytes == expected || operation == Operation::kGatherBytes);
   }
 };
 static_assert(sizeof(Head) == 64);
@@ -173,6 +183,41 @@ class HostCommunicator : public Communicator {
     if (!in_place) mine.copy_(result.view(mine.sizes()));
   }
 
+  void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
+                      std::string_view name) override {
+    Call call = begin(Operation::kExchange, name);
+    std::vector<at::Tensor> sent, received;
+    std::vector<Head> heads(static_cast<size_t>(size()));
+    std::vector<uint64_t> expected;
+    for (int peer = 0; peer < size(); ++peer) {
+      sent.push_back(out[peer].to(at::kCPU));
+      received.push_back(in[peer].is_cpu() ? in[peer] : at::empty_like(in[peer], at::kCPU));
+      heads[peer] = head(Operation::kExchange, -1, peer == rank() ? 0 : sent.back().nbytes(), name);
+      expected.push_back(peer == rank() ? 0 : received.back().nbytes());
+    }
+    ++sequence_;
+    meet(heads, expected, call);
+    bool is_through = false;
+    for (size_t at = 0; !is_through; at += kPiece_bytes) {
+      std::vector<Outgoing> to;
+      std::vector<Incoming> from;
+      const auto piece = [&](const at::Tensor& tensor) {
+        const std::span<std::byte> bytes = bytes_of(tensor);
+        return bytes.subspan(std::min(at, bytes.size()),
+                             std::min(kPiece_bytes, bytes.size() - std::min(at, bytes.size())));
+      };
+      for (int peer = 0; peer < size(); ++peer) {
+        if (peer == rank()) continue;
+        if (const auto bytes = piece(sent[peer]); !bytes.empty()) to.push_back({peer, bytes});
+        if (const auto bytes = piece(received[peer]); !bytes.empty()) from.push_back({peer, bytes});
+      }
+      is_through = to.empty() && from.empty();
+      if (!is_through) exchange(to, from, call);
+    }
+    for (int peer = 0; peer < size(); ++peer)
+      if (!in[peer].is_cpu()) at::Tensor(in[peer]).copy_(received[peer]);
+  }
+
   std::unique_ptr<Pending> start(std::function<void()> collective) override {
     if (!worker_) worker_ = std::make_unique<Worker>();
     return worker_->run(std::move(collective));
@@ -208,18 +253,37 @@ class HostCommunicator : public Communicator {
     wire_->exchange(out, in, call.wait);
   }
 
-  /// Every rank's head; Bug when one of them is in another collective than this rank.
+  Head head(Operation operation, int8_t dtype, size_t bytes, std::string_view name) const {
+    Head head{sequence_, bytes, operation, dtype, {}};
+    name.copy(head.name.data(), head.name.size());
+    return head;
+  }
+
+  /// Every rank's head.
   std::vector<Head> meet(Operation operation, int8_t dtype, size_t bytes, std::string_view name, Call& call) {
-    Head mine{sequence_++, bytes, operation, dtype, {}};
-    name.copy(mine.name.data(), mine.name.size());
-    std::vector<Head> heads(static_cast<size_t>(size()));
-    std::vector<std::span<std::byte>> places;
-    for (Head& head : heads) places.push_back(bytes_of_object(head));
-    to_everyone(bytes_of_object(mine), places, call, /*counts=*/false);
+    const Head mine = head(operation, dtype, bytes, name);
+    ++sequence_;
+    return meet(std::vector<Head>(static_cast<size_t>(size()), mine),
+                std::vector<uint64_t>(static_cast<size_t>(size()), bytes), call);
+  }
+
+  /// Every rank's head for this rank, whose own for the others are `mine`; Bug when one of them is in another
+  /// collective than this rank, or gives another number of bytes than `expected`.
+  std::vector<Head> meet(std::vector<Head> mine, const std::vector<uint64_t>& expected, Call& call) {
+    std::vector<Head> heads(mine.size());
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      out.push_back({peer, bytes_of_object(mine[peer])});
+      in.push_back({peer, bytes_of_object(heads[peer])});
+    }
+    heads[rank()] = mine[rank()];
+    wire_->exchange(out, in, call.wait);
     for (size_t i = 0; i < heads.size(); ++i)
-      if (!mine.matches(heads[i]))
+      if (!mine[i].matches(heads[i], expected[i]))
         throw Bug(fmt::format("{}: ranks{} diverged: this rank is in {}, rank {} in {}", to_string(place()), of_group(),
-                              mine.text(), wire_->in_world(static_cast<int>(i)), heads[i].text()));
+                              mine[i].text(), wire_->in_world(static_cast<int>(i)), heads[i].text()));
     return heads;
   }
 
@@ -230,8 +294,7 @@ class HostCommunicator : public Communicator {
   }
 
   /// `mine` to all ranks, theirs into `places` (by rank; sizes may differ), piece by piece.
-  void to_everyone(std::span<const std::byte> mine, const std::vector<std::span<std::byte>>& places, Call& call,
-                   bool counts = true) {
+  void to_everyone(std::span<const std::byte> mine, const std::vector<std::span<std::byte>>& places, Call& call) {
     const auto& own = places[static_cast<size_t>(rank())];
     if (!mine.empty() && own.data() != mine.data()) std::memcpy(own.data(), mine.data(), mine.size());
     size_t longest = 0;
@@ -245,7 +308,7 @@ class HostCommunicator : public Communicator {
         if (at < mine.size()) out.push_back({peer, mine.subspan(at, std::min(kPiece_bytes, mine.size() - at))});
         if (at < theirs.size()) in.push_back({peer, theirs.subspan(at, std::min(kPiece_bytes, theirs.size() - at))});
       }
-      counts ? exchange(out, in, call) : wire_->exchange(out, in, call.wait);
+      exchange(out, in, call);
     }
   }
 

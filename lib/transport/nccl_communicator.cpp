@@ -122,6 +122,30 @@ class NcclCommunicator : public Communicator {
     run("reduce-scatter", name, [&] { return group_->_reduce_scatter_base(flat, flat_all); });
   }
 
+  void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
+                      std::string_view name) override {
+    const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
+    bool on_host = true;
+    for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
+    // Who has nothing to say cannot know where the others' tensors are: they say so.
+    if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
+      return host_->exchange(out, in, name);
+    const auto on_device = [&](const std::vector<at::Tensor>& tensors) {
+      std::vector<at::Tensor> bytes;
+      for (int peer = 0; peer < size(); ++peer) {
+        const bool is_message = peer != rank() && tensors[peer].numel() > 0;
+        bytes.push_back(is_message ? tensors[peer].view({-1}).view(at::kByte)
+                                   : at::empty({0}, at::TensorOptions(device_).dtype(at::kByte)));
+      }
+      return bytes;
+    };
+    std::vector<at::Tensor> sent = on_device(out), received = on_device(in);
+    size_t bytes = 0;
+    for (const at::Tensor& tensor : sent) bytes += tensor.nbytes();
+    count("all_to_all", bytes);
+    run("all-to-all", name, [&] { return group_->alltoall(received, sent); });
+  }
+
   /// NCCL runs beside the kernels of the current stream by itself, as long as nobody waits.
   std::unique_ptr<Pending> start(std::function<void()> collective) override {
     auto pending = std::make_unique<Started>(*this);

@@ -111,6 +111,24 @@ std::string check_transposed_rows(Communicator& ranks, at::Device device) {
   return right ? "" : "rows that are not contiguous are sent wrongly; ";
 }
 
+/// Each pair of ranks exchanges another number of elements, some nothing; 80 MiB go in pieces.
+std::string check_exchange(Communicator& ranks, at::ScalarType dtype, int64_t unit, at::Device device) {
+  const auto part = [&](int from, int to) {
+    return sample(7 * from + to, unit * ((from + 2 * to) % 3), dtype, device);
+  };
+  std::vector<at::Tensor> out, in;
+  for (int peer = 0; peer < ranks.size(); ++peer) {
+    out.push_back(part(ranks.rank(), peer));
+    in.push_back(at::zeros_like(part(peer, ranks.rank())));
+    if (in.back().numel() == 0) in.back() = at::Tensor();
+  }
+  ranks.exchange(out, in, "parts");
+  for (int peer = 0; peer < ranks.size(); ++peer)
+    if (in[peer].defined() && !at::equal(in[peer], part(peer, ranks.rank())))
+      return fmt::format("an exchange of {} {} is wrong; ", unit, c10::toString(dtype));
+  return "";
+}
+
 void wait_for(std::vector<std::unique_ptr<Pending>>& started) {
   for (const auto& pending : started) pending->wait();
   started.clear();
@@ -155,6 +173,8 @@ std::string check_collectives(Communicator& ranks, at::Device device) {
   wrong += check_gathers(ranks, device) + check_transposed_rows(ranks, device);
   for (const auto dtype : {at::kFloat, at::kDouble, at::kLong, at::kBFloat16, at::kHalf})
     for (const int64_t rows : {0, 1, 1365, 1366, 33334}) wrong += check_rows(ranks, dtype, rows, device);
+  for (const int64_t unit : {0, 1, 70001}) wrong += check_exchange(ranks, at::kFloat, unit, device);
+  wrong += check_exchange(ranks, at::kByte, 40 << 20, device);
   for (const auto dtype : {at::kFloat, at::kBFloat16, at::kHalf}) wrong += check_started(ranks, dtype, device);
   ranks.barrier("end of the test");
   return wrong;

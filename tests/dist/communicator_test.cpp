@@ -87,6 +87,11 @@ TEST_CASE("ranks that reduce different shapes, dtypes or names are refused", "[d
   }));
   CHECK(diverged([](Communicator& ranks) { ranks.barrier(ranks.is_first() ? "one" : "two"); }));
   CHECK(diverged([](Communicator& ranks) {
+    const at::Tensor mine = at::ones({3}), theirs = at::ones({4}), none;
+    ranks.is_first() ? ranks.exchange({none, mine}, {none, theirs}, "sizes")
+                     : ranks.exchange({mine, none}, {theirs, none}, "sizes");
+  }));
+  CHECK(diverged([](Communicator& ranks) {
     at::Tensor tensor = at::ones({5});
     ranks.is_first() ? ranks.all_reduce_sum(tensor, "operations") : ranks.all_reduce_max(tensor, "operations");
   }));
