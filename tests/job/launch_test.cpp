@@ -175,8 +175,10 @@ TEST_CASE("an mpirun that does not end after a failure is ended, with what it st
   const FakeMpirun mpirun("trap '' TERM; echo 'roll: rank 0 of 2: no answer' >&2; setsid sleep 100 & sleep 100");
   const Job job({"2", "sum"}, {mpirun.path()});
   CHECK(job.exit_code() == 1);
-  CHECK_THAT(job.output(),
-             Catch::Contains("roll: rank 0 of 2: no answer\nroll: mpirun did not end after that failure"));
+  // Between the two, the shell may tell how its own child was ended.
+  const size_t failure = job.output().find("roll: rank 0 of 2: no answer\n");
+  const size_t ended = job.output().find("\nroll: mpirun did not end after that failure");
+  CHECK((failure != std::string::npos && ended != std::string::npos && failure < ended));
   CHECK(job.leaves_nothing_behind());
 }
 
