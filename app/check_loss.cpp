@@ -8,6 +8,7 @@
 #include "preview/loss_layouts.h"
 #include "settings/load_config.h"
 #include "train/advantage_stage.h"
+#include "train/rollout_files.h"
 
 namespace roll {
 

@@ -31,28 +31,28 @@ double policy_lambda(const ExperienceConfig& config, int64_t response_length) {
   return std::max(0.0, 1 - 1 / (*config.lambd_alpha * static_cast<double>(response_length)));
 }
 
-/// Responses and their groups, each response one action.
+/// The responses of all ranks and their groups, each response one action.
 struct Bandit {
   std::vector<double> returns;  // [B]
   std::vector<Moments> groups;
 
-  explicit Bandit(const Experience& experience) {
-    const at::Tensor sums = response_sums(experience, experience.token_rewards);
-    returns.assign(sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel());
-    groups = moments_of(returns, experience);
+  explicit Bandit(const Part& part) {
+    const at::Tensor sums = response_sums(part.here, part.here.token_rewards);
+    returns = part.told({sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel()});
+    groups = moments_of(returns, part.all);
   }
-  static std::vector<Moments> moments_of(const std::vector<double>& values, const Experience& experience) {
-    const auto& index = experience.group_index;
-    return group_moments(values, experience, index.empty() ? 0 : std::ranges::max(index) + 1);
+  static std::vector<Moments> moments_of(const std::vector<double>& values, const StepFacts& step) {
+    const auto& index = step.group_index;
+    return group_moments(values, step, index.empty() ? 0 : std::ranges::max(index) + 1);
   }
 };
 
-/// On all tokens of response b the number f(b), where it is judged.
+/// On all tokens of each response that is here and judged the number f(its place in the part).
 template <class F>
-AdvantagesAndReturns on_responses(const Experience& experience, F&& f) {
-  at::Tensor advantages = at::zeros_like(experience.token_rewards);
-  for (int64_t b = 0; b < experience.num_sequences(); ++b)
-    if (experience.judged[b]) response_part(experience, advantages, b).fill_(f(b));
+AdvantagesAndReturns on_responses(const Part& part, F&& f) {
+  at::Tensor advantages = at::zeros_like(part.here.token_rewards);
+  for (int64_t b = 0; b < part.here.num_sequences(); ++b)
+    if (part.here.judged[b]) response_part(part.here, advantages, b).fill_(f(part.place[b]));
   return {advantages, advantages.clone()};
 }
 
@@ -97,57 +97,68 @@ AdvantagesAndReturns discounted_returns(const Experience& experience, const Expe
   return {returns.clone(), returns};
 }
 
-AdvantagesAndReturns leave_one_out(const Experience& experience, const ExperienceConfig&) {
-  const Bandit bandit(experience);
-  return on_responses(experience, [&](int64_t b) {
-    const Moments& group = bandit.groups[experience.group_index[b]];
+AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig&) {
+  const Bandit bandit(part);
+  return on_responses(part, [&](int64_t b) {
+    const Moments& group = bandit.groups[part.all.group_index[b]];
     if (group.count < 2) return 0.0;
     const double of_others = (group.mean * group.count - bandit.returns[b]) / (group.count - 1);
     return bandit.returns[b] - of_others;
   });
 }
 
-AdvantagesAndReturns length_weighted_baseline(const Experience& experience, const ExperienceConfig&) {
-  const Bandit bandit(experience);
-  std::vector<double> lengths(experience.response_lengths.begin(), experience.response_lengths.end());
+AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig&) {
+  const Bandit bandit(part);
+  std::vector<double> lengths(part.all.response_lengths.begin(), part.all.response_lengths.end());
   std::vector<double> weighted(lengths.size());
   for (size_t b = 0; b < lengths.size(); ++b) weighted[b] = lengths[b] * bandit.returns[b];
-  const auto length = Bandit::moments_of(lengths, experience), product = Bandit::moments_of(weighted, experience);
-  return on_responses(experience, [&](int64_t b) {
-    const int64_t group = experience.group_index[b];
+  const auto length = Bandit::moments_of(lengths, part.all), product = Bandit::moments_of(weighted, part.all);
+  return on_responses(part, [&](int64_t b) {
+    const int64_t group = part.all.group_index[b];
     return bandit.returns[b] - product[group].mean / length[group].mean;
   });
 }
 
-AdvantagesAndReturns group_policy_gradient(const Experience& experience, const ExperienceConfig&) {
-  const Bandit bandit(experience);
-  const auto tokens = tokens_per_sequence(experience.final_response_mask(), experience.tokens.cu_seqlens);
+AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig&) {
+  const Bandit bandit(part);
+  const auto own = tokens_per_sequence(part.here.final_response_mask(), part.here.tokens.cu_seqlens);
+  const std::vector<double> tokens = part.told({own.begin(), own.end()});
   double num_responses = 0, num_useful = 0;
-  for (int64_t b = 0; b < experience.num_sequences(); ++b) {
+  for (size_t b = 0; b < tokens.size(); ++b) {
     if (tokens[b] == 0) continue;
     num_responses += 1;
     // Exact: returns of float32 that are equal have that number as their mean in float64.
-    num_useful += bandit.groups[experience.group_index[b]].squares > 0;
+    num_useful += bandit.groups[part.all.group_index[b]].squares > 0;
   }
   const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
-  return on_responses(experience, [&](int64_t b) {
-    return alpha * (bandit.returns[b] - bandit.groups[experience.group_index[b]].mean);
+  return on_responses(part, [&](int64_t b) {
+    return alpha * (bandit.returns[b] - bandit.groups[part.all.group_index[b]].mean);
   });
 }
+
+namespace {
+
+/// An estimator that looks at one response at a time.
+template <AdvantagesAndReturns (*estimate)(const Experience&, const ExperienceConfig&)>
+AdvantagesAndReturns alone(const Part& part, const ExperienceConfig& config) {
+  return estimate(part.here, config);
+}
+
+}  // namespace
 
 std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*) {
   constexpr auto kGroup = NormType::kGroup;
   static constexpr AdvantageEstimator kEstimators[] = {
-      {.name = "gae", .needs_values = true, .compute = gae},
-      {.name = "reinforce", .compute = discounted_returns},
-      {.name = "grpo", .compares_group = true, .normalisation = {kGroup, kGroup}, .compute = discounted_returns},
-      {.name = "reinforce_plus_plus", .whitens = true, .compute = discounted_returns},
+      {.name = "gae", .needs_values = true, .compute = alone<gae>},
+      {.name = "reinforce", .compute = alone<discounted_returns>},
+      {.name = "grpo", .compares_group = true, .normalisation = {kGroup, kGroup}, .compute = alone<discounted_returns>},
+      {.name = "reinforce_plus_plus", .whitens = true, .compute = alone<discounted_returns>},
       {.name = "reinforce_plus_plus_baseline",
        .compares_group = true,
        .whitens = true,
        .normalisation = {.mean = kGroup, .deviation = {}},
-       .compute = discounted_returns},
-      {.name = "remax", .samples_baseline = true, .compute = discounted_returns},
+       .compute = alone<discounted_returns>},
+      {.name = "remax", .samples_baseline = true, .compute = alone<discounted_returns>},
       {.name = "rloo", .compares_group = true, .discounts = false, .compute = leave_one_out},
       {.name = "opo", .compares_group = true, .discounts = false, .compute = length_weighted_baseline},
       {.name = "gpg", .compares_group = true, .discounts = false, .compute = group_policy_gradient},

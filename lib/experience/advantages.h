@@ -15,7 +15,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "experience/config.h"
-#include "experience/experience.h"
+#include "experience/part.h"
 
 namespace roll {
 
@@ -35,16 +35,17 @@ AdvantagesAndReturns gae(const Experience& experience, const ExperienceConfig& c
 AdvantagesAndReturns discounted_returns(const Experience& experience, const ExperienceConfig& config);
 
 // Below, the return R of a response is the sum of its token rewards, any KL included; all its tokens have the same
-// advantage, and returns = advantages. Responses that nobody judged have 0 and count nowhere.
+// advantage, and returns = advantages. Responses that nobody judged have 0 and count nowhere. **Collective** over the
+// part's ranks, for groups are shared out.
 
 /// RLOO (Ahmadian et al. 2024): R less the mean of the other responses' to the prompt; 0 where there is no other.
-AdvantagesAndReturns leave_one_out(const Experience& experience, const ExperienceConfig& config);
+AdvantagesAndReturns leave_one_out(const Part& part, const ExperienceConfig& config);
 
 /// OPO (Hao et al. 2025): R less the mean over the group weighted by the lengths l of its responses, sum l R / sum l.
-AdvantagesAndReturns length_weighted_baseline(const Experience& experience, const ExperienceConfig& config);
+AdvantagesAndReturns length_weighted_baseline(const Part& part, const ExperienceConfig& config);
 
 /// GPG (Chu et al. 2025): alpha (R - mean over the group). alpha makes up for groups that agree and teach nothing: all
 /// responses that carry loss, over those of them whose group does not agree; 0 where all agree.
-AdvantagesAndReturns group_policy_gradient(const Experience& experience, const ExperienceConfig& config);
+AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig& config);
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "dist/merged_metrics.h"
 #include "experience/advantages.h"
 #include "experience/correction.h"
 #include "experience/describe.h"
@@ -35,60 +36,72 @@ at::Tensor clipped(const at::Tensor& values, const at::Tensor& mask, double limi
   return values.clamp(-limit, limit);
 }
 
-void mask_samples(Experience& e, const ExperienceConfig& config, int64_t num_groups, Metrics& metrics) {
-  const std::vector<char> mask = sample_mask(e, config, num_groups);
-  e.masks["final_response_mask"] = part_of(e.response_mask(), e, mask);
-  metrics.merge(correct_for_sampler(e, config.train_infer_correction));
+void mask_samples(Part& part, const ExperienceConfig& config, int64_t num_groups, PartMetrics& metrics) {
+  Experience& e = part.here;
+  const std::vector<char> mask = sample_mask(part.all, config, num_groups);
+  e.masks["final_response_mask"] = part_of(e.response_mask(), e, part.own(mask));
+  metrics.of_here.merge(correct_for_sampler(e, config.train_infer_correction));
   std::vector<char> is_positive;
   for (const double score : e.scores) is_positive.push_back(score > 0);
   e.masks["positive_response_mask"] = part_of(e.final_response_mask(), e, is_positive);
-  for (const char kept : mask) metrics.add("actor/final_mask_ratio@mean", kept);
+  for (const char kept : mask) metrics.of_all.add("actor/final_mask_ratio@mean", kept);
 }
 
-void make_rewards(Experience& e, const ExperienceConfig& config, int64_t num_groups, DomainState& state,
-                  Metrics& metrics) {
-  std::vector<double> rewards = normalised_rewards(e, config, num_groups, state.rewards);
+void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups, DomainState& state,
+                  PartMetrics& metrics) {
+  Experience& e = part.here;
+  std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (e.judged[b]) metrics.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.all.judged[b])
+        metrics.of_all.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
   const double coefficient = config.add_token_level_kl ? state.kl.coefficient() : 0;
-  e.token_rewards = make_token_rewards(e, rewards, config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
+  e.token_rewards = make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
-    e.token_rewards =
-        clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "critic/token_reward_clip_frac@mean", metrics);
+    e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip,
+                              "critic/token_reward_clip_frac@mean", metrics.of_here);
   if (kl.defined()) {
-    const Moments moments = sequence_kl(e, kl);
-    metrics.add("critic/kl_coef@mean", coefficient);
+    const Moments moments = sequence_kl(e, kl, part.ranks);
+    metrics.of_all.add("critic/kl_coef@mean", coefficient);
     state.kl.update(moments.mean, static_cast<int64_t>(moments.count));
   }
-  if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask());
+  if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask(), part.ranks);
 }
 
-void make_advantages(Experience& e, const ExperienceConfig& config, Metrics& metrics) {
-  const AdvantagesAndReturns raw = config.adv_estimator->compute(e, config);
+void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& metrics) {
+  Experience& e = part.here;
+  const AdvantagesAndReturns raw = config.adv_estimator->compute(part, config);
   const at::Tensor& mask = e.final_response_mask();
   e.returns = raw.returns;
-  e.advantages = config.whitens() ? whiten(raw.advantages, mask) : raw.advantages * mask;
+  e.advantages = config.whitens() ? whiten(raw.advantages, mask, part.ranks) : raw.advantages * mask;
   if (config.advantage_clip)
-    e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics);
+    e.advantages =
+        clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics.of_here);
 }
 
-/// The stages that take their statistics of all sequences that they see.
-Metrics complete_part(Experience& e, const ExperienceConfig& config, int64_t num_groups, DomainState& state) {
-  Metrics metrics;
-  mask_samples(e, config, num_groups, metrics);
-  make_rewards(e, config, num_groups, state, metrics);
-  make_advantages(e, config, metrics);
+/// The stages that take their statistics of all sequences of the part.
+PartMetrics complete_part(Part& part, const ExperienceConfig& config, int64_t num_groups, DomainState& state) {
+  PartMetrics metrics;
+  mask_samples(part, config, num_groups, metrics);
+  make_rewards(part, config, num_groups, state, metrics);
+  make_advantages(part, config, metrics);
   return metrics;
 }
 
-std::map<std::string, std::vector<int64_t>> sequences_by_domain(const Experience& e) {
+std::map<std::string, std::vector<int64_t>> sequences_by_domain(const ResponseFacts& responses) {
   std::map<std::string, std::vector<int64_t>> sequences;
-  for (int64_t b = 0; b < e.num_sequences(); ++b) sequences[e.domains[b]].push_back(b);
+  for (int64_t b = 0; b < std::ssize(responses.domains); ++b) sequences[responses.domains[b]].push_back(b);
   return sequences;
+}
+
+/// These sequences of the part, `own` those of them that are here.
+Part part_of(const Part& whole, const std::vector<int64_t>& sequences, const std::vector<int64_t>& own) {
+  std::vector<int64_t> place;
+  for (const int64_t b : own) place.push_back(std::ranges::lower_bound(sequences, whole.place[b]) - sequences.begin());
+  return {select(whole.here, own), select(whole.all, sequences), std::move(place), whole.ranks};
 }
 
 void clear_completed(Experience& e) {
@@ -127,23 +140,33 @@ void ExperienceState::load_state(const Json& state) {
   }
 }
 
-Metrics complete_experience(Experience& experience, const ExperienceConfig& config, int64_t num_groups,
-                            ExperienceState& state) {
-  Metrics metrics;
-  clear_completed(experience);
-  if (!config.statistics_per_domain) metrics = complete_part(experience, config, num_groups, state.of(""));
-  for (const auto& [domain, sequences] : sequences_by_domain(experience)) {
-    Experience part = select(experience, sequences);
-    Metrics of_domain;
+Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state) {
+  PartMetrics metrics;
+  clear_completed(step.here);
+  if (!config.statistics_per_domain) metrics = complete_part(step, config, num_groups, state.of(""));
+  auto own = sequences_by_domain(step.here);
+  for (const auto& [domain, sequences] : sequences_by_domain(step.all)) {
+    Part part = part_of(step, sequences, own[domain]);
+    PartMetrics of_domain;
     if (config.statistics_per_domain) {
       of_domain = complete_part(part, config, num_groups, state.of(domain));
-      put_back(part, sequences, experience);
+      put_back(part.here, own[domain], step.here);
       metrics.merge(of_domain);
     }
     of_domain.merge(describe(part, config, num_groups));
     if (!domain.empty()) metrics.merge(of_domain, domain + "/");
   }
-  metrics.merge(describe(experience, config, num_groups));
+  metrics.merge(describe(step, config, num_groups));
+  Metrics merged = merge_over_ranks(metrics.of_here, step.ranks);
+  merged.merge(metrics.of_all);
+  return merged;
+}
+
+Metrics complete_experience(Experience& step, const ExperienceConfig& config, int64_t num_groups,
+                            ExperienceState& state) {
+  Part whole(step);
+  const Metrics metrics = complete_experience(whole, config, num_groups, state);
+  step = std::move(whole.here);
   return metrics;
 }
 

@@ -13,7 +13,7 @@
 
 namespace roll {
 
-struct Experience;
+struct Part;
 struct ExperienceConfig;
 struct AdvantagesAndReturns;
 
@@ -38,7 +38,8 @@ struct AdvantageEstimator {
   bool discounts = true;          // by gamma; else all tokens of a response have one advantage
   bool whitens = false;           // advantages get mean 0 and variance 1
   Normalisation normalisation{};  // of the rewards, before they become token rewards
-  AdvantagesAndReturns (*compute)(const Experience& experience, const ExperienceConfig& config);
+  /// **Collective** over the part's ranks.
+  AdvantagesAndReturns (*compute)(const Part& part, const ExperienceConfig& config);
 };
 std::span<const AdvantageEstimator> rows_of(const AdvantageEstimator*);
 

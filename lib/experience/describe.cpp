@@ -17,30 +17,31 @@ void add_mean_max_min(const std::string& name, const at::Tensor& values, Metrics
   metrics.add(name + "/min@min", values.min().to(at::kDouble).item<double>());
 }
 
-void add_lengths(const Experience& e, Metrics& metrics) {
-  const at::Tensor prompts = at::tensor(e.prompt_lengths, at::kLong);
-  const at::Tensor responses = at::tensor(e.response_lengths, at::kLong);
+void add_lengths(const StepFacts& step, Metrics& metrics) {
+  const at::Tensor prompts = at::tensor(step.prompt_lengths, at::kLong);
+  const at::Tensor responses = at::tensor(step.response_lengths, at::kLong);
   add_mean_max_min("token/prompt_length", prompts, metrics);
   add_mean_max_min("token/response_length", responses, metrics);
   add_mean_max_min("token/total_length", prompts + responses, metrics);
 }
 
 /// 1 - Var(returns - values) / Var(returns); left out where the returns do not vary.
-void add_explained_variance(const Experience& e, Metrics& metrics) {
-  const Moments returns = masked_moments(e.returns, e.response_mask());
-  const Moments errors = masked_moments(e.returns - e.values, e.response_mask());
+void add_explained_variance(const Part& part, Metrics& metrics) {
+  const Experience& e = part.here;
+  const Moments returns = masked_moments(e.returns, e.response_mask(), part.ranks);
+  const Moments errors = masked_moments(e.returns - e.values, e.response_mask(), part.ranks);
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
 }
 
 /// A group is all correct when every score is >= 1, all incorrect when every score is <= 0.
-void add_groups(const Experience& e, int64_t num_groups, Metrics& metrics) {
+void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
   std::vector<double> correct, incorrect;
-  for (const double score : e.scores) {
+  for (const double score : step.scores) {
     correct.push_back(score >= 1);
     incorrect.push_back(score <= 0);
   }
-  const auto right = group_moments(correct, e, num_groups);
-  const auto wrong = group_moments(incorrect, e, num_groups);
+  const auto right = group_moments(correct, step, num_groups);
+  const auto wrong = group_moments(incorrect, step, num_groups);
   for (int64_t g = 0; g < num_groups; ++g) {
     if (right[g].count == 0) continue;
     metrics.add("group/all_correct_ratio@mean", right[g].mean == 1);
@@ -49,25 +50,29 @@ void add_groups(const Experience& e, int64_t num_groups, Metrics& metrics) {
   }
 }
 
+at::Tensor of_judged(const at::Tensor& values, const ResponseFacts& responses) {
+  const std::vector<int64_t> judged(responses.judged.begin(), responses.judged.end());
+  return values.masked_select(at::tensor(judged, at::kLong).to(at::kBool));
+}
+
 }  // namespace
 
-Metrics describe(const Experience& e, const ExperienceConfig& config, int64_t num_groups) {
-  Metrics metrics;
+PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups) {
+  PartMetrics metrics;
+  const Experience& e = part.here;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  const at::Tensor judged = at::tensor(std::vector<int64_t>(e.judged.begin(), e.judged.end())).to(at::kBool);
-  const auto of_judged = [&](const at::Tensor& values) { return values.masked_select(judged); };
-  add_mean_max_min("critic/score", of_judged(at::tensor(e.scores, at::kDouble)), metrics);
-  add_mean_max_min("critic/rewards", of_judged(response_sums(e, e.token_rewards)), metrics);
-  add_mean_max_min("critic/advantages", of_responses(e.advantages), metrics);
-  add_mean_max_min("critic/returns", of_responses(e.returns), metrics);
+  add_mean_max_min("critic/rewards", of_judged(response_sums(e, e.token_rewards), e), metrics.of_here);
+  add_mean_max_min("critic/advantages", of_responses(e.advantages), metrics.of_here);
+  add_mean_max_min("critic/returns", of_responses(e.returns), metrics.of_here);
   if (e.values.defined()) {
-    add_mean_max_min("critic/values", of_responses(e.values), metrics);
-    add_explained_variance(e, metrics);
+    add_mean_max_min("critic/values", of_responses(e.values), metrics.of_here);
+    add_explained_variance(part, metrics.of_all);
   }
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
-    metrics.add("critic/kl@mean", sequence_kl(e, kl).mean);
-  add_groups(e, num_groups, metrics);
-  add_lengths(e, metrics);
+    metrics.of_all.add("critic/kl@mean", sequence_kl(e, kl, part.ranks).mean);
+  add_mean_max_min("critic/score", of_judged(at::tensor(part.all.scores, at::kDouble), part.all), metrics.of_all);
+  add_groups(part.all, num_groups, metrics.of_all);
+  add_lengths(part.all, metrics.of_all);
   return metrics;
 }
 

@@ -2,16 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "experience/config.h"
-#include "experience/experience.h"
+#include "experience/part.h"
 #include "track/metrics.h"
 
 namespace roll {
 
+/// What a rank says of a part.
+struct PartMetrics {
+  Metrics of_here;  // of its own sequences: to be merged over the ranks
+  Metrics of_all;   // the same on every rank
+
+  void merge(const PartMetrics& other, const std::string& prefix = "") {
+    of_here.merge(other.of_here, prefix), of_all.merge(other.of_all, prefix);
+  }
+};
+
 /// critic/{score,rewards,advantages,returns,values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
 /// token rewards; the others: of response tokens), critic/kl where there is a reference, critic/explained_variance,
 /// group/{all_correct,all_incorrect,mixed}_ratio of the scores, token/{prompt,response,total}_length/{mean,max,min}.
-Metrics describe(const Experience& experience, const ExperienceConfig& config, int64_t num_groups);
+/// **Collective** over the part's ranks.
+PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups);
 
 }  // namespace roll

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <numeric>
+
 #include "base/error.h"
 
 namespace roll {
@@ -11,37 +13,81 @@ const std::array<at::Tensor Experience::*, 8> Experience::kTokenTensors{
     &Experience::ref_log_probs,     &Experience::values,        &Experience::token_rewards,
     &Experience::advantages,        &Experience::returns};
 
-Experience make_experience(const std::vector<Sample>& samples) {
+ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices) {
+  return {.prompt_lengths = picked(facts.prompt_lengths, indices),
+          .response_lengths = picked(facts.response_lengths, indices),
+          .scores = picked(facts.scores, indices),
+          .rewards = picked(facts.rewards, indices),
+          .domains = picked(facts.domains, indices),
+          .judged = picked(facts.judged, indices),
+          .truncated = picked(facts.truncated, indices),
+          .difficulties = picked(facts.difficulties, indices),
+          .baselines = facts.baselines.empty() ? facts.baselines : picked(facts.baselines, indices)};
+}
+
+StepFacts select(const StepFacts& facts, const std::vector<int64_t>& indices) {
+  return {{select(static_cast<const ResponseFacts&>(facts), indices)}, picked(facts.group_index, indices)};
+}
+
+std::vector<int64_t> StepFacts::lengths() const {
+  std::vector<int64_t> lengths;
+  for (size_t b = 0; b < prompt_lengths.size(); ++b) lengths.push_back(prompt_lengths[b] + response_lengths[b]);
+  return lengths;
+}
+
+int64_t StepFacts::num_tokens() const {
+  const std::vector<int64_t> all = lengths();
+  return std::accumulate(all.begin(), all.end(), int64_t{0});
+}
+
+StepFacts facts_of(const Experience& step) {
+  return {{static_cast<const ResponseFacts&>(step)}, step.group_index};
+}
+
+Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids) {
   Experience experience;
-  std::vector<int64_t> ids, positions;
+  static_cast<ResponseFacts&>(experience) = select(static_cast<const ResponseFacts&>(step), sequences);
+  experience.sequence_index = sequences;
+  experience.group_index = picked(step.group_index, sequences);
+  std::vector<at::Tensor> positions = {at::empty({0}, at::kLong)};
   experience.tokens.cu_seqlens = {0};
+  for (size_t b = 0; b < sequences.size(); ++b) {
+    const int64_t length = experience.prompt_lengths[b] + experience.response_lengths[b];
+    experience.tokens.cu_seqlens.push_back(experience.tokens.cu_seqlens.back() + length);
+    positions.push_back(at::arange(length, at::kLong));
+  }
+  ROLL_CHECK_EQ(ids.numel(), experience.tokens.cu_seqlens.back(), "every token of the sequences is there");
+  experience.tokens.ids = std::move(ids);
+  experience.tokens.positions = at::cat(positions);
+  experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
+  for (int64_t b = 0; b < experience.num_sequences(); ++b)
+    if (!experience.judged[b]) response_part(experience, experience.masks["response_mask"], b).zero_();
+  return experience;
+}
+
+Experience make_experience(const std::vector<Sample>& samples) {
+  StepFacts step;
+  std::vector<int64_t> ids, numbers;
   for (const Sample& sample : samples) {
     ROLL_CHECK(!sample.prompt_ids.empty(), "the first response token is predicted from a prompt");
     ids.insert(ids.end(), sample.prompt_ids.begin(), sample.prompt_ids.end());
     ids.insert(ids.end(), sample.response_ids.begin(), sample.response_ids.end());
-    for (size_t t = 0; t < sample.prompt_ids.size() + sample.response_ids.size(); ++t)
-      positions.push_back(static_cast<int64_t>(t));
-    experience.tokens.cu_seqlens.push_back(static_cast<int64_t>(ids.size()));
-    experience.sequence_index.push_back(sample.sequence_index);
-    experience.group_index.push_back(sample.group_index);
-    experience.prompt_lengths.push_back(static_cast<int64_t>(sample.prompt_ids.size()));
-    experience.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
-    experience.scores.push_back(sample.score);
-    experience.rewards.push_back(sample.reward.value_or(sample.score));
-    experience.judged.push_back(sample.is_judged);
-    if (sample.baseline) experience.baselines.push_back(*sample.baseline);
-    experience.domains.push_back(sample.domain);
-    experience.truncated.push_back(sample.truncated);
-    experience.difficulties.push_back(sample.difficulty);
+    numbers.push_back(std::ssize(numbers));
+    step.group_index.push_back(sample.group_index);
+    step.prompt_lengths.push_back(static_cast<int64_t>(sample.prompt_ids.size()));
+    step.response_lengths.push_back(static_cast<int64_t>(sample.response_ids.size()));
+    step.scores.push_back(sample.score);
+    step.rewards.push_back(sample.reward.value_or(sample.score));
+    step.judged.push_back(sample.is_judged);
+    if (sample.baseline) step.baselines.push_back(*sample.baseline);
+    step.domains.push_back(sample.domain);
+    step.truncated.push_back(sample.truncated);
+    step.difficulties.push_back(sample.difficulty);
   }
-  ROLL_CHECK(experience.baselines.empty() || experience.baselines.size() == samples.size(),
+  ROLL_CHECK(step.baselines.empty() || step.baselines.size() == samples.size(),
              "either all samples have a baseline, or none");
-  experience.tokens.ids = at::tensor(ids, at::kLong);
-  experience.tokens.positions = at::tensor(positions, at::kLong);
-  experience.masks["response_mask"] = make_response_mask(experience.prompt_lengths, experience.response_lengths);
-  for (size_t b = 0; b < samples.size(); ++b)
-    if (!samples[b].is_judged)
-      response_part(experience, experience.masks["response_mask"], static_cast<int64_t>(b)).zero_();
+  Experience experience = make_experience(step, numbers, at::tensor(ids, at::kLong));
+  for (size_t b = 0; b < samples.size(); ++b) experience.sequence_index[b] = samples[b].sequence_index;
   experience.sampler_log_probs = at::zeros_like(experience.response_mask());
   for (size_t b = 0; b < samples.size(); ++b) {
     if (samples[b].log_probs.empty()) continue;
@@ -69,15 +115,7 @@ at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices) {
   Experience part;
   static_cast<Batch&>(part) = select(static_cast<const Batch&>(experience), sequence_indices);
-  part.prompt_lengths = picked(experience.prompt_lengths, sequence_indices);
-  part.response_lengths = picked(experience.response_lengths, sequence_indices);
-  part.scores = picked(experience.scores, sequence_indices);
-  part.rewards = picked(experience.rewards, sequence_indices);
-  part.judged = picked(experience.judged, sequence_indices);
-  part.domains = picked(experience.domains, sequence_indices);
-  part.truncated = picked(experience.truncated, sequence_indices);
-  part.difficulties = picked(experience.difficulties, sequence_indices);
-  if (!experience.baselines.empty()) part.baselines = picked(experience.baselines, sequence_indices);
+  static_cast<ResponseFacts&>(part) = select(static_cast<const ResponseFacts&>(experience), sequence_indices);
   if (!experience.sample_weights.empty()) part.sample_weights = picked(experience.sample_weights, sequence_indices);
   const at::Tensor tokens = token_indices(experience, sequence_indices);
   for (const auto tensor : Experience::kTokenTensors)

@@ -16,8 +16,8 @@
 
 namespace roll {
 
-struct Experience : Batch {
-  // [B] each
+/// What is known of responses beside their tokens. [B] each.
+struct ResponseFacts {
   std::vector<int64_t> prompt_lengths;    // tokens, >= 1
   std::vector<int64_t> response_lengths;  // tokens, >= 0
   std::vector<double> scores;             // verdicts: masks, group statistics and the sign of TOPR read them
@@ -27,7 +27,23 @@ struct Experience : Batch {
   std::vector<char> truncated;            // 1: finish reason "length"
   std::vector<double> difficulties;       // of the prompt's row
   std::vector<double> baselines;          // rewards of greedy responses to the same prompts; empty: none were sampled
-  std::vector<float> sample_weights;      // of a mini-batch (loss/sample_weights.h); empty: 1
+};
+/// Of these responses, in this order.
+ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices);
+
+/// A whole step without its tokens, which are on many ranks: every rank has it.
+struct StepFacts : ResponseFacts {
+  std::vector<int64_t> group_index;  // [B] number of the prompt in the step
+
+  int64_t num_sequences() const { return static_cast<int64_t>(group_index.size()); }
+  /// [B] tokens, prompt and response.
+  std::vector<int64_t> lengths() const;
+  int64_t num_tokens() const;
+};
+StepFacts select(const StepFacts& facts, const std::vector<int64_t>& indices);
+
+struct Experience : Batch, ResponseFacts {
+  std::vector<float> sample_weights;  // [B] of a mini-batch (loss/sample_weights.h); empty: 1
 
   // [T] float32; undefined where the configuration does not need them
   at::Tensor sampler_log_probs;  // nats, of the sampler; 0 outside responses
@@ -67,10 +83,17 @@ struct Sample {
   std::string domain{};
 };
 
+/// What is known of a step that is here as a whole.
+StepFacts facts_of(const Experience& step);
+
+/// Of these sequences of a step, packed in this order with `ids` [T] int64: tokens, facts and response mask; all other
+/// tensors stay undefined.
+Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids);
+
 /// Packs samples in the given order and sets the response mask; all other tensors stay undefined.
 Experience make_experience(const std::vector<Sample>& samples);
 
-/// response_mask [T] float32 of prompts and responses in their packed order.
+/// response_mask [T] float32 of prompts and responses in their packed order, whether judged or not.
 at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths, const std::vector<int64_t>& response_lengths);
 
 /// The Batch's, with everything of these sequences; undefined tensors stay so.

@@ -1,9 +1,11 @@
-// Means and deviations of a step (every rank holds all of it) in float64. Masked, so that no left-out token takes part.
+// Means and deviations of a step in float64. Masked, so that no left-out token takes part. Given the ranks that share out
+// the values, those of all of them: **collective** over these ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include "base/json.h"
+#include "dist/communicator.h"
 
 namespace roll {
 
@@ -18,10 +20,11 @@ struct Moments {
 
 /// Moments of `values` where `mask` is not 0 (both of one shape, any dtype).
 Moments masked_moments(const at::Tensor& values, const at::Tensor& mask);
+Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
 
 /// (x - mean) / sqrt(variance + 1e-8) with the n - 1 variance of the masked values; outside the mask 0.
 /// Values stay as they are (but 0 outside the mask) when fewer than two are masked in. Float32 [T].
-at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask);
+at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
 
 /// Moments of every value since the run began (Chan, Golub, LeVeque 1979).
 class RunningMoments {

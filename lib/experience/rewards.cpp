@@ -13,21 +13,21 @@ namespace {
 constexpr double kDeviationEps = 1e-6;
 
 /// [B] float64.
-at::Tensor judged_mask(const Experience& experience) {
-  return at::tensor(std::vector<double>(experience.judged.begin(), experience.judged.end()), at::kDouble);
+at::Tensor judged_mask(const ResponseFacts& responses) {
+  return at::tensor(std::vector<double>(responses.judged.begin(), responses.judged.end()), at::kDouble);
 }
 
 /// Moments for each sequence, under one norm type.
 class NormStatistics {
  public:
-  NormStatistics(const Experience& experience, int64_t num_groups, RunningMoments& running, const Normalisation& types)
-      : group_index_(experience.group_index),
-        are_all_judged_(std::ranges::find(experience.judged, char{0}) == experience.judged.end()) {
+  NormStatistics(const StepFacts& step, int64_t num_groups, RunningMoments& running, const Normalisation& types)
+      : group_index_(step.group_index),
+        are_all_judged_(std::ranges::find(step.judged, char{0}) == step.judged.end()) {
     const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
-    if (used(NormType::kGroup)) groups_ = group_moments(experience.rewards, experience, num_groups);
+    if (used(NormType::kGroup)) groups_ = group_moments(step.rewards, step, num_groups);
     if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
-    const at::Tensor values = at::tensor(experience.rewards, at::kDouble);
-    batch_ = masked_moments(values, judged_mask(experience));
+    const at::Tensor values = at::tensor(step.rewards, at::kDouble);
+    batch_ = masked_moments(values, judged_mask(step));
     if (used(NormType::kRunning)) running.add(batch_);
     running_ = running.moments();
   }
@@ -62,11 +62,11 @@ class NormStatistics {
   Moments batch_, running_;
 };
 
-bool is_long_error(const Experience& experience, const ExperienceConfig& config, size_t b) {
+bool is_long_error(const StepFacts& step, const ExperienceConfig& config, size_t b) {
   if (!config.error_max_len_clip) return false;
   if (!config.error_max_len_threshold)
     throw UserError("error_max_len_clip = true: needs error_max_len_threshold; set it to a number of tokens");
-  return experience.scores[b] <= 0 && experience.response_lengths[b] >= *config.error_max_len_threshold;
+  return step.scores[b] <= 0 && step.response_lengths[b] >= *config.error_max_len_threshold;
 }
 
 bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config) {
@@ -75,51 +75,51 @@ bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config)
 
 }  // namespace
 
-std::vector<Moments> group_moments(const std::vector<double>& values, const Experience& experience,
+std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step,
                                    int64_t num_groups) {
   std::vector<Moments> groups(num_groups);
-  const auto& group_index = experience.group_index;
+  const auto& group_index = step.group_index;
   for (size_t b = 0; b < values.size(); ++b) {
     ROLL_CHECK(group_index[b] >= 0 && group_index[b] < num_groups, "a group index numbers a prompt of the step");
-    if (!experience.judged[b]) continue;
+    if (!step.judged[b]) continue;
     groups[group_index[b]].count += 1;
     groups[group_index[b]].mean += values[b];
   }
   for (Moments& group : groups)
     if (group.count > 0) group.mean /= group.count;
   for (size_t b = 0; b < values.size(); ++b) {
-    if (!experience.judged[b]) continue;
+    if (!step.judged[b]) continue;
     const double distance = values[b] - groups[group_index[b]].mean;
     groups[group_index[b]].squares += distance * distance;
   }
   return groups;
 }
 
-std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups) {
-  std::vector<char> mask = experience.judged;
+std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups) {
+  std::vector<char> mask = step.judged;
   std::vector<Moments> groups;
-  if (config.difficulty_mask) groups = group_moments(experience.scores, experience, num_groups);
+  if (config.difficulty_mask) groups = group_moments(step.scores, step, num_groups);
   for (size_t b = 0; b < mask.size(); ++b) {
-    if (config.max_len_mask && experience.truncated[b]) mask[b] = 0;
-    if (config.difficulty_mask && !has_useful_difficulty(groups[experience.group_index[b]], config)) mask[b] = 0;
-    if (is_long_error(experience, config, b)) mask[b] = 0;
+    if (config.max_len_mask && step.truncated[b]) mask[b] = 0;
+    if (config.difficulty_mask && !has_useful_difficulty(groups[step.group_index[b]], config)) mask[b] = 0;
+    if (is_long_error(step, config, b)) mask[b] = 0;
   }
   return mask;
 }
 
-std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
+std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running) {
-  std::vector<double> rewards = experience.rewards;
+  std::vector<double> rewards = step.rewards;
   const Normalisation types = config.normalisation();
   if (config.adv_estimator->samples_baseline) {
-    ROLL_CHECK_EQ(experience.baselines.size(), rewards.size(),
+    ROLL_CHECK_EQ(step.baselines.size(), rewards.size(),
                   "the estimator takes off the reward of a greedy response");
-    for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= experience.baselines[b];
+    for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= step.baselines[b];
   }
   if (!types.mean && !types.deviation) return rewards;
-  const NormStatistics statistics(experience, num_groups, running, types);
+  const NormStatistics statistics(step, num_groups, running, types);
   for (size_t b = 0; b < rewards.size(); ++b) {
-    if (!experience.judged[b]) {
+    if (!step.judged[b]) {
       rewards[b] = 0;
       continue;
     }
@@ -138,9 +138,9 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
   return kl_term(at::where(experience.response_mask().ne(0), d, at::zeros({}, at::kFloat)), config.kl_penalty);
 }
 
-Moments sequence_kl(const Experience& experience, const at::Tensor& kl) {
+Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks) {
   const at::Tensor lengths = at::tensor(experience.response_lengths, at::kDouble);
-  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience));
+  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience), ranks);
 }
 
 at::Tensor make_token_rewards(const Experience& experience, const std::vector<double>& rewards, const at::Tensor& kl,

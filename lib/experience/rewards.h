@@ -13,27 +13,29 @@
 
 namespace roll {
 
+// What needs no tokens is computed of the whole step on every rank.
+
 /// Per-group (prompt) moments of one number per judged sequence, by group index.
-std::vector<Moments> group_moments(const std::vector<double>& values, const Experience& experience, int64_t num_groups);
+std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups);
 
 /// [B] 1 where the sequence carries loss: it is judged, and
 ///   max_len_mask        not truncated
 ///   difficulty_mask     low < mean score of its group < high
 ///   error_max_len_clip  not (score <= 0 and response_length >= error_max_len_threshold)
 /// UserError: error_max_len_clip without its threshold.
-std::vector<char> sample_mask(const Experience& experience, const ExperienceConfig& config, int64_t num_groups);
+std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups);
 
 /// [B] (reward - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards so far, these
 /// included), where a greedy response's reward is the mean if the estimator samples one; 0 where there is none. A group
 /// of which one response is left has no deviation: 0. UserError: a deviation of what is only ever one response.
-std::vector<double> normalised_rewards(const Experience& experience, const ExperienceConfig& config, int64_t num_groups,
+std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running);
 
 /// KL(old, reference) per token [T], 0 outside the response mask; undefined without a reference or old log-probs.
 /// Bug: the token rewards need it.
 at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config);
-/// Of each response's mean of `kl` [T]: their mean and number.
-Moments sequence_kl(const Experience& experience, const at::Tensor& kl);
+/// Of each response's mean of `kl` [T]: their mean and number, over those of all `ranks`. **Collective** over them.
+Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks);
 
 /// [T] float32: each sequence's reward on its last response token (an empty response gets none), minus
 /// kl_coefficient * kl under the response mask when `kl` is defined.

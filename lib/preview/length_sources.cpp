@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "text/tokenizer.h"
 #include "train/prompts.h"
-#include "train/rollout_record.h"
+#include "train/rollout_files.h"
 
 namespace roll {
 
@@ -19,15 +19,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// 12 of "step_000012.jsonl"; 0 of any other name.
+/// 12 of "step_000012.jsonl" and of the first of several parts; 0 of any other name.
 int64_t step_of(const fs::path& file) {
   const std::string name = file.filename().string();
-  const std::string_view prefix = "step_", suffix = ".jsonl";
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return 0;
-  const char* const end = name.data() + name.size() - suffix.size();
+  const std::string_view prefix = "step_";
+  if (!name.starts_with(prefix)) return 0;
   int64_t step = 0;
+  const char* const end = name.data() + name.size();
   const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, step);
-  return error == std::errc() && stop == end && numbered("", "step_", step, ".jsonl") == name ? step : 0;
+  if (error != std::errc() || !name.starts_with(numbered("", "step_", step, "").string())) return 0;
+  const std::string_view rest(stop, end);
+  return rest == ".jsonl" || (rest.starts_with("-00001-of-") && rest.ends_with(".jsonl")) ? step : 0;
 }
 
 std::vector<int64_t> steps_in(const fs::path& folder) {

@@ -51,9 +51,7 @@ double log_prob_temperature(const Config& config) {
 
 namespace {
 
-using Compute = std::function<std::vector<at::Tensor>(const Batch&)>;
-
-Compute log_probs_of(const Transformer& model, double temperature) {
+ForwardPass log_probs_of(const Transformer& model, double temperature) {
   return [&model, temperature](const Batch& micro_batch) {
     const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
     return std::vector<at::Tensor>{
@@ -70,66 +68,88 @@ struct Pass {
   const WorkerConfig& worker;
   const ModelSpec& spec;
   RoleMesh& mesh;
-  Compute compute;  // where the role lives
-  at::Tensor& result;
+  ForwardPass compute;  // where the role lives
+  at::Tensor& result;   // over the sequences at home
+  std::vector<Partition> plans{};
+  Distribution at{};
+  Experience share{};
+  at::Tensor of_share{};
   double took_s = 0;
 };
 
+/// Where and how the role computes the step.
+void plan(Pass& pass, const std::vector<int64_t>& lengths) {
+  pass.plans = plan_ranks(lengths, batch_rule(pass.worker, Stage::kForward, pass.spec), pass.mesh.dp_size());
+  pass.at.ranks = world_groups(pass.mesh);
+  for (const auto& of_rank : pass.plans) {
+    auto& share = pass.at.shares.emplace_back();
+    for (const auto& micro_batch : of_rank) share.insert(share.end(), micro_batch.begin(), micro_batch.end());
+  }
+}
+
+void compute(Pass& pass, at::Device device, Log& log) {
+  pass.of_share = at::empty({0}, at::kFloat);
+  if (!pass.mesh.is_here()) return;
+  Mesh& mesh = pass.mesh.mesh();
+  mesh.world().traffic().set_phase(pass.packed);
+  const Stopwatch watch;
+  Partition micro_batches;  // of places in the share, which holds them one after the other
+  int64_t place = 0;
+  for (const auto& sequences : pass.plans[mesh.place().dp]) {
+    micro_batches.emplace_back(sequences.size());
+    for (int64_t& sequence : micro_batches.back()) sequence = place++;
+  }
+  pass.of_share = forward_share(pass.share, micro_batches, device, 1, pass.compute, {&log, pass.phase})[0].contiguous();
+  pass.took_s = watch.seconds();
+}
+
 }  // namespace
 
-void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  const RoleMeshes& meshes, at::Device device, Log& log, Metrics& metrics) {
+void run_forwards(Experience& here, const StepFacts& step, const Distribution& home, const Config& config,
+                  const Roles& roles, const ForwardNeeds& needs, const RoleMeshes& meshes, at::Device device, Log& log,
+                  Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
   std::vector<Pass> passes;
   if (needs.ref_log_probs)
     passes.push_back({"ref_log_probs", "reference log-probs", "reference", config.reference, roles.policy_spec,
-                      meshes.reference, roles.reference ? log_probs_of(*roles.reference, temperature) : Compute(),
-                      step.ref_log_probs});
+                      meshes.reference, roles.reference ? log_probs_of(*roles.reference, temperature) : ForwardPass(),
+                      here.ref_log_probs});
   if (needs.old_log_probs)
     passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", config.actor_train, roles.policy_spec,
-                      meshes.actor, roles.actor ? log_probs_of(*roles.actor, temperature) : Compute(),
-                      step.old_log_probs});
+                      meshes.actor, roles.actor ? log_probs_of(*roles.actor, temperature) : ForwardPass(),
+                      here.old_log_probs});
   if (needs.values)
     passes.push_back({"values", "values", "values", config.critic, *roles.critic_spec, meshes.critic,
                       [&roles](const Batch& part) { return std::vector{roles.critic->values(part.tokens)}; },
-                      step.values});
-  // All that this rank computes first: roles that live apart work at the same time.
+                      here.values});
+  const std::vector<int64_t> lengths = step.lengths();
+  Communicator& world = meshes.actor.world();
+  world.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
-    pass.result = at::zeros({step.tokens.num_tokens()}, at::kFloat);
-    if (!pass.mesh.is_here()) continue;
-    pass.mesh.world().traffic().set_phase(pass.packed);
-    const Stopwatch watch;
-    const auto rule = batch_rule(pass.worker, Stage::kForward, pass.spec);
-    pass.result = forward_step(step, rule, device, 1, pass.mesh.mesh(), pass.compute, {&log, pass.phase})[0];
-    pass.took_s = watch.seconds();
+    plan(pass, lengths);
+    const at::Tensor ids = Routes(lengths, home, pass.at, world).bring({here.tokens.ids.to(at::kInt)}, "tokens")[0];
+    pass.share = make_experience(step, pass.at.share_of(world.rank()), ids.to(at::kLong));
   }
-  const std::vector<int64_t> lengths = lengths_of(step);
+  // All that this rank computes before it waits for others: roles that live apart work at the same time.
+  for (Pass& pass : passes) compute(pass, device, log);
+  world.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
-    pass.mesh.tell(pass.result, "forward results");
+    pass.result = Routes(lengths, pass.at, home, world).bring({pass.of_share}, "forward results")[0];
     at::Tensor took_s = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.tell(took_s, "times of forwards");
     metrics.add(fmt::format("time/{}", pass.name), took_s.item<double>());
-    add_forward_packing_metrics(pass.packed, lengths, batch_rule(pass.worker, Stage::kForward, pass.spec),
-                                pass.worker.data_ranks(), metrics);
+    const auto rule = batch_rule(pass.worker, Stage::kForward, pass.spec);
+    add_packing_metrics(pass.packed, batch_stats(pass.plans, lengths, rule.packing), metrics);
   }
 }
 
-void add_sampler_gap(const Experience& step, const std::vector<RolloutRecord>& records, Metrics& metrics) {
-  if (!step.old_log_probs.defined()) return;
-  double sum = 0, largest = 0;
-  int64_t count = 0;
-  for (int64_t s = 0; s < step.num_sequences(); ++s) {
-    if (!step.judged[s]) continue;  // its log-probs were not wanted
-    const auto& sampled = records[s].log_probs;
-    const at::Tensor gap = (response_part(step, step.old_log_probs, s) - at::tensor(sampled, at::kFloat)).abs();
-    if (gap.numel() == 0) continue;
-    sum += gap.sum().item<double>();
-    largest = std::max(largest, gap.max().item<double>());
-    count += gap.numel();
-  }
-  if (count == 0) return;
-  metrics.add("actor/sampler_log_prob_gap/mean", sum / static_cast<double>(count));
-  metrics.add("actor/sampler_log_prob_gap/max", largest);
+void add_sampler_gap(const Experience& here, Metrics& metrics) {
+  if (!here.old_log_probs.defined()) return;
+  const at::Tensor gaps = (here.old_log_probs - here.sampler_log_probs).abs().masked_select(here.response_mask().ne(0));
+  if (gaps.numel() == 0) return;
+  metrics.add("actor/sampler_log_prob_gap/mean@mean", gaps.sum(at::kDouble).item<double>() / static_cast<double>(gaps.numel()),
+              static_cast<double>(gaps.numel()));
+  metrics.add("actor/sampler_log_prob_gap/max@max", gaps.max().item<double>());
 }
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 #include "experience/build.h"
 #include "train/roles.h"
 #include "train/rollout_record.h"
+#include "train/routes.h"
 
 namespace roll {
 
@@ -20,19 +21,22 @@ struct ForwardNeeds {
 /// force them.
 ForwardNeeds forward_needs(const Config& config);
 
-/// Samples in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give theirs to
+/// A whole step in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give theirs to
 /// their group's; where one could not be judged, its group teaches nothing.
 Experience experience_from(const std::vector<RolloutRecord>& records);
 
 /// The temperature of log-probs: the sampler's, or 1 when it is greedy (one definition for sampler and trainer).
 double log_prob_temperature(const Config& config);
 
-/// Fills old_log_probs, ref_log_probs and values; times and entropy go to `metrics`. **Collective**.
-void run_forwards(Experience& step, const Config& config, const Roles& roles, const ForwardNeeds& needs,
-                  const RoleMeshes& meshes, at::Device device, Log& log, Metrics& metrics);
+/// Fills old_log_probs, ref_log_probs and values of `here`, this rank's share under `home` (ranks of the world): the
+/// sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
+/// `metrics`. **Collective**.
+void run_forwards(Experience& here, const StepFacts& step, const Distribution& home, const Config& config,
+                  const Roles& roles, const ForwardNeeds& needs, const RoleMeshes& meshes, at::Device device, Log& log,
+                  Metrics& metrics);
 
 /// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
-/// the trainer's.
-void add_sampler_gap(const Experience& step, const std::vector<RolloutRecord>& records, Metrics& metrics);
+/// the trainer's. Of these sequences, for merging.
+void add_sampler_gap(const Experience& here, Metrics& metrics);
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -111,6 +112,12 @@ void add_counts(SamplerCounts& all, const SamplerCounts& mine, Mesh& mesh) {
   all.num_pages = std::max(all.num_pages, mine.num_pages);
 }
 
+/// What failed on this rank becomes what failed on all. **Collective** over the world.
+void add_faults(RewardFaults& faults, Communicator& world) {
+  for (const auto& [kind, name] : names_of(RewardFailure()))
+    faults.counts[kind] = world.all_reduce_sum(faults.of(kind), "failed rewards");
+}
+
 /// How many retries a reward needed.
 int64_t retries_of(const Json& detail) {
   const auto retries = detail.find("retries");
@@ -142,18 +149,37 @@ std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& t
        .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
        .may_stop = request.may_stop,
        .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
-  auto all = exchange_rollouts(sample(engine, tokenizer, request, collection, statistics), mesh_.world());
+  auto mine = sample(engine, tokenizer, request, collection, statistics);
+  std::map<std::string, int64_t> retries;
+  for (const RolloutRecord& record : mine) {
+    statistics.faults[record.domain].add(record.reward_detail);
+    retries[record.domain] += retries_of(record.reward_detail);
+  }
   for (const std::string& domain : domains_) {
-    statistics.faults[domain];  // so that every curve begins with the first step
-    statistics.retries[domain];
+    add_faults(statistics.faults[domain], mesh_.world());
+    statistics.retries[domain] += mesh_.world().all_reduce_sum(retries[domain], "retries of rewards");
     add_use(statistics.use[domain], rewards_.take_use(domain), mesh_.world());
   }
-  for (const RolloutRecord& record : all) {
-    statistics.faults[record.domain].add(record.reward_detail);
-    statistics.retries[record.domain] += retries_of(record.reward_detail);
-    lengths_.add(*collection.prompt_at(record.group_index).row, std::ssize(record.response_ids));
+  tell_lengths(mine, collection);
+  sort_records(mine);
+  return mine;
+}
+
+/// How long responses were, which decides who starts first the next time.
+void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection) {
+  struct Told {
+    int64_t prompt, length;
+  };
+  std::string bytes;
+  for (const RolloutRecord& record : mine) {
+    const Told told{record.group_index, std::ssize(record.response_ids)};
+    bytes.append(reinterpret_cast<const char*>(&told), sizeof told);
   }
-  return all;
+  for (std::string_view said : mesh_.world().all_gather_bytes(bytes, "lengths of responses"))
+    for (Told told{}; !said.empty(); said.remove_prefix(sizeof told)) {
+      std::memcpy(&told, said.data(), sizeof told);
+      lengths_.add(*collection.prompt_at(told.prompt).row, told.length);
+    }
 }
 
 /// What this group of ranks sampled, on its leader.

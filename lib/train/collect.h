@@ -1,5 +1,5 @@
 // Prompts -> scored responses: the groups of ranks that share the sampler's weights share the samples out among them
-// while they run (collection.h), rewards start as each response ends, all ranks get all.
+// while they run (collection.h), rewards start as each response ends; what was sampled stays where it was.
 #pragma once
 
 #include <map>
@@ -65,8 +65,8 @@ class Collector {
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, RewardModels& models,
             RoleMesh& ranks, Log& log);
 
-  /// The records of all responses whose scores counted, group after group, the same on every rank; group_index counts
-  /// the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
+  /// The records of the responses whose scores counted and that this group of ranks sampled, on its leader, group after
+  /// group; group_index counts the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
   /// who samples them beside what. The engine's tensor ranks draw the same tokens in lock-step. Adds to `statistics`.
   /// **Collective**. Stopped, on all ranks, when one was asked to; UserError as GroupQuota's. Warns once per domain and
   /// step of the rewards that failed on this rank.
@@ -78,6 +78,7 @@ class Collector {
                                     Collection& collection, CollectStatistics& statistics);
   void sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
                         const OnGenerated& on_done, CollectStatistics& statistics);
+  void tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
   RewardModels& models_;

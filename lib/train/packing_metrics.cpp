@@ -15,11 +15,6 @@ void add_packing_metrics(const std::string& who, const BatchStats& stats, Metric
   metrics.add(prefix + "imbalance_tokens", stats.rank_imbalance_tokens());
 }
 
-void add_forward_packing_metrics(const std::string& who, const std::vector<int64_t>& lengths, const BatchRule& rule,
-                                 int64_t num_ranks, Metrics& metrics) {
-  add_packing_metrics(who, batch_stats(plan_ranks(lengths, rule, num_ranks), lengths, rule.packing), metrics);
-}
-
 void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics) {
   const double slowest = ranks.all_reduce_max(compute_s, "slowest rank's time");
   const double mean = ranks.all_reduce_sum(compute_s, "ranks' time") / ranks.size();

@@ -24,10 +24,6 @@ std::string packing_prefix(const std::string& who);
 ///   imbalance_tokens    the same of their tokens
 void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics);
 
-/// The same for a forward over all `lengths` on `num_ranks` ranks.
-void add_forward_packing_metrics(const std::string& who, const std::vector<int64_t>& lengths, const BatchRule& rule,
-                                 int64_t num_ranks, Metrics& metrics);
-
 /// `wait_s`, summed over the updates of a step: how long a rank waits, in the mean over ranks, for the slowest one's
 /// gradient: the time that uneven work costs. `compute_s`: this rank's seconds of one update. **Collective**.
 void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics);

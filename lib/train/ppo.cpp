@@ -2,6 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "loss/sample_weights.h"
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
 #include "train/advantage_stage.h"
@@ -13,22 +18,57 @@ namespace roll {
 namespace {
 
 /// Runs the plan; the first update alone when it is to be looked at.
-Metrics run_plan(const Experience& step, UpdatePlan plan, Learner& learner, Mesh& mesh,
-                 const MicroBatchLoss<Experience>& loss, FirstUpdates* first,
-                 const std::function<void(Experience&)>& prepare = {}) {
-  if (!first) return run_updates(step, plan, learner, mesh, loss, prepare);
+Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh,
+                 const MicroBatchLoss<Experience>& loss, FirstUpdates* first, const Prepare<Experience>& prepare) {
+  if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);
   const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
   plan.mini_batches.resize(1);
   learner.keep_gradients(true);
-  Metrics metrics = run_updates(step, plan, learner, mesh, loss, prepare);
+  Metrics metrics = run_updates(here, plan, learner, mesh, loss, prepare);
   learner.keep_gradients(false);
   for (const auto& [name, gradient] : learner.kept_gradient())
     first->gradients.emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
   first->traces.emplace_back(plan.prefix, learner.trace());
   plan.mini_batches = rest;
   plan.num_done = 1;
-  metrics.merge(run_updates(step, plan, learner, mesh, loss, prepare));
+  metrics.merge(run_updates(here, plan, learner, mesh, loss, prepare));
   return metrics;
+}
+
+/// All epochs of a step.
+Metrics run_epochs(const Config& config, const WorkerConfig& worker, const ModelSpec& spec, TrainingStep step,
+                   UpdatePlan plan, Learner& learner, Mesh& mesh, const MicroBatchLoss<Experience>& loss,
+                   FirstUpdates* first, const Prepare<Experience>& prepare = {}) {
+  plan.lengths = step.facts.lengths();
+  plan.num_groups = step.num_groups;
+  Metrics metrics;
+  for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch) {
+    Distribution wanted{mesh_groups(mesh), epoch_shares(config, worker, spec, plan.lengths, step.number, epoch)};
+    step.here = bring(step.here, step.facts, step.at, wanted, mesh.world());
+    step.at = std::move(wanted);
+    plan.mini_batches = epoch_mini_batches(config, worker, step.facts.num_sequences(), step.number, epoch);
+    metrics.merge(run_plan(step.here, plan, learner, mesh, loss, epoch == 0 ? first : nullptr, prepare));
+    plan.num_done += std::ssize(plan.mini_batches);
+  }
+  return metrics;
+}
+
+/// Sets the sample weights of a part of a mini-batch, which are made of the whole. **Collective** here, not later.
+Prepare<Experience> weigh_samples(const TrainingStep& step, const LossConfig& loss, Mesh& mesh) {
+  if (!loss.difficulty_loss_weight && !loss.length_loss_weight) return {};
+  at::Tensor valid = at::zeros({step.facts.num_sequences()}, at::kLong);
+  const auto own = tokens_per_sequence(step.here.final_response_mask(), step.here.tokens.cu_seqlens);
+  for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[step.here.sequence_index[b]] = own[b];
+  mesh.dp().all_reduce_sum(valid, "valid tokens of the sequences");
+  return [&loss, &facts = step.facts, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
+    std::vector<int64_t> tokens;
+    for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
+    const auto weights = sample_weights(picked(facts.difficulties, mini_batch), tokens, loss);
+    std::map<int64_t, float> weight_of;
+    for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
+    part.sample_weights.clear();
+    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_of.at(s));
+  };
 }
 
 /// Where the step's rollouts are, from which rollout_replay makes the step again; in the run folder, where nothing says
@@ -48,14 +88,31 @@ void complete_plan(UpdatePlan& plan, const Config& config, int64_t step, Log& lo
 
 }  // namespace
 
-Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step) {
+Partition epoch_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
+                             int64_t epoch) {
   const int64_t group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1;
+  return plan_mini_batches(num_sequences, worker.mini_batch(), group_size, static_cast<uint64_t>(config.seed), step,
+                           epoch);
+}
+
+Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step) {
   Partition all;
   for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch)
-    for (auto& mini_batch : plan_mini_batches(num_sequences, worker.mini_batch(), group_size,
-                                              static_cast<uint64_t>(config.seed), step, epoch))
-      all.push_back(std::move(mini_batch));
+    std::ranges::move(epoch_mini_batches(config, worker, num_sequences, step, epoch), std::back_inserter(all));
   return all;
+}
+
+Partition epoch_shares(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                       const std::vector<int64_t>& lengths, int64_t step, int64_t epoch) {
+  const BatchRule rule = batch_rule(worker, Stage::kTrain, spec);
+  Partition shares(worker.data_ranks());
+  for (const auto& mini_batch : epoch_mini_batches(config, worker, std::ssize(lengths), step, epoch)) {
+    const auto plans = plan_ranks(picked(lengths, mini_batch), rule, worker.data_ranks());
+    for (size_t rank = 0; rank < plans.size(); ++rank)
+      for (const auto& micro_batch : plans[rank])
+        for (const int64_t i : micro_batch) shares[rank].push_back(mini_batch[i]);
+  }
+  return shares;
 }
 
 ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log)
@@ -70,21 +127,21 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
           {mesh, model.parts()}),
       loss_(config) {}
 
-Metrics ActorTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
+Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
   UpdatePlan plan = update_plan("actor", config_.actor_train, config_.loss, model_.spec(), model_.device());
-  plan.mini_batches = step_mini_batches(config_, config_.actor_train, step.num_sequences(), step_number);
-  plan.num_groups = num_groups;
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
-  complete_plan(plan, config_, step_number, log_);
+  complete_plan(plan, config_, step.number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out = token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute,
                                      e.response_mask().to(at::kBool));
     return loss_(e, out, counts);
   };
-  return run_plan(step, plan, learner_, mesh_, loss, first, [&](Experience& mini_batch) { loss_.prepare(mini_batch); });
+  const Prepare<Experience> prepare = weigh_samples(step, config_.loss, mesh_);
+  return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_, loss,
+                    first, prepare);
 }
 
 CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log)
@@ -98,18 +155,17 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
                {mesh, model.parts()}),
       loss_(config) {}
 
-Metrics CriticTrainer::train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first) {
+Metrics CriticTrainer::train(TrainingStep step, FirstUpdates* first) {
   const bool recompute = config_.critic.recomputes();
   UpdatePlan plan = update_plan("critic", config_.critic, config_.loss, model_.spec(), model_.device());
-  plan.mini_batches = step_mini_batches(config_, config_.critic, step.num_sequences(), step_number);
-  plan.num_groups = num_groups;
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};
-  complete_plan(plan, config_, step_number, log_);
+  complete_plan(plan, config_, step.number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     return loss_(e, model_.values(e.tokens, recompute), counts);
   };
-  return run_plan(step, plan, learner_, mesh_, loss, first);
+  return run_epochs(config_, config_.critic, model_.spec(), std::move(step), std::move(plan), learner_, mesh_, loss,
+                    first);
 }
 
 }  // namespace roll

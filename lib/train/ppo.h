@@ -9,12 +9,29 @@
 #include "optim/learner.h"
 #include "settings/config.h"
 #include "train/role_losses.h"
+#include "train/routes.h"
 #include "train/updates.h"
 
 namespace roll {
 
-/// The mini-batches of all epochs of a step of `num_sequences`, one after the other: plan_mini_batches() of each.
+/// The mini-batches of an epoch of a step of `num_sequences`: plan_mini_batches().
+Partition epoch_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step,
+                             int64_t epoch);
+/// Of all epochs, one after the other.
 Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step);
+
+/// What each data rank trains on in an epoch, of sequences of these lengths: sequences of the step, mini-batch after
+/// mini-batch.
+Partition epoch_shares(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                       const std::vector<int64_t>& lengths, int64_t step, int64_t epoch);
+
+/// A step where a role trains on it.
+struct TrainingStep {
+  const StepFacts& facts;
+  int64_t number = 0, num_groups = 0;
+  Distribution at;  // ranks of the role's mesh
+  Experience here;  // what of it is on this rank
+};
 
 /// For people who look into a step: the first update of each role.
 struct FirstUpdates {
@@ -27,9 +44,9 @@ class ActorTrainer {
   /// `model` must outlive this and keep its parameters.
   ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log);
 
-  /// ppo_epochs x mini-batches of PPO updates. `first` (when given) receives what the first update did.
-  /// **Collective**. Metrics of run_updates with actor/*.
-  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first);
+  /// ppo_epochs x mini-batches of PPO updates; between epochs sequences go where the next one wants them. `first` (when
+  /// given) receives what the first update did. **Collective**. Metrics of run_updates with actor/*.
+  Metrics train(TrainingStep step, FirstUpdates* first);
 
   /// Leaves the device to the sampler, which needs the weights only.
   void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
@@ -52,7 +69,7 @@ class CriticTrainer {
   CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log);
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
-  Metrics train(const Experience& step, int64_t num_groups, int64_t step_number, FirstUpdates* first);
+  Metrics train(TrainingStep step, FirstUpdates* first);
 
   /// Leaves the device to the sampler.
   void put_away() { learner_.put_away(/*keeps_parameters=*/false); }

@@ -1,11 +1,13 @@
 #include "train/rlvr.h"
 
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
 #include "dist/agree.h"
+#include "dist/merged_metrics.h"
 #include "job/restart.h"
 #include "model/device.h"
 #include "train/advantage_stage.h"
@@ -15,8 +17,10 @@
 #include "train/group_quota.h"
 #include "train/offload.h"
 #include "train/prompts.h"
+#include "train/rollout_files.h"
 #include "train/rollout_metrics.h"
 #include "train/run.h"
+#include "train/step_index.h"
 #include "train/summary.h"
 #include "train/throughput.h"
 
@@ -56,6 +60,14 @@ Metrics told(RoleMesh& role, const Metrics& metrics) {
   return role.is_everywhere() ? metrics : Metrics::parse(role.tell_bytes(metrics.serialize(), "metrics"));
 }
 
+/// A step after sampling: what all know of it, and what is trained on at home, where the actor's first epoch wants it.
+struct Step {
+  int64_t number = 0;
+  StepFacts facts;
+  Distribution home;  // ranks of the world
+  Experience here;
+};
+
 class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -70,7 +82,9 @@ class Rlvr {
   RunState run_state(Json state);
   void run_step(int64_t step);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
-  std::vector<RolloutRecord> replayed(int64_t step) const;
+  std::vector<RolloutRecord> replayed(int64_t step);
+  Share share() const;
+  void check_replay(const StepFacts& facts, int64_t step) const;
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
   using Sampling = std::function<std::vector<RolloutRecord>(Metrics& metrics)>;
   std::vector<RolloutRecord> everywhere(const Sampling& sampling, int64_t step, Metrics& metrics);
@@ -78,8 +92,10 @@ class Rlvr {
   void close_engine();
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   int64_t validation_samples() const { return config_.validation.generating_args.num_return_sequences.value_or(1); }
-  Experience experience_of(std::vector<RolloutRecord> rollouts, int64_t step, Metrics& metrics);
-  void update(const Experience& experience, int64_t step, Metrics& metrics);
+  Step step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics);
+  void complete(Step& step, Metrics& metrics);
+  void dump(const Step& step, const std::vector<RolloutRecord>& rollouts);
+  void update(const Step& step, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
 
@@ -216,37 +232,53 @@ void Rlvr::run_step(int64_t step) {
   ranks_.set_step(step);
   Stopwatch watch;
   Metrics metrics;
-  std::vector<RolloutRecord> rollouts = rollouts_of(step, metrics);
-  const Experience experience = experience_of(std::move(rollouts), step, metrics);
-  update(experience, step, metrics);
-  tokens_seen_ += experience.tokens.num_tokens();
-  throughput_.add_step(experience, step, watch.seconds(), metrics);
+  const Step sampled = step_of(rollouts_of(step, metrics), step, metrics);
+  update(sampled, metrics);
+  tokens_seen_ += sampled.facts.num_tokens();
+  throughput_.add_step(sampled.facts, step, watch.seconds(), metrics);
   history_.scores.push_back(value_of(metrics, "critic/score/mean"));
   if (validates(step)) metrics.merge(validate(step));
   run_.track(step, metrics);
   run_.save_if_due(step, [this] { return run_state(state()); });
 }
 
+/// What this rank sampled or read.
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
-  const auto rollouts =
+  std::vector<RolloutRecord> mine =
       config_.rollout_replay
           ? replayed(step)
           : everywhere([this, step](Metrics& of_sampling) { return sampled(step, of_sampling); }, step, metrics);
-  add_rollout_metrics(rollouts, metrics);
-  if (!config_.rollout_replay && ranks_.is_first())
-    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, rollouts);
-  return rollouts;
+  Metrics of_mine;
+  add_rollout_metrics(mine, of_mine);
+  metrics.merge(merge_over_ranks(of_mine, ranks_));
+  if (!config_.rollout_replay && share().count > 0)
+    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, share());
+  return mine;
 }
 
-std::vector<RolloutRecord> Rlvr::replayed(int64_t step) const {
-  auto rollouts = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline());
-  check_vocabulary(rollouts, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
-  // The updates of a step, and with them the learning rate and what needs old log-probs, were counted for this many.
-  const int64_t num_groups = std::ssize(rollouts) / config_.samples_per_prompt();
+/// Of the rollouts, where this rank speaks for a group that samples; else of nothing.
+Share Rlvr::share() const {
+  RoleMesh& samplers = mesh_of_.sampler;
+  if (!samplers.is_here() || !samplers.mesh().is_leader()) return {.index = 0, .count = 0};
+  return {.index = samplers.mesh().place().dp, .count = samplers.dp_size()};
+}
+
+std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
+  std::vector<RolloutRecord> mine;
+  agree(ranks_, [&] {
+    if (share().count == 0) return;
+    mine = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), share());
+    check_vocabulary(mine, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
+  });
+  return mine;
+}
+
+/// The updates of a step, and with them the learning rate and what needs old log-probs, were counted for so many.
+void Rlvr::check_replay(const StepFacts& facts, int64_t step) const {
+  const int64_t num_groups = facts.num_sequences() / config_.num_return_sequences_in_group;
   if (num_groups != config_.rollout_batch_size)
     throw user_error("rollout_replay = {}: step {} holds {} prompts: must be rollout_batch_size = {}; set that to {}",
                      *config_.rollout_replay, step, num_groups, config_.rollout_batch_size, num_groups);
-  return rollouts;
 }
 
 std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
@@ -272,7 +304,7 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
   return groups.take(std::move(records));
 }
 
-/// What the sampler's ranks do, whose responses all ranks get. **Collective**.
+/// What the sampler's ranks do, while the others attend: this rank's responses, metrics of all. **Collective**.
 std::vector<RolloutRecord> Rlvr::everywhere(const Sampling& sampling, int64_t step, Metrics& metrics) {
   Stopwatch watch;
   if (!is_sampling_) open_engine();
@@ -287,8 +319,6 @@ std::vector<RolloutRecord> Rlvr::everywhere(const Sampling& sampling, int64_t st
   else
     attend_collection(reward_models_, samplers, step);
   metrics.merge(Metrics::parse(samplers.tell_bytes(of_sampling.serialize(), "metrics of sampling")));
-  const std::string lines = samplers.tell_bytes(to_lines(records), "rollouts");
-  if (!samplers.is_here()) records = records_from_lines(lines, "rollouts of another rank");
   if (!prompts_) return records;
   const std::string prompts = samplers.tell_bytes(to_line(prompts_->state()), "where the prompts stand");
   if (!samplers.is_here()) prompts_->load_state(parse_json(prompts, "where the prompts stand"));
@@ -319,34 +349,77 @@ void Rlvr::close_engine() {
   offload_.bring_back();
 }
 
-Experience Rlvr::experience_of(std::vector<RolloutRecord> rollouts, int64_t step, Metrics& metrics) {
+/// Brings the responses to where they are trained on, and completes them there.
+Step Rlvr::step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics) {
   close_engine();
-  Experience experience = experience_from(rollouts);
-  std::erase_if(rollouts, [](const RolloutRecord& record) { return record.is_baseline; });
-  run_forwards(experience, config_, roles_, needs_, mesh_of_, device_, log_, metrics);
-  add_sampler_gap(experience, rollouts, metrics);
-  Stopwatch watch;
-  metrics.merge(complete_experience(experience, config_.experience, config_.rollout_batch_size, experience_state_));
-  metrics.add("time/advantages", watch.seconds());
-  if (config_.dump_experience && ranks_.is_first())
-    dump_experience(run_.folder().experience(), step, rollouts, experience);
-  return experience;
+  ranks_.traffic().set_phase("rollouts");
+  StepIndex index = index_of(rollouts, ranks_);
+  if (config_.rollout_replay) check_replay(index.facts, number);
+  Distribution home{world_groups(mesh_of_.actor),
+                    epoch_shares(config_, config_.actor_train, roles_.policy_spec, index.facts.lengths(), number, 0)};
+  Experience here = bring(experience_of(rollouts, index, ranks_.rank()), index.facts, index.holders, home, ranks_);
+  Step step{number, std::move(index.facts), std::move(home), std::move(here)};
+  if (!config_.dump_experience) rollouts.clear();
+  run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, mesh_of_, device_, log_, metrics);
+  complete(step, metrics);
+  if (config_.dump_experience) dump(step, rollouts);
+  return step;
 }
 
-void Rlvr::update(const Experience& experience, int64_t step, Metrics& metrics) {
+/// Advantages, where the actor lives; all learn its statistics.
+void Rlvr::complete(Step& step, Metrics& metrics) {
+  RoleMesh& actor = mesh_of_.actor;
   Stopwatch watch;
-  const bool trains_actor = step > config_.critic_warmup;
+  Metrics of_actor;
+  if (actor.is_here()) {
+    Communicator& dp = actor.mesh().dp();
+    Metrics gap;
+    add_sampler_gap(step.here, gap);
+    of_actor.merge(merge_over_ranks(gap, dp));
+    Part whole(std::move(step.here), step.facts, step.home.share_of(ranks_.rank()), dp);
+    of_actor.merge(complete_experience(whole, config_.experience, config_.rollout_batch_size, experience_state_));
+    step.here = std::move(whole.here);
+  }
+  metrics.merge(told(actor, of_actor));
+  if (!actor.is_everywhere())
+    experience_state_.load_state(
+        parse_json(actor.tell_bytes(to_line(experience_state_.state()), "statistics of rewards"), "statistics of rewards"));
+  metrics.add("time/advantages", watch.seconds());
+}
+
+/// The only time that one rank holds a step.
+void Rlvr::dump(const Step& step, const std::vector<RolloutRecord>& rollouts) {
+  std::vector<int64_t> all(step.facts.num_sequences());
+  std::iota(all.begin(), all.end(), 0);
+  const Experience experience = bring(step.here, step.facts, step.home, {{{0}}, {all}}, ranks_);
+  std::vector<RolloutRecord> records = exchange_rollouts(rollouts, ranks_);
+  std::erase_if(records, [](const RolloutRecord& record) { return record.is_baseline; });
+  if (ranks_.is_first()) dump_experience(run_.folder().experience(), step.number, records, experience);
+}
+
+void Rlvr::update(const Step& step, Metrics& metrics) {
+  Stopwatch watch;
+  const bool trains_actor = step.number > config_.critic_warmup;
   FirstUpdates updates;
-  FirstUpdates* const looked_at = config_.dump_experience && step == 1 ? &updates : nullptr;
-  const auto train = [&](auto& trainer) {
-    return trainer ? trainer->train(experience, config_.rollout_batch_size, step, looked_at) : Metrics();
+  FirstUpdates* const looked_at = config_.dump_experience && step.number == 1 ? &updates : nullptr;
+  const auto train = [&](auto& trainer, RoleMesh& role, const Distribution& at, const Experience& here) {
+    if (!trainer) return Metrics();
+    return trainer->train({step.facts, step.number, config_.rollout_batch_size,
+                           {mesh_groups(role.mesh()), at.shares}, here}, looked_at);
   };
-  Metrics of_critic = train(critic_), of_actor;
-  if (trains_actor) of_actor = train(actor_);
+  Metrics of_critic, of_actor;
+  if (config_.uses_critic()) {
+    const Distribution wanted{world_groups(mesh_of_.critic), epoch_shares(config_, config_.critic, *roles_.critic_spec,
+                                                                          step.facts.lengths(), step.number, 0)};
+    ranks_.traffic().set_phase("train_critic");
+    const Experience here = bring(step.here, step.facts, step.home, wanted, ranks_);
+    of_critic = train(critic_, mesh_of_.critic, wanted, here);
+  }
+  if (trains_actor) of_actor = train(actor_, mesh_of_.actor, step.home, step.here);
   if (config_.uses_critic()) metrics.merge(told(mesh_of_.critic, of_critic));
   if (trains_actor) metrics.merge(told(mesh_of_.actor, of_actor));
-  if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step, updates);
-  throughput_.add_training(training_flops(experience, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
+  if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step.number, updates);
+  throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
   add_traffic_metrics(ranks_.traffic(), metrics);
 }
@@ -370,12 +443,15 @@ Metrics Rlvr::validate(int64_t step) {
         return collector_->collect(*engine_, tokenizer_, request, statistics);
       },
       step, of_sampling);
-  if (ranks_.is_first()) write_rollouts(run_.folder().rollouts(), "val_", step, records);
-  add_validation_metrics(records, metrics);
+  if (share().count > 0) write_rollouts(run_.folder().rollouts(), "val_", step, records, share());
+  Metrics of_mine;
+  add_validation_metrics(records, of_mine);
+  metrics.merge(merge_over_ranks(of_mine, ranks_));
+  const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
   metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
   log_.info("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
-            history_.validated.back(), records.size(), value_of(metrics, "val_score/all/mean"));
+            history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
   return metrics;
 }
 

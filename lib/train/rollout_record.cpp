@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <functional>
-#include <iterator>
 #include <sstream>
 #include <tuple>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "reward/reward.h"
 
 namespace roll {
@@ -144,12 +140,6 @@ std::vector<RolloutRecord> records_from_lines(const std::string& lines, const st
   return records;
 }
 
-void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,
-                    const std::vector<RolloutRecord>& records) {
-  make_folder(folder);
-  write_file_atomic(numbered(folder, prefix, number, ".jsonl"), to_lines(records));
-}
-
 fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t number, const std::string& extension) {
   return folder / fmt::format("{}{:06}{}", prefix, number, extension);
 }
@@ -157,62 +147,6 @@ fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t num
 void sort_records(std::vector<RolloutRecord>& records) {
   const auto order = [](const RolloutRecord& r) { return std::tuple(r.group_index, r.sample_index); };
   std::stable_sort(records.begin(), records.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
-}
-
-namespace {
-
-void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size, const std::string& origin) {
-  for (size_t i = 0; i < records.size(); ++i) {
-    const auto n = static_cast<int64_t>(i);
-    if (records[i].group_index != n / group_size || records[i].sample_index != n % group_size)
-      throw user_error(
-          "{}: group_index {}, sample_index {} found where group {}, sample {} is due: num_return_sequences_in_group = "
-          "{} "
-          "needs groups 0, 1, 2, ... of {} responses each",
-          origin, records[i].group_index, records[i].sample_index, n / group_size, n % group_size, group_size,
-          group_size);
-  }
-  if (records.empty() || static_cast<int64_t>(records.size()) % group_size)
-    throw user_error("{}: {} responses: must be a positive multiple of num_return_sequences_in_group = {}", origin,
-                     records.size(), group_size);
-}
-
-/// One to each group, behind its samples.
-void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_groups, int64_t group_size,
-                     const std::string& origin) {
-  for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {
-    const RolloutRecord* const found = group < std::ssize(baselines) ? &baselines[group] : nullptr;
-    if (found && group < num_groups && found->group_index == group && found->sample_index == group_size) continue;
-    throw user_error(
-        "{}: group {}: the estimator takes off the reward of one greedy response, a line with is_baseline: true and "
-        "sample_index {}, which is missing or there twice; replay what such a run sampled, or take another estimator",
-        origin, found ? std::min(group, found->group_index) : group, group_size);
-  }
-}
-
-}  // namespace
-
-std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int64_t group_size, bool with_baselines) {
-  fs::path file = numbered(folder, "step_", step, ".jsonl");
-  const fs::path nested = numbered(folder / "rollouts", "step_", step, ".jsonl");
-  if (!is_there(file) && is_there(nested)) file = nested;
-  if (!is_there(file))
-    throw user_error("rollout_replay = {}: step {} needs {}, which is missing; set max_steps to the recorded steps",
-                     folder.string(), step, file.string());
-  auto records = records_from_lines(read_file(file), file.string());
-  for (const RolloutRecord& record : records)
-    if (record.step != step)
-      throw user_error("{}: step = {}: must be {}, as the file's name says", file.string(), record.step, step);
-  sort_records(records);
-  const auto first_baseline = std::ranges::stable_partition(records, std::logical_not(), &RolloutRecord::is_baseline);
-  std::vector<RolloutRecord> baselines(first_baseline.begin(), first_baseline.end());
-  records.erase(first_baseline.begin(), first_baseline.end());
-  check_groups(records, group_size, file.string());
-  if (!with_baselines) return records;
-  check_baselines(baselines, std::ssize(records) / group_size, group_size, file.string());
-  std::ranges::move(baselines, std::back_inserter(records));
-  sort_records(records);
-  return records;
 }
 
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin) {

@@ -1,6 +1,6 @@
 // One response with all that is known of it after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format.
-// Ranks exchange rollouts in this format too. Its numbers have 9 significant digits, and a record is made with those,
-// so that a sampled step, a replayed one and one that came from another rank are the same thing.
+// Its numbers have 9 significant digits, and a record is made with those, so that a sampled step and a replayed one are
+// the same thing.
 #pragma once
 
 #include <cstdint>
@@ -51,20 +51,9 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin);
 /// One line per record.
 std::string to_lines(const std::vector<RolloutRecord>& records);
 std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin);
-/// Writes them to folder/<prefix>NNNNNN.jsonl; makes the folder.
-void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
-                    const std::vector<RolloutRecord>& records);
-
 /// rollouts/step_000012.jsonl for prefix "step_", number 12.
 std::filesystem::path numbered(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                                const std::string& extension);
-
-/// The records of one step of a `rollout_replay` folder: DIR/step_NNNNNN.jsonl, or DIR/rollouts/step_NNNNNN.jsonl.
-/// They come sorted by (group_index, sample_index), baselines only if wanted. UserError: no such file, a malformed line
-/// or one of another step, a group or sample twice, groups of different size than `group_size` (baselines not counted),
-/// a group without the baseline that is wanted.
-std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
-                                       bool with_baselines = false);
 
 /// UserError "origin: group ..." for a token id that a model of this vocabulary does not have.
 void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin);

@@ -198,6 +198,7 @@ Metrics Sft::train(int64_t update) {
   const bool recompute = config_.sft_train.recomputes();
   UpdatePlan plan = update_plan("sft", config_.sft_train, config_.loss, model_.spec(), model_.device());
   plan.mini_batches = {first_indices(batch.num_sequences())};
+  plan.lengths = lengths_of(batch);
   plan.num_groups = batch.num_sequences();
   plan.loss_mask = "labels_mask";
   plan.step = update;

@@ -1,21 +1,21 @@
 #include "train/throughput.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "ops/matmul_peak.h"
 
 namespace roll {
 
-double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head) {
-  const int64_t wanted = with_lm_head ? step.response_mask().count_nonzero().item<int64_t>() : 0;
+double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
+  int64_t wanted = 0;
+  for (size_t b = 0; with_lm_head && b < step.judged.size(); ++b)
+    if (step.judged[b]) wanted += step.response_lengths[b];
   double flops = 3 * spec.forward_flops(0, wanted);
-  for (const int64_t length : lengths_of(step)) flops += 3 * spec.forward_flops(length, 0);
+  for (const int64_t length : step.lengths()) flops += 3 * spec.forward_flops(length, 0);
   return flops;
 }
 
-double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
+double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
   double flops = trains_actor ? training_flops(step, roles.policy_spec, /*with_lm_head=*/true) : 0;
   if (roles.critic_spec) flops += training_flops(step, *roles.critic_spec, /*with_lm_head=*/false);
   return flops * static_cast<double>(ppo_epochs);
@@ -28,10 +28,10 @@ void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
   metrics.add("perf/mfu", flops / (seconds * num_ranks_ * peak_));
 }
 
-void Throughput::add_step(const Experience& experience, int64_t step, double seconds, Metrics& metrics) const {
-  const auto tokens = static_cast<double>(experience.tokens.num_tokens());
+void Throughput::add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const {
+  const auto tokens = static_cast<double>(facts.num_tokens());
   metrics.add("system/num_tokens", tokens);
-  metrics.add("system/samples", static_cast<double>(experience.num_sequences()));
+  metrics.add("system/samples", static_cast<double>(facts.num_sequences()));
   metrics.add("system/global_step", static_cast<double>(step));
   metrics.add("system/tps", tokens / seconds);
   metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / num_ranks_);

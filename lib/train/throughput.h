@@ -9,10 +9,10 @@ namespace roll {
 
 /// Floating-point operations of training a model on the step once: forward and backward of every sequence, of whose
 /// tokens only those of responses go through the lm head; recomputation is not counted.
-double training_flops(const Experience& step, const ModelSpec& spec, bool with_lm_head);
+double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head);
 
 /// The same of all roles that are trained, `ppo_epochs` times.
-double training_flops(const Experience& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
+double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
 
 class Throughput {
  public:
@@ -22,7 +22,7 @@ class Throughput {
   /// time/step_train, and perf/mfu of the ranks' work together.
   void add_training(double flops, double seconds, Metrics& metrics);
   /// system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total.
-  void add_step(const Experience& experience, int64_t step, double seconds, Metrics& metrics) const;
+  void add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const;
 
  private:
   at::Device device_;

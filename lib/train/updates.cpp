@@ -2,8 +2,11 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/nearest.h"
+#include "dist/merged_metrics.h"
 #include "train/comm_metrics.h"
 #include "train/packing_metrics.h"
 
@@ -11,10 +14,31 @@ namespace roll {
 
 namespace {
 
-std::vector<int64_t> pick_lengths(const Batch& step, const std::vector<int64_t>& sequences) {
-  std::vector<int64_t> lengths;
-  for (const int64_t s : sequences) lengths.push_back(step.tokens.length(s));
-  return lengths;
+/// This rank's part of a mini-batch, micro-batch after micro-batch.
+struct OwnPart {
+  std::vector<int64_t> sequences;  // places among those that are here
+  Partition micro_batches;         // places in `sequences`
+};
+
+/// `places`: of the step's sequences among those that are here, or -1. `micro_batches`: of places in `mini_batch`.
+OwnPart own_part(const std::vector<int64_t>& places, const std::vector<int64_t>& mini_batch,
+                 const Partition& micro_batches) {
+  OwnPart own;
+  for (const auto& micro_batch : micro_batches) {
+    own.micro_batches.emplace_back();
+    for (const int64_t i : micro_batch) {
+      ROLL_CHECK(places[mini_batch[i]] >= 0, "what a rank computes is there");
+      own.micro_batches.back().push_back(std::ssize(own.sequences));
+      own.sequences.push_back(places[mini_batch[i]]);
+    }
+  }
+  return own;
+}
+
+std::vector<int64_t> places_of(const Batch& here, size_t num_sequences) {
+  std::vector<int64_t> places(num_sequences, -1);
+  for (int64_t b = 0; b < here.num_sequences(); ++b) places.at(here.sequence_index[b]) = b;
+  return places;
 }
 
 /// Micro-batches that hold something; the number M of loss.md.
@@ -64,33 +88,49 @@ MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::stri
   return counts;
 }
 
-Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
-  if (ranks.size() == 1) return mine;
-  Metrics merged;
-  for (const auto& bytes : ranks.all_gather_bytes(mine.serialize(), "metrics")) merged.merge(Metrics::parse(bytes));
-  return merged;
+MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
+                            Communicator& ranks) {
+  MiniBatchCounts counts = count_masks(own, keys, num_groups);
+  if (!ranks.communicates()) return counts;
+  at::Tensor numbers = at::empty({std::ssize(keys), 2 + num_groups}, at::kLong);
+  for (int64_t k = 0; k < std::ssize(keys); ++k) {
+    const MaskCounts& of_mask = counts.at(keys[k]);
+    auto* row = numbers[k].mutable_data_ptr<int64_t>();
+    row[0] = of_mask.batch_num_tokens, row[1] = of_mask.global_valid_samples;
+    std::ranges::copy(of_mask.prompt_tokens, row + 2);
+  }
+  ranks.all_reduce_sum(numbers, "counts of a mini-batch");
+  for (int64_t k = 0; k < std::ssize(keys); ++k) {
+    const auto* row = numbers[k].const_data_ptr<int64_t>();
+    counts.set(keys[k], {.batch_num_tokens = row[0],
+                         .global_valid_samples = row[1],
+                         .prompt_tokens = {row + 2, row + 2 + num_groups}});
+  }
+  return counts;
 }
 
 template <class B>
-Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
-                    const MicroBatchLoss<B>& micro_batch_loss, const std::function<void(B&)>& prepare) {
+Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
   mesh.world().traffic().set_phase("train_" + plan.prefix);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
-    all_plans.push_back(plan_ranks(pick_lengths(step, sequences), plan.rule, mesh.dp_size()));
+    all_plans.push_back(plan_ranks(picked(plan.lengths, sequences), plan.rule, mesh.dp_size()));
     num_micro_batches += std::ssize(all_plans.back()[mesh.place().dp]);
   }
   std::optional<Progress> progress;
   if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
+  const std::vector<int64_t> places = places_of(here, plan.lengths.size());
   Metrics over_updates;
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    B mini_batch = select(step, sequences);
-    if (prepare) prepare(mini_batch);
-    const auto counts = count_masks(mini_batch, plan.loss_mask_keys, plan.num_groups);
-    const Partition& mine = plans[mesh.place().dp];
+    const OwnPart own = own_part(places, sequences, plans[mesh.place().dp]);
+    B mini_batch = select(here, own.sequences);
+    if (prepare) prepare(mini_batch, sequences);
+    const auto counts = count_masks(mini_batch, plan.loss_mask_keys, plan.num_groups, mesh.dp());
+    const Partition& mine = own.micro_batches;
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
@@ -110,7 +150,7 @@ Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mes
     });
     add_update_metrics(plan.prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
     if (result.skipped) tell_skipped(plan, update, result, learner, mesh.world());
-    add_packing_metrics(plan.prefix, batch_stats(plans, pick_lengths(step, sequences), plan.rule.packing),
+    add_packing_metrics(plan.prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing),
                         over_updates);
     add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);
     if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, learner.trace(), over_updates);
@@ -120,8 +160,8 @@ Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mes
 }
 
 template Metrics run_updates(const Batch&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Batch>&,
-                             const std::function<void(Batch&)>&);
+                             const Prepare<Batch>&);
 template Metrics run_updates(const Experience&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Experience>&,
-                             const std::function<void(Experience&)>&);
+                             const Prepare<Experience>&);
 
 }  // namespace roll

@@ -21,6 +21,7 @@ struct UpdatePlan {
   std::string prefix;      // of the metrics: "actor", "critic", "sft"
   BatchRule rule;          // mini-batch -> micro-batches
   Partition mini_batches;  // sequence indices of the step, over all ranks
+  std::vector<int64_t> lengths;  // tokens of each sequence of the step, over all ranks
   int64_t num_groups = 0;  // prompts of the step
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
@@ -39,21 +40,24 @@ struct UpdatePlan {
 template <class B>
 using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const MiniBatchCounts& counts)>;
 
-/// One optimizer update per mini-batch, in order. Every rank holds the whole step, so the counts of a mini-batch are
-/// global without a collective. `prepare`, where given, adds what depends on the whole mini-batch. Returns the metrics
+/// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
+/// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on the
+/// whole of it, whose sequences it is told. Returns the metrics
 /// of the loss (per update summed over micro-batches and ranks, then the mean over the updates),
 /// <prefix>/{grad_norm,lr} and those of packing_metrics.h and comm_metrics.h; the same on every rank. A mini-batch
 /// without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches; one whose loss or
 /// gradient is not finite neither, is counted as <prefix>/skipped_updates and told. **Collective**. UserError: a
 /// loss_mask_key that is no mask. SystemError: more than max_nonfinite_updates skipped in a row.
 template <class B>
-Metrics run_updates(const B& step, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
-                    const MicroBatchLoss<B>& micro_batch_loss, const std::function<void(B&)>& prepare = {});
+using Prepare = std::function<void(B& own, const std::vector<int64_t>& mini_batch)>;
+template <class B>
+Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare = {});
 
 /// Counts of the declared masks over a whole mini-batch. UserError: the batch has no such mask.
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);
-
-/// This rank's metrics merged with those of all ranks. **Collective**.
-Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks);
+/// The same of a mini-batch that `ranks` share out. **Collective** over them.
+MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
+                            Communicator& ranks);
 
 }  // namespace roll

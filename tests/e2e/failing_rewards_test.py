@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 import replay
+from rollouts import rollout_lines
 
 STEPS = 3
 # One program, which numbers the questions over its lives; every third one fails, by turns, in one of two ways.
@@ -52,7 +53,7 @@ def check_run(folder, mark):
     metrics = [json.loads(line) for line in open(folder / "run/metrics.jsonl")]
     seen = 0
     for step in range(1, STEPS + 1):
-        lines = [json.loads(line) for line in open(folder / f"run/rollouts/step_{step:06}.jsonl")]
+        lines = rollout_lines(folder / "run", step)
         assert len(lines) == 16, "a response is missing"
         errors = [line["reward_detail"].get("error") for line in lines]
         timeouts, ends = errors.count("timeout"), errors.count("ended (exit status 1) instead of answering")

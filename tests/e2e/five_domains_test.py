@@ -14,6 +14,7 @@ from fake_judge import TEMPLATE, FakeJudge, rule
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from rollouts import rollout_lines, rollout_steps
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SHARES = {"math_rule": 16, "code_sandbox": 12, "llm_judge": 4, "crossthinkqa": 4, "ifeval": 4}  # prompts of a step of 40
@@ -38,7 +39,7 @@ def train(folder, name, ranks=1, **settings):
         command.append("rewards.code_sandbox.unsafe_no_sandbox=true")
     replay.roll(*command)
     lines_of = lambda file: [json.loads(line) for line in open(file)]
-    return lines_of(folder / name / "metrics.jsonl"), [lines_of(file) for file in sorted((folder / name / "rollouts").glob("*.jsonl"))]
+    return lines_of(folder / name / "metrics.jsonl"), [rollout_lines(folder / name, step) for step in rollout_steps(folder / name)]
 
 
 def check_shares(name, metrics, steps):

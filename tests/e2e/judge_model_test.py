@@ -11,6 +11,7 @@ import replay
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from rollouts import rollout_lines
 
 TEMPLATE = "Q {question} R {response} T {reference}"
 # A random model says digits now and then.
@@ -19,7 +20,7 @@ JUDGE = {"rewards.math_rule.type": "llm_judge", "rewards.math_rule.judge_score_p
 
 
 def lines_of(run, step):
-    return [json.loads(line) for line in open(run / f"rollouts/step_{step:06}.jsonl")]
+    return rollout_lines(run, step)
 
 
 def said(lines):

@@ -15,6 +15,7 @@ import time
 
 import replay
 from fake_judge import TEMPLATE, FakeJudge, rule
+from rollouts import rollout_lines
 
 KEY = "sk-Zq7hidden0key"
 DEAD = "http://127.0.0.1:1/v1"
@@ -130,7 +131,7 @@ def check_no_key(run, said):
 
 
 def rollouts(run, step):
-    return [json.loads(line) for line in open(run / f"rollouts/step_{step:06}.jsonl")]
+    return rollout_lines(run, step)
 
 
 def check_training(folder, ranks):

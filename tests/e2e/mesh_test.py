@@ -7,6 +7,7 @@ import sys
 import tempfile
 
 from replay import PACKED, compare, make_model, record, train
+from rollouts import rollout_lines, rollout_steps
 
 MESHES = ["211", "121", "112", "221", "212", "122", "411", "141", "114", "222"]  # dp, cp, tp
 BOUND = 2e-6
@@ -53,8 +54,7 @@ def check_sampling(folder):
     for ranks, tp, sampler_tp in ((1, 1, 1), (2, 2, 2), (2, 1, 2), (2, 2, 1), (4, 2, 4)):
         name = f"sampled_{ranks}_{tp}_{sampler_tp}"
         run = train(folder, name, ranks, rows=8 * tp // ranks, accumulation=1, tp=tp, sampler_tp=sampler_tp)
-        steps = sorted((run / "rollouts").glob("step_*.jsonl"))
-        rollouts[name] = [json.loads(line)["response_ids"] for step in steps for line in open(step)]
+        rollouts[name] = [line["response_ids"] for step in rollout_steps(run) for line in rollout_lines(run, step)]
         assert rollouts[name] == rollouts["sampled_1_1_1"], f"{name}: other responses than one rank's"
     print(f"{len(rollouts)} layouts of the sampler give the same {len(rollouts['sampled_1_1_1'])} responses")
 

@@ -10,6 +10,7 @@ import replay
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from rollouts import rollout_lines
 
 ROLES = ("actor_train", "actor_infer", "reference", "critic")
 # Devices of the roles, and sizes that are not 1. A mini-batch is 8 sequences in all of them.
@@ -40,7 +41,7 @@ def settings(placement):
 
 
 def lines_of(run, step):
-    return [json.loads(line) for line in open(run / f"rollouts/step_{step:06}.jsonl")]
+    return rollout_lines(run, step)
 
 
 def responses(run, step):

@@ -15,6 +15,7 @@ import replay
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from rollouts import rollout_lines
 
 EPS, THETA = 1e-6, 10000.0
 
@@ -68,7 +69,7 @@ def score_of(tensors, config, ids):
 
 
 def lines_of(run, step):
-    return [json.loads(line) for line in open(run / f"rollouts/step_{step:06}.jsonl")]
+    return rollout_lines(run, step)
 
 
 def expected(model, rows):

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import one_step
+from rollouts import rollout_lines
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 GROUPS, GROUP_SIZE, LENGTH = 6, 2, 6
@@ -46,7 +47,7 @@ def own_end(folder):
 
 
 def check_rollouts(folder, end_ids):
-    lines = [json.loads(line) for step in (1, 2) for line in open(folder / f"run/rollouts/step_{step:06}.jsonl")]
+    lines = [line for step in (1, 2) for line in rollout_lines(folder / "run", step)]
     for i, line in enumerate(lines):
         place = i % (GROUPS * GROUP_SIZE)
         assert (line["group_index"], line["sample_index"]) == divmod(place, GROUP_SIZE), line
@@ -85,7 +86,7 @@ def check_metrics(folder, lines):
         assert abs(metrics["critic/score/mean"] - sum(scores) / len(scores)) < 1e-8, "the score is penalised"
         assert metrics["critic/rewards/min"] < 0, "the reward is not penalised"
     for metrics, step in ((zeroth, 0), (first, 1), (second, 2)):
-        validated = [json.loads(line) for line in open(folder / f"run/rollouts/val_{step:06}.jsonl")]
+        validated = rollout_lines(folder / "run", step, "val_")
         for of, some in (("all", validated), ("p@1", [line for line in validated if line["tag"] == "p@1"])):
             assert some and metrics[f"val_correct/{of}/mean"] == sum(line["score"] >= 1 for line in some) / len(some), metrics
             assert abs(metrics[f"val_score/{of}/mean"] - sum(line["score"] for line in some) / len(some)) < 1e-8, metrics

@@ -12,6 +12,7 @@ import tempfile
 import time
 
 import one_step
+from rollouts import rollout_lines
 
 binary, steps = pathlib.Path(sys.argv[1]).resolve(), int(sys.argv[2]) if len(sys.argv) > 2 else 2000
 GROUPS, GROUP_SIZE, ROWS = 4, 2, 37
@@ -76,7 +77,7 @@ def main():
         assert [line["step"] for line in lines] == list(range(1, steps + 1))
         prompts = collections.Counter()
         for step in range(1, steps + 1):
-            records = [json.loads(line) for line in open(folder / f"run/rollouts/step_{step:06}.jsonl")]
+            records = rollout_lines(folder / "run", step)
             assert len(records) == GROUPS * GROUP_SIZE
             prompts.update(record["prompt_id"] for record in records if record["sample_index"] == 0)
         assert len(prompts) == ROWS and max(prompts.values()) - min(prompts.values()) <= 1, prompts

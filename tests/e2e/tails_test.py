@@ -7,6 +7,7 @@ import pathlib
 import tempfile
 
 from resumed import prepare, run
+from rollouts import rollout_lines, rollout_steps
 
 TP = "actor_infer.strategy_args.strategy_config.tensor_model_parallel_size=2"
 AHEAD = "is_use_additional_prompts=true"
@@ -35,7 +36,7 @@ def sampled(folder, name, ranks, *keys):
     batch = [f"{role}.training_args.gradient_accumulation_steps={4 // ranks}" for role in ("actor_train", "critic")]
     keys = keys if AHEAD in keys else ("is_use_additional_prompts=false", *keys)
     run(folder, out, ranks, "max_steps=3", "save_steps=3", "eval_steps=0", *batch, *keys)
-    lines = [json.loads(line) for step in sorted((out / "rollouts").glob("step_*.jsonl")) for line in open(step)]
+    lines = [line for step in rollout_steps(out) for line in rollout_lines(out, step)]
     state = json.loads((out / "checkpoints/step_000003/state.json").read_text())["prompts"]
     metrics = [json.loads(line) for line in open(out / "metrics.jsonl")]
     kept = [{key: value for key, value in line.items() if "groups_sampled" in key or "groups_dropped" in key} for line in metrics]

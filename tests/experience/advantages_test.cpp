@@ -78,17 +78,17 @@ Experience five_responses() {
 }  // namespace
 
 TEST_CASE("a response less the mean of the others", "[experience]") {
-  const AdvantagesAndReturns result = leave_one_out(five_responses(), {});
+  const AdvantagesAndReturns result = leave_one_out(Part(five_responses()), {});
   CHECK(at::equal(result.advantages, list({-4.5, 0, -1.5, 0, 6, 6, 0, 0, 0, 0, 0, 0, 0})));
   CHECK(at::equal(result.returns, result.advantages));
   Experience alone = make_experience({{{1}, {2, 2}, 0, 0, 1, false}});
   alone.token_rewards = list({0, 3, 0});
-  CHECK(at::equal(leave_one_out(alone, {}).advantages, at::zeros({3})));
+  CHECK(at::equal(leave_one_out(Part(alone), {}).advantages, at::zeros({3})));
 }
 
 TEST_CASE("a response less the length-weighted mean of its group", "[experience]") {
   // (1 x 1 + 1 x 3 + 2 x 8) / 4 = 5
-  CHECK(at::equal(length_weighted_baseline(five_responses(), {}).advantages,
+  CHECK(at::equal(length_weighted_baseline(Part(five_responses()), {}).advantages,
                   list({-4, 0, -2, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0})));
 }
 
@@ -96,12 +96,12 @@ TEST_CASE("a response less the mean of its group, more where groups that agree c
   // 5 responses carry loss, 3 of them in the group that does not agree
   const double alpha = 5. / 3;
   Experience e = five_responses();
-  CHECK(at::allclose(group_policy_gradient(e, {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0}) * alpha));
+  CHECK(at::allclose(group_policy_gradient(Part(e), {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0}) * alpha));
   e.masks["final_response_mask"] = e.response_mask().clone();
   e.final_response_mask().slice(0, 7).zero_();  // the second group carries none
-  CHECK(at::equal(group_policy_gradient(e, {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0})));
+  CHECK(at::equal(group_policy_gradient(Part(e), {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0})));
   e.token_rewards.slice(0, 0, 7).zero_();
-  CHECK(at::equal(group_policy_gradient(e, {}).advantages, at::zeros({13})));
+  CHECK(at::equal(group_policy_gradient(Part(e), {}).advantages, at::zeros({13})));
 }
 
 TEST_CASE("discounted returns by hand", "[experience]") {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "dist/single.h"
 #include "experience/kl_controller.h"
 #include "tensors.h"
 
@@ -28,10 +29,11 @@ TEST_CASE("moments keep their digits however far the mean lies", "[experience]")
 }
 
 TEST_CASE("whitening needs two values and leaves nothing outside the mask", "[experience]") {
-  CHECK(at::equal(whiten(list({3, 7}), list({1, 0})), list({3, 0})));
-  CHECK(at::equal(whiten(list({3, 7}), list({0, 0})), list({0, 0})));
-  CHECK(at::equal(whiten(list({3, 3}), list({1, 1})), list({0, 0})));
-  CHECK(at::allclose(whiten(list({1, 3, 50}), list({1, 1, 0})), list({-M_SQRT1_2, M_SQRT1_2, 0})));
+  const auto alone = make_single_communicator();
+  CHECK(at::equal(whiten(list({3, 7}), list({1, 0}), *alone), list({3, 0})));
+  CHECK(at::equal(whiten(list({3, 7}), list({0, 0}), *alone), list({0, 0})));
+  CHECK(at::equal(whiten(list({3, 3}), list({1, 1}), *alone), list({0, 0})));
+  CHECK(at::allclose(whiten(list({1, 3, 50}), list({1, 1, 0}), *alone), list({-M_SQRT1_2, M_SQRT1_2, 0})));
 }
 
 TEST_CASE("running moments add batch after batch and survive a restart", "[experience]") {

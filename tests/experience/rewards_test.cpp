@@ -14,12 +14,12 @@ Sample sample(int64_t group, double score, int64_t num_tokens = 1, bool truncate
 }
 
 std::vector<char> mask_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
-  return sample_mask(make_experience(samples), config, num_groups);
+  return sample_mask(facts_of(make_experience(samples)), config, num_groups);
 }
 
 std::vector<double> rewards_of(const std::vector<Sample>& samples, const ExperienceConfig& config, int64_t num_groups) {
   RunningMoments running;
-  return normalised_rewards(make_experience(samples), config, num_groups, running);
+  return normalised_rewards(facts_of(make_experience(samples)), config, num_groups, running);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "train/rollout_record.h"
+#include "train/rollout_files.h"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -35,6 +35,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   plan.apply_loss_scale = apply_loss_scale;
   plan.loss_mask_keys = {"response_mask"};
   plan.loss_mask = "response_mask";
+  plan.lengths = lengths_of(step);
   int calls = 0;
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
     ++calls;
@@ -57,7 +58,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   Log log(out, err, {});
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
-  UpdatePlan plan{.prefix = "test", .mini_batches = {{0}, {1}, {2}}, .num_groups = 1};
+  UpdatePlan plan{.prefix = "test", .mini_batches = {{0}, {1}, {2}}, .lengths = lengths_of(five_sequences()), .num_groups = 1};
   plan.rule.num_sequences = 1;
   plan.loss_mask_keys = {"response_mask"};
   plan.loss_mask = "response_mask";

@@ -1,0 +1,12 @@
+#include "dist/merged_metrics.h"
+
+namespace roll {
+
+Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
+  if (!ranks.communicates()) return mine;
+  Metrics merged;
+  for (const auto& bytes : ranks.all_gather_bytes(mine.serialize(), "metrics")) merged.merge(Metrics::parse(bytes));
+  return merged;
+}
+
+}  // namespace roll

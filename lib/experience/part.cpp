@@ -1,0 +1,37 @@
+#include "experience/part.h"
+
+#include <ATen/ATen.h>
+
+#include <memory>
+#include <numeric>
+
+#include "dist/single.h"
+
+namespace roll {
+
+namespace {
+
+Communicator& alone() {
+  static const std::unique_ptr<Communicator> communicator = make_single_communicator({});
+  return *communicator;
+}
+
+std::vector<int64_t> first_numbers(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+}  // namespace
+
+Part::Part(Experience whole)
+    : here(std::move(whole)), all(facts_of(here)), place(first_numbers(here.num_sequences())), ranks(alone()) {}
+
+std::vector<double> Part::told(const std::vector<double>& of_here) const {
+  at::Tensor numbers = at::zeros({all.num_sequences()}, at::kDouble);
+  for (size_t b = 0; b < of_here.size(); ++b) numbers.mutable_data_ptr<double>()[place[b]] = of_here[b];
+  ranks.all_reduce_sum(numbers, "a number of each response");
+  return {numbers.const_data_ptr<double>(), numbers.const_data_ptr<double>() + numbers.numel()};
+}
+
+}  // namespace roll

@@ -1,0 +1,31 @@
+// The files of a step's rollouts. Who samples writes: one group of ranks writes step_NNNNNN.jsonl, several write a part
+// each, step_NNNNNN-00001-of-00004.jsonl, which are read back as one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "train/rollout_record.h"
+
+namespace roll {
+
+/// One of several that share something.
+struct Share {
+  int64_t index = 0, count = 1;
+};
+
+/// This share of the records of a step or a validation ("step_", "val_"); makes the folder. The first one removes what
+/// another number of shares wrote of it before.
+void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
+                    const std::vector<RolloutRecord>& records, Share share = {});
+
+/// The records of one step of a `rollout_replay` folder, DIR or DIR/rollouts, of which a rank keeps every count-th group
+/// and checks all. They come sorted by (group_index, sample_index), baselines only if wanted. UserError: no such file, a
+/// part that is missing, a malformed line or one of another step, a group or sample twice, groups of different size than
+/// `group_size` (baselines not counted), a group without the baseline that is wanted.
+std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
+                                       bool with_baselines = false, Share share = {});
+
+}  // namespace roll

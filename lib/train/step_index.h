@@ -1,0 +1,28 @@
+// What every rank knows of every response of a step: about 48 bytes each. The responses themselves stay where they were
+// sampled, or read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "experience/experience.h"
+#include "train/rollout_record.h"
+#include "train/routes.h"
+
+namespace roll {
+
+struct StepIndex {
+  StepFacts facts;       // of the responses, in data order: group after group, sample after sample
+  Distribution holders;  // which rank has which of them
+};
+
+/// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
+/// of their group, wherever these are; where one could not be judged, its group teaches nothing. **Collective** over
+/// `world`. UserError: a response that two ranks have.
+StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world);
+
+/// The sequences that this rank has, with the sampler's log-probs. `mine` as index_of() left it.
+Experience experience_of(const std::vector<RolloutRecord>& mine, const StepIndex& step, int rank);
+
+}  // namespace roll
