@@ -131,9 +131,8 @@ AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceCon
     num_useful += bandit.groups[part.all.group_index[b]].squares > 0;
   }
   const double alpha = num_useful > 0 ? num_responses / num_useful : 0;
-  return on_responses(part, [&](int64_t b) {
-    return alpha * (bandit.returns[b] - bandit.groups[part.all.group_index[b]].mean);
-  });
+  return on_responses(
+      part, [&](int64_t b) { return alpha * (bandit.returns[b] - bandit.groups[part.all.group_index[b]].mean); });
 }
 
 namespace {

@@ -53,13 +53,13 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (part.all.judged[b])
-        metrics.of_all.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.all.judged[b]) metrics.of_all.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
   const double coefficient = config.add_token_level_kl ? state.kl.coefficient() : 0;
-  e.token_rewards = make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
+  e.token_rewards =
+      make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
     e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip,
                               "critic/token_reward_clip_frac@mean", metrics.of_here);

@@ -43,8 +43,8 @@ class ExperienceState {
 /// critic/{kl_coef,reward_clip_frac,token_reward_clip_frac,advantage_clip_frac}, actor/final_mask_ratio and those of
 /// correction.h: of the whole step, and as <domain>/... of each domain with a name (under statistics_per_domain: false,
 /// those of describe.h alone). Of the whole, kl_coef is the mean over the domains. UserError: those of rewards.h. Bug:
-/// a tensor that the configuration needs is missing. **Collective** over the ranks that share the step out, which all get
-/// the same metrics.
+/// a tensor that the configuration needs is missing. **Collective** over the ranks that share the step out, which all
+/// get the same metrics.
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state);
 /// Of a step that is here as a whole.
 Metrics complete_experience(Experience& step, const ExperienceConfig& config, int64_t num_groups,

@@ -23,7 +23,8 @@ template <class F>
 Moments masked_moments_of(const at::Tensor& values, const at::Tensor& mask, F&& sums_of) {
   ROLL_CHECK(values.sizes() == mask.sizes(), "every value has its mask");
   const at::Tensor chosen = values.detach().to(at::kCPU, at::kDouble).masked_select(mask.ne(0).to(at::kCPU));
-  const at::Tensor sums = sums_of(at::tensor({static_cast<double>(chosen.numel()), chosen.sum().item<double>()}, at::kDouble));
+  const at::Tensor sums =
+      sums_of(at::tensor({static_cast<double>(chosen.numel()), chosen.sum().item<double>()}, at::kDouble));
   Moments moments;
   moments.count = sums[0].item<double>();
   moments.mean = moments.count > 0 ? sums[1].item<double>() / moments.count : 0;

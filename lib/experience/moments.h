@@ -1,5 +1,5 @@
-// Means and deviations of a step in float64. Masked, so that no left-out token takes part. Given the ranks that share out
-// the values, those of all of them: **collective** over these ranks.
+// Means and deviations of a step in float64. Masked, so that no left-out token takes part. Given the ranks that share
+// out the values, those of all of them: **collective** over these ranks.
 #pragma once
 
 #include <ATen/core/Tensor.h>

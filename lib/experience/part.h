@@ -1,6 +1,6 @@
-// What statistics are taken of, a domain of a step or all of it: its sequences are shared out among ranks, each of which
-// knows the facts of all and has the tokens of its own. Numbers that all ranks are to have are float64 and come from
-// few collectives; where one rank has everything, from none.
+// What statistics are taken of, a domain of a step or all of it: its sequences are shared out among ranks, each of
+// which knows the facts of all and has the tokens of its own. Numbers that all ranks are to have are float64 and come
+// from few collectives; where one rank has everything, from none.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,7 @@ at::Tensor judged_mask(const ResponseFacts& responses) {
 class NormStatistics {
  public:
   NormStatistics(const StepFacts& step, int64_t num_groups, RunningMoments& running, const Normalisation& types)
-      : group_index_(step.group_index),
-        are_all_judged_(std::ranges::find(step.judged, char{0}) == step.judged.end()) {
+      : group_index_(step.group_index), are_all_judged_(std::ranges::find(step.judged, char{0}) == step.judged.end()) {
     const auto used = [&](NormType type) { return types.mean == type || types.deviation == type; };
     if (used(NormType::kGroup)) groups_ = group_moments(step.rewards, step, num_groups);
     if (!used(NormType::kBatch) && !used(NormType::kRunning)) return;
@@ -75,8 +74,7 @@ bool has_useful_difficulty(const Moments& group, const ExperienceConfig& config)
 
 }  // namespace
 
-std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step,
-                                   int64_t num_groups) {
+std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups) {
   std::vector<Moments> groups(num_groups);
   const auto& group_index = step.group_index;
   for (size_t b = 0; b < values.size(); ++b) {
@@ -112,8 +110,7 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
   std::vector<double> rewards = step.rewards;
   const Normalisation types = config.normalisation();
   if (config.adv_estimator->samples_baseline) {
-    ROLL_CHECK_EQ(step.baselines.size(), rewards.size(),
-                  "the estimator takes off the reward of a greedy response");
+    ROLL_CHECK_EQ(step.baselines.size(), rewards.size(), "the estimator takes off the reward of a greedy response");
     for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= step.baselines[b];
   }
   if (!types.mean && !types.deviation) return rewards;

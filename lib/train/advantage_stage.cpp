@@ -147,7 +147,8 @@ void add_sampler_gap(const Experience& here, Metrics& metrics) {
   if (!here.old_log_probs.defined()) return;
   const at::Tensor gaps = (here.old_log_probs - here.sampler_log_probs).abs().masked_select(here.response_mask().ne(0));
   if (gaps.numel() == 0) return;
-  metrics.add("actor/sampler_log_prob_gap/mean@mean", gaps.sum(at::kDouble).item<double>() / static_cast<double>(gaps.numel()),
+  metrics.add("actor/sampler_log_prob_gap/mean@mean",
+              gaps.sum(at::kDouble).item<double>() / static_cast<double>(gaps.numel()),
               static_cast<double>(gaps.numel()));
   metrics.add("actor/sampler_log_prob_gap/max@max", gaps.max().item<double>());
 }

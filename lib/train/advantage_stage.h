@@ -21,8 +21,8 @@ struct ForwardNeeds {
 /// force them.
 ForwardNeeds forward_needs(const Config& config);
 
-/// A whole step in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give theirs to
-/// their group's; where one could not be judged, its group teaches nothing.
+/// A whole step in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give
+/// theirs to their group's; where one could not be judged, its group teaches nothing.
 Experience experience_from(const std::vector<RolloutRecord>& records);
 
 /// The temperature of log-probs: the sampler's, or 1 when it is greedy (one definition for sampler and trainer).

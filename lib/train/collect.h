@@ -66,8 +66,9 @@ class Collector {
             RoleMesh& ranks, Log& log);
 
   /// The records of the responses whose scores counted and that this group of ranks sampled, on its leader, group after
-  /// group; group_index counts the prompts as they were given. Random numbers are named by prompt and sample, so the responses do not depend on
-  /// who samples them beside what. The engine's tensor ranks draw the same tokens in lock-step. Adds to `statistics`.
+  /// group; group_index counts the prompts as they were given. Random numbers are named by prompt and sample, so the
+  /// responses do not depend on who samples them beside what. The engine's tensor ranks draw the same tokens in
+  /// lock-step. Adds to `statistics`.
   /// **Collective**. Stopped, on all ranks, when one was asked to; UserError as GroupQuota's. Warns once per domain and
   /// step of the rewards that failed on this rank.
   std::vector<RolloutRecord> collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,

@@ -1,5 +1,5 @@
-// Forward passes without gradient: micro-batch after micro-batch of a share of sequences, or a whole step that every rank
-// has, of which each data rank computes its share.
+// Forward passes without gradient: micro-batch after micro-batch of a share of sequences, or a whole step that every
+// rank has, of which each data rank computes its share.
 #pragma once
 
 #include <ATen/core/Tensor.h>

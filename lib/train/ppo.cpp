@@ -10,6 +10,7 @@
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
 #include "train/advantage_stage.h"
+#include "train/roles.h"
 #include "train/rollout_record.h"
 #include "train/worker_setup.h"
 
@@ -74,8 +75,9 @@ Prepare<Experience> weigh_samples(const TrainingStep& step, const LossConfig& lo
 /// Where the step's rollouts are, from which rollout_replay makes the step again; in the run folder, where nothing says
 /// otherwise.
 std::filesystem::path rollouts_file(const Config& config, int64_t step) {
+  const int64_t groups = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
   return numbered(config.rollout_replay.value_or(config.rollout_dump_dir.value_or("rollouts")), "step_", step,
-                  ".jsonl");
+                  config.rollout_replay || groups <= 1 ? ".jsonl" : "-*.jsonl");
 }
 
 /// What a skipped update needs to be told.
@@ -140,8 +142,8 @@ Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first) {
     return loss_(e, out, counts);
   };
   const Prepare<Experience> prepare = weigh_samples(step, config_.loss, mesh_);
-  return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_, loss,
-                    first, prepare);
+  return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_,
+                    loss, first, prepare);
 }
 
 CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log)

@@ -267,7 +267,8 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   std::vector<RolloutRecord> mine;
   agree(ranks_, [&] {
     if (share().count == 0) return;
-    mine = read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), share());
+    mine =
+        read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), share());
     check_vocabulary(mine, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
   });
   return mine;
@@ -382,8 +383,8 @@ void Rlvr::complete(Step& step, Metrics& metrics) {
   }
   metrics.merge(told(actor, of_actor));
   if (!actor.is_everywhere())
-    experience_state_.load_state(
-        parse_json(actor.tell_bytes(to_line(experience_state_.state()), "statistics of rewards"), "statistics of rewards"));
+    experience_state_.load_state(parse_json(
+        actor.tell_bytes(to_line(experience_state_.state()), "statistics of rewards"), "statistics of rewards"));
   metrics.add("time/advantages", watch.seconds());
 }
 
@@ -404,8 +405,8 @@ void Rlvr::update(const Step& step, Metrics& metrics) {
   FirstUpdates* const looked_at = config_.dump_experience && step.number == 1 ? &updates : nullptr;
   const auto train = [&](auto& trainer, RoleMesh& role, const Distribution& at, const Experience& here) {
     if (!trainer) return Metrics();
-    return trainer->train({step.facts, step.number, config_.rollout_batch_size,
-                           {mesh_groups(role.mesh()), at.shares}, here}, looked_at);
+    return trainer->train(
+        {step.facts, step.number, config_.rollout_batch_size, {mesh_groups(role.mesh()), at.shares}, here}, looked_at);
   };
   Metrics of_critic, of_actor;
   if (config_.uses_critic()) {

@@ -59,8 +59,9 @@ void check_parts(const std::vector<File>& files) {
     const Share due{.index = static_cast<int64_t>(i), .count = std::ssize(files)};
     const Share found = files[i].share;
     if (found.index == due.index && found.count == due.count) continue;
-    throw user_error("{}: is part {} of {}, and there are {} files of this step; all parts of one run are needed, and no others",
-                     files[i].path.string(), found.index + 1, found.count, files.size());
+    throw user_error(
+        "{}: is part {} of {}, and there are {} files of this step; all parts of one run are needed, and no others",
+        files[i].path.string(), found.index + 1, found.count, files.size());
   }
 }
 
@@ -95,7 +96,6 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
 
 }  // namespace
 
-
 void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share) {
   make_folder(folder);
@@ -120,7 +120,10 @@ std::vector<RolloutRecord> read_replay(const fs::path& folder, int64_t step, int
       if (record.step != step)
         throw user_error("{}: step = {}: must be {}, as the file's name says", file.path.string(), record.step, step);
       if (record.group_index % share.count != share.index)
-        record = {.step = step, .group_index = record.group_index, .sample_index = record.sample_index, .is_baseline = record.is_baseline};
+        record = {.step = step,
+                  .group_index = record.group_index,
+                  .sample_index = record.sample_index,
+                  .is_baseline = record.is_baseline};
       records.push_back(std::move(record));
     }
   sort_records(records);

@@ -21,10 +21,10 @@ struct Share {
 void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share = {});
 
-/// The records of one step of a `rollout_replay` folder, DIR or DIR/rollouts, of which a rank keeps every count-th group
-/// and checks all. They come sorted by (group_index, sample_index), baselines only if wanted. UserError: no such file, a
-/// part that is missing, a malformed line or one of another step, a group or sample twice, groups of different size than
-/// `group_size` (baselines not counted), a group without the baseline that is wanted.
+/// The records of one step of a `rollout_replay` folder, DIR or DIR/rollouts, of which a rank keeps every count-th
+/// group and checks all. They come sorted by (group_index, sample_index), baselines only if wanted. UserError: no such
+/// file, a part that is missing, a malformed line or one of another step, a group or sample twice, groups of different
+/// size than `group_size` (baselines not counted), a group without the baseline that is wanted.
 std::vector<RolloutRecord> read_replay(const std::filesystem::path& folder, int64_t step, int64_t group_size,
                                        bool with_baselines = false, Share share = {});
 

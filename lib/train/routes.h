@@ -36,8 +36,8 @@ class Routes {
   Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to, Communicator& ranks);
 
   /// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
-  /// The same over its sequences in `to`. A rank that had a sequence keeps its own copy; what a group wants goes to each
-  /// of its ranks once, from ranks of the group that has it in turn. **Collective**.
+  /// The same over its sequences in `to`. A rank that had a sequence keeps its own copy; what a group wants goes to
+  /// each of its ranks once, from ranks of the group that has it in turn. **Collective**.
   std::vector<at::Tensor> bring(const std::vector<at::Tensor>& columns, std::string_view name) const;
 
   /// Bytes that a column of 4 bytes a token makes this rank send to others.

@@ -102,9 +102,9 @@ MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& ke
   ranks.all_reduce_sum(numbers, "counts of a mini-batch");
   for (int64_t k = 0; k < std::ssize(keys); ++k) {
     const auto* row = numbers[k].const_data_ptr<int64_t>();
-    counts.set(keys[k], {.batch_num_tokens = row[0],
-                         .global_valid_samples = row[1],
-                         .prompt_tokens = {row + 2, row + 2 + num_groups}});
+    counts.set(
+        keys[k],
+        {.batch_num_tokens = row[0], .global_valid_samples = row[1], .prompt_tokens = {row + 2, row + 2 + num_groups}});
   }
   return counts;
 }

@@ -18,11 +18,11 @@
 namespace roll {
 
 struct UpdatePlan {
-  std::string prefix;      // of the metrics: "actor", "critic", "sft"
-  BatchRule rule;          // mini-batch -> micro-batches
-  Partition mini_batches;  // sequence indices of the step, over all ranks
+  std::string prefix;            // of the metrics: "actor", "critic", "sft"
+  BatchRule rule;                // mini-batch -> micro-batches
+  Partition mini_batches;        // sequence indices of the step, over all ranks
   std::vector<int64_t> lengths;  // tokens of each sequence of the step, over all ranks
-  int64_t num_groups = 0;  // prompts of the step
+  int64_t num_groups = 0;        // prompts of the step
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
   std::vector<std::string> loss_mask_keys;
@@ -41,13 +41,13 @@ template <class B>
 using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const MiniBatchCounts& counts)>;
 
 /// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
-/// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on the
-/// whole of it, whose sequences it is told. Returns the metrics
-/// of the loss (per update summed over micro-batches and ranks, then the mean over the updates),
-/// <prefix>/{grad_norm,lr} and those of packing_metrics.h and comm_metrics.h; the same on every rank. A mini-batch
-/// without a token under loss_mask makes no update and is counted as <prefix>/empty_mini_batches; one whose loss or
-/// gradient is not finite neither, is counted as <prefix>/skipped_updates and told. **Collective**. UserError: a
-/// loss_mask_key that is no mask. SystemError: more than max_nonfinite_updates skipped in a row.
+/// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on
+/// the whole of it, whose sequences it is told. Returns the metrics of the loss (per update summed over micro-batches
+/// and ranks, then the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h and
+/// comm_metrics.h; the same on every rank. A mini-batch without a token under loss_mask makes no update and is counted
+/// as <prefix>/empty_mini_batches; one whose loss or gradient is not finite neither, is counted as
+/// <prefix>/skipped_updates and told. **Collective**. UserError: a loss_mask_key that is no mask. SystemError: more
+/// than max_nonfinite_updates skipped in a row.
 template <class B>
 using Prepare = std::function<void(B& own, const std::vector<int64_t>& mini_batch)>;
 template <class B>

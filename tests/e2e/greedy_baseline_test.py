@@ -8,12 +8,13 @@ import subprocess
 import tempfile
 
 from resumed import LENGTH, binary, config, prepare, run
+from rollouts import rollout_lines
 
 STEPS, GROUPS, GROUP_SIZE = 4, 8, 2
 
 
 def lines(out, step, folder="rollouts"):
-    return [json.loads(line) for line in open(out / f"{folder}/step_{step:06}.jsonl")]
+    return rollout_lines(out, step, folder=folder)
 
 
 def weights(out, step=STEPS):

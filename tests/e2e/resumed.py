@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import one_step
+from rollouts import rollout_text
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 STEPS = 8
@@ -82,10 +83,12 @@ def check_same(out, base, checkpoints=True):
         wrong = {key: (mine.get(key), theirs.get(key)) for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key)}
         assert not wrong, f"step {mine['step']}: {wrong}"
     assert events_of(out) == events_of(base)
-    names = sorted(file.name for file in (base / "rollouts").iterdir())
-    assert names == sorted(file.name for file in (out / "rollouts").iterdir())
-    for name in names:
-        assert (out / "rollouts" / name).read_bytes() == (base / "rollouts" / name).read_bytes(), name
+    # Which of several ranks sampled a response is a matter of who had time; what it is, and what is learnt from it, is not.
+    steps = lambda folder: sorted({file.name[:-len(".jsonl")].split("-")[0] for file in (folder / "rollouts").iterdir()})
+    assert steps(base) == steps(out), (steps(base), steps(out))
+    for step in steps(base):
+        prefix, number = step.split("_")
+        assert rollout_text(out, int(number), prefix + "_") == rollout_text(base, int(number), prefix + "_"), step
     for role in ("actor", "critic"):
         file = f"checkpoints/latest/{role}/model.safetensors"
         assert (out / file).read_bytes() == (base / file).read_bytes(), file

@@ -3,16 +3,16 @@ import json
 from pathlib import Path
 
 
-def rollout_text(run: Path, step: int, prefix: str = "step_") -> str:
+def rollout_text(run: Path, step: int, prefix: str = "step_", folder: str = "rollouts") -> str:
     """All lines of a step, group after group, sample after sample."""
-    files = sorted((Path(run) / "rollouts").glob(f"{prefix}{step:06}*.jsonl"))
+    files = sorted((Path(run) / folder).glob(f"{prefix}{step:06}*.jsonl"))
     assert files, f"{run} has no rollouts of step {step}"
     lines = [line for file in files for line in file.read_text().splitlines()]
     return "".join(line + "\n" for line in sorted(lines, key=place))
 
 
-def rollout_lines(run: Path, step: int, prefix: str = "step_") -> list[dict]:
-    return [json.loads(line) for line in rollout_text(run, step, prefix).splitlines()]
+def rollout_lines(run: Path, step: int, prefix: str = "step_", folder: str = "rollouts") -> list[dict]:
+    return [json.loads(line) for line in rollout_text(run, step, prefix, folder).splitlines()]
 
 
 def rollout_steps(run: Path) -> list[int]:

@@ -80,6 +80,14 @@ def state(folder, tp, shards):
     return (shards - 1) * (model.whole + model.shared) * FLOAT // shards
 
 
+def rollout_bytes(rollouts, step, ranks):
+    """Bytes that rank 0 sends when it alone samples, or reads, and all ranks share the model: facts of 48 bytes a response with the
+    name of the domain, and a token's id and the sampler's log-prob."""
+    lengths = list(sequences(rollouts, step))
+    facts = 4 + 4 + len("math_rule") + 48 * len(lengths)
+    return {"world/all_gather_bytes": (ranks - 1) * facts, "world/all_to_all": (ranks - 1) * 8 * sum(p + r for p, r in lengths)}
+
+
 def counted(run, step, phase):
     line = [json.loads(text) for text in open(run / "metrics.jsonl")][step - 1]
     prefix, suffix = f"comm/{phase}/", "_bytes"
@@ -132,6 +140,9 @@ def main():
             if dp == 1:
                 for key, expected in theory(folder, replay["rollout_replay"], 2, tp, cp, updates, bool(flags)).items():
                     show(layout, key, expected, found[key])
+                for key, expected in rollout_bytes(replay["rollout_replay"], 2, tp).items() if cp == 1 else ():
+                    show(layout, f"rollouts/{key}", expected, counted(run, 2, "rollouts")[key])
+                assert counted(run, 2, "forwards").get("world/all_to_all", 0) == 0, "forwards move what is there already"
             shards = dp * cp
             check_optimizer(layout, folder, run, tp, shards)
             if shards > 1:

@@ -96,7 +96,8 @@ TEST_CASE("a response less the mean of its group, more where groups that agree c
   // 5 responses carry loss, 3 of them in the group that does not agree
   const double alpha = 5. / 3;
   Experience e = five_responses();
-  CHECK(at::allclose(group_policy_gradient(Part(e), {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0}) * alpha));
+  CHECK(at::allclose(group_policy_gradient(Part(e), {}).advantages,
+                     list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0}) * alpha));
   e.masks["final_response_mask"] = e.response_mask().clone();
   e.final_response_mask().slice(0, 7).zero_();  // the second group carries none
   CHECK(at::equal(group_policy_gradient(Part(e), {}).advantages, list({-3, 0, -1, 0, 4, 4, 0, 0, 0, 0, 0, 0, 0})));

@@ -9,43 +9,14 @@
 #include <optional>
 
 #include "base/error.h"
-#include "golden_maths.h"
+#include "golden_batch.h"
 
 namespace roll {
 namespace {
 
 using testing::as_map;
 using testing::floats;
-
-const std::vector<std::string> kOneDomain(7);
-
-/// The golden batch before its experience is completed; nobody could judge one of its sequences.
-Experience golden_batch(const Json& golden, int64_t step = 0, const std::vector<std::string>& domains = kOneDomain,
-                        std::optional<size_t> unjudged = std::nullopt) {
-  const std::vector<int64_t> prompts = golden["prompt_lengths"], responses = golden["response_lengths"];
-  const std::vector<int64_t> groups = golden["group_index"], truncated = golden["truncated"];
-  const std::vector<double> scores = golden["scores"], rewards = golden["rewards"][step];
-  const std::vector<double> baselines = golden["baselines"];
-  std::vector<Sample> samples;
-  for (size_t b = 0; b < prompts.size(); ++b)
-    samples.push_back({.prompt_ids = std::vector<int64_t>(prompts[b], 1),
-                       .response_ids = std::vector<int64_t>(responses[b], 2),
-                       .sequence_index = static_cast<int64_t>(b),
-                       .group_index = groups[b],
-                       .score = scores[b],
-                       .truncated = truncated[b] == 1,
-                       .reward = b == unjudged ? 1e3 : rewards[b],
-                       .is_judged = b != unjudged,
-                       .baseline = baselines[groups[b]],
-                       .domain = domains[b]});
-  Experience experience = make_experience(samples);
-  const Json& in = golden["inputs"];
-  experience.old_log_probs = floats(in["old_log_probs"]);
-  experience.sampler_log_probs = floats(in["sampler_log_probs"]);
-  experience.ref_log_probs = floats(in["ref_log_probs"]);
-  experience.values = floats(in["values"]);
-  return experience;
-}
+using testing::golden_batch;
 
 }  // namespace
 

@@ -58,7 +58,8 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   Log log(out, err, {});
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
-  UpdatePlan plan{.prefix = "test", .mini_batches = {{0}, {1}, {2}}, .lengths = lengths_of(five_sequences()), .num_groups = 1};
+  UpdatePlan plan{
+      .prefix = "test", .mini_batches = {{0}, {1}, {2}}, .lengths = lengths_of(five_sequences()), .num_groups = 1};
   plan.rule.num_sequences = 1;
   plan.loss_mask_keys = {"response_mask"};
   plan.loss_mask = "response_mask";
