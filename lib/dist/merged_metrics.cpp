@@ -9,4 +9,8 @@ Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
   return merged;
 }
 
+Metrics told(RoleMesh& role, const Metrics& metrics) {
+  return role.is_everywhere() ? metrics : Metrics::parse(role.tell_bytes(metrics.serialize(), "metrics"));
+}
+
 }  // namespace roll

@@ -44,7 +44,8 @@ Metrics run_epochs(const Config& config, const WorkerConfig& worker, const Model
   plan.num_groups = step.num_groups;
   Metrics metrics;
   for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch) {
-    Distribution wanted{mesh_groups(mesh), epoch_shares(config, worker, spec, plan.lengths, step.number, epoch)};
+    Distribution wanted{mesh_groups(mesh.world().size(), mesh.shape()),
+                        epoch_shares(config, worker, spec, plan.lengths, step.number, epoch)};
     step.here = bring(step.here, step.facts, step.at, wanted, mesh.world());
     step.at = std::move(wanted);
     plan.mini_batches = epoch_mini_batches(config, worker, step.facts.num_sequences(), step.number, epoch);

@@ -1,7 +1,6 @@
 #include "train/rlvr.h"
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,10 +16,10 @@
 #include "train/group_quota.h"
 #include "train/offload.h"
 #include "train/prompts.h"
+#include "train/rl_step.h"
 #include "train/rollout_files.h"
 #include "train/rollout_metrics.h"
 #include "train/run.h"
-#include "train/step_index.h"
 #include "train/summary.h"
 #include "train/throughput.h"
 
@@ -55,19 +54,6 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
 }
 
-/// A role's metrics, on all ranks. **Collective**.
-Metrics told(RoleMesh& role, const Metrics& metrics) {
-  return role.is_everywhere() ? metrics : Metrics::parse(role.tell_bytes(metrics.serialize(), "metrics"));
-}
-
-/// A step after sampling: what all know of it, and what is trained on at home, where the actor's first epoch wants it.
-struct Step {
-  int64_t number = 0;
-  StepFacts facts;
-  Distribution home;  // ranks of the world
-  Experience here;
-};
-
 class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -83,8 +69,6 @@ class Rlvr {
   void run_step(int64_t step);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step);
-  Share share() const;
-  void check_replay(const StepFacts& facts, int64_t step) const;
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
   using Sampling = std::function<std::vector<RolloutRecord>(Metrics& metrics)>;
   std::vector<RolloutRecord> everywhere(const Sampling& sampling, int64_t step, Metrics& metrics);
@@ -92,10 +76,9 @@ class Rlvr {
   void close_engine();
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   int64_t validation_samples() const { return config_.validation.generating_args.num_return_sequences.value_or(1); }
-  Step step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics);
-  void complete(Step& step, Metrics& metrics);
-  void dump(const Step& step, const std::vector<RolloutRecord>& rollouts);
-  void update(const Step& step, Metrics& metrics);
+  RlStep step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics);
+  void dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts);
+  void update(const RlStep& step, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
 
@@ -232,7 +215,7 @@ void Rlvr::run_step(int64_t step) {
   ranks_.set_step(step);
   Stopwatch watch;
   Metrics metrics;
-  const Step sampled = step_of(rollouts_of(step, metrics), step, metrics);
+  const RlStep sampled = step_of(rollouts_of(step, metrics), step, metrics);
   update(sampled, metrics);
   tokens_seen_ += sampled.facts.num_tokens();
   throughput_.add_step(sampled.facts, step, watch.seconds(), metrics);
@@ -248,38 +231,22 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
       config_.rollout_replay
           ? replayed(step)
           : everywhere([this, step](Metrics& of_sampling) { return sampled(step, of_sampling); }, step, metrics);
-  Metrics of_mine;
-  add_rollout_metrics(mine, of_mine);
-  metrics.merge(merge_over_ranks(of_mine, ranks_));
-  if (!config_.rollout_replay && share().count > 0)
-    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, share());
+  metrics.merge(merge_over_ranks(rollout_metrics(mine), ranks_));
+  if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
+    write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, *share);
   return mine;
-}
-
-/// Of the rollouts, where this rank speaks for a group that samples; else of nothing.
-Share Rlvr::share() const {
-  RoleMesh& samplers = mesh_of_.sampler;
-  if (!samplers.is_here() || !samplers.mesh().is_leader()) return {.index = 0, .count = 0};
-  return {.index = samplers.mesh().place().dp, .count = samplers.dp_size()};
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   std::vector<RolloutRecord> mine;
   agree(ranks_, [&] {
-    if (share().count == 0) return;
+    const auto share = sampler_share(mesh_of_.sampler);
+    if (!share) return;
     mine =
-        read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), share());
+        read_replay(*config_.rollout_replay, step, config_.num_return_sequences_in_group, samples_baseline(), *share);
     check_vocabulary(mine, roles_.policy_spec.vocab_size, "rollout_replay = " + *config_.rollout_replay);
   });
   return mine;
-}
-
-/// The updates of a step, and with them the learning rate and what needs old log-probs, were counted for so many.
-void Rlvr::check_replay(const StepFacts& facts, int64_t step) const {
-  const int64_t num_groups = facts.num_sequences() / config_.num_return_sequences_in_group;
-  if (num_groups != config_.rollout_batch_size)
-    throw user_error("rollout_replay = {}: step {} holds {} prompts: must be rollout_batch_size = {}; set that to {}",
-                     *config_.rollout_replay, step, num_groups, config_.rollout_batch_size, num_groups);
 }
 
 std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
@@ -294,14 +261,7 @@ std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
                                       .phase = fmt::format("step {}: generate", step)},
                                      statistics);
   statistics.add_to(metrics);
-  for (const auto& [domain, counts] : groups.counts()) {
-    const std::pair<const char*, int64_t> named[] = {
-        {"groups_sampled", counts.sampled}, {"groups_dropped", counts.dropped}, {"groups_aborted", counts.aborted}};
-    for (const auto& [name, count] : named) {
-      metrics.add(fmt::format("rollout/{}@sum", name), static_cast<double>(count));
-      metrics.add(fmt::format("{}/rollout/{}@mean", domain, name), static_cast<double>(count));
-    }
-  }
+  add_group_metrics(groups.counts(), metrics);
   return groups.take(std::move(records));
 }
 
@@ -350,73 +310,42 @@ void Rlvr::close_engine() {
   offload_.bring_back();
 }
 
-/// Brings the responses to where they are trained on, and completes them there.
-Step Rlvr::step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics) {
+RlStep Rlvr::step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics) {
   close_engine();
-  ranks_.traffic().set_phase("rollouts");
-  StepIndex index = index_of(rollouts, ranks_);
-  if (config_.rollout_replay) check_replay(index.facts, number);
-  Distribution home{world_groups(mesh_of_.actor),
-                    epoch_shares(config_, config_.actor_train, roles_.policy_spec, index.facts.lengths(), number, 0)};
-  Experience here = bring(experience_of(rollouts, index, ranks_.rank()), index.facts, index.holders, home, ranks_);
-  Step step{number, std::move(index.facts), std::move(home), std::move(here)};
-  if (!config_.dump_experience) rollouts.clear();
+  RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
+  if (!config_.dump_experience) rollouts = {};
   run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, mesh_of_, device_, log_, metrics);
-  complete(step, metrics);
+  Stopwatch watch;
+  metrics.merge(complete_step(step, config_, experience_state_, mesh_of_.actor));
+  metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience) dump(step, rollouts);
   return step;
 }
 
-/// Advantages, where the actor lives; all learn its statistics.
-void Rlvr::complete(Step& step, Metrics& metrics) {
-  RoleMesh& actor = mesh_of_.actor;
-  Stopwatch watch;
-  Metrics of_actor;
-  if (actor.is_here()) {
-    Communicator& dp = actor.mesh().dp();
-    Metrics gap;
-    add_sampler_gap(step.here, gap);
-    of_actor.merge(merge_over_ranks(gap, dp));
-    Part whole(std::move(step.here), step.facts, step.home.share_of(ranks_.rank()), dp);
-    of_actor.merge(complete_experience(whole, config_.experience, config_.rollout_batch_size, experience_state_));
-    step.here = std::move(whole.here);
-  }
-  metrics.merge(told(actor, of_actor));
-  if (!actor.is_everywhere())
-    experience_state_.load_state(parse_json(
-        actor.tell_bytes(to_line(experience_state_.state()), "statistics of rewards"), "statistics of rewards"));
-  metrics.add("time/advantages", watch.seconds());
-}
-
 /// The only time that one rank holds a step.
-void Rlvr::dump(const Step& step, const std::vector<RolloutRecord>& rollouts) {
-  std::vector<int64_t> all(step.facts.num_sequences());
-  std::iota(all.begin(), all.end(), 0);
-  const Experience experience = bring(step.here, step.facts, step.home, {{{0}}, {all}}, ranks_);
+void Rlvr::dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts) {
+  const Experience experience = whole_on_first(step, ranks_);
   std::vector<RolloutRecord> records = exchange_rollouts(rollouts, ranks_);
   std::erase_if(records, [](const RolloutRecord& record) { return record.is_baseline; });
   if (ranks_.is_first()) dump_experience(run_.folder().experience(), step.number, records, experience);
 }
 
-void Rlvr::update(const Step& step, Metrics& metrics) {
+void Rlvr::update(const RlStep& step, Metrics& metrics) {
   Stopwatch watch;
   const bool trains_actor = step.number > config_.critic_warmup;
   FirstUpdates updates;
   FirstUpdates* const looked_at = config_.dump_experience && step.number == 1 ? &updates : nullptr;
-  const auto train = [&](auto& trainer, RoleMesh& role, const Distribution& at, const Experience& here) {
-    if (!trainer) return Metrics();
-    return trainer->train(
-        {step.facts, step.number, config_.rollout_batch_size, {mesh_groups(role.mesh()), at.shares}, here}, looked_at);
-  };
   Metrics of_critic, of_actor;
   if (config_.uses_critic()) {
-    const Distribution wanted{world_groups(mesh_of_.critic), epoch_shares(config_, config_.critic, *roles_.critic_spec,
-                                                                          step.facts.lengths(), step.number, 0)};
     ranks_.traffic().set_phase("train_critic");
-    const Experience here = bring(step.here, step.facts, step.home, wanted, ranks_);
-    of_critic = train(critic_, mesh_of_.critic, wanted, here);
+    auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, mesh_of_.critic);
+    if (critic_) of_critic = critic_->train(std::move(wanted), looked_at);
   }
-  if (trains_actor) of_actor = train(actor_, mesh_of_.actor, step.home, step.here);
+  if (trains_actor) {
+    ranks_.traffic().set_phase("train_actor");
+    auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, mesh_of_.actor);
+    if (actor_) of_actor = actor_->train(std::move(wanted), looked_at);
+  }
   if (config_.uses_critic()) metrics.merge(told(mesh_of_.critic, of_critic));
   if (trains_actor) metrics.merge(told(mesh_of_.actor, of_actor));
   if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step.number, updates);
@@ -444,10 +373,9 @@ Metrics Rlvr::validate(int64_t step) {
         return collector_->collect(*engine_, tokenizer_, request, statistics);
       },
       step, of_sampling);
-  if (share().count > 0) write_rollouts(run_.folder().rollouts(), "val_", step, records, share());
-  Metrics of_mine;
-  add_validation_metrics(records, of_mine);
-  metrics.merge(merge_over_ranks(of_mine, ranks_));
+  if (const auto share = sampler_share(mesh_of_.sampler))
+    write_rollouts(run_.folder().rollouts(), "val_", step, records, *share);
+  metrics.merge(merge_over_ranks(validation_metrics(records), ranks_));
   const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
   metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));

@@ -96,6 +96,11 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
 
 }  // namespace
 
+std::optional<Share> sampler_share(RoleMesh& sampler) {
+  if (!sampler.is_here() || !sampler.mesh().is_leader()) return std::nullopt;
+  return Share{.index = sampler.mesh().place().dp, .count = sampler.dp_size()};
+}
+
 void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share) {
   make_folder(folder);

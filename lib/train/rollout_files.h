@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "dist/mesh.h"
 #include "train/rollout_record.h"
 
 namespace roll {
@@ -15,6 +17,9 @@ namespace roll {
 struct Share {
   int64_t index = 0, count = 1;
 };
+
+/// Which part of a step's rollouts this rank writes, or reads: one that speaks for a group that samples.
+std::optional<Share> sampler_share(RoleMesh& sampler);
 
 /// This share of the records of a step or a validation ("step_", "val_"); makes the folder. The first one removes what
 /// another number of shares wrote of it before.

@@ -16,15 +16,30 @@ void add_finish_reason(const std::string& prefix, const std::string& reason, Met
 
 }  // namespace
 
-void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {
+void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics) {
+  for (const auto& [domain, of_domain] : counts) {
+    const std::pair<const char*, int64_t> named[] = {{"groups_sampled", of_domain.sampled},
+                                                     {"groups_dropped", of_domain.dropped},
+                                                     {"groups_aborted", of_domain.aborted}};
+    for (const auto& [name, count] : named) {
+      metrics.add(fmt::format("rollout/{}@sum", name), static_cast<double>(count));
+      metrics.add(fmt::format("{}/rollout/{}@mean", domain, name), static_cast<double>(count));
+    }
+  }
+}
+
+Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
   for (const auto& record : records)
     for (const std::string& prefix : {std::string(), record.domain + "/"}) {
       if (!record.is_baseline) add_finish_reason(prefix, record.finish_reason, metrics);
       if (record.is_baseline && record.is_judged) metrics.add(prefix + "rollout/baseline_score@mean", record.score);
     }
+  return metrics;
 }
 
-void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics) {
+Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
   const auto add = [&](const std::string& of, const RolloutRecord& record) {
     if (!record.is_judged) return;
     metrics.add(fmt::format("val_correct/{}/mean@mean", of), record.score >= 1);
@@ -35,6 +50,7 @@ void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& 
     if (!record.tag.empty()) add(record.tag, record);
     metrics.add("val_response_length/mean", static_cast<double>(record.response_ids.size()));
   }
+  return metrics;
 }
 
 double value_of(const Metrics& metrics, const std::string& name) {

@@ -4,17 +4,21 @@
 #include <vector>
 
 #include "track/metrics.h"
+#include "train/group_quota.h"
 #include "train/rollout_record.h"
 
 namespace roll {
 
 /// rollout/finish_reason/{stop,length,stop_string,abort}: the share of a step's responses that ended so; the same of
 /// each domain, <domain>/rollout/... Of baselines only rollout/baseline_score, their mean, and <domain>/rollout/...
-void add_rollout_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
+Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
+
+/// rollout/groups_{sampled,dropped,aborted}, each also as <domain>/...
+void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics);
 
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
 /// mean: their mean score; val_response_length/mean.
-void add_validation_metrics(const std::vector<RolloutRecord>& records, Metrics& metrics);
+Metrics validation_metrics(const std::vector<RolloutRecord>& records);
 
 /// The value of a metric; NaN where it is not there.
 double value_of(const Metrics& metrics, const std::string& name);

@@ -32,17 +32,16 @@ const std::vector<int64_t>& Distribution::share_of(int rank) const {
   return none;
 }
 
-std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
-  std::vector<std::vector<int>> groups(role.dp_size());
-  for (size_t i = 0; i < role.ranks().size(); ++i)
-    groups[static_cast<int64_t>(i) / role.shape().model_ranks()].push_back(role.ranks()[i]);
+std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape) {
+  std::vector<std::vector<int>> groups(num_ranks / shape.model_ranks());
+  for (int64_t rank = 0; rank < num_ranks; ++rank) groups[mesh_place(rank, shape).dp].push_back(static_cast<int>(rank));
   return groups;
 }
 
-std::vector<std::vector<int>> mesh_groups(const Mesh& mesh) {
-  std::vector<std::vector<int>> groups(mesh.dp_size());
-  const int64_t size = mesh.shape().model_ranks();
-  for (int64_t rank = 0; rank < mesh.dp_size() * size; ++rank) groups[rank / size].push_back(static_cast<int>(rank));
+std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
+  auto groups = mesh_groups(std::ssize(role.ranks()), role.shape());
+  for (auto& group : groups)
+    for (int& rank : group) rank = role.ranks()[rank];
   return groups;
 }
 

@@ -26,8 +26,8 @@ struct Distribution {
 
 /// The groups of a role's mesh that share a model, as ranks of the world.
 std::vector<std::vector<int>> world_groups(const RoleMesh& role);
-/// As ranks of the mesh itself.
-std::vector<std::vector<int>> mesh_groups(const Mesh& mesh);
+/// Of a mesh of so many ranks, as its own ranks.
+std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
 class Routes {
  public:

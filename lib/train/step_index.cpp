@@ -123,7 +123,8 @@ StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
   return step;
 }
 
-Experience experience_of(const std::vector<RolloutRecord>& mine, const StepIndex& step, int rank) {
+Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
+                         const std::vector<int64_t>& share) {
   std::vector<int64_t> ids;
   std::vector<float> log_probs;
   for (const RolloutRecord& record : mine) {
@@ -134,7 +135,7 @@ Experience experience_of(const std::vector<RolloutRecord>& mine, const StepIndex
     log_probs.insert(log_probs.end(), record.log_probs.begin(), record.log_probs.end());
     log_probs.push_back(0.0F);
   }
-  Experience experience = make_experience(step.facts, step.holders.share_of(rank), at::tensor(ids, at::kLong));
+  Experience experience = make_experience(step, share, at::tensor(ids, at::kLong));
   experience.sampler_log_probs = at::tensor(log_probs, at::kFloat);
   return experience;
 }

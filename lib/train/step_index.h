@@ -22,7 +22,8 @@ struct StepIndex {
 /// `world`. UserError: a response that two ranks have.
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world);
 
-/// The sequences that this rank has, with the sampler's log-probs. `mine` as index_of() left it.
-Experience experience_of(const std::vector<RolloutRecord>& mine, const StepIndex& step, int rank);
+/// This rank's `share` of the sequences, with the sampler's log-probs. `mine` as index_of() left it.
+Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
+                         const std::vector<int64_t>& share);
 
 }  // namespace roll

@@ -41,8 +41,8 @@ std::string difference(const Metrics& shared, const Metrics& whole) {
   std::string text;
   for (size_t i = 0; i < found.size(); ++i)
     if (found[i].first != expected[i].first || std::abs(found[i].second - expected[i].second) > 1e-6)
-      text += fmt::format("{} = {}, not {} = {}; ", found[i].first, found[i].second, expected[i].first,
-                          expected[i].second);
+      text +=
+          fmt::format("{} = {}, not {} = {}; ", found[i].first, found[i].second, expected[i].first, expected[i].second);
   return text;
 }
 
@@ -87,7 +87,8 @@ TEST_CASE("a step that three ranks share out is completed as on one", "[experien
 }
 
 TEST_CASE("numbers of responses are told in the order of the part, not of the share", "[experience]") {
-  Experience two = make_experience({{.prompt_ids = {1}, .response_ids = {2}}, {.prompt_ids = {1, 1}, .response_ids = {2}}});
+  Experience two =
+      make_experience({{.prompt_ids = {1}, .response_ids = {2}}, {.prompt_ids = {1, 1}, .response_ids = {2}}});
   Part part(two);
   part.here = select(two, {1, 0});
   part.place = {1, 0};

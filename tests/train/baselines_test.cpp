@@ -61,15 +61,13 @@ TEST_CASE("an estimator that wants baselines does not do without", "[train]") {
 }
 
 TEST_CASE("baselines are told apart in the metrics of rollouts", "[train]") {
-  Metrics metrics;
   auto records = records_with_baselines(0.25, 0.75);
-  add_rollout_metrics(records, metrics);
+  const Metrics metrics = rollout_metrics(records);
   CHECK(value_of(metrics, "rollout/finish_reason/stop") == 1);
   CHECK(value_of(metrics, "rollout/baseline_score") == 0.5);
   CHECK(value_of(metrics, "d/rollout/baseline_score") == 0.5);
-  Metrics without_one;
   records[5].is_judged = false;
-  add_rollout_metrics(records, without_one);
+  const Metrics without_one = rollout_metrics(records);
   CHECK(value_of(without_one, "rollout/baseline_score") == 0.25);
 }
 

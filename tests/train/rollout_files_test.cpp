@@ -13,7 +13,8 @@ namespace roll {
 namespace {
 
 struct RolloutFolder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("roll_rollout_files_{}", ::getpid());
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("roll_rollout_files_{}", ::getpid());
   RolloutFolder() { std::filesystem::create_directories(path); }
   ~RolloutFolder() { std::filesystem::remove_all(path); }
 };
@@ -78,12 +79,13 @@ TEST_CASE("all ranks know the facts of all responses, baselines give theirs to t
     if (ranks.rank() == 1) mine = {sampled(1, 2, true), sampled(1, 0), sampled(0, 0)}, mine[0].is_judged = false;
     const StepIndex step = index_of(mine, ranks);
     const StepFacts& facts = step.facts;
-    std::string text = fmt::format("{} {} {} {} ", facts.num_sequences(), facts.num_tokens(), facts.domains[1], facts.domains[2]);
+    std::string text =
+        fmt::format("{} {} {} {} ", facts.num_sequences(), facts.num_tokens(), facts.domains[1], facts.domains[2]);
     for (size_t b = 0; b < facts.judged.size(); ++b)
-      text += fmt::format("[{} {} {} {:d} {:d}]", facts.group_index[b], facts.response_lengths[b], facts.baselines[b], facts.judged[b],
-                          facts.truncated[b]);
+      text += fmt::format("[{} {} {} {:d} {:d}]", facts.group_index[b], facts.response_lengths[b], facts.baselines[b],
+                          facts.judged[b], facts.truncated[b]);
     for (const int64_t s : step.holders.share_of(ranks.rank())) text += fmt::format(" {}", s);
-    const Experience own = experience_of(mine, step, ranks.rank());
+    const Experience own = experience_of(mine, step.facts, step.holders.share_of(ranks.rank()));
     return text + fmt::format(" {} {}", own.tokens.num_tokens(), own.sampler_log_probs.sum().item<double>());
   });
   const std::string known = "4 14 maths code [0 1 0.2 1 0][0 2 0.2 1 1][1 1 0.2 0 0][1 2 0.2 0 1]";

@@ -23,8 +23,7 @@ const std::vector<RolloutRecord> kRecords = {record("a@b", 1, 4, "stop"), record
 }  // namespace
 
 TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag, whatever is in its name", "[train]") {
-  Metrics metrics;
-  add_validation_metrics(kRecords, metrics);
+  const Metrics metrics = validation_metrics(kRecords);
   CHECK(value_of(metrics, "val_correct/all/mean") == 0.5);
   CHECK(value_of(metrics, "val_correct/a@b/mean") == 0.5);
   CHECK(value_of(metrics, "val_correct/c/mean") == 0.5);
@@ -35,8 +34,7 @@ TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag,
 }
 
 TEST_CASE("the share of each way to end, of all responses and of each domain", "[train]") {
-  Metrics metrics;
-  add_rollout_metrics(kRecords, metrics);
+  const Metrics metrics = rollout_metrics(kRecords);
   CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);
   CHECK(value_of(metrics, "rollout/finish_reason/length") == 0.25);
   CHECK(value_of(metrics, "rollout/finish_reason/abort") == 0);

@@ -72,15 +72,17 @@ TEST_CASE("a sequence that nobody has is an error where it is wanted", "[train]"
 
 TEST_CASE("an experience arrives with all that is known of it, also on ranks that had nothing", "[train][dist]") {
   const auto said = test::run_local_ranks(2, [](Communicator& ranks) {
-    Experience whole = make_experience({{.prompt_ids = {1, 2}, .response_ids = {3}, .score = 1},
-                                        {.prompt_ids = {4}, .response_ids = {5, 6, 7}, .sequence_index = 1, .score = 2, .is_judged = false}});
+    Experience whole = make_experience(
+        {{.prompt_ids = {1, 2}, .response_ids = {3}, .score = 1},
+         {.prompt_ids = {4}, .response_ids = {5, 6, 7}, .sequence_index = 1, .score = 2, .is_judged = false}});
     whole.advantages = at::arange(7, at::kFloat);
     whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
     const StepFacts facts = facts_of(whole);
     const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
-    const Experience there = bring(ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts,
-                                   from, to, ranks);
-    if (ranks.is_first()) return std::string(there.num_sequences() == 0 && there.advantages.defined() ? "" : "not empty");
+    const Experience there =
+        bring(ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts, from, to, ranks);
+    if (ranks.is_first())
+      return std::string(there.num_sequences() == 0 && there.advantages.defined() ? "" : "not empty");
     const Experience expected = select(whole, {1, 0});
     const bool same = at::equal(there.tokens.ids, expected.tokens.ids) &&
                       at::equal(there.tokens.positions, expected.tokens.positions) &&

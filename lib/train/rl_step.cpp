@@ -1,0 +1,73 @@
+#include "train/rl_step.h"
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "dist/merged_metrics.h"
+#include "train/advantage_stage.h"
+#include "train/step_index.h"
+
+namespace roll {
+
+namespace {
+
+/// The updates of a step, and with them the learning rate and what needs old log-probs, were counted for so many.
+void check_replay(const StepFacts& facts, const Config& config, int64_t step) {
+  const int64_t num_groups = facts.num_sequences() / config.num_return_sequences_in_group;
+  if (num_groups != config.rollout_batch_size)
+    throw user_error("rollout_replay = {}: step {} holds {} prompts: must be rollout_batch_size = {}; set that to {}",
+                     *config.rollout_replay, step, num_groups, config.rollout_batch_size, num_groups);
+}
+
+}  // namespace
+
+RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
+                  RoleMesh& actor) {
+  Communicator& world = actor.world();
+  world.traffic().set_phase("rollouts");
+  StepIndex index = index_of(mine, world);
+  if (config.rollout_replay) check_replay(index.facts, config, number);
+  RlStep step{.number = number, .facts = std::move(index.facts), .home = {}, .here = {}};
+  step.home = {world_groups(actor), epoch_shares(config, config.actor_train, policy, step.facts.lengths(), number, 0)};
+  step.here = bring(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts, index.holders,
+                    step.home, world);
+  return step;
+}
+
+Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state, RoleMesh& actor) {
+  Metrics of_actor;
+  if (actor.is_here()) {
+    Communicator& dp = actor.mesh().dp();
+    Metrics gap;
+    add_sampler_gap(step.here, gap);
+    of_actor.merge(merge_over_ranks(gap, dp));
+    Part whole(std::move(step.here), step.facts, step.home.share_of(actor.world().rank()), dp);
+    of_actor.merge(complete_experience(whole, config.experience, config.rollout_batch_size, state));
+    step.here = std::move(whole.here);
+  }
+  if (!actor.is_everywhere())
+    state.load_state(
+        parse_json(actor.tell_bytes(to_line(state.state()), "statistics of rewards"), "statistics of rewards"));
+  return told(actor, of_actor);
+}
+
+TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                           RoleMesh& role) {
+  Distribution at{world_groups(role), epoch_shares(config, worker, spec, step.facts.lengths(), step.number, 0)};
+  Experience here = bring(step.here, step.facts, step.home, at, role.world());
+  at.ranks = mesh_groups(std::ssize(role.ranks()), role.shape());
+  return {.facts = step.facts,
+          .number = step.number,
+          .num_groups = config.rollout_batch_size,
+          .at = std::move(at),
+          .here = std::move(here)};
+}
+
+Experience whole_on_first(const RlStep& step, Communicator& world) {
+  std::vector<int64_t> all(step.facts.num_sequences());
+  std::iota(all.begin(), all.end(), 0);
+  return bring(step.here, step.facts, step.home, {{{0}}, {all}}, world);
+}
+
+}  // namespace roll

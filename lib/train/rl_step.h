@@ -1,0 +1,35 @@
+// A step after sampling: what all ranks know of it, and on each rank the sequences that the actor trains on there in the
+// step's first epoch (home), with all that is computed of them.
+#pragma once
+
+#include "experience/build.h"
+#include "train/ppo.h"
+#include "train/roles.h"
+#include "train/rollout_record.h"
+#include "train/routes.h"
+
+namespace roll {
+
+struct RlStep {
+  int64_t number = 0;
+  StepFacts facts;
+  Distribution home;  // ranks of the world
+  Experience here;
+};
+
+/// `mine`: the records of this rank, sampled or read; sorted. **Collective** over the world. UserError: index_of()'s.
+RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
+                  RoleMesh& actor);
+
+/// Token rewards, advantages and returns, and `state` one step on; the metrics of that, and of the sampler's log-probs
+/// against the actor's. **Collective** over the world, of which the actor's ranks compute.
+Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state, RoleMesh& actor);
+
+/// The step where the role's first epoch wants it. **Collective** over the world.
+TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                           RoleMesh& role);
+
+/// The whole step on the world's first rank, for people who look into it. **Collective** over the world.
+Experience whole_on_first(const RlStep& step, Communicator& world);
+
+}  // namespace roll
