@@ -1,5 +1,5 @@
-// A step after sampling: what all ranks know of it, and on each rank the sequences that the actor trains on there in the
-// step's first epoch (home), with all that is computed of them.
+// A step after sampling: what all ranks know of it, and on each rank the sequences that the actor trains on there in
+// the step's first epoch (home), with all that is computed of them.
 #pragma once
 
 #include "experience/build.h"
