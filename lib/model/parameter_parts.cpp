@@ -28,14 +28,14 @@ at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
   return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
 }
 
-at::Tensor as_bits(const at::Tensor& tensor) {
+}  // namespace
+
+at::Tensor bit_sum(const at::Tensor& tensor) {
   const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
                               : tensor.element_size() == 4 ? at::kInt
                                                            : at::kLong;
-  return tensor.detach().contiguous().view(bits);
+  return tensor.detach().contiguous().view(bits).sum(at::kLong);
 }
-
-}  // namespace
 
 TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
   return even_part(0, spec.vocab_size, 1, rank, size);
@@ -135,7 +135,7 @@ int64_t ParameterParts::checksum(const NamedTensors& mine) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
   uint64_t sum = 0;
   for (const auto& [name, tensor] : mine)
-    if (rank() % part(name).copies == 0) sum += static_cast<uint64_t>(as_bits(tensor).sum(at::kLong).item<int64_t>());
+    if (rank() % part(name).copies == 0) sum += static_cast<uint64_t>(bit_sum(tensor).item<int64_t>());
   auto folded = static_cast<int64_t>(sum & kFold);
   if (!is_whole()) folded = tp_->all_reduce_sum(folded, "checksum of the weights");
   return static_cast<int64_t>(static_cast<uint64_t>(folded) & kFold);

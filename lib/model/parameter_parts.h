@@ -33,6 +33,10 @@ TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size);
 /// UserError's rule ("must divide ...") where `tp` ranks cannot share such a model; else empty.
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
 
+/// Sum of a tensor's elements as whole numbers of the same bits, modulo 2^64: int64 without dimensions, where the
+/// tensor is. 2, 4 or 8 bytes an element.
+at::Tensor bit_sum(const at::Tensor& tensor);
+
 class ParameterParts {
  public:
   /// `whole`: all parameters. `tp`: the ranks that share them; must outlive this. Null: this process holds all.

@@ -18,12 +18,6 @@ double bytes_per_number(const ModelArgs& args, bool on_gpu) {
   return args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32) == Dtype::kFp32 ? 4 : 2;
 }
 
-std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
-  auto list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
-  return list;
-}
-
 std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
   auto list = backbone_parameters(spec);
   for (auto& parameter : value_head_parameters(spec)) list.push_back(std::move(parameter));
@@ -135,7 +129,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.
   const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
-  if (!shares_weights(config))
+  if (!shares_weights(config, rank))
     memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   // On the CPU it reads a copy of its own, in another order.
   if (!on_gpu) memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));

@@ -68,18 +68,19 @@ void place_roles(Config& config, int64_t num_ranks) {
   }
 }
 
+bool shares_weights(const Config& config, int rank) {
+  const std::vector<int>&trainer = config.actor_train.ranks, &sampler = config.actor_infer.ranks;
+  const int64_t tp = config.actor_infer.strategy_args.strategy_config.tensor_parallel();
+  if (tp != config.actor_train.strategy_args.strategy_config.tensor_parallel()) return false;
+  const auto place = std::ranges::find(sampler, rank) - sampler.begin();
+  if (place == std::ssize(sampler)) return false;
+  const auto group = sampler.begin() + place / tp * tp;
+  const auto found = std::ranges::find(trainer, *group);
+  return found != trainer.end() && (found - trainer.begin()) % tp == 0 && std::equal(group, group + tp, found);
+}
+
 bool shares_weights(const Config& config) {
-  const WorkerConfig &trainer = config.actor_train, &sampler = config.actor_infer;
-  const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
-  if (tp != trainer.strategy_args.strategy_config.tensor_parallel()) return false;
-  // Its tensor groups must be some of the trainer's.
-  for (auto group = sampler.ranks.begin(); group != sampler.ranks.end(); group += tp) {
-    const auto found = std::ranges::find(trainer.ranks, *group);
-    if (found == trainer.ranks.end() || (found - trainer.ranks.begin()) % tp != 0 ||
-        !std::equal(group, group + tp, found))
-      return false;
-  }
-  return true;
+  return std::ranges::all_of(config.actor_infer.ranks, [&](int rank) { return shares_weights(config, rank); });
 }
 
 std::vector<RankClass> rank_classes(const Config& config) {

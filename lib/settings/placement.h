@@ -31,8 +31,10 @@ std::vector<int> all_ranks(int64_t num_ranks);
 /// actor_train, and actor_train without one lives on all.
 void place_roles(Config& config, int64_t num_ranks);
 
-/// Whether the sampler reads the trainer's tensors: each of its ranks trains as well, and holds the same part of each
-/// weight.
+/// Whether the sampler of a rank reads the trainer's tensors: the ranks with which it shares a model train as well, and
+/// share one there in the same way.
+bool shares_weights(const Config& config, int rank);
+/// Whether all of the sampler's ranks do: no weights move then.
 bool shares_weights(const Config& config);
 
 /// Ranks on which the same roles live.

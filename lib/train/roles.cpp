@@ -35,6 +35,16 @@ ModelParallel model_parallel(Mesh& mesh) {
   return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
 }
 
+namespace {
+
+std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler) {
+  std::vector<int> movers;
+  std::ranges::set_union(trainer, sampler, std::back_inserter(movers));
+  return movers;
+}
+
+}  // namespace
+
 RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
   const auto mesh_of = [&](const WorkerConfig& worker, const MeshShape& shape) -> RoleMesh& {
     return meshes.of(worker.ranks, shape);
@@ -47,9 +57,7 @@ RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
                    .sampler = mesh_of(config.actor_infer, {.cp = 1, .tp = mesh_shape(config.actor_infer).tp}),
                    .movers = nullptr};
   if (shares_weights(config)) return roles;
-  std::vector<int> movers;
-  std::ranges::set_union(config.actor_train.ranks, config.actor_infer.ranks, std::back_inserter(movers));
-  roles.movers = meshes.group(movers);
+  roles.movers = meshes.group(mover_ranks(config.actor_train.ranks, config.actor_infer.ranks));
   return roles;
 }
 
@@ -100,35 +108,33 @@ Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMes
       roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device),
                                       model_parallel(meshes.critic.mesh()));
   }
-  if (meshes.sampler.is_here() && !shares_weights(config))
+  if (meshes.sampler.is_here() && !shares_weights(config, meshes.sampler.world().rank()))
     roles.sampler = load_policy(meshes.sampler, folders.actor, dtype);
   return roles;
 }
 
-void move_weights(const Transformer* from, Transformer* to, Communicator& movers, int source) {
-  const at::NoGradGuard no_grad;
-  const Transformer& known = from ? *from : *to;
-  const bool all_have_it = movers.all_reduce_min(static_cast<int64_t>(from != nullptr), "who has weights") == 1;
-  for (size_t i = 0; i < known.parameters().size(); ++i) {
-    const auto& [name, part] = known.parameters()[i];
-    at::Tensor whole = from ? from->parts().gather(name, part) : at::empty(known.parts().shape(name), part.options());
-    if (!all_have_it) movers.broadcast(whole, source, "weights for the sampler");
-    if (to) at::Tensor(to->parameters()[i].second).copy_(to->parts().cut(name, whole));
-  }
-  int64_t sum = from ? from->parts().checksum(from->parameters()) : 0;
-  if (!all_have_it) sum = movers.all_reduce_sum(movers.rank() == source ? sum : int64_t(0), "checksum of weights");
-  if (to) ROLL_CHECK_EQ(to->parts().checksum(to->parameters()), sum, "the sampler has the trainer's weights");
+namespace {
+
+/// A role's ranks as those of the movers.
+WeightLayout layout_among(const std::vector<int>& movers, const RoleMesh& role) {
+  WeightLayout layout{.ranks = {}, .tp = role.shape().tp};
+  for (const int rank : role.ranks())
+    layout.ranks.push_back(static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin()));
+  return layout;
 }
+
+}  // namespace
 
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
   traffic.set_phase("model_update");
-  const auto first = meshes.actor.ranks().front();
-  std::vector<int> movers;
-  std::ranges::set_union(meshes.actor.ranks(), meshes.sampler.ranks(), std::back_inserter(movers));
-  const auto source = std::ranges::lower_bound(movers, first) - movers.begin();
-  move_weights(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr, *meshes.movers,
-               static_cast<int>(source));
+  if (!roles.to_sampler) {
+    const std::vector<int> movers = mover_ranks(meshes.actor.ranks(), meshes.sampler.ranks());
+    const WeightSchedule schedule(roles.policy_spec, policy_parameters(roles.policy_spec),
+                                  layout_among(movers, meshes.actor), layout_among(movers, meshes.sampler));
+    roles.to_sampler.emplace(schedule, *meshes.movers);
+  }
+  roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);
 }
 
 void move_parameters(const NamedTensors& parameters, at::Device device) {

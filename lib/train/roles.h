@@ -1,4 +1,5 @@
-// The models of a run: the policy (trainer and sampler read the same tensors), its frozen copy, the critic.
+// The models of a run: the policy (trainer and sampler read the same tensors where they can), its frozen copy, the
+// critic.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include "dist/traffic.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
+#include "model/weight_transfer.h"
 #include "settings/config.h"
 
 namespace roll {
@@ -17,9 +19,10 @@ struct Roles {
   ModelSpec policy_spec;  // known everywhere
   std::optional<ModelSpec> critic_spec;
   std::optional<Transformer> actor;
-  std::optional<Transformer> reference;  // only when a KL to it is wanted
-  std::optional<ValueModel> critic;      // only under gae
-  std::optional<Transformer> sampler;    // a copy of the policy, only where it cannot read the trainer's
+  std::optional<Transformer> reference;      // only when a KL to it is wanted
+  std::optional<ValueModel> critic;          // only under gae
+  std::optional<Transformer> sampler;        // a copy of the policy, only where it cannot read the trainer's
+  std::optional<WeightTransfer> to_sampler;  // what fills all such copies, made when first needed
 
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
@@ -60,10 +63,6 @@ NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
   return model.parts().gather_all(model.parameters(), mesh.world().is_first());
 }
 
-/// The trainer's weights into the sampler's, one whole tensor at a time, and a check that they arrived to the bit.
-/// `from` and `to` are null on ranks without them. **Collective** over `movers`, of which rank `source` has `from`.
-/// Bug: they did not arrive.
-void move_weights(const Transformer* from, Transformer* to, Communicator& movers, int source);
 /// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
 

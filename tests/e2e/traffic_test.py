@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What ranks send is what the theory of each layout says, byte by byte: counts of a training step against formulae (prints the
-README's table). And gradients travel while backward still runs. Argument: the roll binary."""
+"""What ranks send is what the theory of each layout says, byte by byte: counts of a training step, and of weights on their way to
+the sampler, against formulae (prints the README's table). And gradients travel while backward still runs. Argument: the roll binary."""
 import json
 import pathlib
 import tempfile
@@ -72,6 +72,30 @@ def theory(folder, rollouts, step, tp, cp, updates, recomputes):
         found["cp/all_gather"] = (1 + recomputes) * kv + 2 * (cp - 1) * total * FLOAT  # keys and values; log-probs and entropy
         found["cp/reduce_scatter"] = kv
     return found
+
+
+# Where the policy is trained with how many tensor ranks, where it samples with how many, and what rank 0 then sends: whole models,
+# halves of the cut tensors, sets of the others, messages.
+UPDATES = {
+    "apart, alike": ([0, 1], 2, [2, 3], 2, (0, 1, 1, 2)),  # of the uncut tensors each receiver has half from each sender
+    "apart, data ranks": ([0, 1], 1, [2, 3], 1, (1, 0, 0, 1)),
+    "apart, to parts": ([0], 1, [1, 2], 2, (1, 0, 1, 2)),
+    "there, to whole models": ([0, 1], 2, [0, 1], 1, (0, 1, 0, 1)),
+    "there, to parts": ([0, 1], 1, [0, 1], 2, (0, 0, 0, 0)),
+    "there and elsewhere": ([0, 1], 1, [0, 1, 2, 3], 1, (1, 0, 0, 1)),
+}
+
+
+def check_updates(folder):
+    """Weights on their way to a sampler with a copy of them; each message has a sum of 8 bytes."""
+    one, half = Model(folder, 1), Model(folder, 2)
+    for name, (trainer, tp, sampler, sampler_tp, (models, halves, uncut, messages)) in UPDATES.items():
+        run = train(folder, f"update {name}", len({*trainer, *sampler}), rows=8 * tp // len(trainer), accumulation=1, tp=tp, sampler_tp=sampler_tp,
+                    max_steps=2, **{"actor_train.device_mapping": str(trainer), "actor_infer.device_mapping": str(sampler)})
+        expected = FLOAT * (models * one.whole + halves * half.shared + uncut * half.whole) + 8 * messages
+        for step in (1, 2):
+            show(f"{name}: tp {tp} on {trainer}, tp {sampler_tp} on {sampler}", "model_update/all_to_all", expected,
+                 counted(run, step, "model_update").get("world/all_to_all", 0))
 
 
 def state(folder, tp, shards):
@@ -150,6 +174,7 @@ def main():
                 show(layout, "shards/reduce_scatter", updates * state(folder, tp, shards), found["shards/reduce_scatter"])
                 show(layout, "shards/all_gather", updates * state(folder, tp, shards), found["shards/all_gather"])
                 show(layout, "shards/all_reduce", norm, found["shards/all_reduce"])
+        check_updates(folder)
         check_overlap(folder, replay)
 
 

@@ -55,6 +55,22 @@ TEST_CASE("a sampler reads the trainer's tensors only as whole tensor groups of 
   CHECK_FALSE(shares_weights(placed({{0, 1, 2, 3}, {0, 1, 2, 3}, 2, 4})));
 }
 
+TEST_CASE("ranks of a sampler read the trainer's tensors beside others that are sent copies", "[settings]") {
+  const auto sharing = [](const Setting& setting) {
+    const Config config = placed(setting);
+    std::vector<int> ranks;
+    for (int rank = 0; rank < 6; ++rank)
+      if (shares_weights(config, rank)) ranks.push_back(rank);
+    return ranks;
+  };
+  CHECK(sharing({{0, 1}, {1, 2}}) == std::vector{1});
+  CHECK(sharing({{0, 1}, {2, 3}}).empty());
+  CHECK(sharing({{0, 1, 2, 3}, {2, 3, 4, 5}, 2, 2}) == std::vector{2, 3});
+  CHECK(sharing({{0, 1, 2, 3}, {1, 2, 4, 5}, 2, 2}).empty());
+  CHECK(sharing({{2, 3, 4, 5}, {0, 2, 3, 4}, 2, 2}).empty());
+  CHECK(sharing({{0, 1, 2, 3}, {2, 3, 4, 5}, 2, 1}).empty());
+}
+
 TEST_CASE("ranges of ranks are short", "[settings]") {
   CHECK(ranges_text({0}) == "0");
   CHECK(ranges_text({0, 1, 2, 5, 7, 8}) == "0 to 2, 5, 7 to 8");

@@ -24,46 +24,66 @@ Transformer tiny(uint64_t seed) {
   return Transformer::init(make_spec(sizes, {}), seed);
 }
 
-/// Weights of `from` under one layout brought into a model with other weights under another: "" or what differs.
-std::string moved(Communicator& world, const std::filesystem::path& folder, int64_t from_tp, int64_t to_tp) {
-  Meshes meshes(world);
-  Mesh &source = meshes.of({.tp = from_tp}), &target = meshes.of({.tp = to_tp});
-  const Transformer from = Transformer::load(folder / "a", at::kCPU, at::kFloat, model_parallel(source));
-  Transformer to = Transformer::load(folder / "b", at::kCPU, at::kFloat, model_parallel(target));
-  const at::Tensor held = to.parameters()[3].second;
-  move_weights(&from, &to, world, 0);
-  std::string wrong = held.is_same(to.parameters()[3].second) ? "" : "another tensor object; ";
-  const NamedTensors whole = tiny(1).parameters();
-  for (size_t i = 0; i < whole.size(); ++i)
-    if (!at::equal(to.parts().gather(whole[i].first, to.parameters()[i].second), whole[i].second))
-      wrong += whole[i].first + " ";
-  const NamedTensors kept = gather_on_first(to, target);
-  if (kept.size() != (world.is_first() ? whole.size() : 0)) wrong += "kept by the wrong rank; ";
-  world.barrier("all are done");
-  return wrong;
+/// Trainer on ranks 0 and 1, sampler on 1 and 2.
+Config partly_shared() {
+  Config config;
+  config.experience.adv_estimator = "grpo";
+  config.actor_train.device_mapping = DeviceMapping{{0, 1}};
+  config.actor_infer.device_mapping = DeviceMapping{{1, 2}};
+  place_roles(config, 3);
+  return config;
 }
 
 }  // namespace
 
-TEST_CASE("weights go from one layout to another to the bit", "[train]") {
-  const auto [num_ranks, from_tp, to_tp] =
-      GENERATE(table<int, int64_t, int64_t>({{2, 2, 1}, {2, 1, 2}, {4, 2, 4}, {4, 4, 1}, {2, 2, 2}}));
+TEST_CASE("the sampler reads the trainer's weights where it can, and is sent them elsewhere", "[train][dist]") {
   const TemporaryFolder folder;
   tiny(1).save(folder / "a");
-  tiny(2).save(folder / "b");
-  for (const auto& wrong : run_local_ranks(num_ranks, [&, from = from_tp, to = to_tp](Communicator& world) {
-         return moved(world, folder.path(), from, to);
-       }))
-    CHECK(wrong == "");
+  const Config config = partly_shared();
+  const auto said = run_local_ranks(3, [&](Communicator& world) {
+    Meshes meshes(world);
+    const RoleMeshes mesh_of = role_meshes(config, meshes);
+    Roles roles = load_roles(config, {.actor = folder / "a", .reference = {}, .critic = {}}, mesh_of, at::kCPU);
+    const at::NoGradGuard no_grad;
+    for (int64_t update = 1; update <= 2; ++update) {
+      if (roles.actor)
+        for (auto& [name, tensor] : roles.actor->parameters()) tensor.add_(1);
+      update_sampler(roles, mesh_of, world.traffic());
+    }
+    std::string text = roles.sampler ? "a copy" : "no copy";
+    if (mesh_of.sampler.is_here()) {
+      Transformer expected = tiny(1);
+      for (size_t i = 0; i < expected.parameters().size(); ++i) {
+        const auto& [name, own] = roles.sampling_policy().parameters()[i];
+        if (!at::equal(own, expected.parameters()[i].second + 1 + 1)) text += ", other " + name;
+      }
+    }
+    const auto counts = world.traffic().take();
+    const auto sent = counts.find("model_update/world/all_to_all");
+    const int64_t half = 2 * (tiny(1).spec().num_parameters() / 2 * 4 + 8), row = 2 * 4 * 46;  // of two updates
+    if (sent != counts.end() && sent->second.bytes > 0)
+      text += std::abs(sent->second.bytes - half) <= row ? ", sent half" : fmt::format(", {}", sent->second.bytes);
+    world.barrier("all are done");
+    return text;
+  });
+  CHECK(said == std::vector<std::string>{"no copy, sent half", "no copy, sent half", "a copy"});
 }
 
-TEST_CASE("weights that do not arrive to the bit are a bug", "[train]") {
+TEST_CASE("whole weights are gathered on the first rank of a mesh", "[train][dist]") {
   const TemporaryFolder folder;
   tiny(1).save(folder / "a");
-  const Transformer from = Transformer::load(folder / "a");
-  Transformer narrow = Transformer::load(folder / "a", at::kCPU, at::kBFloat16);
-  const auto alone = make_single_communicator();
-  CHECK_THROWS_WITH(move_weights(&from, &narrow, *alone, 0), Catch::Contains("the sampler has the trainer's weights"));
+  const NamedTensors whole = tiny(1).parameters();
+  const auto said = run_local_ranks(4, [&](Communicator& world) {
+    Meshes meshes(world);
+    Mesh& mesh = meshes.of({.tp = 2});
+    const Transformer model = Transformer::load(folder / "a", at::kCPU, at::kFloat, model_parallel(mesh));
+    const NamedTensors kept = gather_on_first(model, mesh);
+    for (size_t i = 0; i < kept.size(); ++i)
+      if (!at::equal(kept[i].second, whole[i].second)) return "other " + whole[i].first;
+    world.barrier("all are done");
+    return std::string(kept.size() == whole.size() ? "all" : kept.empty() ? "none" : "some");
+  });
+  CHECK(said == std::vector<std::string>{"all", "none", "none", "none"});
 }
 
 TEST_CASE("each role asks for its own layout; the sampler shares weights, never sequences", "[train]") {

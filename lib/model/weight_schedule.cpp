@@ -1,0 +1,165 @@
+#include "model/weight_schedule.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+/// Where a rank stands in a layout; -1: nowhere.
+int64_t place_of(int rank, const WeightLayout& layout) {
+  const auto found = std::ranges::lower_bound(layout.ranks, rank);
+  return found == layout.ranks.end() || *found != rank ? -1 : found - layout.ranks.begin();
+}
+
+}  // namespace
+
+/// Blocks end to end, who has them and who lacks them.
+struct WeightSchedule::Stream {
+  WeightBlocks blocks;
+  std::vector<int64_t> begins;  // of each block
+  int64_t numel = 0;
+  std::vector<int> holders;    // each has all of it
+  std::vector<int> receivers;  // each needs all of it
+  std::vector<int> keepers;    // each needs and has it
+
+  void add(const WeightBlock& block) {
+    if (block.numel() == 0) return;
+    blocks.push_back(block), begins.push_back(numel);
+    numel += block.numel();
+  }
+
+  /// The last beginning of a row that is not behind `element`.
+  int64_t row_begin(int64_t element) const {
+    const auto block = std::ranges::upper_bound(begins, element) - begins.begin() - 1;
+    return element - (element - begins[block]) % blocks[block].num_columns;
+  }
+
+  /// Where the turn of a holder begins in what the receivers need, one after the other.
+  int64_t turn(int64_t holder) const {
+    const int64_t needed = numel * std::ssize(receivers);
+    const int64_t each = needed / std::ssize(holders), more = needed % std::ssize(holders);
+    const int64_t begin = each * holder + std::min(holder, more);
+    return begin / numel * numel + row_begin(begin % numel);
+  }
+
+  /// The blocks between two beginnings of rows.
+  void cut(int64_t begin, int64_t end, WeightBlocks& into) const {
+    for (auto i = std::ranges::upper_bound(begins, begin) - begins.begin() - 1; begin < end; ++i) {
+      WeightBlock block = blocks[i];
+      const int64_t until = std::min(end, begins[i] + block.numel());
+      block.row += (begin - begins[i]) / block.num_columns;
+      block.num_rows = (until - begin) / block.num_columns;
+      into.push_back(block);
+      begin = until;
+    }
+  }
+
+  /// What a holder sends to a receiver, which may be nothing.
+  void message(int64_t holder, int64_t receiver, int peer, std::map<int, WeightBlocks>& messages) const {
+    const int64_t base = receiver * numel;
+    const int64_t begin = std::max(turn(holder), base), end = std::min(turn(holder + 1), base + numel);
+    if (begin < end) cut(begin - base, end - base, messages[peer]);
+  }
+
+  void add_sends(int64_t holder, std::map<int, WeightBlocks>& sends) const {
+    const int64_t end = turn(holder + 1);
+    for (int64_t receiver = turn(holder) / numel; receiver * numel < end; ++receiver)
+      message(holder, receiver, receivers[receiver], sends);
+  }
+
+  void add_receives(int64_t receiver, std::map<int, WeightBlocks>& receives) const {
+    const auto is_before = [&](int64_t holder) { return turn(holder + 1) <= receiver * numel; };
+    const auto all = std::views::iota(int64_t{0}, std::ssize(holders));
+    for (int64_t holder = *std::ranges::partition_point(all, is_before);
+         holder < std::ssize(holders) && turn(holder) < (receiver + 1) * numel; ++holder)
+      message(holder, receiver, holders[holder], receives);
+  }
+};
+
+WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<ParameterShape>& parameters,
+                               WeightLayout trainer, WeightLayout sampler)
+    : trainer_(std::move(trainer)), sampler_(std::move(sampler)) {
+  for (const WeightLayout* layout : {&trainer_, &sampler_}) {
+    ROLL_CHECK_EQ(tensor_parallel_rule(spec, layout->tp), "", "the configuration was checked");
+    ROLL_CHECK_EQ(std::ssize(layout->ranks) % layout->tp, 0, "tensor ranks are complete");
+  }
+  for (const auto& [name, shape, cut] : parameters) {
+    Parameter& parameter = parameters_.emplace_back();
+    parameter.num_rows = shape[0], parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
+    for (int64_t rank = 0; rank < trainer_.tp; ++rank)
+      parameter.trainer.push_back(part_of(spec, cut, rank, trainer_.tp));
+    for (int64_t rank = 0; rank < sampler_.tp; ++rank)
+      parameter.sampler.push_back(part_of(spec, cut, rank, sampler_.tp));
+    parameter.copies = parameter.trainer[0].copies;
+  }
+}
+
+WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t sampler_tp) const {
+  const Parameter& parameter = parameters_[index];
+  const TensorPart &from = parameter.trainer[trainer_tp], &to = parameter.sampler[sampler_tp];
+  WeightBlock block{index, 0, parameter.num_rows, 0, parameter.num_columns};
+  if (from.dim < 0) return block;
+  const int64_t begin = std::max(from.begin, to.begin), size = std::max(std::min(from.end, to.end) - begin, int64_t{0});
+  if (from.dim == 0)
+    block.row = begin, block.num_rows = size;
+  else
+    block.column = begin, block.num_columns = size;
+  return block;
+}
+
+WeightSchedule::Stream WeightSchedule::stream(int64_t copies, int64_t group, int64_t sampler_tp) const {
+  Stream stream;
+  for (int64_t i = 0; i < std::ssize(parameters_); ++i)
+    if (parameters_[i].copies == copies) stream.add(overlap(i, group * copies, sampler_tp));
+  const auto holds = [&](int64_t place) { return place >= 0 && place % trainer_.tp / copies == group; };
+  for (int64_t first = group * copies; first < std::ssize(trainer_.ranks); first += trainer_.tp)
+    for (int64_t copy = 0; copy < copies; ++copy) stream.holders.push_back(trainer_.ranks[first + copy]);
+  for (int64_t place = sampler_tp; place < std::ssize(sampler_.ranks); place += sampler_.tp) {
+    const int rank = sampler_.ranks[place];
+    (holds(place_of(rank, trainer_)) ? stream.keepers : stream.receivers).push_back(rank);
+  }
+  return stream;
+}
+
+/// Parameters with as many copies go together: their holders are the same.
+template <class F>
+void WeightSchedule::for_each_stream(const F& use) const {
+  std::set<int64_t> all_copies;
+  for (const Parameter& parameter : parameters_) all_copies.insert(parameter.copies);
+  for (const int64_t copies : all_copies)
+    for (int64_t group = 0; group < trainer_.tp / copies; ++group)
+      for (int64_t sampler_tp = 0; sampler_tp < sampler_.tp; ++sampler_tp)
+        if (const Stream found = stream(copies, group, sampler_tp); found.numel > 0) use(found);
+}
+
+WeightMoves WeightSchedule::of(int rank) const {
+  WeightMoves moves;
+  for_each_stream([&](const Stream& stream) {
+    const auto find = [&](const std::vector<int>& ranks, const auto& use) {
+      if (const auto found = std::ranges::lower_bound(ranks, rank); found != ranks.end() && *found == rank)
+        use(found - ranks.begin());
+    };
+    find(stream.holders, [&](int64_t holder) { stream.add_sends(holder, moves.sends); });
+    find(stream.receivers, [&](int64_t receiver) { stream.add_receives(receiver, moves.receives); });
+    find(stream.keepers, [&](int64_t) { stream.cut(0, stream.numel, moves.kept); });
+  });
+  return moves;
+}
+
+std::vector<WeightElements> WeightSchedule::elements() const {
+  std::vector<WeightElements> all(1 + std::max(trainer_.ranks.back(), sampler_.ranks.back()));
+  for_each_stream([&](const Stream& stream) {
+    for (int64_t holder = 0; holder < std::ssize(stream.holders); ++holder)
+      all[stream.holders[holder]].sent += stream.turn(holder + 1) - stream.turn(holder);
+    for (const int receiver : stream.receivers) all[receiver].received += stream.numel;
+    for (const int keeper : stream.keepers) all[keeper].kept += stream.numel;
+  });
+  return all;
+}
+
+}  // namespace roll

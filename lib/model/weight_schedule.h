@@ -1,0 +1,72 @@
+// Who sends which part of the trainer's weights to whom, so that the sampler has them under a layout and on ranks of
+// its own. All follows from sizes: nobody is asked, nothing is gathered, and a rank computes its own messages alone.
+// What one tensor rank of the sampler wants of what one tensor rank of the trainer holds is a stream of rows. Each
+// receiver of a stream needs all of it; its holders (the trainer's data and context ranks, and tensor ranks with
+// copies) cut these needs evenly between them, so that each element is sent once to each rank that lacks it, and all
+// holders send as much, to a row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/parameter_parts.h"
+#include "model/spec.h"
+
+namespace roll {
+
+/// The ranks of a role, ascending. Tensor ranks stand next to each other (dist/mesh.h).
+struct WeightLayout {
+  std::vector<int> ranks;
+  int64_t tp = 1;
+};
+
+/// Rows and columns of a whole parameter; a vector is one column.
+struct WeightBlock {
+  int64_t parameter = 0;  // place in the list
+  int64_t row = 0, num_rows = 0, column = 0, num_columns = 0;
+  int64_t numel() const { return num_rows * num_columns; }
+  bool operator==(const WeightBlock&) const = default;
+};
+using WeightBlocks = std::vector<WeightBlock>;
+
+/// What a rank does.
+struct WeightMoves {
+  std::map<int, WeightBlocks> sends, receives;  // by the other rank, in the same order on both sides
+  WeightBlocks kept;                            // of the sampler's part: what the trainer's part here has already
+};
+
+/// The same in numbers of elements.
+struct WeightElements {
+  int64_t sent = 0, received = 0, kept = 0;
+};
+
+class WeightSchedule {
+ public:
+  /// `parameters`: of the model, in the order that blocks name. Ranks of both layouts are those of one communicator.
+  WeightSchedule(const ModelSpec& spec, const std::vector<ParameterShape>& parameters, WeightLayout trainer,
+                 WeightLayout sampler);
+
+  WeightMoves of(int rank) const;
+  /// Of all ranks up to the highest one, without their lists.
+  std::vector<WeightElements> elements() const;
+
+  const WeightLayout& trainer() const { return trainer_; }
+  const WeightLayout& sampler() const { return sampler_; }
+
+ private:
+  struct Parameter {
+    int64_t num_rows, num_columns, copies;  // `copies`: of each of the trainer's parts, among its tensor ranks
+    std::vector<TensorPart> trainer, sampler;
+  };
+  struct Stream;
+  WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;
+  Stream stream(int64_t copies, int64_t group, int64_t sampler_tp) const;
+  template <class F>
+  void for_each_stream(const F& use) const;
+
+  WeightLayout trainer_, sampler_;
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace roll

@@ -1,0 +1,132 @@
+#include "model/weight_transfer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kSum_bytes = 8;  // before the elements of a message
+
+/// In pieces of at most `limit` elements, or one row. Sender and receiver cut alike.
+std::vector<WeightBlocks> pieces_of(const WeightBlocks& blocks, int64_t limit) {
+  std::vector<WeightBlocks> pieces;
+  int64_t room = 0;
+  for (WeightBlock block : blocks)
+    while (block.num_rows > 0) {
+      if (room < block.num_columns) {
+        pieces.emplace_back();
+        room = std::max(limit, block.num_columns);
+      }
+      WeightBlock& piece = pieces.back().emplace_back(block);
+      piece.num_rows = std::min(block.num_rows, room / block.num_columns);
+      room -= piece.numel();
+      block.row += piece.num_rows, block.num_rows -= piece.num_rows;
+    }
+  return pieces;
+}
+
+int64_t numel_of(const WeightBlocks& blocks) {
+  int64_t numel = 0;
+  for (const WeightBlock& block : blocks) numel += block.numel();
+  return numel;
+}
+
+/// A block as this rank's parameters hold it: a view.
+at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
+  const auto& [name, tensor] = model.parameters()[block.parameter];
+  const TensorPart& part = model.parts().part(name);
+  const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach();
+  return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
+      .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
+}
+
+/// Of the parameters themselves, not of a message made of them.
+at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
+  at::Tensor sum = at::zeros({}, at::TensorOptions(model.device()).dtype(at::kLong));
+  for (const WeightBlock& block : blocks) sum += bit_sum(view_of(model, block));
+  return sum;
+}
+
+at::Tensor empty_message(const Transformer& model, const WeightBlocks& blocks) {
+  const auto bytes = numel_of(blocks) * static_cast<int64_t>(at::elementSize(model.dtype()));
+  return at::empty({kSum_bytes + bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
+}
+
+at::Tensor sum_in(const at::Tensor& message) {
+  return message.narrow(0, 0, kSum_bytes).view(at::kLong)[0];
+}
+
+/// Each block's place in a message, as a matrix, and its place in the model.
+template <class F>
+void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
+  const at::Tensor elements = message.narrow(0, kSum_bytes, message.numel() - kSum_bytes).view(model.dtype());
+  int64_t begin = 0;
+  for (const WeightBlock& block : blocks) {
+    use(elements.narrow(0, begin, block.numel()).view({block.num_rows, block.num_columns}), view_of(model, block));
+    begin += block.numel();
+  }
+}
+
+at::Tensor packed(const Transformer& model, const WeightBlocks& blocks) {
+  at::Tensor message = empty_message(model, blocks);
+  sum_in(message).copy_(sum_of(model, blocks));
+  for_each_block(model, blocks, message, [](at::Tensor place, const at::Tensor& own) { place.copy_(own); });
+  return message;
+}
+
+void unpack(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, int sender) {
+  for_each_block(model, blocks, message, [](const at::Tensor& place, at::Tensor own) { own.copy_(place); });
+  ROLL_CHECK_EQ(sum_of(model, blocks).item<int64_t>(), sum_in(message).item<int64_t>(),
+                fmt::format("{} and what follows arrive to the bit from rank {} of those that move weights",
+                            model.parameters()[blocks.front().parameter].first, sender));
+}
+
+}  // namespace
+
+WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ranks, int64_t bucket_elements)
+    : ranks_(ranks), source_(schedule.trainer().ranks.front()) {
+  WeightMoves moves = schedule.of(ranks.rank());
+  kept_ = std::move(moves.kept);
+  // Sender and receiver must agree on what goes in a bucket, whoever else they talk to.
+  const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));
+  const int64_t limit = bucket_elements / std::max(int64_t{1}, ranks.all_reduce_max(most_peers, "who sends weights"));
+  for (const auto& [peer, blocks] : moves.sends) sends_[peer] = pieces_of(blocks, limit);
+  for (const auto& [peer, blocks] : moves.receives) receives_[peer] = pieces_of(blocks, limit);
+  for (const auto& [peer, pieces] : sends_) num_buckets_ = std::max(num_buckets_, std::ssize(pieces));
+  num_buckets_ = ranks.all_reduce_max(num_buckets_, "buckets of weights");
+}
+
+void WeightTransfer::run(const Transformer* from, const Transformer* to) {
+  const at::NoGradGuard no_grad;
+  ROLL_CHECK(from || (sends_.empty() && kept_.empty()), "who sends weights has them");
+  ROLL_CHECK(to || receives_.empty(), "who gets weights has a place for them");
+  if (to)
+    for (const WeightBlock& block : kept_) view_of(*to, block).copy_(view_of(*from, block));
+  for (int64_t bucket = 0; bucket < num_buckets_; ++bucket) move_bucket(bucket, from, to);
+  check_whole(from, to);
+}
+
+void WeightTransfer::move_bucket(size_t bucket, const Transformer* from, const Transformer* to) {
+  std::vector<at::Tensor> out(ranks_.size()), in(ranks_.size());
+  for (const auto& [peer, pieces] : sends_)
+    if (bucket < pieces.size()) out[peer] = packed(*from, pieces[bucket]);
+  for (const auto& [peer, pieces] : receives_)
+    if (bucket < pieces.size()) in[peer] = empty_message(*to, pieces[bucket]);
+  ranks_.exchange(out, in, "weights for the sampler");
+  for (const auto& [peer, pieces] : receives_)
+    if (bucket < pieces.size()) unpack(*to, pieces[bucket], in[peer], peer);
+}
+
+/// Weights that came from several replicas are those of the first one.
+void WeightTransfer::check_whole(const Transformer* from, const Transformer* to) {
+  const int64_t own = from ? from->parts().checksum(from->parameters()) : 0;
+  const int64_t sum = ranks_.all_reduce_sum(ranks_.rank() == source_ ? own : int64_t{0}, "checksum of weights");
+  if (to) ROLL_CHECK_EQ(to->parts().checksum(to->parameters()), sum, "the sampler has the trainer's weights");
+}
+
+}  // namespace roll

@@ -1,0 +1,273 @@
+#include "model/weight_schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <numeric>
+
+namespace roll {
+
+namespace {
+
+/// 12 heads over 6 key/value heads: 1, 2, 3, 6 or 12 tensor ranks, the last with copies of key/value heads. The
+/// vocabulary and the inner size divide by none of them.
+ModelSpec small_spec() {
+  return {.vocab_size = 31,
+          .hidden_size = 8,
+          .intermediate_size = 17,
+          .num_layers = 1,
+          .num_heads = 12,
+          .num_kv_heads = 6,
+          .head_dim = 2,
+          .qkv_bias = true,
+          .o_bias = true,
+          .qk_norm = true};
+}
+
+/// The same with 2 key/value heads: also 4 tensor ranks.
+ModelSpec few_heads() {
+  ModelSpec spec = small_spec();
+  spec.num_kv_heads = 2;
+  return spec;
+}
+
+/// Qwen2.5-7B.
+ModelSpec large_spec() {
+  return {.vocab_size = 152064,
+          .hidden_size = 3584,
+          .intermediate_size = 18944,
+          .num_layers = 28,
+          .num_heads = 28,
+          .num_kv_heads = 4,
+          .head_dim = 128,
+          .qkv_bias = true};
+}
+
+std::vector<int> ranks_from(int first, int count) {
+  std::vector<int> ranks(static_cast<size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), first);
+  return ranks;
+}
+
+/// Of a layout's rank, or -1.
+int64_t tensor_rank(const WeightLayout& layout, int rank) {
+  const auto found = std::ranges::find(layout.ranks, rank);
+  return found == layout.ranks.end() ? -1 : (found - layout.ranks.begin()) % layout.tp;
+}
+
+/// What is counted for each element of a model.
+class Elements {
+ public:
+  explicit Elements(const std::vector<ParameterShape>& parameters) {
+    for (const auto& parameter : parameters) {
+      const int64_t num_columns = parameter.shape.size() == 1 ? 1 : parameter.shape[1];
+      columns_.push_back(num_columns);
+      counts_.emplace_back(parameter.shape[0] * num_columns, 0);
+    }
+  }
+  double& at(int64_t parameter, int64_t row, int64_t column) {
+    return counts_[parameter].at(row * columns_[parameter] + column);
+  }
+  void add(const WeightBlock& block) {
+    for (int64_t row = block.row; row < block.row + block.num_rows; ++row)
+      for (int64_t column = block.column; column < block.column + block.num_columns; ++column)
+        at(block.parameter, row, column) += 1;
+  }
+  void add(const std::map<int, WeightBlocks>& messages) {
+    for (const auto& [peer, blocks] : messages)
+      for (const WeightBlock& block : blocks) add(block);
+  }
+  template <class F>
+  void for_each(const F& use) {
+    for (size_t p = 0; p < counts_.size(); ++p)
+      for (size_t i = 0; i < counts_[p].size(); ++i)
+        use(p, static_cast<int64_t>(i) / columns_[p], static_cast<int64_t>(i) % columns_[p], counts_[p][i]);
+  }
+
+ private:
+  std::vector<int64_t> columns_;
+  std::vector<std::vector<double>> counts_;
+};
+
+struct Case {
+  ModelSpec spec;
+  WeightLayout trainer, sampler;
+
+  std::vector<ParameterShape> parameters() const { return policy_parameters(spec); }
+  WeightSchedule schedule() const { return {spec, parameters(), trainer, sampler}; }
+  int num_ranks() const { return 1 + std::max(trainer.ranks.back(), sampler.ranks.back()); }
+  std::string text() const {
+    return fmt::format("tp {} on {} to tp {} on {}", trainer.tp, fmt::join(trainer.ranks, " "), sampler.tp,
+                       fmt::join(sampler.ranks, " "));
+  }
+  /// Whether a rank of a layout has an element.
+  bool has(const WeightLayout& layout, int rank, int64_t parameter, int64_t row, int64_t column) const {
+    const int64_t tp = tensor_rank(layout, rank);
+    if (tp < 0) return false;
+    const TensorPart part = part_of(spec, parameters()[parameter].cut, tp, layout.tp);
+    const int64_t place = part.dim == 0 ? row : column;
+    return part.dim < 0 || (part.begin <= place && place < part.end);
+  }
+};
+
+std::vector<Case> cases() {
+  const auto of = [](const ModelSpec& spec, int first, int count, int64_t tp, int to, int to_count, int64_t to_tp) {
+    return Case{spec, {ranks_from(first, count), tp}, {ranks_from(to, to_count), to_tp}};
+  };
+  const ModelSpec six = small_spec(), two = few_heads();
+  return {
+      of(six, 0, 1, 1, 1, 2, 2),     // apart
+      of(six, 0, 2, 2, 2, 2, 2),     // apart, alike
+      of(six, 0, 2, 2, 2, 1, 1),     //
+      of(six, 0, 2, 2, 0, 2, 1),     // the same ranks
+      of(six, 0, 2, 1, 0, 2, 2),     //
+      of(two, 0, 4, 2, 0, 4, 4),     // to copies of key/value heads
+      of(two, 0, 4, 4, 0, 4, 2),     // from copies of them
+      of(two, 0, 4, 4, 4, 4, 1),     //
+      of(six, 0, 3, 3, 3, 2, 2),     // boundaries that cross
+      of(six, 2, 6, 3, 0, 4, 2),     // overlapping
+      of(six, 0, 12, 12, 12, 3, 3),  //
+      of(six, 0, 6, 2, 6, 1, 1),     // three replicas to one
+      of(six, 3, 1, 1, 0, 3, 1),     // one to three
+      of(six, 0, 4, 2, 1, 2, 2),     // shifted groups
+      of(six, 0, 3, 1, 1, 5, 1),     // some have all of it
+      of(two, 0, 8, 4, 6, 5, 1),     // copies, overlapping
+      {six, {{1, 4, 6, 7}, 2}, {{0, 2, 4, 7, 8, 9}, 3}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("each rank of the sampler gets each element of its part once, from a rank that has it", "[model]") {
+  for (const Case& c : cases()) {
+    const WeightSchedule schedule = c.schedule();
+    int64_t wrong = 0;
+    for (int rank = 0; rank < c.num_ranks(); ++rank) {
+      const WeightMoves moves = schedule.of(rank);
+      Elements got(c.parameters()), kept(c.parameters());
+      got.add(moves.receives);
+      for (const WeightBlock& block : moves.kept) kept.add(block);
+      got.for_each([&](int64_t parameter, int64_t row, int64_t column, double times) {
+        const bool has = c.has(c.trainer, rank, parameter, row, column);
+        const bool wants = c.has(c.sampler, rank, parameter, row, column);
+        wrong += times != (wants && !has) || kept.at(parameter, row, column) != (wants && has);
+      });
+      for (const auto& [peer, blocks] : moves.sends)
+        for (const WeightBlock& block : blocks) {
+          const auto has = [&](const WeightLayout& layout, int who) {
+            return c.has(layout, who, block.parameter, block.row, block.column) &&
+                   c.has(layout, who, block.parameter, block.row + block.num_rows - 1,
+                         block.column + block.num_columns - 1);
+          };
+          wrong += peer == rank || block.numel() == 0 || !has(c.trainer, rank) || !has(c.sampler, peer);
+        }
+    }
+    INFO(c.text());
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("sender and receiver name the same blocks in the same order", "[model]") {
+  for (const Case& c : cases()) {
+    std::map<std::pair<int, int>, WeightBlocks> sent, received;
+    for (int rank = 0; rank < c.num_ranks(); ++rank) {
+      const WeightMoves moves = c.schedule().of(rank);
+      for (const auto& [peer, blocks] : moves.sends) sent[{rank, peer}] = blocks;
+      for (const auto& [peer, blocks] : moves.receives) received[{peer, rank}] = blocks;
+    }
+    INFO(c.text());
+    CHECK(sent == received);
+  }
+}
+
+TEST_CASE("who has an element sends it as often as the others who have it, to a row of each part", "[model]") {
+  for (const Case& c : cases()) {
+    Elements needed(c.parameters());
+    for (int rank = 0; rank < c.num_ranks(); ++rank) needed.add(c.schedule().of(rank).receives);
+    std::vector<double> fair(c.num_ranks());
+    needed.for_each([&](int64_t parameter, int64_t row, int64_t column, double times) {
+      std::vector<int> holders;
+      for (const int rank : c.trainer.ranks)
+        if (c.has(c.trainer, rank, parameter, row, column)) holders.push_back(rank);
+      for (const int holder : holders) fair[holder] += times / static_cast<double>(std::ssize(holders));
+    });
+    const auto elements = c.schedule().elements();
+    // For each tensor rank of the sampler: what has no copies, what has some, what all have; the widest row is
+    // o_proj's.
+    const double row = static_cast<double>(3 * c.sampler.tp * c.spec.num_heads * c.spec.head_dim);
+    INFO(c.text());
+    for (int rank = 0; rank < c.num_ranks(); ++rank)
+      CHECK(static_cast<double>(elements[rank].sent) == Approx(fair[rank]).margin(row));
+  }
+}
+
+TEST_CASE("numbers of elements are those of the lists", "[model]") {
+  const auto numel = [](const std::map<int, WeightBlocks>& messages) {
+    int64_t total = 0;
+    for (const auto& [peer, blocks] : messages)
+      for (const WeightBlock& block : blocks) total += block.numel();
+    return total;
+  };
+  for (const Case& c : cases()) {
+    const WeightSchedule schedule = c.schedule();
+    const std::vector<WeightElements> elements = schedule.elements();
+    INFO(c.text());
+    CHECK(std::ssize(elements) == c.num_ranks());
+    for (int rank = 0; rank < c.num_ranks(); ++rank) {
+      const WeightMoves moves = schedule.of(rank);
+      CHECK(elements[rank].sent == numel(moves.sends));
+      CHECK(elements[rank].received == numel(moves.receives));
+      CHECK(elements[rank].kept == numel({{rank, moves.kept}}));
+    }
+  }
+}
+
+TEST_CASE("what moves is what the sampler's ranks lack, and no rank sends it all", "[model]") {
+  const ModelSpec spec = large_spec();
+  const int64_t all = spec.num_parameters();
+  int64_t whole = 0;  // norms: on every tensor rank
+  for (const auto& parameter : policy_parameters(spec))
+    if (parameter.cut == Cut::kWhole) whole += parameter.shape[0];
+  const auto elements = [&](WeightLayout trainer, WeightLayout sampler) {
+    return WeightSchedule(spec, policy_parameters(spec), std::move(trainer), std::move(sampler)).elements();
+  };
+  // As apart as they can be: each receiver gets its half, each sender sends one.
+  auto apart = elements({{0, 1}, 2}, {{2, 3}, 2});
+  for (const int rank : {2, 3}) CHECK(apart[rank].received == (all - whole) / 2 + whole);
+  for (const int rank : {0, 1}) CHECK(apart[rank].sent == Approx((all + whole) / 2).margin(2 * spec.intermediate_size));
+  // From two tensor ranks to whole models there: each lacks the other's half.
+  for (const auto& rank : elements({{0, 1}, 2}, {{0, 1}, 1})) {
+    CHECK(rank.sent == (all - whole) / 2);
+    CHECK(rank.received == (all - whole) / 2);
+    CHECK(rank.kept == (all + whole) / 2);
+  }
+  // From whole models to parts: everybody has it already, and so where layouts agree.
+  for (const auto& sampler : {WeightLayout{{0, 1}, 2}, WeightLayout{{0, 1}, 1}, WeightLayout{{1}, 1}})
+    for (const auto& rank : elements({{0, 1}, 1}, sampler)) CHECK(rank.sent + rank.received == 0);
+  // Four replicas fill one: a quarter each.
+  const auto one = elements({{0, 1, 2, 3}, 1}, {{4}, 1});
+  CHECK(one[4].received == all);
+  for (int rank = 0; rank < 4; ++rank) CHECK(one[rank].sent == Approx(all / 4).margin(spec.intermediate_size));
+}
+
+TEST_CASE("ten thousand ranks of a 7B model: all that is sent is received, by all ranks evenly", "[model]") {
+  const ModelSpec spec = large_spec();
+  const WeightSchedule schedule(spec, policy_parameters(spec), {ranks_from(0, 6000), 4}, {ranks_from(5000, 5000), 2});
+  const std::vector<WeightElements> elements = schedule.elements();
+  int64_t sent = 0, received = 0, most = 0;
+  for (const WeightElements& rank : elements) {
+    sent += rank.sent, received += rank.received;
+    most = std::max(most, rank.sent);
+  }
+  CHECK(sent == received);
+  const double mean = static_cast<double>(sent) / 6000;
+  CHECK(static_cast<double>(most) < 1.01 * mean);
+  const WeightMoves moves = schedule.of(9999);
+  int64_t of_last = 0;
+  for (const auto& [peer, blocks] : moves.receives)
+    for (const WeightBlock& block : blocks) of_last += block.numel();
+  CHECK(of_last == elements[9999].received);
+}
+
+}  // namespace roll
