@@ -251,18 +251,32 @@ TEST_CASE("what moves is what the sampler's ranks lack, and no rank sends it all
   for (int rank = 0; rank < 4; ++rank) CHECK(one[rank].sent == Approx(all / 4).margin(spec.intermediate_size));
 }
 
-TEST_CASE("ten thousand ranks of a 7B model: all that is sent is received, by all ranks evenly", "[model]") {
+TEST_CASE("a layout that the model does not have is a bug", "[model]") {
+  const auto make = [](const WeightLayout& layout) {
+    WeightSchedule(small_spec(), policy_parameters(small_spec()), layout, {{0}, 1});
+  };
+  CHECK_NOTHROW(make({{0, 1, 2}, 3}));
+  CHECK_THROWS_WITH(make({ranks_from(0, 5), 5}), Catch::Contains("must divide the model's 12 attention heads"));
+  CHECK_THROWS_WITH(make({{0, 1, 2}, 2}), Catch::Contains("tensor ranks are complete"));
+}
+
+TEST_CASE("ten thousand ranks of a 7B model: all that is sent is received, and like ranks send as much", "[model]") {
   const ModelSpec spec = large_spec();
   const WeightSchedule schedule(spec, policy_parameters(spec), {ranks_from(0, 6000), 4}, {ranks_from(5000, 5000), 2});
   const std::vector<WeightElements> elements = schedule.elements();
-  int64_t sent = 0, received = 0, most = 0;
-  for (const WeightElements& rank : elements) {
-    sent += rank.sent, received += rank.received;
-    most = std::max(most, rank.sent);
-  }
+  REQUIRE(elements.size() == 10000);
+  int64_t sent = 0, received = 0;
+  for (const WeightElements& rank : elements) sent += rank.sent, received += rank.received;
   CHECK(sent == received);
-  const double mean = static_cast<double>(sent) / 6000;
-  CHECK(static_cast<double>(most) < 1.01 * mean);
+  // Ranks 5000 to 5999 keep the parts of their own, so not all tensor ranks are asked for as much.
+  const std::vector<int64_t> wanted = {2250, 2500, 2500, 2250};
+  for (int tp = 0; tp < 4; ++tp) {
+    int64_t least = elements[tp].sent, most = least;
+    for (int rank = tp; rank < 6000; rank += 4)
+      least = std::min(least, elements[rank].sent), most = std::max(most, elements[rank].sent);
+    CHECK(most - least <= 6 * spec.intermediate_size);
+    CHECK(static_cast<double>(most) == Approx(spec.num_parameters() / 4.0 * wanted[tp] / 1500.0).epsilon(1e-3));
+  }
   const WeightMoves moves = schedule.of(9999);
   int64_t of_last = 0;
   for (const auto& [peer, blocks] : moves.receives)

@@ -203,6 +203,14 @@ TEST_CASE("replicas of the trainer that hold other weights than the first are fo
   CHECK_THAT(said[2], Catch::Contains("the sampler has the trainer's weights"));
 }
 
+TEST_CASE("who sends weights has them, and who gets them has a place for them", "[model]") {
+  const auto first = make_single_communicator({.rank = 0, .size = 2});
+  const auto second = make_single_communicator({.rank = 1, .size = 2});
+  const WeightSchedule schedule = schedule_of({{{0}, 1}, {{1}, 1}});
+  CHECK_THROWS_WITH(WeightTransfer(schedule, *first).run(nullptr, nullptr), Catch::Contains("who sends weights"));
+  CHECK_THROWS_WITH(WeightTransfer(schedule, *second).run(nullptr, nullptr), Catch::Contains("who gets weights"));
+}
+
 TEST_CASE("weights that are rounded are not those of the trainer", "[model]") {
   const auto alone = make_single_communicator();
   Transformer narrow = tiny(1, at::kBFloat16);
