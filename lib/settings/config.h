@@ -19,6 +19,7 @@
 #include "reward/config.h"
 #include "rollout/config.h"
 #include "settings/checkpoint_config.h"
+#include "settings/rollout_mock.h"
 #include "track/config.h"
 
 namespace roll {
@@ -211,24 +212,6 @@ struct RewardWorkerConfig {
       v.noted({"model_args", "data_args", "generating_args", "strategy_args", "device_mapping", "num_gpus_per_worker",
                "infer_batch_size", "use_sequence_packing", "sequence_packing_args"},
               "a rule reward runs on the CPU and has no model");
-  }
-};
-
-enum class MockMode { kDump, kReplay };
-constexpr auto names_of(MockMode) {
-  return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});
-}
-
-struct RolloutMock {
-  bool enable = false;
-  MockMode mode = MockMode::kDump;
-  std::string dump_dir = "./rollout_mock_dumps";
-
-  template <class V>
-  void fields(V& v) {
-    v("enable", enable, "write or replay rollouts");
-    v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
-    v("dump_dir", dump_dir, "that folder");
   }
 };
 

@@ -122,7 +122,9 @@ TEST_CASE("a pause gives back what was begun, and another sampler goes on with i
     rest.changes[0].change.requests.push_back(requests[i]);
     rest.changes[0].change.requests.back().begun = given_back[i];
   }
-  CHECK((num_begun > 0 && num_begun <= 3));
+  CAPTURE(depth, paused_at);
+  CHECK(num_begun > 0);
+  CHECK(num_begun <= 3);
   FakeModel other({.num_slots = 2, .vocab_size = kVocab, .depth = depth});
   SamplerCounts counts;
   for (auto& [i, generation] : serve_with(other, rest, params, &counts)) done[unfinished.at(i)] = generation;
