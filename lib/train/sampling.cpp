@@ -120,7 +120,9 @@ void Sampling::run_ahead(int64_t step) {
     Ahead& ahead = begun(next);
     ahead.quota.limit(ratio - static_cast<double>(next - step - 1));
     collector_->run_ahead(*ahead.job, *engine_, tokenizer_, step - 1, [&] { return have_trained->is_done(); });
-    if (!ahead.quota.is_full() || !ahead.job->collection.is_complete()) break;
+    const bool all_is_there =
+        ahead.quota.is_full() && ahead.job->collection.is_complete() && reward_models_.empty();  // which judge later
+    if (!all_is_there) break;
     finish(ahead);
   }
   have_trained->wait();

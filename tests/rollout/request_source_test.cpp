@@ -98,7 +98,7 @@ TEST_CASE("a cancelled request may come again", "[rollout]") {
 
 TEST_CASE("a pause gives back what was begun, and another sampler goes on with it to the same tokens", "[rollout]") {
   const SamplingParams params = params_of(20);
-  const int64_t depth = GENERATE(0, 2), paused_at = GENERATE(2, 6, 11, 25);
+  const int64_t depth = GENERATE(0, 2), paused_at = GENERATE(2, 6, 11, 16);
   const auto requests = make_requests(9, 1);
   FakeModel model({.num_slots = 3, .vocab_size = kVocab, .depth = depth});
   Script script;
