@@ -236,6 +236,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"bootstrap_truncated=true", "adv_estimator=reinforce"}, "takes the critic's value"},
       {{"actor_infer.num_gpus_per_worker=2"}, "tensor_parallel_size, which is 1"},
       {{"async_generation_ratio=1"}, "needs devices that only sample"},
+      {{"async_generation_ratio=65"}, "must be in 0..64"},
       {{"actor_train.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
       {{"critic.strategy_args.strategy_name=megatron_infer"}, "needs a *_train strategy"},
       {{"loss_aggregation=token_mean", "loss_agg_mode=prompt-mean"}, "keep one of the two"},

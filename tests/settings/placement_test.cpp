@@ -55,6 +55,20 @@ TEST_CASE("a sampler reads the trainer's tensors only as whole tensor groups of 
   CHECK_FALSE(shares_weights(placed({{0, 1, 2, 3}, {0, 1, 2, 3}, 2, 4})));
 }
 
+TEST_CASE("while sampling runs ahead, those learn that train or compute what training needs", "[settings]") {
+  Config config = placed({{0, 1}, {2, 3}});
+  CHECK(learner_ranks(config) == std::vector{0, 1, 2, 3});
+  config.async_generation_ratio = 0.5;
+  CHECK(learner_ranks(config) == std::vector{0, 1});
+  config.reference.device_mapping = DeviceMapping{{5}};
+  config.critic.device_mapping = DeviceMapping{{4}};
+  place_roles(config, 5);
+  CHECK(learner_ranks(config) == std::vector{0, 1, 4});  // nobody looks at a reference
+  config.enable_reference = true;
+  place_roles(config, 6);
+  CHECK(learner_ranks(config) == std::vector{0, 1, 4, 5});
+}
+
 TEST_CASE("ranges of ranks are short", "[settings]") {
   CHECK(ranges_text({0}) == "0");
   CHECK(ranges_text({0, 1, 2, 5, 7, 8}) == "0 to 2, 5, 7 to 8");
