@@ -153,7 +153,7 @@ void Collection::take_scores(std::map<int64_t, RewardResult> results) {
 std::string Collection::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
   const int64_t length = length_of(queue);
-  const int64_t stop = plan_.may_stop && !terms_.should_pause ? std::max(wish_, own_wish()) : 0;
+  const int64_t stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
   if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0 &&
       !pauses)
     return kNothingNew;

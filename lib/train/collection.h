@@ -36,7 +36,7 @@ class Collection : public RequestSource {
   struct Terms {
     Progress* progress = nullptr;
     int64_t version = 0;                   // of the sampler's weights
-    std::function<bool()> should_pause{};  // asked on leaders: all groups pause once one says so, and none stops before
+    std::function<bool()> should_pause{};  // asked on leaders: all groups pause once one says so
   };
   /// All references must outlive it.
   Collection(Mesh& mesh, DomainRewards& rewards, Plan plan);
