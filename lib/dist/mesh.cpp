@@ -46,7 +46,19 @@ Mesh::Mesh(Communicator& world, MeshShape shape)
 
 RoleMesh::RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape)
     : world_(world), ranks_(std::move(ranks)), shape_(shape) {
-  if (own) mesh_.emplace(*own, shape);
+  if (own) mesh_ = std::make_shared<Mesh>(*own, shape);
+}
+
+RoleMesh RoleMesh::within(Communicator& part, const std::vector<int>& members) const {
+  std::vector<int> places;
+  for (const int rank : ranks_) {
+    const auto found = std::ranges::lower_bound(members, rank);
+    ROLL_CHECK(found != members.end() && *found == rank, "a role lives within the part");
+    places.push_back(static_cast<int>(found - members.begin()));
+  }
+  RoleMesh role(part, std::move(places), nullptr, shape_);
+  role.mesh_ = mesh_;
+  return role;
 }
 
 Mesh& RoleMesh::mesh() {

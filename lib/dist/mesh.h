@@ -58,8 +58,11 @@ class RoleMesh {
  public:
   /// `own`: the communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
   RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape);
+  /// The same mesh, as `part` of its world knows it: a communicator of `members` (ascending ranks of the world), the
+  /// role's among them.
+  RoleMesh within(Communicator& part, const std::vector<int>& members) const;
 
-  bool is_here() const { return mesh_.has_value(); }
+  bool is_here() const { return mesh_ != nullptr; }
   bool is_everywhere() const { return std::ssize(ranks_) == world_.size(); }
   const std::vector<int>& ranks() const { return ranks_; }
   const MeshShape& shape() const { return shape_; }
@@ -78,7 +81,7 @@ class RoleMesh {
   Communicator& world_;
   std::vector<int> ranks_;
   MeshShape shape_;
-  std::optional<Mesh> mesh_;
+  std::shared_ptr<Mesh> mesh_;  // on those ranks
 };
 
 /// The meshes of a run, one for each set of ranks and shape that a role asks for.

@@ -29,9 +29,9 @@ std::vector<Generation> Engine::generate(const std::vector<GenerationRequest>& r
   return roll::generate(*steps_, pages_, decode_, requests, params, on_done, hooks);
 }
 
-void Engine::serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
-                   const SamplerHooks& hooks) {
-  roll::serve(*steps_, pages_, decode_, source, params, on_done, hooks);
+std::vector<Generation> Engine::serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
+                                      const SamplerHooks& hooks) {
+  return roll::serve(*steps_, pages_, decode_, source, params, on_done, hooks);
 }
 
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params) {

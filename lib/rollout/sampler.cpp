@@ -56,12 +56,13 @@ std::vector<Generation> generate(StepModel& model, PagePool& pages, const Decode
   return generations;
 }
 
-void serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
-           const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks) {
+std::vector<Generation> serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
+                              const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks) {
   const SamplingParams bounded = checked(params, model);
   Scheduler scheduler(model, pages, decode, bounded, on_done, hooks);
-  scheduler.run(&source);
+  std::vector<Generation> generations = scheduler.run(&source);
   if (hooks.counts) *hooks.counts = scheduler.counts();
+  return generations;
 }
 
 }  // namespace roll

@@ -21,13 +21,6 @@
 
 namespace roll {
 
-struct GenerationRequest {
-  std::vector<int64_t> prompt_ids;
-  uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step); low 48 bits
-  std::optional<GeneratingArgs> generating{};  // its own, instead of all requests'
-  std::optional<uint64_t> seed{};
-};
-
 /// kStop: an end token was drawn (it is the last id). kStopString: the text holds a stop string. kLength: as long as
 /// allowed. kAbort: the run was asked to stop.
 enum class FinishReason { kStop, kLength, kStopString, kAbort };
@@ -41,6 +34,14 @@ struct Generation {
   std::vector<float> processed_log_probs;  // per id, of the distribution that it was drawn from; greedy: 0
   FinishReason finish_reason = FinishReason::kAbort;
   std::string text;
+};
+
+struct GenerationRequest {
+  std::vector<int64_t> prompt_ids;
+  uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step); low 48 bits
+  std::optional<GeneratingArgs> generating{};  // its own, instead of all requests'
+  std::optional<uint64_t> seed{};
+  Generation begun{};  // by a sampler that was paused: it goes on behind these tokens
 };
 
 struct SamplingParams {
@@ -97,6 +98,7 @@ class RequestSource {
     std::vector<int64_t> cancelled{};  // they give all back at once and are not heard of again; ended ones stay ended
     std::vector<GenerationRequest> requests{};  // numbered in the order in which they ever came
     bool is_last = false;                       // the source is not asked again
+    bool pauses = false;  // nothing more is computed: what waits or runs stays as it is, to be begun again elsewhere
   };
   virtual ~RequestSource() = default;
   /// Asked before every step, and where the sampler is idle, again and again: it may wait then.
@@ -109,7 +111,7 @@ std::vector<Generation> generate(StepModel& model, PagePool& pages, const Decode
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 /// See Engine::serve.
-void serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
-           const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks = {});
+std::vector<Generation> serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
+                              const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks = {});
 
 }  // namespace roll

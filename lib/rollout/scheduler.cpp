@@ -25,8 +25,8 @@ void Scheduler::add(std::vector<GenerationRequest> requests) {
     check(request);
     ROLL_CHECK(sequence_ids_.insert(request.sequence_id).second, "two responses would share their random numbers");
     waiting_.push_back(std::ssize(requests_));
+    generations_.push_back(std::move(request.begun));
     requests_.push_back(std::move(request));
-    generations_.emplace_back();
   }
 }
 
@@ -68,7 +68,16 @@ bool Scheduler::ask(RequestSource& source) {
       {.waiting = waiting_, .num_running = std::ssize(running_), .num_free_slots = std::ssize(free_slots_)});
   for (const int64_t request : change.cancelled) cancel(request);
   add(std::move(change.requests));
-  return !change.is_last;
+  if (change.pauses) pause();
+  return !change.is_last && !change.pauses;
+}
+
+/// What was launched is still drawn by the weights that it was launched with.
+void Scheduler::pause() {
+  while (!launched_.empty()) take_drawn();
+  for (const auto& sequence : running_) leave(*sequence);
+  running_.clear();
+  waiting_.clear();
 }
 
 void Scheduler::cancel(int64_t request) {

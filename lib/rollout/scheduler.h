@@ -59,6 +59,7 @@ class Scheduler {
 
   void check(const GenerationRequest& request) const;
   bool ask(RequestSource& source);
+  void pause();
   void cancel(int64_t request);
   void pass_on_prompt(size_t leader);
   void step();

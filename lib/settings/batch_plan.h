@@ -19,7 +19,8 @@ struct OldLogProbReasons {
   bool kl_in_reward = false;
   bool correction = false;  // train_infer_correction
   bool dump = false;        // dump_experience shows them
-  bool any() const { return several_updates || kl_in_reward || correction || dump; }
+  bool ahead = false;       // other weights sampled some of it, and updates go out from those of the step
+  bool any() const { return several_updates || kl_in_reward || correction || dump || ahead; }
 };
 OldLogProbReasons old_log_prob_reasons(const Config& config);
 

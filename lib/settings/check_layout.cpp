@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <iterator>
+
 #include "model/parameter_parts.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
@@ -31,6 +34,17 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
 }
 
+/// A device that samples ahead is busy while the others train.
+void check_sampling_ahead(const Config& config, Checker& check) {
+  if (!config.samples_ahead()) return;
+  std::vector<int> both;
+  std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(both));
+  check.require(both.empty(), config.async_generation_ratio,
+                "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
+                "actor_infer a device_mapping apart from actor_train, reference and critic, or set this to 0",
+                ranges_text(both));
+}
+
 }  // namespace
 
 void check_layout(const WorkerConfig& worker, Checker& check) {
@@ -52,8 +66,7 @@ void check_layout(const Config& config, Checker& check) {
       !pages || *pages * block >= config.sequence_length.value_or(0), pages,
       "pages of {} tokens must hold a sequence of prompt_length + response_length = {} tokens; give at least {}", block,
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
-  check.require(config.async_generation_ratio == 0, config.async_generation_ratio,
-                "needs asynchronous sampling, which this version does not have; set it to 0");
+  check_sampling_ahead(config, check);
   check.require(!config.dump_experience || rank_classes(config).size() == 1, config.dump_experience,
                 "is written by rank 0, which must hold all roles; give all the same device_mapping");
   if (config.uses_reference()) check_sizes(config.reference, check);

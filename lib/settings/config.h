@@ -19,6 +19,7 @@
 #include "reward/config.h"
 #include "rollout/config.h"
 #include "settings/checkpoint_config.h"
+#include "settings/rollout_mock.h"
 #include "track/config.h"
 
 namespace roll {
@@ -214,24 +215,6 @@ struct RewardWorkerConfig {
   }
 };
 
-enum class MockMode { kDump, kReplay };
-constexpr auto names_of(MockMode) {
-  return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});
-}
-
-struct RolloutMock {
-  bool enable = false;
-  MockMode mode = MockMode::kDump;
-  std::string dump_dir = "./rollout_mock_dumps";
-
-  template <class V>
-  void fields(V& v) {
-    v("enable", enable, "write or replay rollouts");
-    v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
-    v("dump_dir", dump_dir, "that folder");
-  }
-};
-
 struct Config {
   std::string exp_name = "rlvr";
   int64_t seed = 42;
@@ -291,6 +274,8 @@ struct Config {
   bool uses_reference() const {
     return enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl();
   }
+  /// Whether some of a step is sampled while the one before is trained on.
+  bool samples_ahead() const { return async_generation_ratio > 0; }
   bool validates() const { return !validation.data_args.file_name.empty(); }
   /// Prompts of a domain that run beyond those that it lacks.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
@@ -334,7 +319,9 @@ struct Config {
       "a domain whose query_filter_config drops groups samples some prompts ahead; the step trains on the same ones");
     v("max_additional_running_prompts", max_additional_running_prompts,
       "how many prompts of such a domain run beyond those that it lacks", sequence_range());
-    v("async_generation_ratio", async_generation_ratio, "steps that sampling may run ahead", at_least(0));
+    v("async_generation_ratio", async_generation_ratio,
+      "steps by which sampling may run ahead of training, on devices of its own; a fraction: of a step's groups",
+      within(0, 64));
     v("pretrain", pretrain, "the policy's first weights: HF folder or Hub name");
     v("reward_pretrain", reward_pretrain, "the critic's first weights; null: pretrain");
     v("ppo_epochs", ppo_epochs, "passes over a step's experience", round_range());

@@ -83,6 +83,15 @@ bool shares_weights(const Config& config) {
   return std::ranges::all_of(config.actor_infer.ranks, [&](int rank) { return shares_weights(config, rank); });
 }
 
+std::vector<int> learner_ranks(const Config& config) {
+  std::set<int> ranks;
+  for (const auto& [name, worker] : placed_roles(config)) {
+    const bool learns = worker == &config.actor_train || worker == &config.reference || worker == &config.critic;
+    if (learns || !config.samples_ahead()) ranks.insert(worker->ranks.begin(), worker->ranks.end());
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
 std::vector<RankClass> rank_classes(const Config& config) {
   std::map<int, std::vector<std::string>> roles;  // by rank
   for (const auto& [name, worker] : placed_roles(config))

@@ -37,6 +37,10 @@ bool shares_weights(const Config& config, int rank);
 /// Whether all of the sampler's ranks do: no weights move then.
 bool shares_weights(const Config& config);
 
+/// The ranks that work on a step while others sample the next one: where sampling runs ahead, those of the roles that
+/// train or compute log-probs and values; else all. Ascending.
+std::vector<int> learner_ranks(const Config& config);
+
 /// Ranks on which the same roles live.
 struct RankClass {
   std::vector<int> ranks;

@@ -106,8 +106,8 @@ void compute(Pass& pass, at::Device device, Log& log) {
 }  // namespace
 
 void run_forwards(Experience& here, const StepFacts& step, const Distribution& home, const Config& config,
-                  const Roles& roles, const ForwardNeeds& needs, const RoleMeshes& meshes, at::Device device, Log& log,
-                  Metrics& metrics) {
+                  const Roles& roles, const ForwardNeeds& needs, const LearnerMeshes& meshes, at::Device device,
+                  Log& log, Metrics& metrics) {
   const double temperature = log_prob_temperature(config);
   std::vector<Pass> passes;
   if (needs.ref_log_probs)
@@ -123,18 +123,18 @@ void run_forwards(Experience& here, const StepFacts& step, const Distribution& h
                       [&roles](const Batch& part) { return std::vector{roles.critic->values(part.tokens)}; },
                       here.values});
   const std::vector<int64_t> lengths = step.lengths();
-  Communicator& world = meshes.actor.world();
-  world.traffic().set_phase("forwards");
+  Communicator& learners = meshes.actor.world();
+  learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
     plan(pass, lengths);
-    const at::Tensor ids = Routes(lengths, home, pass.at, world).bring({here.tokens.ids.to(at::kInt)}, "tokens")[0];
-    pass.share = make_experience(step, pass.at.share_of(world.rank()), ids.to(at::kLong));
+    const at::Tensor ids = Routes(lengths, home, pass.at, learners).bring({here.tokens.ids.to(at::kInt)}, "tokens")[0];
+    pass.share = make_experience(step, pass.at.share_of(learners.rank()), ids.to(at::kLong));
   }
   // All that this rank computes before it waits for others: roles that live apart work at the same time.
   for (Pass& pass : passes) compute(pass, device, log);
-  world.traffic().set_phase("forwards");
+  learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
-    pass.result = Routes(lengths, pass.at, home, world).bring({pass.of_share}, "forward results")[0];
+    pass.result = Routes(lengths, pass.at, home, learners).bring({pass.of_share}, "forward results")[0];
     at::Tensor took_s = at::scalar_tensor(pass.took_s, at::kDouble);
     pass.mesh.tell(took_s, "times of forwards");
     metrics.add(fmt::format("time/{}", pass.name), took_s.item<double>());

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "experience/build.h"
+#include "train/learners.h"
 #include "train/roles.h"
 #include "train/rollout_record.h"
 #include "train/routes.h"
@@ -28,12 +29,12 @@ Experience experience_from(const std::vector<RolloutRecord>& records);
 /// The temperature of log-probs: the sampler's, or 1 when it is greedy (one definition for sampler and trainer).
 double log_prob_temperature(const Config& config);
 
-/// Fills old_log_probs, ref_log_probs and values of `here`, this rank's share under `home` (ranks of the world): the
+/// Fills old_log_probs, ref_log_probs and values of `here`, this rank's share under `home` (ranks among learners): the
 /// sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
-/// `metrics`. **Collective**.
+/// `metrics`. **Collective** over the learners.
 void run_forwards(Experience& here, const StepFacts& step, const Distribution& home, const Config& config,
-                  const Roles& roles, const ForwardNeeds& needs, const RoleMeshes& meshes, at::Device device, Log& log,
-                  Metrics& metrics);
+                  const Roles& roles, const ForwardNeeds& needs, const LearnerMeshes& meshes, at::Device device,
+                  Log& log, Metrics& metrics);
 
 /// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
 /// the trainer's. Of these sequences, for merging.

@@ -1,7 +1,5 @@
 #include "train/collect.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -98,69 +96,40 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
           .name = name};
 }
 
-/// `mine` of each group of ranks that samples together, once. **Collective** over the world.
-void add_counts(SamplerCounts& all, const SamplerCounts& mine, Mesh& mesh) {
-  int64_t* const sums[] = {&all.prompt_tokens, &all.shared_tokens, &all.decoded,
-                           &all.drawn,         &all.evictions,     &all.slot_steps};
-  const int64_t own[] = {mine.prompt_tokens, mine.shared_tokens, mine.decoded,
-                         mine.drawn,         mine.evictions,     mine.slot_steps};
-  at::Tensor told = at::zeros({std::ssize(own)}, at::kLong);
-  if (mesh.is_leader()) std::ranges::copy(own, told.data_ptr<int64_t>());
-  mesh.world().all_reduce_sum(told, "sampler counts");
-  for (int64_t i = 0; i < std::ssize(own); ++i) *sums[i] += told.const_data_ptr<int64_t>()[i];
-  all.most_pages = std::max(all.most_pages, mesh.world().all_reduce_max(mine.most_pages, "KV pages"));
-  all.num_pages = std::max(all.num_pages, mine.num_pages);
-}
-
-/// What failed on this rank becomes what failed on all. **Collective** over the world.
-void add_faults(RewardFaults& faults, Communicator& world) {
-  for (const auto& [kind, name] : names_of(RewardFailure()))
-    faults.counts[kind] = world.all_reduce_sum(faults.of(kind), "failed rewards");
-}
-
-/// How many retries a reward needed.
-int64_t retries_of(const Json& detail) {
-  const auto retries = detail.find("retries");
-  return retries != detail.end() && retries->is_number_integer() ? retries->get<int64_t>() : 0;
-}
-
-/// `mine`, of this rank, and those of the others. **Collective** over the world.
-void add_use(RewardUse& all, const RewardUse& mine, Communicator& world) {
-  all.num_scored += world.all_reduce_sum(mine.num_scored, "scored responses");
-  all.total_s += world.all_reduce_sum(mine.total_s, "reward times");
-  all.longest_s = std::max(all.longest_s, world.all_reduce_max(mine.longest_s, "longest reward"));
-  all.most_waiting = std::max(all.most_waiting, world.all_reduce_max(mine.most_waiting, "waiting rewards"));
-}
-
-double ratio_of(int64_t part, int64_t whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
 }  // namespace
 
-std::vector<RolloutRecord> Collector::collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
-                                              CollectStatistics& statistics) {
-  Progress progress(log_, request.phase, 0, "responses");
-  Collection collection(
-      mesh_, rewards_, progress,
-      {.prompts = prompts_of(request.rows),
-       .quota = request.quota,
-       .num_samples = request.num_samples,
-       .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
-       .may_stop = request.may_stop,
-       .expected_length = [&](const Prompt& prompt) { return lengths_.mean(*prompt.row); }});
-  auto mine = sample(engine, tokenizer, request, collection, statistics);
-  std::map<std::string, int64_t> retries;
-  for (const RolloutRecord& record : mine) {
-    statistics.faults[record.domain].add(record.reward_detail);
-    retries[record.domain] += retries_of(record.reward_detail);
+std::unique_ptr<CollectJob> Collector::begin(CollectRequest request) {
+  Collection::Plan plan{
+      .prompts = prompts_of(request.rows),
+      .quota = request.quota,
+      .num_samples = request.num_samples,
+      .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
+      .may_stop = request.may_stop,
+      .expected_length = [this](const Prompt& prompt) { return lengths_.mean(*prompt.row); }};
+  return std::make_unique<CollectJob>(std::move(request), mesh_, rewards_, std::move(plan));
+}
+
+void Collector::run_ahead(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                          const std::function<bool()>& should_pause) {
+  serve(job, engine, tokenizer, version, should_pause);
+}
+
+std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
+  Stopwatch watch;
+  std::vector<RolloutRecord> mine;
+  for (const auto& [index, result] : job.collection.take_results()) {
+    mine.push_back(std::move(job.records.at(index)));
+    RolloutRecord& record = mine.back();
+    record.reward_detail = result.detail;
+    record.is_judged = result.is_judged;
+    if (!result.is_judged) continue;
+    record.score = as_written(result.score);
+    record.reward = as_written(result.reward);
   }
-  for (const std::string& domain : domains_) {
-    add_faults(statistics.faults[domain], mesh_.world());
-    statistics.retries[domain] += mesh_.world().all_reduce_sum(retries[domain], "retries of rewards");
-    add_use(statistics.use[domain], rewards_.take_use(domain), mesh_.world());
-  }
-  tell_lengths(mine, collection);
+  job.statistics.rewards_s += watch.seconds();
+  warn_of_faults(mine, job.request.step);
+  for (const std::string& domain : domains_) job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_);
+  tell_lengths(mine, job.collection);
   sort_records(mine);
   return mine;
 }
@@ -180,35 +149,6 @@ void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Colle
       std::memcpy(&told, said.data(), sizeof told);
       lengths_.add(*collection.prompt_at(told.prompt).row, told.length);
     }
-}
-
-/// What this group of ranks sampled, on its leader.
-std::vector<RolloutRecord> Collector::sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
-                                             Collection& collection, CollectStatistics& statistics) {
-  std::map<int64_t, RolloutRecord> records;  // by request
-  const auto on_done = [&](int64_t served, const Generation& generation) {
-    if (!mesh_.is_leader()) return;
-    const int64_t index = collection.first_request() + served;
-    const Row& row = *collection.prompt(index).row;
-    RolloutRecord& record = records[index] = record_of(row, collection.sample(index), generation, request);
-    record.prompt = tokenizer.decode(row.prompt_ids);
-    collection.finished(index, query_of(row, record, collection.sequence_id(index)));
-  };
-  sample_and_score(engine, request, collection, on_done, statistics);
-  Stopwatch watch;
-  std::vector<RolloutRecord> mine;
-  for (const auto& [index, result] : collection.take_results()) {
-    mine.push_back(std::move(records.at(index)));
-    RolloutRecord& record = mine.back();
-    record.reward_detail = result.detail;
-    record.is_judged = result.is_judged;
-    if (!result.is_judged) continue;
-    record.score = as_written(result.score);
-    record.reward = as_written(result.reward);
-  }
-  statistics.rewards_s += watch.seconds();
-  warn_of_faults(mine, request.step);
-  return mine;
 }
 
 namespace {
@@ -238,28 +178,48 @@ void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step) {
   } while (goes_on(samplers, false));
 }
 
+void Collector::serve(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                      const std::function<bool()>& should_pause) {
+  Progress progress(log_, job.request.phase, 0, "responses");
+  Collection& collection = job.collection;
+  const auto on_done = [&](int64_t served, const Generation& generation) {
+    if (!mesh_.is_leader()) return;
+    const int64_t index = collection.first_request() + served;
+    const Row& row = *collection.prompt(index).row;
+    RolloutRecord& record = job.records[index] = record_of(row, collection.sample(index), generation, job.request);
+    record.prompt = tokenizer.decode(row.prompt_ids);
+    const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
+    if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
+    collection.finished(index, query_of(row, record, collection.sequence_id(index)));
+  };
+  const Stopwatch watch;
+  const double waited_s = collection.waited_for_others_s(), scores_s = collection.waited_for_scores_s();
+  SamplerCounts counts;
+  collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
+  collection.end(engine.serve(collection, job.request.sampling, on_done, {.counts = &counts}));
+  CollectStatistics& statistics = job.statistics;
+  const double others_s = collection.waited_for_others_s() - waited_s,
+               own_scores_s = collection.waited_for_scores_s() - scores_s;
+  statistics.wait_s += others_s;
+  statistics.rewards_s += own_scores_s;
+  statistics.generate_s += watch.seconds() - others_s - own_scores_s;
+  statistics.add_counts(counts, mesh_);
+}
+
 /// Models score when nothing is left to sample, and what they say may want more samples.
-void Collector::sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
-                                 const OnGenerated& on_done, CollectStatistics& statistics) {
-  double served_s = 0;
+void Collector::complete(CollectJob& job, Engine& engine, const Tokenizer& tokenizer) {
   while (true) {
+    serve(job, engine, tokenizer, job.request.version, {});
     Stopwatch watch;
-    SamplerCounts counts;
-    engine.serve(collection, request.sampling, on_done, {.counts = &counts});
-    served_s += watch.restart();
-    end_if_stopped(ranks_, collection.stopped());
-    add_counts(statistics.counts, counts, mesh_);
-    statistics.wait_s += watch.restart();
-    if (models_.empty()) break;
-    models_.judge(rewards_.held(), request.step);
+    end_if_stopped(ranks_, job.collection.stopped());
+    job.statistics.wait_s += watch.restart();
+    if (models_.empty()) return;
+    models_.judge(rewards_.held(), job.request.step);
     rewards_.release();
-    statistics.rewards_s += watch.seconds();
-    if (!goes_on(ranks_, collection.waits_for_models())) break;
-    collection.go_on();
+    job.statistics.rewards_s += watch.seconds();
+    if (!goes_on(ranks_, job.collection.waits_for_models())) return;
+    job.collection.go_on();
   }
-  statistics.wait_s += collection.waited_for_others_s();
-  statistics.rewards_s += collection.waited_for_scores_s();
-  statistics.generate_s += served_s - collection.waited_for_others_s() - collection.waited_for_scores_s();
 }
 
 void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
@@ -273,33 +233,6 @@ void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_
     warned_[domain] = step;
     log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], of_domain.text());
   }
-}
-
-void CollectStatistics::add_to(Metrics& metrics) const {
-  metrics.add("time/step_generate", generate_s);
-  metrics.add("time/step_generate_wait", wait_s);
-  metrics.add("time/step_rewards", rewards_s);
-  metrics.add("rollout/tokens_per_s", static_cast<double>(counts.drawn) / (generate_s + wait_s));
-  metrics.add("rollout/slots_busy", ratio_of(counts.decoded, counts.slot_steps));
-  metrics.add("rollout/kv_pages_used", ratio_of(counts.most_pages, counts.num_pages));
-  metrics.add("rollout/prefix_hits", ratio_of(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
-  metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
-  for (const auto& [domain, of_domain] : use) {
-    for (const auto& prefix : {std::string(), domain + "/"})
-      metrics.add(prefix + "reward/retries@sum", static_cast<double>(retries.at(domain)));
-    metrics.add(domain + "/reward/waiting@max", static_cast<double>(of_domain.most_waiting));
-    if (of_domain.num_scored == 0) continue;
-    metrics.add(domain + "/reward/seconds/mean", of_domain.total_s / static_cast<double>(of_domain.num_scored));
-    metrics.add(domain + "/reward/seconds/max", of_domain.longest_s);
-  }
-  for (const auto& [domain, failed] : faults)
-    for (const auto& prefix : {std::string(), domain + "/"}) {
-      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
-      metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
-      for (const auto& [kind, name] : names_of(RewardFailure()))
-        if (kind != RewardFailure::kTimeout)
-          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(kind)));
-    }
 }
 
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {

@@ -2,6 +2,7 @@
 // while they run (collection.h), rewards start as each response ends; what was sampled stays where it was.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "settings/config.h"
 #include "text/tokenizer.h"
 #include "track/metrics.h"
+#include "train/collect_statistics.h"
 #include "train/collection.h"
 #include "train/domain_rewards.h"
 #include "train/group_quota.h"
@@ -30,6 +32,7 @@ struct CollectRequest {
   int64_t num_samples = 1;         // responses per prompt
   bool with_baseline = false;      // and a greedy one more
   int64_t step = 0;
+  int64_t version = 0;  // of the weights that are meant to sample it
   SamplingParams sampling{};
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it
@@ -41,22 +44,14 @@ EngineLimits engine_limits(const Config& config, int64_t most_requests);
 /// How the configuration samples: training by actor_infer.generating_args, validation by its own.
 SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step);
 
-/// What collecting took, and which rewards failed.
-struct CollectStatistics {
-  double generate_s = 0;                       // while this rank had something to sample
-  double wait_s = 0;                           // while only others had
-  double rewards_s = 0;                        // for rewards, while nothing was to be sampled
-  SamplerCounts counts;                        // of all ranks, most_pages of the one that held most
-  std::map<std::string, RewardFaults> faults;  // by domain, of all ranks
-  std::map<std::string, int64_t> retries;      // likewise
-  std::map<std::string, RewardUse> use;        // likewise
-
-  /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
-  /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its
-  /// retries included) and <domain>/reward/waiting (the most that waited for a worker at once); and of the sampler
-  /// rollout/tokens_per_s, rollout/slots_busy (share of slots, over all steps), rollout/kv_pages_used (the most at
-  /// once, as a share), rollout/prefix_hits (share of prompt tokens that others had computed), rollout/evictions.
-  void add_to(Metrics& metrics) const;
+/// A collection under way: it may be left and taken up again.
+struct CollectJob {
+  CollectJob(CollectRequest request_, Mesh& mesh, DomainRewards& rewards, Collection::Plan plan)
+      : request(std::move(request_)), collection(mesh, rewards, std::move(plan)) {}
+  CollectRequest request;
+  Collection collection;
+  CollectStatistics statistics;
+  std::map<int64_t, RolloutRecord> records;  // by request; on leaders
 };
 
 class Collector {
@@ -65,20 +60,24 @@ class Collector {
   Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, RewardModels& models,
             RoleMesh& ranks, Log& log);
 
-  /// The records of the responses whose scores counted and that this group of ranks sampled, on its leader, group after
-  /// group; group_index counts the prompts as they were given. Random numbers are named by prompt and sample, so the
-  /// responses do not depend on who samples them beside what. The engine's tensor ranks draw the same tokens in
-  /// lock-step. Adds to `statistics`.
-  /// **Collective**. Stopped, on all ranks, when one was asked to; UserError as GroupQuota's. Warns once per domain and
-  /// step of the rewards that failed on this rank.
-  std::vector<RolloutRecord> collect(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
-                                     CollectStatistics& statistics);
+  /// Random numbers are named by prompt and sample, so the responses do not depend on who samples them beside what.
+  std::unique_ptr<CollectJob> begin(CollectRequest request);
+  /// Samples on, with weights of this version, until all that the quota allows is there, models have to score, or a
+  /// leader finds that it should pause. What was begun is kept. The engine's tensor ranks draw the same tokens in
+  /// lock-step. **Collective** over the sampler's ranks. UserError as GroupQuota's.
+  void run_ahead(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                 const std::function<bool()>& should_pause);
+  /// The same to the end, with the weights that are meant to. **Collective** over the world, whose other ranks are in
+  /// attend_collection(). Stopped, on all ranks, when one was asked to.
+  void complete(CollectJob& job, Engine& engine, const Tokenizer& tokenizer);
+  /// Once, when all is there: the records of the responses whose scores counted and that this group of ranks sampled,
+  /// on its leader, group after group; group_index counts the prompts as they were given. **Collective** over the
+  /// sampler's ranks. Warns once per domain and step of the rewards that failed on this rank.
+  std::vector<RolloutRecord> finish(CollectJob& job);
 
  private:
-  std::vector<RolloutRecord> sample(Engine& engine, const Tokenizer& tokenizer, const CollectRequest& request,
-                                    Collection& collection, CollectStatistics& statistics);
-  void sample_and_score(Engine& engine, const CollectRequest& request, Collection& collection,
-                        const OnGenerated& on_done, CollectStatistics& statistics);
+  void serve(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+             const std::function<bool()>& should_pause);
   void tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection);
   void warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step);
 
@@ -93,7 +92,7 @@ class Collector {
 };
 
 /// What ranks without a sampler do while others collect: the models there judge. **Collective** over the world, of
-/// whose other ranks each is in Collector::collect. Stopped as there.
+/// whose other ranks each is in Collector::complete. Stopped as there.
 void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step);
 
 /// All records of the world's ranks, in data order. **Collective**.

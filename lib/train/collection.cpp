@@ -28,16 +28,42 @@ int64_t length_of(const RequestSource::Queue& queue) {
 
 }  // namespace
 
-Collection::Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, Plan plan)
+Collection::Collection(Mesh& mesh, DomainRewards& rewards, Plan plan)
     : mesh_(mesh),
       rewards_(rewards),
-      progress_(progress),
       plan_(std::move(plan)),
       num_samples_(plan_.num_samples + (plan_.baseline ? 1 : 0)),
       bulletin_(mesh),
       dealer_(mesh.dp_size(), num_samples_),
       queues_(mesh.dp_size()) {
-  add(plan_.quota ? plan_.quota->next() : plan_.prompts);
+  add(plan_.prompts);
+}
+
+void Collection::begin(Terms terms) {
+  terms_ = std::move(terms);
+  has_begun_ = false;
+  first_request_ = std::ssize(requests_);
+  for (auto& [domain, queries] : std::exchange(parked_, {})) rewards_.held()[domain].merge(queries);
+  if (terms_.progress) terms_.progress->expect(num_expected_), terms_.progress->advance(num_finished_);
+  if (plan_.quota) add(plan_.quota->next());
+}
+
+void Collection::end(const std::vector<Generation>& generations) {
+  for (int64_t i = 0; i < std::ssize(generations); ++i) {
+    const int64_t index = first_request_ + i;
+    Request& request = requests_.at(index);
+    if (request.is_given_up || generations[i].finish_reason != FinishReason::kAbort) continue;
+    unfinished_.push_back({request, generations[i]});
+    unfinished_.back().request.weights = weights_of(index, std::ssize(generations[i].ids));
+    request.is_given_up = true;
+  }
+}
+
+std::vector<WeightsRun> Collection::weights_of(int64_t request, int64_t num_tokens) const {
+  std::vector<WeightsRun> weights = requests_.at(request).weights;
+  for (const WeightsRun& run : weights) num_tokens -= run.num_tokens;
+  if (num_tokens > 0) weights.push_back({.version = terms_.version, .num_tokens = num_tokens});
+  return weights;
 }
 
 void Collection::add(const std::vector<Prompt>& prompts) {
@@ -45,7 +71,12 @@ void Collection::add(const std::vector<Prompt>& prompts) {
     dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
     prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(num_samples_)});
   }
-  progress_.expect(std::ssize(prompts) * num_samples_);
+  expect(std::ssize(prompts) * num_samples_);
+}
+
+void Collection::expect(int64_t responses) {
+  num_expected_ += responses;
+  if (terms_.progress) terms_.progress->expect(responses);
 }
 
 /// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
@@ -53,15 +84,16 @@ RequestSource::Change Collection::next(const Queue& queue) {
   Change change;
   if (!has_begun_) {
     has_begun_ = true;
+    start_again(change);
     start(dealer_.deal(queues_)[mesh_.place().dp], change);
-    change.is_last = is_complete();
+    look_whether_to_end(change);
     return change;
   }
   const Stopwatch watch;
   const bool awaits_scores = !awaited_.empty();
   if (mesh_.is_leader() && !bulletin_.is_posted()) {
     if (queue.is_idle() && awaits_scores) ::usleep(kScoreWait_us);
-    take_scores();
+    take_scores(rewards_.take_done());
     bulletin_.post(news(queue));
   }
   const auto [told, asides] = bulletin_.look(queue.is_idle(), std::to_string(own_wish()));
@@ -73,16 +105,29 @@ RequestSource::Change Collection::next(const Queue& queue) {
 
 void Collection::start(const std::vector<SampleIndex>& samples, Change& change) {
   for (const SampleIndex& sample : samples) {
-    const Prompt& prompt = prompts_[sample.prompt].prompt;
+    const uint64_t number = prompts_[sample.prompt].prompt.number;
     const bool is_baseline = sample.number >= plan_.num_samples;
-    const auto in_group = prompt.number * static_cast<uint64_t>(plan_.num_samples);
-    GenerationRequest request{
-        .prompt_ids = prompt.row->prompt_ids,
-        .sequence_id = is_baseline ? kBaselines + prompt.number : in_group + static_cast<uint64_t>(sample.number)};
-    if (is_baseline) request.generating = plan_.baseline;
-    requests_.push_back({.sample = sample, .sequence_id = request.sequence_id});
-    change.requests.push_back(std::move(request));
+    const auto in_group = number * static_cast<uint64_t>(plan_.num_samples);
+    requests_.push_back(
+        {.sample = sample,
+         .sequence_id = is_baseline ? kBaselines + number : in_group + static_cast<uint64_t>(sample.number)});
+    change.requests.push_back(request_for(requests_.back()));
   }
+}
+
+void Collection::start_again(Change& change) {
+  for (auto& [request, begun] : std::exchange(unfinished_, {})) {
+    change.requests.push_back(request_for(request));
+    change.requests.back().begun = std::move(begun);
+    requests_.push_back(std::move(request));
+  }
+}
+
+GenerationRequest Collection::request_for(const Request& request) const {
+  GenerationRequest asked{.prompt_ids = prompts_[request.sample.prompt].prompt.row->prompt_ids,
+                          .sequence_id = request.sequence_id};
+  if (request.sample.number >= plan_.num_samples) asked.generating = plan_.baseline;
+  return asked;
 }
 
 void Collection::finished(int64_t request, RewardQuery query) {
@@ -96,8 +141,8 @@ void Collection::finished(int64_t request, RewardQuery query) {
   if (is_held) new_held_.push_back(sample(request));
 }
 
-void Collection::take_scores() {
-  for (auto& [request, result] : rewards_.take_done()) {
+void Collection::take_scores(std::map<int64_t, RewardResult> results) {
+  for (auto& [request, result] : results) {
     if (awaited_.erase(request) > 0)
       new_finished_.push_back({.sample = sample(request),
                                .score = result.is_judged ? std::optional(as_written(result.score)) : std::nullopt});
@@ -106,8 +151,11 @@ void Collection::take_scores() {
 }
 
 std::string Collection::news(const Queue& queue) {
-  const int64_t length = length_of(queue), stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
-  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0)
+  const bool pauses = terms_.should_pause && terms_.should_pause();
+  const int64_t length = length_of(queue);
+  const int64_t stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0 &&
+      !pauses)
     return kNothingNew;
   told_length_ = length;
   Json finished = Json::array(), held = Json::array(), put_back = Json::array();
@@ -115,7 +163,12 @@ std::string Collection::news(const Queue& queue) {
     finished.push_back({sample.prompt, sample.number, score ? Json(*score) : Json()});
   for (const SampleIndex& sample : std::exchange(new_held_, {})) held.push_back(sample.prompt);
   for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
-  return to_line({{"finished", finished}, {"held", held}, {"put_back", put_back}, {"queue", length}, {"stop", stop}});
+  return to_line({{"finished", finished},
+                  {"held", held},
+                  {"put_back", put_back},
+                  {"queue", length},
+                  {"stop", stop},
+                  {"pauses", pauses}});
 }
 
 void Collection::hear(const std::vector<std::string>& told, const Queue& queue, Change& change) {
@@ -134,24 +187,27 @@ void Collection::hear(const std::vector<std::string>& told, const Queue& queue, 
       if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
     queues_[group] = news.at("queue");
     stop = std::max(stop, news.at("stop").get<int64_t>());
+    change.pauses |= news.at("pauses").get<bool>();
   }
   if (is_quota_changed) {
     add(plan_.quota->next());
     give_up_unneeded(change);
   }
   if (stop != 0) stopped_ = static_cast<StopKind>(stop);
-  waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
-  change.is_last = stopped_ || is_complete() || waits_for_models_;
-  if (change.is_last) {
-    if (stopped_)
-      for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);
-    return;
-  }
+  look_whether_to_end(change);
+  if (stopped_)
+    for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);
+  if (change.is_last || change.pauses) return;
   const auto own = mesh_.place().dp;
   std::vector<int64_t> queues = queues_;
   const Deal deal = dealer_.deal(queues);
   put_back(num_to_put_back(queues, own), queue, change);
   start(deal[own], change);
+}
+
+void Collection::look_whether_to_end(Change& change) {
+  waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
+  change.is_last = stopped_ || is_complete() || waits_for_models_;
 }
 
 /// True: it decides over a group.
@@ -160,7 +216,8 @@ bool Collection::hear_of(const Finished& finished) {
   PromptState& state = prompts_.at(sample.prompt);
   if (!state.is_needed) return false;
   state.scores.at(sample.number) = score;
-  progress_.advance();
+  ++num_finished_;
+  if (terms_.progress) terms_.progress->advance();
   if (++state.num_finished < num_samples_ || !state.prompt.awaits_scores) return false;
   plan_.quota->add(sample.prompt, GroupScores(state.scores).first(plan_.num_samples));
   return true;
@@ -172,7 +229,7 @@ void Collection::give_up_unneeded(Change& change) {
     if (!state.is_needed || plan_.quota->needs(index)) continue;
     state.is_needed = false;
     dealer_.drop(index);
-    progress_.expect(state.num_finished - num_samples_);
+    expect(state.num_finished - num_samples_);
     for (int64_t request = 0; request < std::ssize(requests_); ++request) {
       if (sample(request).prompt != index || requests_[request].is_given_up) continue;
       requests_[request].is_given_up = true;
@@ -196,7 +253,8 @@ void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
 }
 
 bool Collection::is_complete() const {
-  return (!plan_.quota || plan_.quota->is_full()) && std::ranges::all_of(prompts_, [&](const PromptState& state) {
+  return (!plan_.quota || plan_.quota->has_what_is_allowed()) &&
+         std::ranges::all_of(prompts_, [&](const PromptState& state) {
            return !state.is_needed || state.num_finished == num_samples_;
          });
 }
@@ -210,7 +268,11 @@ bool Collection::only_models_are_missing() const {
 void Collection::go_on() {
   for (PromptState& state : prompts_) state.num_held = 0;
   waits_for_models_ = false;
-  first_request_ = std::ssize(requests_);
+}
+
+void Collection::park() {
+  take_scores(rewards_.take_all());
+  parked_ = std::exchange(rewards_.held(), {});
 }
 
 /// Requests of earlier servings have ended.

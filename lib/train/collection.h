@@ -1,7 +1,8 @@
 // One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
 // that is needed is there, scores included, so that a wish to stop is heard while scores are waited for. Every rank
 // decides from the same news (bulletin.h), so all know the same prompts by the same indices; responses and their
-// rewards stay where they were sampled until the end.
+// rewards stay where they were sampled until the end. A collection may be paused, and go on with other weights: a
+// response that was begun keeps its tokens, and what is known of each is which weights drew it.
 #pragma once
 
 #include <functional>
@@ -31,22 +32,40 @@ class Collection : public RequestSource {
     bool may_stop = true;  // a wish to stop ends it
     std::function<std::optional<double>(const Prompt&)> expected_length;
   };
+  /// How it is served.
+  struct Terms {
+    Progress* progress = nullptr;
+    int64_t version = 0;                   // of the sampler's weights
+    std::function<bool()> should_pause{};  // asked on leaders: all groups pause once one says so
+  };
   /// All references must outlive it.
-  Collection(Mesh& mesh, DomainRewards& rewards, Progress& progress, Plan plan);
+  Collection(Mesh& mesh, DomainRewards& rewards, Plan plan);
 
+  /// Before it is served, also again: its requests are numbered anew from first_request(), and those that a pause
+  /// left unfinished come again with what they have.
+  void begin(Terms terms);
   Change next(const Queue& queue) override;
+  /// When it was: what serve() gave back.
+  void end(const std::vector<Generation>& generations);
   /// For leaders: the response of one of this group's requests is there.
   void finished(int64_t request, RewardQuery query);
 
   /// Whether it stopped only because all that is missing are scores of responses that are held (domain_rewards.h).
   bool waits_for_models() const { return waits_for_models_; }
-  /// They are released: the source may be served again, and numbers its requests anew from first_request().
+  /// They are released.
   void go_on();
+  /// Whether all that may be sampled is there, scores included.
+  bool is_complete() const;
+  /// Takes all that is in `rewards` out of them, which waits for scores, so that another collection may use them until
+  /// this one begins again.
+  void park();
   int64_t first_request() const { return first_request_; }
 
   /// By request, in the order in which this group was given them.
   const SampleIndex& sample(int64_t request) const { return requests_.at(request).sample; }
   uint64_t sequence_id(int64_t request) const { return requests_.at(request).sequence_id; }
+  /// Which weights drew its tokens, of which there are so many.
+  std::vector<WeightsRun> weights_of(int64_t request, int64_t num_tokens) const;
   const Prompt& prompt(int64_t request) const { return prompts_.at(sample(request).prompt).prompt; }
   /// By index, which is SampleIndex's.
   const Prompt& prompt_at(int64_t index) const { return prompts_.at(index).prompt; }
@@ -70,7 +89,12 @@ class Collection : public RequestSource {
   struct Request {
     SampleIndex sample;
     uint64_t sequence_id = 0;
-    bool is_given_up = false;  // unneeded, or put back
+    bool is_given_up = false;           // unneeded, put back, or begun again under another number
+    std::vector<WeightsRun> weights{};  // of the tokens that it began with
+  };
+  struct Unfinished {
+    Request request;
+    Generation begun;
   };
   struct Finished {
     SampleIndex sample;
@@ -78,26 +102,30 @@ class Collection : public RequestSource {
   };
 
   void add(const std::vector<Prompt>& prompts);
+  void expect(int64_t responses);
   void start(const std::vector<SampleIndex>& samples, Change& change);
-  void take_scores();
+  void start_again(Change& change);
+  GenerationRequest request_for(const Request& request) const;
+  void take_scores(std::map<int64_t, RewardResult> results);
+  void look_whether_to_end(Change& change);
   std::string news(const Queue& queue);
   void hear(const std::vector<std::string>& told, const Queue& queue, Change& change);
   bool hear_of(const Finished& finished);
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
-  bool is_complete() const;
   bool only_models_are_missing() const;
   void cancel(int64_t request, Change& change) const;
 
   Mesh& mesh_;
   DomainRewards& rewards_;
-  Progress& progress_;
   Plan plan_;
+  Terms terms_;
   int64_t num_samples_;  // baseline included
   Bulletin bulletin_;
   SampleDealer dealer_;
   std::vector<PromptState> prompts_;
   std::vector<Request> requests_;            // of this group
+  std::vector<Unfinished> unfinished_;       // of those, as the last pause left them
   std::set<int64_t> awaited_;                // requests whose scores are missing
   std::map<int64_t, RewardResult> results_;  // by request
   std::vector<Finished> new_finished_;
@@ -106,7 +134,9 @@ class Collection : public RequestSource {
   std::vector<int64_t> queues_;         // of all groups, as they last said
   std::optional<int64_t> told_length_;  // of this group's
   int64_t first_request_ = 0;
+  int64_t num_expected_ = 0, num_finished_ = 0;  // responses, of all groups
   bool has_begun_ = false, waits_for_models_ = false;
+  std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
   int64_t wish_ = 0;  // to stop, of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;

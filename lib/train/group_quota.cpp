@@ -57,11 +57,20 @@ std::vector<Prompt> GroupQuota::next() {
   return prompts;
 }
 
+void GroupQuota::limit(double share) {
+  for (Domain& domain : domains_)
+    domain.allowed = static_cast<int64_t>(std::floor(std::min(share, 1.0) * static_cast<double>(domain.owed)));
+}
+
+bool GroupQuota::has_what_is_allowed() const {
+  return std::ranges::all_of(domains_, [](const Domain& domain) { return domain.num_kept >= domain.allowed; });
+}
+
 /// How many prompts to start, with so many ahead.
 int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
-  const int64_t lacking = owed - std::ranges::count(verdicts, Verdict::kUseful);
+  const int64_t lacking = allowed - std::ranges::count(verdicts, Verdict::kUseful);
   if (lacking <= 0) return 0;
-  const int64_t ahead = filter->type == QueryFilter::kNone ? 0 : num_additional;
+  const int64_t ahead = filter->type == QueryFilter::kNone || is_limited() ? 0 : num_additional;
   return lacking + ahead - std::ranges::count(verdicts, Verdict::kOpen);
 }
 

@@ -42,6 +42,11 @@ class GroupQuota {
 
   /// What should start now.
   std::vector<Prompt> next();
+  /// From now on no more than this share of what each domain owes, rounded down, is sampled at once or kept, and no
+  /// prompt ahead of that; 1 or more: all.
+  void limit(double share);
+  /// Whether all groups that the limit allows are known.
+  bool has_what_is_allowed() const;
   /// The scores of a prompt that awaits them; `index` counts all that next() gave. UserError: a domain that lacks
   /// groups lost as many in a row as its data has prompts (and at least what it owes): there is no hope for better
   /// ones.
@@ -64,6 +69,7 @@ class GroupQuota {
   struct Domain {
     std::string name;
     int64_t owed = 0, num_prompts = 0;
+    int64_t allowed = owed;  // of those
     const QueryFilterConfig* filter = nullptr;
     std::vector<Verdict> verdicts{};     // of the prompts that were started, in their order
     int64_t num_known = 0;               // before the first that is open, or the step is full
@@ -73,6 +79,7 @@ class GroupQuota {
 
     int64_t missing(int64_t num_additional) const;
     bool is_full() const { return num_kept == owed; }
+    bool is_limited() const { return allowed < owed; }
     void look();
     void throw_if_hopeless() const;
   };

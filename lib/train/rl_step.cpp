@@ -28,6 +28,7 @@ RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config
   world.traffic().set_phase("rollouts");
   StepIndex index = index_of(mine, world);
   if (config.rollout_replay) check_replay(index.facts, config, number);
+  ROLL_CHECK_EQ(index.facts.num_sequences(), config.sequences_per_step(), "a step has all its responses");
   RlStep step{.number = number, .facts = std::move(index.facts), .home = {}, .here = {}};
   step.home = {world_groups(actor), epoch_shares(config, config.actor_train, policy, step.facts.lengths(), number, 0)};
   step.here = bring(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts, index.holders,

@@ -13,7 +13,7 @@ namespace roll {
 struct RlStep {
   int64_t number = 0;
   StepFacts facts;
-  Distribution home;  // ranks of the world
+  Distribution home;  // ranks of the world, and among learners once these go on with it
   Experience here;
 };
 
@@ -22,10 +22,10 @@ RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config
                   RoleMesh& actor);
 
 /// Token rewards, advantages and returns, and `state` one step on; the metrics of that, and of the sampler's log-probs
-/// against the actor's. **Collective** over the world, of which the actor's ranks compute.
+/// against the actor's. **Collective** over the learners, of which the actor's ranks compute.
 Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state, RoleMesh& actor);
 
-/// The step where the role's first epoch wants it. **Collective** over the world.
+/// The step where the role's first epoch wants it. **Collective** over the learners.
 TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                            RoleMesh& role);
 

@@ -10,16 +10,16 @@
 #include "job/restart.h"
 #include "model/device.h"
 #include "train/advantage_stage.h"
-#include "train/collect.h"
 #include "train/comm_metrics.h"
 #include "train/experience_dump.h"
-#include "train/group_quota.h"
+#include "train/learners.h"
 #include "train/offload.h"
 #include "train/prompts.h"
 #include "train/rl_step.h"
 #include "train/rollout_files.h"
 #include "train/rollout_metrics.h"
 #include "train/run.h"
+#include "train/sampling.h"
 #include "train/summary.h"
 #include "train/throughput.h"
 
@@ -31,20 +31,19 @@ namespace {
 struct Data {
   RoleFolders folders;
   Tokenizer tokenizer;
-  std::optional<PromptStream> prompts;   // none under rollout_replay
-  std::map<std::string, int64_t> quota;  // groups of each domain in a step
-  std::vector<Row> validation;
+  Sampling::Data of_sampling;
 };
 
 Data load_data(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) folders.actor = start.resume->folder / "actor", folders.critic = start.resume->folder / "critic";
-  Data data{folders, Tokenizer::load(folders.actor), {}, {}, {}};
+  Data data{folders, Tokenizer::load(folders.actor), {}};
+  Sampling::Data& rows = data.of_sampling;
   if (!config.rollout_replay) {
-    data.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
-    data.quota = data.prompts->quota(config.rollout_batch_size);
+    rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
+    rows.quota = rows.prompts->quota(config.rollout_batch_size);
   }
-  data.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
+  rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
   return data;
 }
 
@@ -62,23 +61,16 @@ class Rlvr {
  private:
   template <class Trainer, class Model>
   std::optional<Trainer> trainer_of(std::optional<Model>& model, RoleMesh& mesh);
-  std::optional<Collector> collector();
   void take_up(const ResumePoint& point);
   Json state();
   RunState run_state(Json state);
-  void run_step(int64_t step);
+  void run_step(int64_t number);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step);
-  std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
-  using Sampling = std::function<std::vector<RolloutRecord>(Metrics& metrics)>;
-  std::vector<RolloutRecord> everywhere(const Sampling& sampling, int64_t step, Metrics& metrics);
-  void open_engine();
-  void close_engine();
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
-  int64_t validation_samples() const { return config_.validation.generating_args.num_return_sequences.value_or(1); }
-  RlStep step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics);
+  Metrics learn(RlStep& step, const std::vector<RolloutRecord>& rollouts);
   void dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts);
-  void update(const RlStep& step, Metrics& metrics);
+  void update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
 
@@ -87,15 +79,13 @@ class Rlvr {
   Communicator& ranks_;
   Log& log_;
   Tokenizer tokenizer_;
-  std::map<std::string, int64_t> quota_;
-  std::vector<Row> validation_rows_;
   Meshes meshes_;
   RoleMeshes mesh_of_;
+  Learners learners_;
   Roles roles_;
   ForwardNeeds needs_;
 
   // What a run that goes on takes up where it was, beside the weights.
-  std::optional<PromptStream> prompts_;
   ExperienceState experience_state_;
   std::optional<ActorTrainer> actor_;    // optimizer and schedule, where the policy is trained
   std::optional<CriticTrainer> critic_;  // the same
@@ -103,10 +93,8 @@ class Rlvr {
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
   RewardModels reward_models_;
-  std::optional<Collector> collector_;  // where the sampler lives
-  std::optional<Engine> engine_;        // there, of the policy's weights as they are
-  bool is_sampling_ = false;            // whether sampler and devices are ready for it
   Offload offload_;
+  Sampling sampling_;
   Throughput throughput_;
   std::optional<ResumePoint> resume_;
   Run run_;
@@ -118,19 +106,18 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       ranks_(ranks),
       log_(log),
       tokenizer_(std::move(data.tokenizer)),
-      quota_(std::move(data.quota)),
-      validation_rows_(std::move(data.validation)),
       meshes_(ranks),
       mesh_of_(role_meshes(config, meshes_)),
+      learners_(config, meshes_, mesh_of_),
       roles_(load_roles(config, data.folders, mesh_of_, device)),
       needs_(forward_needs(config)),
-      prompts_(std::move(data.prompts)),
       experience_state_(config.experience),
       actor_(trainer_of<ActorTrainer>(roles_.actor, mesh_of_.actor)),
       critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
       reward_models_(config, meshes_, device, log),
-      collector_(collector()),
       offload_(config, device, actor_, critic_, roles_),
+      sampling_(config, std::move(data.of_sampling), tokenizer_, roles_, mesh_of_, reward_models_, offload_, ranks,
+                log),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size()),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
@@ -144,18 +131,12 @@ std::optional<Trainer> Rlvr::trainer_of(std::optional<Model>& model, RoleMesh& m
   return std::optional<Trainer>(std::in_place, config_, *model, mesh.mesh(), log_);
 }
 
-std::optional<Collector> Rlvr::collector() {
-  if (!mesh_of_.sampler.is_here()) return std::nullopt;
-  return std::optional<Collector>(std::in_place, config_.rewards, config_.response_length.value(), reward_models_,
-                                  mesh_of_.sampler, log_);
-}
-
 /// What is not in the models' folders.
 void Rlvr::take_up(const ResumePoint& point) {
   const std::filesystem::path file = point.folder / "state.json", optimizers = point.folder / "optimizer";
   const Json state = read_json(file);
   try {
-    if (prompts_) prompts_->load_state(state.at("prompts"));
+    sampling_.load_prompts_state(state.value("prompts", Json()));
     experience_state_.load_state(state.at("experience"));
     if (actor_) actor_->learner().load(state.at("actor"), optimizers, "actor");
     if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
@@ -173,16 +154,16 @@ Json Rlvr::state() {
                       "a learner's state");
   };
   Json state{{"tokens_seen", tokens_seen_},
-             {"experience", experience_state_.state()},
+             {"experience", learners_.told(experience_state_.state(), "statistics of rewards")},
              {"actor", learner_state(mesh_of_.actor, actor_)},
              {"history", to_json(history_)}};
-  if (prompts_) state["prompts"] = prompts_->state();
+  if (!sampling_.prompts_state().is_null()) state["prompts"] = sampling_.prompts_state();
   if (config_.uses_critic()) state["critic"] = learner_state(mesh_of_.critic, critic_);
   return state;
 }
 
 RunState Rlvr::run_state(Json state) {
-  close_engine();  // saving gathers what may be put away
+  sampling_.close();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
   if (actor_)
     run.parts.push_back(checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(),
@@ -195,7 +176,7 @@ RunState Rlvr::run_state(Json state) {
 
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, config_, device_));
-  if (!resume_ && config_.eval_steps > 0 && !validation_rows_.empty()) run_.track(0, validate(0));
+  if (!resume_ && config_.eval_steps > 0 && sampling_.validates()) run_.track(0, validate(0));
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   for (int64_t step = run_.first_step(); step <= config_.max_steps; ++step) {
     const Json before = state();
@@ -211,33 +192,38 @@ void Rlvr::run() {
 }
 
 /// prompts -> rollouts -> scores -> experience -> updates -> weights saved
-void Rlvr::run_step(int64_t step) {
-  ranks_.set_step(step);
+void Rlvr::run_step(int64_t number) {
+  ranks_.set_step(number);
   Stopwatch watch;
-  Metrics metrics;
-  const RlStep sampled = step_of(rollouts_of(step, metrics), step, metrics);
-  update(sampled, metrics);
-  tokens_seen_ += sampled.facts.num_tokens();
-  throughput_.add_step(sampled.facts, step, watch.seconds(), metrics);
+  Metrics metrics, of_learning;
+  std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
+  RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
+  if (!config_.dump_experience) rollouts = {};
+  if (learners_.is_here()) of_learning = learn(step, rollouts);
+  sampling_.run_ahead(number);
+  metrics.merge(learners_.told(of_learning));
+  add_traffic_metrics(ranks_.traffic(), metrics);
+  tokens_seen_ += step.facts.num_tokens();
+  throughput_.add_step(step.facts, number, watch.seconds(), metrics);
   history_.scores.push_back(value_of(metrics, "critic/score/mean"));
-  if (validates(step)) metrics.merge(validate(step));
-  run_.track(step, metrics);
-  run_.save_if_due(step, [this] { return run_state(state()); });
+  if (validates(number)) metrics.merge(validate(number));
+  run_.track(number, metrics);
+  run_.save_if_due(number, [this] { return run_state(state()); });
 }
 
 /// What this rank sampled or read.
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
-  std::vector<RolloutRecord> mine =
-      config_.rollout_replay
-          ? replayed(step)
-          : everywhere([this, step](Metrics& of_sampling) { return sampled(step, of_sampling); }, step, metrics);
-  metrics.merge(merge_over_ranks(rollout_metrics(mine), ranks_));
+  std::vector<RolloutRecord> mine = config_.rollout_replay ? replayed(step) : sampling_.step(step, metrics);
+  Metrics of_rollouts = rollout_metrics(mine);
+  if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(mine));
+  metrics.merge(merge_over_ranks(of_rollouts, ranks_));
   if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
     write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, *share);
   return mine;
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
+  sampling_.close();  // which validated
   std::vector<RolloutRecord> mine;
   agree(ranks_, [&] {
     const auto share = sampler_share(mesh_of_.sampler);
@@ -249,77 +235,18 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   return mine;
 }
 
-std::vector<RolloutRecord> Rlvr::sampled(int64_t step, Metrics& metrics) {
-  GroupQuota groups(quota_, *prompts_, config_.rewards, config_.additional_prompts());
-  CollectStatistics statistics;
-  auto records = collector_->collect(*engine_, tokenizer_,
-                                     {.quota = &groups,
-                                      .num_samples = config_.num_return_sequences_in_group,
-                                      .with_baseline = samples_baseline(),
-                                      .step = step,
-                                      .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
-                                      .phase = fmt::format("step {}: generate", step)},
-                                     statistics);
-  statistics.add_to(metrics);
-  add_group_metrics(groups.counts(), metrics);
-  return groups.take(std::move(records));
-}
-
-/// What the sampler's ranks do, while the others attend: this rank's responses, metrics of all. **Collective**.
-std::vector<RolloutRecord> Rlvr::everywhere(const Sampling& sampling, int64_t step, Metrics& metrics) {
+/// What training makes of a step; metrics of all learners. **Collective** over these.
+Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
+  Metrics metrics;
+  const LearnerMeshes meshes = learners_.meshes();
+  step.home.ranks = world_groups(meshes.actor);
+  run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, meshes, device_, log_, metrics);
   Stopwatch watch;
-  if (!is_sampling_) open_engine();
-  metrics.add("time/step_model_update", watch.seconds());
-  ranks_.traffic().set_phase("generate");
-  RoleMesh& samplers = mesh_of_.sampler;
-  if (samplers.is_everywhere()) return sampling(metrics);
-  std::vector<RolloutRecord> records;
-  Metrics of_sampling;
-  if (samplers.is_here())
-    records = sampling(of_sampling);
-  else
-    attend_collection(reward_models_, samplers, step);
-  metrics.merge(Metrics::parse(samplers.tell_bytes(of_sampling.serialize(), "metrics of sampling")));
-  if (!prompts_) return records;
-  const std::string prompts = samplers.tell_bytes(to_line(prompts_->state()), "where the prompts stand");
-  if (!samplers.is_here()) prompts_->load_state(parse_json(prompts, "where the prompts stand"));
-  return records;
-}
-
-/// **Collective**.
-void Rlvr::open_engine() {
-  is_sampling_ = true;
-  update_sampler(roles_, mesh_of_, ranks_.traffic());
-  if (!mesh_of_.sampler.is_here()) return;
-  offload_.put_away();
-  Mesh& mesh = mesh_of_.sampler.mesh();
-  const auto share_of = [groups = mesh.dp_size()](int64_t rows, int64_t samples) {
-    return (rows + groups - 1) / groups * samples;
-  };
-  EngineLimits limits = engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.samples_per_prompt()),
-                                                        share_of(std::ssize(validation_rows_), validation_samples())));
-  limit_cache(limits, config_.actor_infer.strategy_args.strategy_config, roles_.sampling_policy(), mesh.tp());
-  engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
-}
-
-/// Before anything but sampling happens on the device.
-void Rlvr::close_engine() {
-  is_sampling_ = false;
-  if (!engine_) return;
-  engine_.reset();
-  offload_.bring_back();
-}
-
-RlStep Rlvr::step_of(std::vector<RolloutRecord> rollouts, int64_t number, Metrics& metrics) {
-  close_engine();
-  RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
-  if (!config_.dump_experience) rollouts = {};
-  run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, mesh_of_, device_, log_, metrics);
-  Stopwatch watch;
-  metrics.merge(complete_step(step, config_, experience_state_, mesh_of_.actor));
+  metrics.merge(complete_step(step, config_, experience_state_, meshes.actor));
   metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience) dump(step, rollouts);
-  return step;
+  update(step, meshes, metrics);
+  return metrics;
 }
 
 /// The only time that one rank holds a step.
@@ -330,7 +257,7 @@ void Rlvr::dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts) 
   if (ranks_.is_first()) dump_experience(run_.folder().experience(), step.number, records, experience);
 }
 
-void Rlvr::update(const RlStep& step, Metrics& metrics) {
+void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics) {
   Stopwatch watch;
   const bool trains_actor = step.number > config_.critic_warmup;
   FirstUpdates updates;
@@ -338,41 +265,29 @@ void Rlvr::update(const RlStep& step, Metrics& metrics) {
   Metrics of_critic, of_actor;
   if (config_.uses_critic()) {
     ranks_.traffic().set_phase("train_critic");
-    auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, mesh_of_.critic);
+    auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, meshes.critic);
     if (critic_) of_critic = critic_->train(std::move(wanted), looked_at);
   }
   if (trains_actor) {
     ranks_.traffic().set_phase("train_actor");
-    auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, mesh_of_.actor);
+    auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, meshes.actor);
     if (actor_) of_actor = actor_->train(std::move(wanted), looked_at);
   }
-  if (config_.uses_critic()) metrics.merge(told(mesh_of_.critic, of_critic));
-  if (trains_actor) metrics.merge(told(mesh_of_.actor, of_actor));
+  if (config_.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
+  if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
   if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step.number, updates);
   throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
-  add_traffic_metrics(ranks_.traffic(), metrics);
 }
 
 bool Rlvr::validates(int64_t step) const {
-  return config_.eval_steps > 0 && !validation_rows_.empty() && run_.is_due(step, config_.eval_steps);
+  return config_.eval_steps > 0 && sampling_.validates() && run_.is_due(step, config_.eval_steps);
 }
 
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
-  CollectRequest request{.num_samples = validation_samples(),
-                         .step = step,
-                         .sampling = sampling_params(config_, tokenizer_, Purpose::kValidate, step),
-                         .phase = fmt::format("step {}: validate", step),
-                         .may_stop = step == 0};  // else the step's weights are changed already: it is finished
-  for (const Row& row : validation_rows_) request.rows.push_back(&row);
-  Metrics metrics, of_sampling;
-  const auto records = everywhere(
-      [&](Metrics&) {
-        CollectStatistics statistics;
-        return collector_->collect(*engine_, tokenizer_, request, statistics);
-      },
-      step, of_sampling);
+  Metrics metrics;
+  const auto records = sampling_.validation(step);
   if (const auto share = sampler_share(mesh_of_.sampler))
     write_rollouts(run_.folder().rollouts(), "val_", step, records, *share);
   metrics.merge(merge_over_ranks(validation_metrics(records), ranks_));

@@ -1,6 +1,5 @@
 // The RLVR pipeline: rollout -> rewards -> log-probs and values -> advantages -> critic and actor updates, step by
-// step. Every rank holds the whole step's experience (a few floats per token), so that statistics, shuffles and counts
-// need no collective and cannot depend on the number of ranks; only forwards, gradients and sampling are shared out.
+// step. All ranks know the facts of a step and so all plans; its sequences are where they were sampled or are trained.
 #pragma once
 
 #include "base/log.h"

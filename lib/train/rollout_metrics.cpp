@@ -38,6 +38,22 @@ Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
   return metrics;
 }
 
+Metrics staleness_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
+  for (const RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    std::vector<WeightsRun> runs = record.weights;
+    if (runs.empty()) runs = {{.version = record.step - 1, .num_tokens = std::ssize(record.response_ids)}};
+    for (const auto& [version, num_tokens] : runs) {
+      const auto age = static_cast<double>(record.step - 1 - version), weight = static_cast<double>(num_tokens);
+      metrics.add("rollout/staleness/mean@mean", age, weight);
+      metrics.add("rollout/staleness/max@max", age);
+      metrics.add("rollout/stale_tokens@mean", age > 0, weight);
+    }
+  }
+  return metrics;
+}
+
 Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
   const auto add = [&](const std::string& of, const RolloutRecord& record) {

@@ -13,6 +13,10 @@ namespace roll {
 /// each domain, <domain>/rollout/... Of baselines only rollout/baseline_score, their mean, and <domain>/rollout/...
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records);
 
+/// rollout/staleness/{mean,max}: by how many versions the weights that drew a token were older than those that are
+/// meant to sample the step; rollout/stale_tokens: the share of tokens of which they were. Baselines not counted.
+Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
+
 /// rollout/groups_{sampled,dropped,aborted}, each also as <domain>/...
 void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics);
 

@@ -33,6 +33,7 @@ Json to_json(const RolloutRecord& r) {
             {"tag", r.tag},
             {"difficulty", json_float(r.difficulty)}};
   if (r.is_baseline) json["is_baseline"] = true;
+  for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
   return json;
 }
 
@@ -70,6 +71,21 @@ class Fields {
     return values;
   }
   const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
+  std::vector<WeightsRun> weights(const char* key, size_t num_tokens) const {
+    constexpr const char* kWhat = "a list of [version, number of tokens], which together are the response's";
+    std::vector<WeightsRun> runs;
+    int64_t rest = static_cast<int64_t>(num_tokens);
+    for (const Json& run : array(key)) {
+      const bool is_run = run.is_array() && run.size() == 2 && std::ranges::all_of(run, [](const Json& number) {
+                            return number.is_number_integer() && number.get<int64_t>() >= 0;
+                          });
+      if (!is_run) throw bad(key, run, kWhat);
+      runs.push_back({.version = run[0], .num_tokens = run[1]});
+      rest -= std::min(rest + 1, runs.back().num_tokens);
+    }
+    if (rest != 0) throw bad(key, array(key), kWhat);
+    return runs;
+  }
   std::vector<int64_t> ids(const char* key) const {
     std::vector<int64_t> ids;
     for (const Json& id : array(key)) {
@@ -107,6 +123,7 @@ RolloutRecord record_from_json(const Json& json, const std::string& origin) {
   if (r.log_probs.size() != r.response_ids.size())
     throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
                      r.log_probs.size(), r.response_ids.size());
+  if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
   r.finish_reason = f.text("finish_reason");
   r.is_judged = !f.is_null("reward");
   if (r.is_judged) {

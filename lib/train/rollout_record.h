@@ -13,6 +13,13 @@
 
 namespace roll {
 
+/// Neighbouring tokens of a response that were drawn by the same weights.
+struct WeightsRun {
+  int64_t version = 0;  // after so many steps
+  int64_t num_tokens = 0;
+  bool operator==(const WeightsRun&) const = default;
+};
+
 struct RolloutRecord {
   int64_t step = 0;
   std::string domain;
@@ -25,11 +32,12 @@ struct RolloutRecord {
   std::string response;
   std::vector<int64_t> prompt_ids;
   std::vector<int64_t> response_ids;
-  std::vector<float> log_probs;  // the sampler's, one per response token, nats
-  std::string finish_reason;     // stop | length | stop_string | abort
-  bool is_judged = true;         // false: score and reward are null in the line, and 0 here
-  double score = 0;              // the reward's verdict; a line without it: the reward
-  double reward = 0;             // the score after penalties
+  std::vector<float> log_probs;       // the sampler's, one per response token, nats
+  std::vector<WeightsRun> weights{};  // that drew them; none: those of the step's beginning. Only then a line's key
+  std::string finish_reason;          // stop | length | stop_string | abort
+  bool is_judged = true;              // false: score and reward are null in the line, and 0 here
+  double score = 0;                   // the reward's verdict; a line without it: the reward
+  double reward = 0;                  // the score after penalties
   Json reward_detail = Json::object();
   std::string ground_truth;
   std::string tag;

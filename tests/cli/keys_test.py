@@ -20,7 +20,7 @@ COMPLETED = {
     "do_sample": "temperature", "rollout_mock": "the next three",
     "enable": "rollout_mock: rollout_replay or rollout_dump_dir", "mode": "the same",
     "reward_model": "a note; judge_model_type: cluster is refused", "dump_dir": "the same", "resume_from_checkpoint": "refused but false",
-    "async_generation_ratio": "refused but 0", "worker_cls": "type of a reward",
+    "worker_cls": "type of a reward",
     "num_gpus_per_worker": "must equal the parallel size", "max_model_len": "a note where it is too short",
 }
 

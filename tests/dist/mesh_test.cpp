@@ -54,6 +54,22 @@ TEST_CASE("roles of one shape share a mesh", "[dist]") {
   for (const auto& text : said) CHECK(text == "true true 2 1");
 }
 
+TEST_CASE("a role within a part of its world has its mesh under that part's numbers", "[dist]") {
+  const auto said = test::run_local_ranks(4, [](Communicator& world) {
+    Meshes meshes(world);
+    RoleMesh& role = meshes.of({1, 3}, {.tp = 2});
+    const std::vector<int> members = {0, 1, 3};
+    Communicator* const part = meshes.group(members);
+    if (!part) return std::string("apart");
+    RoleMesh within = role.within(*part, members);
+    CHECK_THROWS_AS(role.within(*part, {0, 1}), Bug);
+    const std::string told = within.tell_bytes(role.is_here() ? "ours" : "", "what the role knows");
+    const bool is_same = role.is_here() ? &within.mesh() == &role.mesh() : !within.is_here();
+    return fmt::format("{} {} {}", fmt::join(within.ranks(), ","), told, is_same);
+  });
+  CHECK(said == std::vector<std::string>{"1,2 ours true", "1,2 ours true", "apart", "1,2 ours true"});
+}
+
 TEST_CASE("ranks that no grid can be made of are a bug", "[dist]") {
   const auto alone = make_communicator({.kind = Transport::kSingle});
   CHECK_THROWS_AS(Mesh(*alone, {.tp = 2}), Bug);

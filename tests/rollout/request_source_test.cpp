@@ -31,13 +31,15 @@ struct Script : RequestSource {
   }
 };
 
-/// The responses that were heard of, by request.
+/// The responses that were heard of, by request. `given_back`: what serve() returns.
 std::map<int64_t, Generation> serve_with(FakeModel& model, Script& script, const SamplingParams& params,
-                                         SamplerCounts* counts = nullptr) {
+                                         SamplerCounts* counts = nullptr,
+                                         std::vector<Generation>* given_back = nullptr) {
   PagePool pages(model.num_pages(), model.page_size());
   std::map<int64_t, Generation> done;
-  serve(model, pages, decode_letters, script, params, [&](int64_t i, const Generation& g) { done[i] = g; },
-        {.counts = counts});
+  auto all = serve(model, pages, decode_letters, script, params, [&](int64_t i, const Generation& g) { done[i] = g; },
+                   {.counts = counts});
+  if (given_back) *given_back = std::move(all);
   CHECK(pages.num_free() == pages.num_pages());
   return done;
 }
@@ -92,6 +94,49 @@ TEST_CASE("a cancelled request may come again", "[rollout]") {
   CHECK(done.at(1).ids == alone(model, requests[0], params).ids);
   script.changes = {{1, {.requests = {requests[0], requests[0]}}}};
   CHECK_THROWS_AS(serve_with(model, script, params), Bug);
+}
+
+TEST_CASE("a pause gives back what was begun, and another sampler goes on with it to the same tokens", "[rollout]") {
+  const SamplingParams params = params_of(20);
+  const int64_t depth = GENERATE(0, 2), paused_at = GENERATE(2, 6, 11, 16);
+  const auto requests = make_requests(9, 1);
+  FakeModel model({.num_slots = 3, .vocab_size = kVocab, .depth = depth});
+  Script script;
+  script.changes.push_back({1, {.requests = requests}});
+  script.changes.push_back({paused_at, {.pauses = true}});
+  script.changes.push_back({1, {}});  // which is not asked for
+  std::vector<Generation> given_back;
+  auto done = serve_with(model, script, params, nullptr, &given_back);
+  CHECK(script.step == paused_at);
+  REQUIRE(given_back.size() == requests.size());
+
+  std::vector<int64_t> unfinished;
+  Script rest;
+  rest.changes.push_back({1, {}});
+  int64_t num_begun = 0;
+  for (int64_t i = 0; i < std::ssize(requests); ++i) {
+    CHECK((given_back[i].finish_reason == FinishReason::kAbort) == !done.contains(i));
+    if (done.contains(i)) continue;
+    unfinished.push_back(i);
+    num_begun += given_back[i].ids.empty() ? 0 : 1;
+    rest.changes[0].change.requests.push_back(requests[i]);
+    rest.changes[0].change.requests.back().begun = given_back[i];
+  }
+  CAPTURE(depth, paused_at);
+  CHECK(num_begun > 0);
+  CHECK(num_begun <= 3);
+  FakeModel other({.num_slots = 2, .vocab_size = kVocab, .depth = depth});
+  SamplerCounts counts;
+  for (auto& [i, generation] : serve_with(other, rest, params, &counts)) done[unfinished.at(i)] = generation;
+  REQUIRE(done.size() == requests.size());
+  int64_t num_tokens = 0, num_before = 0;
+  for (int64_t i = 0; i < std::ssize(requests); ++i) {
+    const Generation expected = alone(model, requests[i], params);
+    CHECK(done.at(i).ids == expected.ids);
+    CHECK(done.at(i).log_probs == expected.log_probs);
+    num_tokens += std::ssize(expected.ids), num_before += std::ssize(given_back[i].ids);
+  }
+  CHECK(counts.drawn == num_tokens - num_before);  // no token is drawn twice
 }
 
 TEST_CASE("those that share a prompt go on with it when the one that computes it is cancelled", "[rollout]") {

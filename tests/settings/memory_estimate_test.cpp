@@ -131,6 +131,17 @@ TEST_CASE("a critic has a number for a head; reference and a sampler of other pa
   CHECK(estimate({.policy = spec, .critic = {}}, 2).weights - two_ranks == Approx(spec.num_parameters()).epsilon(0.02));
 }
 
+TEST_CASE("a rank that samples with the trainer's tensors has weights once, beside others with a copy", "[train]") {
+  Config config = config_of(true, true);
+  config.experience.adv_estimator = "grpo";
+  config.actor_train.device_mapping = DeviceMapping{{0, 1}};
+  config.actor_infer.device_mapping = DeviceMapping{{1, 2}};
+  place_roles(config, 3);
+  const ModelSpec spec = small_spec(false);
+  for (int rank = 0; rank < 3; ++rank)
+    CHECK(estimate_memory(config, {.policy = spec, .critic = {}}, true, rank).weights == 4.0 * spec.num_parameters());
+}
+
 TEST_CASE("the cache holds greedy responses too", "[train]") {
   Config config = config_of(true, true);
   config.sequence_length = 100;

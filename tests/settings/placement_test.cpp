@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "settings/batch_plan.h"
+
 namespace roll {
 
 namespace {
@@ -69,6 +71,21 @@ TEST_CASE("ranks of a sampler read the trainer's tensors beside others that are 
   CHECK(sharing({{0, 1, 2, 3}, {1, 2, 4, 5}, 2, 2}).empty());
   CHECK(sharing({{2, 3, 4, 5}, {0, 2, 3, 4}, 2, 2}).empty());
   CHECK(sharing({{0, 1, 2, 3}, {2, 3, 4, 5}, 2, 1}).empty());
+}
+
+TEST_CASE("while sampling runs ahead, those learn that train or compute what training needs", "[settings]") {
+  Config config = placed({{0, 1}, {2, 3}});
+  CHECK(learner_ranks(config) == std::vector{0, 1, 2, 3});
+  config.async_generation_ratio = 0.5;
+  CHECK(old_log_prob_reasons(config).ahead);
+  CHECK(learner_ranks(config) == std::vector{0, 1});
+  config.reference.device_mapping = DeviceMapping{{5}};
+  config.critic.device_mapping = DeviceMapping{{4}};
+  place_roles(config, 5);
+  CHECK(learner_ranks(config) == std::vector{0, 1, 4});  // nobody looks at a reference
+  config.enable_reference = true;
+  place_roles(config, 6);
+  CHECK(learner_ranks(config) == std::vector{0, 1, 4, 5});
 }
 
 TEST_CASE("ranges of ranks are short", "[settings]") {

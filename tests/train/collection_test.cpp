@@ -26,6 +26,8 @@ struct Setup {
   int num_ranks = 1;
   int64_t tp = 1, num_slots = 8, num_pages = 0, num_additional = 0, depth = 0;
   bool with_baseline = false;
+  int64_t pauses_after = 0;  // so many rounds of news, again and again; 0: never
+  double limit = 1;          // until the first pause
 };
 
 /// Domain a keeps the groups of which some responses hold a "b", domain b all.
@@ -64,6 +66,7 @@ RolloutRecord record_for(const Collection& collection, int64_t request, const Ge
   record.prompt = "p", record.response = "r", record.finish_reason = "stop";
   record.prompt_ids = collection.prompt(request).row->prompt_ids;
   record.response_ids = generation.ids, record.log_probs = generation.log_probs;
+  record.weights = collection.weights_of(request, std::ssize(generation.ids));
   return record;
 }
 
@@ -75,13 +78,15 @@ struct Collected {
   double waited_for_others_s = 0, waited_for_scores_s = 0;
 };
 
+/// How a collection is served, again and again until it is over.
+using TermsOf = std::function<Collection::Terms(int64_t serving)>;
+
 Collected collect_with(
     Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan, DomainRewards& rewards,
-    SamplerHooks hooks = {}, const std::function<void()>& on_response = [] {}) {
-  std::ostringstream out;
-  Log log(out, out, {.rank = world.rank(), .num_ranks = world.size()});
-  Progress progress(log, "generate", 0, "responses");
-  Collection collection(mesh, rewards, progress, std::move(plan));
+    SamplerHooks hooks = {}, const std::function<void()>& on_response = [] {},
+    const TermsOf& terms_of = [](int64_t) { return Collection::Terms(); }) {
+  GroupQuota* const quota = plan.quota;
+  Collection collection(mesh, rewards, std::move(plan));
   PagePool pages(model.num_pages(), model.page_size());
   std::map<int64_t, RolloutRecord> by_request;
   Collected collected;
@@ -89,6 +94,7 @@ Collected collect_with(
     ++collected.num_sampled;
     on_response();
     if (!mesh.is_leader()) return;
+    request += collection.first_request();
     by_request[request] = record_for(collection, request, generation);
     RewardQuery query;
     query.response = generation.text, query.ground_truth = "b";
@@ -96,7 +102,11 @@ Collected collect_with(
         fmt::format("prompt {}, sample {}", by_request[request].group_index, by_request[request].sample_index);
     collection.finished(request, query);
   };
-  serve(model, pages, decode_letters, collection, sampling_of(30), on_done, hooks);
+  for (int64_t serving = 0;; ++serving) {
+    collection.begin(terms_of(serving));
+    collection.end(serve(model, pages, decode_letters, collection, sampling_of(30), on_done, hooks));
+    if (collection.stopped() || (collection.is_complete() && (!quota || quota->is_full()))) break;
+  }
   collected.waited_for_others_s = collection.waited_for_others_s();
   collected.waited_for_scores_s = collection.waited_for_scores_s();
   if ((collected.stopped = collection.stopped())) return collected;
@@ -117,6 +127,36 @@ std::optional<GeneratingArgs> baseline_of(bool wanted) {
 
 const auto kNoLength = [](const Prompt&) { return std::optional<double>(); };
 
+Collection::Terms terms_of(const Setup& setup, GroupQuota& quota, int64_t serving) {
+  quota.limit(serving == 0 ? setup.limit : 1);
+  Collection::Terms terms{.version = serving};
+  if (setup.pauses_after == 0) return terms;
+  const auto num_asked = std::make_shared<int64_t>(0);
+  terms.should_pause = [num_asked, after = setup.pauses_after] { return ++*num_asked > after; };
+  return terms;
+}
+
+/// What is wrong with what is told of the weights that drew these. `is_alone`: then news are heard at once, so that
+/// some must have changed on the way.
+std::string told_of_weights(const std::vector<RolloutRecord>& records, bool is_alone) {
+  int64_t most_runs = 0;
+  for (const RolloutRecord& record : records) {
+    int64_t num_tokens = 0, last = -1;
+    for (const auto& [version, tokens] : record.weights) {
+      if (tokens < 1 || version <= last) return "weights out of order ";
+      num_tokens += tokens, last = version;
+    }
+    if (num_tokens != std::ssize(record.response_ids)) return "tokens of nobody ";
+    most_runs = std::max(most_runs, std::ssize(record.weights));
+  }
+  return most_runs > 1 || !is_alone ? "" : "nothing was paused ";
+}
+
+/// So that ranks which are to be paused hear of it while they work.
+void step_slowly(const Setup& setup) {
+  if (setup.num_ranks > 1 && setup.pauses_after > 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+}
+
 /// All that must not depend on the setup.
 std::string step_of(Communicator& world, const Setup& setup) {
   const auto rewards = rewards_of_two();
@@ -128,12 +168,15 @@ std::string step_of(Communicator& world, const Setup& setup) {
   DomainRewards pools(rewards, 30);
   for (int step = 0; step < 3; ++step) {
     GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
-    auto collected = collect_with(world, mesh, model,
-                                  {.quota = &quota,
-                                   .num_samples = kGroupSize,
-                                   .baseline = baseline_of(setup.with_baseline),
-                                   .expected_length = kNoLength},
-                                  pools);
+    auto collected = collect_with(
+        world, mesh, model,
+        {.quota = &quota,
+         .num_samples = kGroupSize,
+         .baseline = baseline_of(setup.with_baseline),
+         .expected_length = kNoLength},
+        pools, {.on_step = [&](int64_t) { step_slowly(setup); }}, [] {},
+        [&](int64_t serving) { return terms_of(setup, quota, serving); });
+    if (setup.pauses_after > 0) text += told_of_weights(collected.records, setup.num_ranks == 1);
     const auto counts = quota.counts().at("a");
     if (setup.num_additional + 5 > counts.sampled && counts.aborted == 0) text += "none was aborted ";
     if (setup.num_additional == 0 && counts.aborted > 0) text += "some were aborted ";
@@ -165,6 +208,41 @@ TEST_CASE("what is collected depends neither on ranks, slots, pages and prompts 
     CAPTURE(setup.num_ranks, setup.tp, setup.num_slots, setup.num_additional);
     for (const std::string& said : steps_of(setup)) CHECK(said == expected);
   }
+}
+
+TEST_CASE("a collection that is paused again and again gives what it would have given, each token once", "[train]") {
+  const std::string expected = step_of(*make_communicator({.kind = Transport::kSingle}), {});
+  for (const Setup& setup :
+       {Setup{.pauses_after = 7}, Setup{.num_slots = 3, .num_pages = 12, .pauses_after = 5, .limit = 0.4},
+        Setup{.num_slots = 5, .num_additional = 3, .depth = 2, .pauses_after = 4},
+        Setup{.num_ranks = 2, .num_slots = 4, .num_additional = 2, .pauses_after = 3, .limit = 0.5},
+        Setup{.num_ranks = 2, .tp = 2, .num_slots = 4, .pauses_after = 6},
+        Setup{.num_ranks = 4, .tp = 2, .num_slots = 2, .depth = 1, .pauses_after = 4, .limit = 0.7}}) {
+    CAPTURE(setup.num_ranks, setup.tp, setup.num_slots, setup.pauses_after);
+    for (const std::string& said : steps_of(setup)) CHECK(said == expected);
+  }
+}
+
+TEST_CASE("while it is limited, a quota starts its share of each domain and nothing ahead", "[train]") {
+  const auto rewards = rewards_of_two();
+  PromptStream stream(rows_of_two(11), {}, 3);
+  GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, 4);
+  quota.limit(0.45);
+  std::map<std::string, int64_t> started;
+  for (const Prompt& prompt : quota.next()) ++started[prompt.row->domain];
+  CHECK(started == std::map<std::string, int64_t>{{"a", 2}});  // of 2.25 and 0.9
+  CHECK_FALSE(quota.has_what_is_allowed());
+  const std::optional<double> useful[] = {0.0, 1.0}, useless[] = {1.0, 1.0};
+  quota.add(0, useless);
+  quota.add(1, useful);
+  CHECK(quota.next().size() == 1);  // for the one that is lost
+  quota.add(2, useful);
+  CHECK(quota.has_what_is_allowed());
+  CHECK(quota.next().empty());
+  CHECK_FALSE(quota.is_full());
+  quota.limit(1.5);
+  CHECK_FALSE(quota.has_what_is_allowed());
+  CHECK(quota.next().size() == 3 + 4 + 2);
 }
 
 TEST_CASE("a greedy response more to each prompt changes neither the others nor which groups are kept", "[train]") {

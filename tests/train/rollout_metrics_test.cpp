@@ -33,6 +33,19 @@ TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag,
   CHECK(value_of(metrics, "val_response_length/mean") == 4);
 }
 
+TEST_CASE("staleness is told by token, baselines apart", "[train]") {
+  std::vector<RolloutRecord> records = {record("a", 1, 4, "stop"), record("a", 1, 6, "stop"),
+                                        record("a", 1, 100, "stop")};
+  for (RolloutRecord& record : records) record.step = 5;
+  records[1].weights = {
+      {.version = 2, .num_tokens = 1}, {.version = 3, .num_tokens = 3}, {.version = 4, .num_tokens = 2}};
+  records[2].is_baseline = true;
+  const Metrics metrics = staleness_metrics(records);
+  CHECK(value_of(metrics, "rollout/staleness/mean") == 0.5);
+  CHECK(value_of(metrics, "rollout/staleness/max") == 2);
+  CHECK(value_of(metrics, "rollout/stale_tokens") == 0.4);
+}
+
 TEST_CASE("the share of each way to end, of all responses and of each domain", "[train]") {
   const Metrics metrics = rollout_metrics(kRecords);
   CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);

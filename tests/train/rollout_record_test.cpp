@@ -68,6 +68,21 @@ TEST_CASE("a response that nobody could judge has no numbers in its line", "[tra
   CHECK_FALSE(record_from_json(json, "test").is_judged);
 }
 
+TEST_CASE("a line says which weights drew its tokens, where they are not all the step's own", "[train]") {
+  RolloutRecord r = written_record(0, 0);
+  CHECK_FALSE(to_json(r).contains("weights"));
+  r.weights = {{.version = 0, .num_tokens = 1}, {.version = 2, .num_tokens = 2}};
+  Json json = to_json(r);
+  CHECK(to_line(json["weights"]) == "[[0,1],[2,2]]");
+  CHECK(record_from_json(json, "test").weights == r.weights);
+  for (const char* wrong : {"[[0,1],[2,1]]", "[[0,1],[2,3]]", "[[0,3],[2,-1]]", "[[-1,3]]",
+                            "[[0,9223372036854775807],[0,5]]", "[3]", "[[0]]", "3", "[[0,3,1]]", "[[0,1.5],[1,1.5]]"}) {
+    CAPTURE(wrong);
+    json["weights"] = parse_json(wrong, "test");
+    CHECK_THROWS_AS(record_from_json(json, "test"), UserError);
+  }
+}
+
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
     Json json = to_json(written_record(0, 0));

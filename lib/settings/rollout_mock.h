@@ -1,0 +1,29 @@
+// ROLL's own spelling of "write the rollouts" and "replay them".
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "base/names.h"
+
+namespace roll {
+
+enum class MockMode { kDump, kReplay };
+constexpr auto names_of(MockMode) {
+  return std::to_array<Named<MockMode>>({{MockMode::kDump, "dump"}, {MockMode::kReplay, "mock"}});
+}
+
+struct RolloutMock {
+  bool enable = false;
+  MockMode mode = MockMode::kDump;
+  std::string dump_dir = "./rollout_mock_dumps";
+
+  template <class V>
+  void fields(V& v) {
+    v("enable", enable, "write or replay rollouts");
+    v("mode", mode, "dump: as rollout_dump_dir; mock: as rollout_replay");
+    v("dump_dir", dump_dir, "that folder");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,36 @@
+#include "train/learners.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "dist/merged_metrics.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+Learners::Learners(const Config& config, Meshes& meshes, const RoleMeshes& roles) {
+  const std::vector<int> members = learner_ranks(config);
+  world_ = &meshes.of(members, {});
+  ranks_ = meshes.group(members);
+  if (!ranks_) return;
+  const auto among_learners = [&](const RoleMesh& role) { return role.within(*ranks_, members); };
+  actor_.emplace(among_learners(roles.actor));
+  reference_.emplace(among_learners(roles.reference));
+  critic_.emplace(among_learners(roles.critic));
+}
+
+LearnerMeshes Learners::meshes() {
+  ROLL_CHECK(is_here(), "only learners learn");
+  return {*actor_, *reference_, *critic_};
+}
+
+Metrics Learners::told(const Metrics& metrics) {
+  return roll::told(*world_, metrics);
+}
+
+Json Learners::told(const Json& json, std::string_view name) {
+  return parse_json(world_->tell_bytes(to_line(json), name), std::string(name));
+}
+
+}  // namespace roll
