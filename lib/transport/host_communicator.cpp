@@ -144,12 +144,16 @@ class HostCommunicator : public Communicator {
     Call call = begin(Operation::kGatherBytes, -1, std::ssize(mine), name, is_patient);
     const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
     const at::Tensor whole = at::empty({std::reduce(sizes.begin(), sizes.end())}, at::kByte);
-    const std::vector<at::Tensor> parts = whole.split_with_sizes(sizes);
-    if (!mine.empty()) std::memcpy(parts[static_cast<size_t>(rank())].data_ptr(), mine.data(), mine.size());
+    auto* const begin_of_all = static_cast<char*>(whole.data_ptr());
+    if (!mine.empty())
+      std::memcpy(begin_of_all + std::reduce(sizes.begin(), sizes.begin() + rank()), mine.data(), mine.size());
     to_everyone(whole, sizes, call);
     std::vector<std::string> all;
-    for (const at::Tensor& part : parts)
-      all.emplace_back(static_cast<const char*>(part.data_ptr()), static_cast<size_t>(part.numel()));
+    const char* at = begin_of_all;
+    for (const int64_t bytes : sizes) {
+      all.emplace_back(at, static_cast<size_t>(bytes));
+      at += bytes;
+    }
     return all;
   }
 
