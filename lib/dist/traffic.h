@@ -1,5 +1,11 @@
 // What the communicators of a process share: where the run stands, for error texts, and how much each kind of
 // collective has sent, for the metrics. May be used from several threads.
+//
+// Bytes are payload, by formula, whatever way a transport takes; of n ranks each sends, with B bytes of its own:
+//   all-gather          (n-1) B              reduce-scatter   (n-1)/n of all that is given to it
+//   all-reduce          2 (n-1)/n B          broadcast        (n-1) B, the root; nothing, the others
+//   all-reduce up to    (n-1) B; above eight ranks by way of the first of them, which sends (n-1) B, the others B
+//     16 KiB on hosts   all-to-all           what it has for others
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// All collectives over a Wire, through host memory. Each begins with an exchange of 64-byte heads that say what every
-// rank is about to do: ranks that diverged become an error instead of a wrong sum or a hang.
+// All collectives over a Wire, through host memory. In each the ranks first compare their heads, which say what every
+// one is about to do: ranks that diverged become an error instead of a wrong sum or a hang.
 // Sums: each rank owns a slice, adds what all ranks sent for it in rank order, and hands it round (the traffic of a
-// ring); small tensors go to everyone at once, added in the same order. Either way all ranks hold the same bits.
+// ring). Small tensors go to everyone at once, or in groups of more than kFewRanks to the first rank, which adds and
+// sends back the sum; the order is the same. Either way all ranks hold the same bits.
 #pragma once
 
 #include <memory>

@@ -1,211 +1,280 @@
-// MPI moves the bytes; every wait is ours (non-blocking calls and a test loop), so that it ends in time and by signal.
-#define OMPI_SKIP_MPICXX 1  // its old C++ bindings do not compile without warnings
-#define MPICH_SKIP_MPICXX 1
-#include <mpi.h>
+// MPI's own non-blocking collectives, waited for by us. No two ranks of all greet each other: before a collective the
+// ranks add up two numbers, which are right only if all are in the same call; only when they are not, pairs find out
+// who is where. MPI never adds what we are given: its order is its own.
+#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <exception>
-#include <mutex>
 #include <numeric>
 
+#include "base/bytes.h"
 #include "base/error.h"
-#include "transport/wire.h"
+#include "dist/agree.h"
+#include "transport/mpi_pairs.h"
 
 namespace roll {
 
 namespace {
 
-constexpr int kFirstTag = 7;
+constexpr int64_t kLargest_bytes = 1 << 30;  // of one count: MPI's are int
+constexpr int kCodeOfBug = 70;
 
-void check_mpi(int code, std::string_view call, std::string_view where) {
-  if (code == MPI_SUCCESS) return;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  throw system_error("{}: {} failed: {}", where, call, text.data());
-}
-
-/// Begins MPI; ends it only when all went well: during an error the other ranks will not meet us in MPI_Finalize.
-class MpiSession {
- public:
-  MpiSession() : num_exceptions_(std::uncaught_exceptions()) {
-    int begun = 0, level = 0;
-    MPI_Initialized(&begun);
-    if (begun) throw system_error("start: MPI has begun before; one communicator over it per process");
-    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread", "start");
-    if (level < MPI_THREAD_SERIALIZED) throw system_error("start: this MPI has no thread support (level {})", level);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  }
-  ~MpiSession() {
-    if (std::uncaught_exceptions() == num_exceptions_ && !broken) MPI_Finalize();
-  }
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
-
-  std::mutex mutex;  // MPI_THREAD_SERIALIZED: one call at a time
-  std::atomic<bool> broken = false;
-  int next_tag = kFirstTag + 1;
-
- private:
-  int num_exceptions_;
+/// What MPI reads and writes until a collective ends.
+struct Buffers {
+  std::vector<at::Tensor> tensors = {};
+  std::array<uint64_t, 3> words = {};
+  std::vector<int> sent, received, places = {};
+  std::vector<MPI_Datatype> sent_types, received_types = {};
 };
 
-std::vector<int> all_of_world() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  std::vector<int> ranks(static_cast<size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
+std::byte* data_of(const at::Tensor& tensor) {
+  return static_cast<std::byte*>(tensor.data_ptr());
 }
 
-/// A channel is a tag: messages of one tag between two ranks keep their order, and never meet those of another.
+/// The bytes of a tensor where they are, of any number.
+MPI_Datatype type_of(const at::Tensor& tensor) {
+  const auto bytes = static_cast<int64_t>(tensor.nbytes());
+  std::vector<int> lengths;
+  std::vector<MPI_Aint> places;
+  for (int64_t at = 0; at < bytes; at += kLargest_bytes) {
+    MPI_Get_address(data_of(tensor) + at, &places.emplace_back());
+    lengths.push_back(static_cast<int>(std::min(kLargest_bytes, bytes - at)));
+  }
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  return type;
+}
+
+/// Sums up to 0 over all ranks if each sends what the other one expects, and by 2^-64 chance otherwise.
+uint64_t balance_of(int rank, const std::vector<int64_t>& out, const std::vector<int64_t>& in) {
+  const auto number = [](int from, int to, int64_t bytes) -> uint64_t {
+    const std::array<int64_t, 3> words = {from, to, bytes};
+    return bytes == 0 ? 0 : fnv1a({reinterpret_cast<const char*>(words.data()), sizeof words});
+  };
+  uint64_t balance = 0;
+  for (int peer = 0; peer < std::ssize(out); ++peer) {
+    if (peer == rank) continue;
+    balance += number(rank, peer, out[static_cast<size_t>(peer)]);
+    balance -= number(peer, rank, in[static_cast<size_t>(peer)]);
+  }
+  return balance;
+}
+
 class MpiWire : public Wire {
  public:
-  /// `members`: ranks of the world, this process among them.
-  MpiWire(std::shared_ptr<MpiSession> session, std::vector<int> members, int tag)
-      : session_(std::move(session)), members_(std::move(members)), tag_(tag) {
-    int own = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &own);
-    rank_ = static_cast<int>(std::find(members_.begin(), members_.end(), own) - members_.begin());
-  }
-  int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(members_.size()); }
-  int in_world(int member) const override { return members_.at(static_cast<size_t>(member)); }
-  std::string_view kind() const override { return "mpi"; }
+  /// `comm`: of exactly those processes.
+  MpiWire(std::unique_ptr<MpiPairs> pairs, MPI_Comm comm) : pairs_(std::move(pairs)), comm_(comm) {}
 
+  int rank() const override { return pairs_->rank(); }
+  int size() const override { return pairs_->size(); }
+  int in_world(int member) const override { return pairs_->in_world(member); }
+  std::string_view kind() const override { return pairs_->kind(); }
+  void abandon() override { pairs_->abandon(); }
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
-    std::vector<int> processes;
-    for (const int member : members) processes.push_back(in_world(member));
-    Wait wait({in_world(rank_), size(), -1}, "start of a group over mpi", timeout_s);
-    const int tag = free_tag(members, wait);
-    session_->next_tag = tag + 1;
-    return std::make_unique<MpiWire>(session_, std::move(processes), tag);
+    return pairs_->split(members, timeout_s);
   }
 
-  void abandon() override { session_->broken = true; }
+  void meet(const Head& mine, Wait& wait) override {
+    agree(mine, 0, wait, [&] { pairs_->meet(mine, wait); });
+  }
 
-  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) override {
-    if (session_->broken) throw system_error("{}: an earlier collective of this rank failed", wait.where());
-    std::vector<MPI_Request> requests;
-    std::vector<int> peers;
+  std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) override {
+    std::vector<int64_t> sizes(static_cast<size_t>(size()));
+    const uint64_t total = agree(mine, 0, wait, [&] { pairs_->meet_strings(mine, wait); });
+    if (total == 0) return sizes;  // a barrier
+    const at::Tensor all = at::zeros({size()}, at::kLong);
+    auto* const numbers = all.mutable_data_ptr<int64_t>();
+    numbers[rank()] = static_cast<int64_t>(mine.bytes);
+    all_gather(all, std::vector<int64_t>(sizes.size(), sizeof(int64_t)), wait);
+    std::copy_n(numbers, sizes.size(), sizes.begin());
+    return sizes;
+  }
+
+  void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
+                  Wait& wait) override {
+    agree(mine, balance_of(rank(), out, in), wait, [&] { pairs_->meet_parts(mine, out, in, wait); });
+  }
+
+  void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) override {
+    const auto buffers = std::make_shared<Buffers>();
+    buffers->places.assign(out.size(), 0);
+    lay_out(out, buffers->sent, buffers->sent_types, *buffers);
+    lay_out(in, buffers->received, buffers->received_types, *buffers);
+    run("MPI_Ialltoallw", buffers, wait, [&](MPI_Request* request) {
+      Buffers& b = *buffers;
+      return MPI_Ialltoallw(MPI_BOTTOM, b.sent.data(), b.places.data(), b.sent_types.data(), MPI_BOTTOM,
+                            b.received.data(), b.places.data(), b.received_types.data(), comm_, request);
+    });
+    free_types(buffers->sent_types), free_types(buffers->received_types);
+  }
+
+  void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) override {
+    const auto total = std::reduce(sizes.begin(), sizes.end());
+    if (total > kLargest_bytes) return gather_one_by_one(all, sizes, wait);
+    const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {all}});
+    int at = 0;
+    for (const int64_t bytes : sizes) {
+      buffers->places.push_back(at);
+      buffers->received.push_back(static_cast<int>(bytes));
+      at += buffers->received.back();
+    }
+    // Small ones take 2 (n - 1) messages by way of the first rank, and n (n - 1) without.
+    if (total <= size() * kSmall_bytes) return gather_by_first(all, buffers, wait);
+    run("MPI_Iallgatherv", buffers, wait, [&](MPI_Request* request) {
+      return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_BYTE, data_of(all), buffers->received.data(), buffers->places.data(),
+                             MPI_BYTE, comm_, request);
+    });
+  }
+
+  void gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) override {
+    const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {mine, all}});
+    const auto bytes = static_cast<int>(mine.nbytes());
+    run("MPI_Igather", buffers, wait, [&](MPI_Request* request) {
+      return MPI_Igather(rank() == 0 ? MPI_IN_PLACE : data_of(mine), bytes, MPI_BYTE,
+                         rank() == 0 ? data_of(all) : nullptr, bytes, MPI_BYTE, 0, comm_, request);
+    });
+  }
+
+  void broadcast(const at::Tensor& tensor, int root, Wait& wait) override {
+    const auto buffers = std::make_shared<Buffers>(Buffers{.tensors = {tensor}});
+    const auto total = static_cast<int64_t>(tensor.nbytes());
+    for (int64_t at = 0; at < total; at += kLargest_bytes) {
+      const auto bytes = static_cast<int>(std::min(kLargest_bytes, total - at));
+      run("MPI_Ibcast", buffers, wait, [&](MPI_Request* request) {
+        return MPI_Ibcast(data_of(tensor) + at, bytes, MPI_BYTE, root, comm_, request);
+      });
+    }
+  }
+
+ private:
+  MpiSession& session() { return pairs_->session(); }
+
+  /// Starts a collective and waits for it. What it uses outlives it, should it never end.
+  template <class F>
+  void run(const char* name, const std::shared_ptr<Buffers>& buffers, Wait& wait, F&& start) {
+    session().check_whole(wait);
+    std::vector<MPI_Request> request(1, MPI_REQUEST_NULL);
+    bool asked = false;
     try {
-      post(out, in, wait, requests, peers);
-      finish(requests, peers, wait);
+      session().call(name, wait, [&] { return start(request.data()); });
+      session().finish(request, wait, [&] { return late_ranks(wait, std::exchange(asked, true)); });
     } catch (...) {
-      give_up(requests);
+      session().give_up();
+      session().keep(buffers);
       throw;
     }
   }
 
- private:
-  /// One that none of the members uses: processes are in different groups, so they have used up different tags.
-  int free_tag(const std::vector<int>& members, Wait& wait) {
-    int tag = session_->next_tag;
-    const auto bytes_of = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };
-    if (rank_ != members.front()) {
-      exchange(std::array{Outgoing{members.front(), bytes_of(tag)}}, {}, wait);
-      exchange({}, std::array{Incoming{members.front(), bytes_of(tag)}}, wait);
-      return tag;
-    }
-    std::vector<int> tags(members.size(), tag);
-    std::vector<Incoming> in;
-    std::vector<Outgoing> out;
-    for (size_t i = 1; i < members.size(); ++i) {
-      in.push_back({members[i], bytes_of(tags[i])});
-      out.push_back({members[i], bytes_of(tag)});
-    }
-    exchange({}, in, wait);
-    tag = std::ranges::max(tags);
-    exchange(out, {}, wait);
-    return tag;
+  /// Once more the limit is given to a collective for which all have come; then it is MPI that does not end it.
+  std::vector<int> late_ranks(const Wait& wait, bool asked) {
+    std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
+    if (absent.empty() && asked)
+      throw system_error("{}: all ranks have come, but their messages do not arrive", wait.where());
+    return absent;
   }
 
-  void post(std::span<const Outgoing> out, std::span<const Incoming> in, const Wait& wait,
-            std::vector<MPI_Request>& requests, std::vector<int>& peers) {
-    const std::scoped_lock lock(session_->mutex);
-    for (const Incoming& from : in) {
-      peers.push_back(in_world(from.rank));
-      check_mpi(MPI_Irecv(from.bytes.data(), static_cast<int>(from.bytes.size()), MPI_BYTE, peers.back(), tag_,
-                          MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Irecv", wait.where());
+  /// All ranks are in the same call and `balance` adds up to 0; the sum of the bytes that they give. Else Bug, of those
+  /// ranks that see in pairs with whom they do not agree; the others leave it to them to say so.
+  template <class F>
+  uint64_t agree(const Head& mine, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
+    session().arrive(pairs_->channel());
+    const auto sums = std::make_shared<Buffers>(Buffers{.words = {mine.fingerprint(), balance, mine.bytes}});
+    add_up(sums, MPI_SUM, wait);
+    if (sums->words[0] == mine.fingerprint() * static_cast<uint64_t>(size()) && sums->words[1] == 0)
+      return sums->words[2];
+    std::exception_ptr own;
+    try {
+      meet_in_pairs();
+    } catch (const Bug&) {
+      own = std::current_exception();
     }
-    for (const Outgoing& to : out) {
-      peers.push_back(in_world(to.rank));
-      check_mpi(MPI_Isend(to.bytes.data(), static_cast<int>(to.bytes.size()), MPI_BYTE, peers.back(), tag_,
-                          MPI_COMM_WORLD, &requests.emplace_back(MPI_REQUEST_NULL)),
-                "MPI_Isend", wait.where());
-    }
+    const auto first = std::make_shared<Buffers>(Buffers{.words = {own ? in_world(rank()) : ~uint64_t{0}, 0, 0}});
+    add_up(first, MPI_MIN, wait);
+    if (own) std::rethrow_exception(own);
+    throw AnotherRankFailed(static_cast<int>(first->words[0]), kCodeOfBug);
   }
 
-  void finish(std::vector<MPI_Request>& requests, const std::vector<int>& peers, Wait& wait) {
-    while (!all_done(requests, wait)) {
-      wait.pause([&] { return late_ranks(requests, peers); });
-      if (session_->broken) throw system_error("{}: given up, because this rank failed elsewhere", wait.where());
-    }
+  /// Over ranks; of whole numbers, so that order does not matter.
+  void add_up(const std::shared_ptr<Buffers>& buffers, MPI_Op op, Wait& wait) {
+    run("MPI_Iallreduce", buffers, wait, [&](MPI_Request* request) {
+      return MPI_Iallreduce(MPI_IN_PLACE, buffers->words.data(), static_cast<int>(buffers->words.size()), MPI_UINT64_T,
+                            op, comm_, request);
+    });
   }
 
-  bool all_done(std::vector<MPI_Request>& requests, const Wait& wait) {
-    const std::scoped_lock lock(session_->mutex);
-    int done = 0;
-    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE),
-              "MPI_Testall", wait.where());
-    return done != 0;
-  }
-
-  std::vector<int> late_ranks(std::vector<MPI_Request>& requests, const std::vector<int>& peers) {
-    const std::scoped_lock lock(session_->mutex);
-    std::vector<int> late;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      int done = 0;
-      if (requests[i] != MPI_REQUEST_NULL) MPI_Request_get_status(requests[i], &done, MPI_STATUS_IGNORE);
-      if (!done && std::find(late.begin(), late.end(), peers[i]) == late.end()) late.push_back(peers[i]);
-    }
-    return late;
-  }
-
-  /// The buffers of a broken exchange are about to go: MPI must forget them.
-  void give_up(std::vector<MPI_Request>& requests) {
-    const std::scoped_lock lock(session_->mutex);
-    session_->broken = true;
-    for (MPI_Request& request : requests) {
-      if (request == MPI_REQUEST_NULL) continue;
-      MPI_Cancel(&request);
-      MPI_Request_free(&request);
+  /// Counts and types of one side of an all-to-all.
+  void lay_out(const std::vector<at::Tensor>& tensors, std::vector<int>& counts, std::vector<MPI_Datatype>& types,
+               Buffers& buffers) {
+    const std::scoped_lock lock(session().mutex);
+    for (int peer = 0; peer < size(); ++peer) {
+      const at::Tensor& tensor = tensors[static_cast<size_t>(peer)];
+      const bool is_sent = peer != rank() && tensor.defined() && tensor.numel() > 0;
+      counts.push_back(is_sent ? 1 : 0);
+      types.push_back(is_sent ? type_of(tensor) : MPI_BYTE);
+      if (is_sent) buffers.tensors.push_back(tensor);
     }
   }
 
-  std::shared_ptr<MpiSession> session_;
-  std::vector<int> members_;
-  int tag_;
-  int rank_ = 0;
+  void free_types(std::vector<MPI_Datatype>& types) {
+    const std::scoped_lock lock(session().mutex);
+    for (MPI_Datatype& type : types)
+      if (type != MPI_BYTE) MPI_Type_free(&type);
+  }
+
+  void gather_by_first(const at::Tensor& all, const std::shared_ptr<Buffers>& buffers, Wait& wait) {
+    const auto own = static_cast<size_t>(rank());
+    run("MPI_Igatherv", buffers, wait, [&](MPI_Request* request) {
+      return MPI_Igatherv(rank() == 0 ? MPI_IN_PLACE : data_of(all) + buffers->places[own], buffers->received[own],
+                          MPI_BYTE, data_of(all), buffers->received.data(), buffers->places.data(), MPI_BYTE, 0, comm_,
+                          request);
+    });
+    broadcast(all, 0, wait);
+  }
+
+  /// What MPI cannot count at once.
+  void gather_one_by_one(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) {
+    const at::Tensor bytes = all.view({-1}).view(at::kByte);
+    int64_t at = 0;
+    for (int owner = 0; owner < size(); ++owner) {
+      const int64_t length = sizes[static_cast<size_t>(owner)];
+      broadcast(bytes.narrow(0, at, length), owner, wait);
+      at += length;
+    }
+  }
+
+  std::unique_ptr<MpiPairs> pairs_;
+  MPI_Comm comm_;  // never freed: that would be one more collective, at an end that ranks need not share
 };
+
+MPI_Comm comm_of(const std::vector<int>& processes, int channel) {
+  MPI_Group world = MPI_GROUP_NULL, group = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Group_incl(world, static_cast<int>(processes.size()), processes.data(), &group);
+  MPI_Comm comm = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, group, channel, &comm), "MPI_Comm_create_group", "start of a group");
+  MPI_Group_free(&group), MPI_Group_free(&world);
+  return comm;
+}
 
 }  // namespace
 
-std::unique_ptr<Wire> make_mpi_wire() {
-  auto session = std::make_shared<MpiSession>();
-  return std::make_unique<MpiWire>(std::move(session), all_of_world(), kFirstTag);
+std::unique_ptr<Wire> wire_of_group(std::unique_ptr<MpiPairs> pairs, int few) {
+  if (pairs->size() <= few) return pairs;
+  const std::scoped_lock lock(pairs->session().mutex);
+  const MPI_Comm comm = comm_of(pairs->members(), pairs->channel());
+  return std::make_unique<MpiWire>(std::move(pairs), comm);
 }
 
-std::string mpi_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  const std::string version(text.data());
-  return version.substr(0, version.find_first_of(",\n"));
-}
-
-bool mpi_is_running() {
-  int begun = 0, ended = 0;
-  MPI_Initialized(&begun);
-  MPI_Finalized(&ended);
-  return begun && !ended;
-}
-
-void mpi_abort(int exit_code) {
-  MPI_Abort(MPI_COMM_WORLD, exit_code);
+std::unique_ptr<Wire> make_mpi_wire(int few) {
+  auto session = MpiSession::hold();
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  std::vector<int> everyone(static_cast<size_t>(size));
+  std::iota(everyone.begin(), everyone.end(), 0);
+  const int channel = session->next_channel++;
+  return wire_of_group(std::make_unique<MpiPairs>(std::move(session), std::move(everyone), channel, few), few);
 }
 
 }  // namespace roll

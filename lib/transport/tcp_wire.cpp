@@ -5,13 +5,15 @@
 
 #include "base/error.h"
 #include "transport/meeting.h"
-#include "transport/wire.h"
+#include "transport/pairs_wire.h"
 
 namespace roll {
 
 namespace {
 
-class TcpWire : public Wire {
+constexpr int kMostRanks = 128;
+
+class TcpWire : public PairsWire {
  public:
   /// `members`: ranks of the world, this process is members[rank]. `met`, by rank of this wire: who is connected
   /// already, and where the others listen.
@@ -31,7 +33,7 @@ class TcpWire : public Wire {
     std::vector<int> processes;
     for (const int member : members) processes.push_back(in_world(member));
     const auto own = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
-    Wait wait({in_world(rank_), size_, -1}, "start of a group over tcp", timeout_s);
+    Wait wait({in_world(rank_), size_, -1}, {"start of a group over tcp"}, timeout_s);
     Met met{.secret = secret_, .endpoints = std::vector<Endpoint>(members.size())};
     met.peers.resize(members.size());
     if (members.size() > 1) exchange_endpoints(members, own, met, wait);
@@ -143,7 +145,13 @@ class TcpWire : public Wire {
 }  // namespace
 
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s) {
-  Wait wait({rank, size, -1}, "start over tcp", timeout_s);
+  if (size > kMostRanks)
+    throw user_error(
+        "{} ranks were started with RANK and WORLD_SIZE: they would keep a socket between every two and send each "
+        "other a "
+        "message in every collective, which is for at most {} ranks; start them with mpirun, or srun --mpi=pmix",
+        size, kMostRanks);
+  Wait wait({rank, size, -1}, {"start over tcp"}, timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));
   std::iota(everyone.begin(), everyone.end(), 0);
   return std::make_unique<TcpWire>(meet(rank, size, start, wait), std::move(everyone), rank, wait);

@@ -1,11 +1,11 @@
-// How long to spin, to yield and to sleep between looks.
+#include "transport/wait.h"
+
 #include <fmt/ranges.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "transport/wire.h"
 
 namespace roll {
 
@@ -18,29 +18,54 @@ constexpr useconds_t kLongSleep_us = 500;
 
 }  // namespace
 
-Wait::Wait(const Whereabouts& place, std::string_view collective, double timeout_s, bool is_patient)
-    : place_(place), collective_(collective), timeout_s_(timeout_s), is_patient_(is_patient), start_s_(monotonic_s()) {}
+Wait::Wait(const Whereabouts& place, CallName call, double timeout_s, bool is_patient)
+    : place_(place),
+      call_(std::move(call)),
+      timeout_s_(timeout_s),
+      limit_s_(timeout_s),
+      is_patient_(is_patient),
+      start_s_(monotonic_s()) {}
+
+double Wait::waited_s() const {
+  return monotonic_s() - start_s_;
+}
+
+bool Wait::is_long() const {
+  return is_patient_ || waited_s() > kYield_s;
+}
+
+std::string Wait::of_group() const {
+  return call_.group.empty() ? "" : fmt::format(" of its {} group", call_.group);
+}
 
 std::string Wait::where() const {
-  return fmt::format("{}: {}", to_string(place_), collective_);
+  return fmt::format("{}: {}{}", to_string(place_), call_.collective, of_group());
+}
+
+void Wait::diverged(const Head& mine, int other, const Head& theirs) const {
+  throw Bug(fmt::format("{}: ranks{} diverged: this rank is in {}, rank {} in {}", to_string(place_), of_group(),
+                        mine.text(), other, theirs.text()));
 }
 
 void Wait::pause(const std::function<std::vector<int>()>& late) {
-  const double waited_s = monotonic_s() - start_s_;
+  const double waited = waited_s();
   if (is_patient_) {
     ::usleep(kLongSleep_us);
-  } else if (waited_s > kYield_s) {
+  } else if (waited > kYield_s) {
     ::usleep(kSleep_us);
-  } else if (waited_s > kSpin_s) {
+  } else if (waited > kSpin_s) {
     ::sched_yield();
   }
-  if (waited_s <= timeout_s_) return;
+  if (waited <= limit_s_) return;
   const std::vector<int> missing = late();
-  if (missing.empty()) return;  // it was this process that was held
+  if (missing.empty()) {
+    limit_s_ += timeout_s_;  // it was this process that was held
+    return;
+  }
   throw system_error(
       "{}: waited {} and nothing came from rank {}; look at what that rank printed last (the limit is "
       "backend_timeout)",
-      where(), duration_text(timeout_s_), fmt::join(missing, ", "));
+      where(), duration_text(limit_s_), fmt::join(missing, ", "));
 }
 
 }  // namespace roll

@@ -1,50 +1,29 @@
-// How the host back-ends move bytes: one primitive, a simultaneous exchange with other ranks. All collectives are built
-// on it once (host_communicator.h), so MPI and sockets behave alike, and a wait always knows who is missing.
+// How the host back-ends move bytes: what host_communicator.h makes its collectives of.
+//   PairsWire  messages between all pairs of ranks: sockets (tcp_wire.cpp), and small groups over MPI (mpi_pairs.h)
+//   MpiWire    MPI's own non-blocking collectives (mpi_wire.cpp)
+// Every wait is ours, so that it ends in time and says who is missing.
 #pragma once
 
-#include <cstddef>
-#include <functional>
+#include <ATen/core/Tensor.h>
+
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "dist/communicator.h"
+#include "transport/head.h"
+#include "transport/wait.h"
 
 namespace roll {
 
-/// The end of one wait: which collective, how long, and what to say. Spins first (a 4 MB reduce takes about a
-/// millisecond), then yields, then sleeps, so that a long wait leaves the cores to the ranks that still work. A patient
-/// one only sleeps.
-class Wait {
- public:
-  Wait(const Whereabouts& place, std::string_view collective, double timeout_s, bool is_patient = false);
-  /// To be called between looks. `late`: the ranks not heard from. SystemError after the time limit, naming them,
-  /// unless there are none. A wish to stop changes nothing: those that are missing may be finishing a step, or saving
-  /// it.
-  void pause(const std::function<std::vector<int>()>& late);
-  /// "rank 0 of 4, step 12: all-reduce 'gradients'"
-  std::string where() const;
+/// Groups of up to so many ranks send small things to everyone at once; larger ones by way of their first rank.
+constexpr int kFewRanks = 8;
+/// Bytes of each rank, or of one message, that are small.
+constexpr int64_t kSmall_bytes = 16 << 10;
 
- private:
-  Whereabouts place_;
-  std::string collective_;
-  double timeout_s_;
-  bool is_patient_;
-  double start_s_;
-};
-
-struct Outgoing {
-  int rank;
-  std::span<const std::byte> bytes;
-};
-struct Incoming {
-  int rank;
-  std::span<std::byte> bytes;
-};
-
-/// Ranks are numbered within the wire; errors name the processes' own numbers in the world.
+/// Ranks are numbered within the wire; errors name the processes' own numbers in the world. All but the first few are
+/// **Collective**, with errors as Wait's, and SystemError when a peer is gone or an earlier collective failed.
+/// Tensors are contiguous, on the host, of any dtype and size, and stay alive while a transport may still use them.
 class Wire {
  public:
   virtual ~Wire() = default;
@@ -53,18 +32,34 @@ class Wire {
   /// The number in the world of a rank of this wire.
   virtual int in_world(int member) const = 0;
   virtual std::string_view kind() const = 0;
-  /// Sends and receives all at once and returns when all is through. Both sides name the same sizes; messages of a pair
-  /// of ranks keep their order. At most 1 GiB each. Errors as Wait's, and SystemError when a peer is gone.
-  virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) = 0;
-  /// Makes an exchange that runs in another thread end with SystemError, for its buffers are about to go.
+
+  /// One of these three precedes whatever is sent: all ranks say what they are about to do. Bug when two differ, which
+  /// names both. All ranks give as many bytes:
+  virtual void meet(const Head& mine, Wait& wait) = 0;
+  /// Byte strings of any lengths, which are given back.
+  virtual std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) = 0;
+  /// `out[r]` bytes go to rank r, `in[r]` are expected of it. This rank's own are 0.
+  virtual void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
+                          Wait& wait) = 0;
+
+  /// `out[r]` goes to rank r, into its `in[rank()]`; without this rank's own. What is empty or undefined is not sent.
+  virtual void all_to_all(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, Wait& wait) = 0;
+  /// `all` holds sizes[r] bytes of each rank r, in rank order; this rank's own are in their place.
+  virtual void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) = 0;
+  /// Equal parts to the first rank, where `all` holds them in rank order, its own in its place; elsewhere it is unused.
+  virtual void gather_at_first(const at::Tensor& mine, const at::Tensor& all, Wait& wait) = 0;
+  virtual void broadcast(const at::Tensor& tensor, int root, Wait& wait) = 0;
+
+  /// Makes a collective that runs in another thread end with SystemError, for what it uses is about to go.
   virtual void abandon() = 0;
   /// A wire among `members` (ascending ranks of this one) on a channel of its own: both may be used at once, from two
-  /// threads. All ranks call it equally often. **Collective**. SystemError.
+  /// threads. All ranks call it equally often.
   virtual std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) = 0;
 };
 
-/// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. **Collective**. SystemError.
-std::unique_ptr<Wire> make_mpi_wire();
+/// Over MPI_COMM_WORLD; begins MPI, and ends it when the job ends well. Groups of up to `few` ranks send in pairs,
+/// which is quicker there. **Collective**; once more only before anything is split. SystemError.
+std::unique_ptr<Wire> make_mpi_wire(int few = kFewRanks);
 
 /// Whether MPI has begun and not ended in this process.
 bool mpi_is_running();
@@ -82,8 +77,8 @@ struct TcpStart {
   std::string secret{};   // ROLL_JOB_SECRET
 };
 
-/// Over sockets between all pairs, after a meeting (meeting.h). **Collective**. SystemError names who did not come
-/// within the time limit.
+/// Over sockets between all pairs, after a meeting (meeting.h). **Collective**. UserError: more ranks than that is good
+/// for (128); SystemError names who did not come within the time limit.
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s);
 
 }  // namespace roll

@@ -33,7 +33,8 @@ TEST_CASE("ranks over sockets reduce, broadcast and gather every dtype and size"
 }
 
 TEST_CASE("sums over ranks are added in rank order and rounded once", "[dist]") {
-  for (const auto& wrong : run_local_ranks(4, test::check_sum_order)) CHECK(wrong == "");
+  for (const int num_ranks : {4, 9})  // 9: small sums are made by the first rank
+    for (const auto& wrong : run_local_ranks(num_ranks, test::check_sum_order)) CHECK(wrong == "");
 }
 
 TEST_CASE("all ranks hold the same bits of a sum of random numbers", "[dist]") {
@@ -122,6 +123,15 @@ TEST_CASE("a rank that does not come is named after the time limit", "[dist]") {
 TEST_CASE("ranks whose first rank never opens its store give up in time", "[dist]") {
   CHECK_THROWS_WITH(make_tcp_wire(1, 2, {"127.0.0.1", test::free_port()}, 0.3),
                     Catch::Contains("nothing came from rank 0"));
+}
+
+TEST_CASE("sockets are for 128 ranks at most, and more are sent to mpirun", "[dist]") {
+  CHECK_THROWS_WITH(make_tcp_wire(127, 128, {"127.0.0.1", test::free_port()}, 0.3),
+                    Catch::Contains("nothing came from rank 0"));
+  CHECK_THROWS_AS(make_tcp_wire(128, 129, {"127.0.0.1", test::free_port()}, 0.3), UserError);
+  CHECK_THROWS_WITH(make_tcp_wire(128, 129, {"127.0.0.1", test::free_port()}, 0.3),
+                    Catch::StartsWith("129 ranks were started with RANK and WORLD_SIZE: ") &&
+                        Catch::Contains("at most 128 ranks; start them with mpirun"));
 }
 
 TEST_CASE("a rank that is gone is named at once, and the communicator does not work on", "[dist]") {

@@ -115,6 +115,19 @@ TEST_CASE("what each collective sends is counted by phase, group and kind", "[di
                       rank == 2 ? 12000 : 0));
 }
 
+TEST_CASE("small sums of more than eight ranks go to the first rank and back, and are counted so", "[dist]") {
+  const auto said = run_local_ranks(9, [](Communicator& world) {
+    world.traffic().take();
+    at::Tensor small = at::ones({1000}), large = at::ones({9 * 1000});
+    world.all_reduce_sum(small, "x");  // 4000 B to the first rank, which sends as much to 8 ranks
+    const auto first = world.traffic().take();
+    world.all_reduce_sum(large, "x");  // in slices: 2 x 8/9 of 36000 B
+    return fmt::format("{} {} {}", small[999].item<float>(), first.at("start/world/all_reduce").bytes,
+                       world.traffic().take().at("start/world/all_reduce").bytes);
+  });
+  for (size_t rank = 0; rank < 9; ++rank) CHECK(said[rank] == (rank == 0 ? "9 32000 64000" : "9 4000 64000"));
+}
+
 TEST_CASE("a started collective's error comes out of wait()", "[dist]") {
   std::promise<void> given_up;
   const auto said = run_local_ranks(

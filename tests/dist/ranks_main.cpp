@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 
 #include "base/env.h"
 #include "base/error.h"
@@ -29,6 +30,12 @@ using roll::Communicator;
 void say(const Communicator& ranks, const std::string& text) {
   std::printf("rank %d of %d: %s\n", ranks.rank(), ranks.size(), text.c_str());
   std::fflush(stdout);
+}
+
+std::vector<int> everyone(const Communicator& ranks) {
+  std::vector<int> all(static_cast<size_t>(ranks.size()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
 }
 
 void sum(Communicator& ranks) {
@@ -58,6 +65,27 @@ void one_is_late(Communicator& ranks) {
   ranks.set_step(12);
   if (ranks.rank() == 1) ::sleep(60);
   ranks.barrier("gradients");
+}
+
+/// Some ranks are in the world's collective, rank 1 in that of a group of all.
+void one_is_elsewhere(Communicator& ranks) {
+  const auto all = ranks.split(everyone(ranks), "all");
+  ranks.rank() == 1 ? all->barrier("news") : ranks.barrier("gradients");
+}
+
+/// Rank 0 starts what nobody joins, and what it uses goes away.
+void one_gives_up(Communicator& ranks) {
+  auto group = ranks.split(everyone(ranks), "shards");
+  if (!ranks.is_first()) ranks.barrier("never complete");
+  const auto pending = group->start_all_reduce(at::ones({40000}), "bucket");
+  ::usleep(100000);
+  group.reset();
+  pending->wait();
+}
+
+void last_is_killed(Communicator& ranks) {
+  if (ranks.rank() == ranks.size() - 1) std::raise(SIGKILL);
+  ranks.barrier("never complete");
 }
 
 void ranks_diverge(Communicator& ranks) {
@@ -116,6 +144,9 @@ const std::map<std::string, void (*)(Communicator&)> kModes = {{"sum", sum},
                                                                {"disagree", two_disagree},
                                                                {"crash", last_crashes},
                                                                {"late", one_is_late},
+                                                               {"elsewhere", one_is_elsewhere},
+                                                               {"give-up", one_gives_up},
+                                                               {"killed", last_is_killed},
                                                                {"deadline", one_has_a_deadline},
                                                                {"hang-at-exit", one_hangs_at_exit},
                                                                {"diverge", ranks_diverge},
@@ -132,8 +163,9 @@ int run(int num_ranks, const std::string& mode, const std::vector<std::string>& 
   if (const auto code = roll::run_ranks(launch)) return *code;
   roll::catch_stop_signals();
   roll::set_threads_per_rank(roll::detect_world());
+  const bool is_impatient = mode == "late" || mode == "elsewhere";
   const auto ranks = roll::make_communicator(
-      {.kind = roll::Transport::kAuto, .device = at::kCPU, .timeout_s = mode == "late" ? 1.0 : 30.0});
+      {.kind = roll::Transport::kAuto, .device = at::kCPU, .timeout_s = is_impatient ? 1.0 : 30.0});
   if (ranks->is_first()) roll::tell_start();
   kModes.at(mode)(*ranks);
   return 0;

@@ -171,6 +171,52 @@ TEST_CASE("a rank that does not come ends the job in time and is named with the 
   CHECK(job.leaves_nothing_behind());
 }
 
+TEST_CASE("nine ranks, over MPI's own collectives, find out who is late, who is elsewhere and who was killed",
+          "[dist]") {
+  {
+    const Job job({"9", "late"});
+    CHECK(job.exit_code() == 1);
+    CHECK_THAT(job.output(),
+               Catch::Contains("step 12: all-gather of bytes 'gradients': waited 1.0 s and nothing came from rank 1;"));
+    CHECK(job.leaves_nothing_behind());
+  }
+  {
+    const Job job({"9", "killed"});
+    CHECK(job.exit_code() == 1);
+    CHECK_THAT(job.output(), Catch::Contains("roll: rank 8 on host ") && Catch::Contains(" was killed by signal 9"));
+    CHECK(job.leaves_nothing_behind());
+  }
+  const Job job({"9", "diverge"});
+  CHECK(job.exit_code() == 70);
+  CHECK_THAT(job.output(),
+             Catch::Contains("internal error") && Catch::Contains("'step end'") && Catch::Contains("'counts'"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("a rank that waits in another group's collective is late, those that are further are not", "[dist]") {
+  const Job job({"9", "elsewhere"});
+  CHECK(job.exit_code() == 1);
+  // Rank 1 waits for the others in a group of all, and the others wait for it in the world.
+  CHECK_THAT(
+      job.output(),
+      Catch::Contains("'gradients': waited 1.0 s and nothing came from rank 1;") ||
+          Catch::Contains("'news' of its all group: waited 1.0 s and nothing came from rank 0, 2, 3, 4, 5, 6, 7, 8;"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("a collective that is given up while MPI still works on it does no harm to the job's end", "[dist]") {
+  const Job job({"9", "give-up"});
+  CHECK(job.exit_code() == 1);
+  CHECK_THAT(job.output(), Catch::Contains("'bucket' of its shards group: given up, because this rank failed"));
+  CHECK(job.leaves_nothing_behind());
+}
+
+TEST_CASE("more ranks than sockets are for are refused at the start", "[dist]") {
+  const Job job({"129", "sum"}, torchrun_variables(5, 129, test::free_port()));
+  CHECK(job.exit_code() == 2);
+  CHECK_THAT(job.output(), Catch::Contains("at most 128 ranks; start them with mpirun"));
+}
+
 TEST_CASE("an mpirun that does not end after a failure is ended, with what it started", "[dist]") {
   const FakeMpirun mpirun("trap '' TERM; echo 'roll: rank 0 of 2: no answer' >&2; setsid sleep 100 & sleep 100");
   const Job job({"2", "sum"}, {mpirun.path()});

@@ -1,0 +1,53 @@
+#include "transport/head.h"
+
+#include <c10/core/ScalarType.h>
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/bytes.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::array<OperationName, 8> kOperationNames = {{{"all-reduce (sum)", "all_reduce"},
+                                                           {"all-reduce (max)", "all_reduce"},
+                                                           {"all-reduce (min)", "all_reduce"},
+                                                           {"broadcast", "broadcast"},
+                                                           {"all-gather", "all_gather"},
+                                                           {"all-gather of bytes", "all_gather_bytes"},
+                                                           {"reduce-scatter", "reduce_scatter"},
+                                                           {"all-to-all", "all_to_all"}}};
+
+}  // namespace
+
+const OperationName& name_of(Operation operation) {
+  return kOperationNames[static_cast<size_t>(operation)];
+}
+
+Head make_head(uint64_t sequence, uint64_t bytes, Operation operation, int8_t dtype, std::string_view name) {
+  Head head{sequence, bytes, operation, dtype, {}};
+  name.copy(head.name.data(), head.name.size());
+  return head;
+}
+
+std::string Head::text() const {
+  const char* type = dtype < 0 ? "" : c10::toString(static_cast<c10::ScalarType>(dtype));
+  return fmt::format("{} '{}' of {} bytes{}{} (its collective {})", name_of(operation).text,
+                     std::string(name.data(), strnlen(name.data(), name.size())), bytes, *type ? " " : "", type,
+                     sequence);
+}
+
+bool Head::matches(const Head& other, uint64_t expected) const {
+  return sequence == other.sequence && operation == other.operation && dtype == other.dtype && name == other.name &&
+         (other.bytes == expected || operation == Operation::kGatherBytes);
+}
+
+uint64_t Head::fingerprint() const {
+  Head same = *this;
+  if (operation == Operation::kGatherBytes || operation == Operation::kExchange) same.bytes = 0;
+  return fnv1a({reinterpret_cast<const char*>(&same), sizeof same});  // all of its bytes are members'
+}
+
+}  // namespace roll

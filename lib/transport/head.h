@@ -1,0 +1,46 @@
+// What a rank is about to do. Ranks compare their heads before every collective, so that ranks that diverged become an
+// error that names both calls, instead of a wrong sum or a hang.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace roll {
+
+enum class Operation : uint8_t {
+  kReduceSum,
+  kReduceMax,
+  kReduceMin,
+  kBroadcast,
+  kGather,
+  kGatherBytes,
+  kScatter,
+  kExchange
+};
+struct OperationName {
+  const char* text;     // for people
+  const char* counted;  // in metrics
+};
+const OperationName& name_of(Operation operation);
+
+struct Head {
+  uint64_t sequence = 0;  // the how manieth collective of its communicator
+  uint64_t bytes = 0;     // what this rank gives
+  Operation operation = Operation::kGatherBytes;
+  int8_t dtype = -1;  // -1: bytes
+  std::array<char, 46> name{};
+
+  /// "all-reduce (sum) 'counts' of 8 bytes Float (its collective 3)"
+  std::string text() const;
+  /// The same call, of which the other rank was expected to give so many bytes; lengths of byte strings may differ.
+  bool matches(const Head& other, uint64_t expected) const;
+  /// Another number for another call. Lengths are left out where ranks may give different ones.
+  uint64_t fingerprint() const;
+};
+static_assert(sizeof(Head) == 64);
+
+Head make_head(uint64_t sequence, uint64_t bytes, Operation operation, int8_t dtype, std::string_view name);
+
+}  // namespace roll

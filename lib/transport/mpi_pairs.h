@@ -1,0 +1,50 @@
+// Messages between all pairs of a group of processes, over MPI.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/mpi_session.h"
+#include "transport/pairs_wire.h"
+
+namespace roll {
+
+/// A channel is a tag: messages of one tag between two ranks keep their order, and never meet those of another.
+class MpiPairs : public PairsWire {
+ public:
+  /// `members`: ranks of the world, this process among them. `few`: see make_mpi_wire.
+  MpiPairs(std::shared_ptr<MpiSession> session, std::vector<int> members, int channel, int few);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(members_.size()); }
+  int in_world(int member) const override { return members_.at(static_cast<size_t>(member)); }
+  std::string_view kind() const override { return "mpi"; }
+
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in, Wait& wait) override;
+  void abandon() override { session_->give_up(); }
+  std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override;
+
+  MpiSession& session() { return *session_; }
+  const std::vector<int>& members() const { return members_; }
+  int channel() const { return channel_; }
+
+ private:
+  int free_channel(const std::vector<int>& members, Wait& wait);
+  int post(std::span<const Outgoing> out, std::span<const Incoming> in, std::vector<MPI_Request>& requests,
+           std::vector<int>& peers) const;
+  std::vector<int> late_ranks(const std::vector<MPI_Request>& requests, const std::vector<int>& peers) const;
+  void forget(std::vector<MPI_Request>& requests);
+
+  std::shared_ptr<MpiSession> session_;
+  std::vector<int> members_;
+  int channel_;
+  int few_;
+  int rank_;
+};
+
+/// The wire that suits the group's size: its pairs, or MPI's own collectives on top of them. **Collective** among the
+/// group's processes, which are all there. SystemError.
+std::unique_ptr<Wire> wire_of_group(std::unique_ptr<MpiPairs> pairs, int few);
+
+}  // namespace roll

@@ -1,0 +1,57 @@
+#include "transport/roll_call.h"
+
+#include <algorithm>
+
+namespace roll {
+
+namespace {
+
+constexpr int kRollCallTag = 5;
+
+}  // namespace
+
+void RollCall::send(int process, const Note& note) {
+  // What cannot be sent is not heard; a process that is out of reach is late in any case.
+  std::erase_if(sent_, [](Sent& sent) {
+    int done = 0;
+    return MPI_Test(&sent.request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done;
+  });
+  Sent& sent = sent_.emplace_back(Sent{note, MPI_REQUEST_NULL});
+  MPI_Isend(&sent.note, sizeof sent.note, MPI_BYTE, process, kRollCallTag, MPI_COMM_WORLD, &sent.request);
+}
+
+int64_t RollCall::reached(int channel) const {
+  const auto found = reached_.find(channel);
+  return found == reached_.end() ? 0 : found->second;
+}
+
+void RollCall::listen() {
+  while (true) {
+    int found = 0;
+    MPI_Status status;
+    MPI_Iprobe(MPI_ANY_SOURCE, kRollCallTag, MPI_COMM_WORLD, &found, &status);
+    if (!found) return;
+    Note note{};
+    MPI_Recv(&note, sizeof note, MPI_BYTE, status.MPI_SOURCE, kRollCallTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    int64_t& heard = heard_from_[{note.channel, status.MPI_SOURCE}];
+    heard = std::max(heard, note.reached);
+    if (note.is_question) send(status.MPI_SOURCE, {false, note.channel, reached(note.channel)});
+  }
+}
+
+void RollCall::ask(const std::vector<int>& processes, int channel) {
+  for (const int process : absent(processes, channel)) send(process, {true, channel, reached(channel)});
+}
+
+std::vector<int> RollCall::absent(const std::vector<int>& processes, int channel) const {
+  int own = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  std::vector<int> missing;
+  for (const int process : processes) {
+    const auto heard = heard_from_.find({channel, process});
+    if (process != own && (heard == heard_from_.end() || heard->second < reached(channel))) missing.push_back(process);
+  }
+  return missing;
+}
+
+}  // namespace roll
