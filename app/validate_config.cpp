@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/simulate.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -64,8 +65,10 @@ void add_validate_config(CLI::App& app) {
       ->check(CLI::Range(1, 65536));
   auto* keys = sub->add_flag("--keys", flags->keys, "print all keys with default and meaning");
   sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
+  const SimulateFlags simulation(*sub);
   sub->callback([=] {
     if (!flags->keys && file->empty()) throw CLI::RequiredError("--config");
+    if (simulation.is_wanted()) return simulation.show(flags->file, flags->overrides, flags->options.num_ranks);
     validate(*flags);
   });
   keys->excludes(file);

@@ -4,18 +4,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "model/model_parameters.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
 
 namespace roll {
 
 namespace {
-
-std::vector<ParameterShape> all_parameters(const ModelSpec& spec) {
-  auto list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
-  return list;
-}
 
 /// Some tools write the tied head a second time; it must then be the embedding.
 void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
@@ -46,14 +41,14 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head);
   };
-  const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), parallel.tp);
-  auto parameters = load_parameters(folder, all_parameters(spec), *parts, may_ignore, device, dtype);
+  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), parallel.tp);
+  auto parameters = load_parameters(folder, policy_parameters(spec), *parts, may_ignore, device, dtype);
   return {spec, parts, parallel, std::move(parameters), config, read_companions(path)};
 }
 
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
-  const auto parts = std::make_shared<const ParameterParts>(spec, all_parameters(spec), nullptr);
-  return {spec, parts, {}, init_parameters(all_parameters(spec), seed, device, dtype), hf_config(spec), {}};
+  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), nullptr);
+  return {spec, parts, {}, init_parameters(policy_parameters(spec), seed, device, dtype), hf_config(spec), {}};
 }
 
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {

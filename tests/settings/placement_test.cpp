@@ -55,9 +55,4 @@ TEST_CASE("a sampler reads the trainer's tensors only as whole tensor groups of 
   CHECK_FALSE(shares_weights(placed({{0, 1, 2, 3}, {0, 1, 2, 3}, 2, 4})));
 }
 
-TEST_CASE("ranges of ranks are short", "[settings]") {
-  CHECK(ranges_text({0}) == "0");
-  CHECK(ranges_text({0, 1, 2, 5, 7, 8}) == "0 to 2, 5, 7 to 8");
-}
-
 }  // namespace roll
