@@ -52,21 +52,21 @@ void add_tensor_traffic(PhaseTraffic& traffic, const ModelPass& pass, const Grou
   const int64_t gathers = 2 * layers * forwards + head + (pass.trains ? 2 * layers + 1 : 0);
   const int64_t scatters = 2 * layers * forwards + 1 + (pass.trains ? 2 * layers + head : 0);
   const int64_t whole = rows.slots * pass.spec.hidden_size * pass.element;
-  traffic.all_gather(tp, whole / tp.own.size, gathers);
-  traffic.reduce_scatter(tp, whole, scatters);
+  traffic.all_gather(tp, pass.path, whole / tp.own.size, gathers);
+  traffic.reduce_scatter(tp, pass.path, whole, scatters);
   if (pass.gives_values)
-    traffic.all_gather(tp, rows.slots / tp.own.size * kFloat_bytes);
+    traffic.all_gather(tp, pass.path, rows.slots / tp.own.size * kFloat_bytes);
   else
-    traffic.all_gather(tp, 4 * rows.labels * kFloat_bytes);  // what merges the parts of the vocabulary
+    traffic.all_gather(tp, pass.path, 4 * rows.labels * kFloat_bytes);  // what merges the parts of the vocabulary
 }
 
 /// Keys and values of all layers, and the results.
 void add_context_traffic(PhaseTraffic& traffic, const ModelPass& pass, const ModelGroups& groups, const Rows& rows) {
   const int64_t kv = rows.slots * own_kv_numbers(pass.spec, groups.tp.own.size) * pass.element;
   const int64_t layers = pass.spec.num_layers;
-  traffic.all_gather(groups.cp, kv, pass.trains && pass.recomputes ? 2 * layers : layers);
-  if (pass.trains) traffic.reduce_scatter(groups.cp, groups.cp.own.size * kv, layers);
-  traffic.all_gather(groups.cp, rows.slots * kFloat_bytes, pass.trains && !pass.gives_values ? 2 : 1);
+  traffic.all_gather(groups.cp, pass.path, kv, pass.trains && pass.recomputes ? 2 * layers : layers);
+  if (pass.trains) traffic.reduce_scatter(groups.cp, pass.path, groups.cp.own.size * kv, layers);
+  traffic.all_gather(groups.cp, pass.path, rows.slots * kFloat_bytes, pass.trains && !pass.gives_values ? 2 : 1);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ void add_sampling_traffic(PhaseTraffic& traffic, const ModelPass& pass, const Gr
   }
   const ModelSpec& spec = pass.spec;
   traffic.all_reduce(tp, pass.path, computed * spec.hidden_size, pass.element, 2 * spec.num_layers + 1);
-  traffic.all_gather(tp, drawn * ((spec.vocab_size + tp.own.size - 1) / tp.own.size) * kFloat_bytes);
+  traffic.all_gather(tp, pass.path, drawn * ((spec.vocab_size + tp.own.size - 1) / tp.own.size) * kFloat_bytes);
 }
 
 }  // namespace roll

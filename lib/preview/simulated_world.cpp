@@ -37,12 +37,11 @@ Group RoleView::group(int64_t index, std::string name, Member own, const Key& ke
   if (own.size == 1) return group;
   const int64_t mine = asked_index(index), host = world_.host_of(planned_[index]);
   const auto begin = static_cast<int>(host * world_.ranks_per_host);
-  int64_t near = -1;  // without itself
+  group.num_near = -1;  // without itself
   for (auto rank = std::ranges::lower_bound(asked_, begin); rank != asked_.end(); ++rank) {
     if (*rank >= begin + world_.ranks_per_host) break;
-    near += key(mesh_place(rank - asked_.begin(), shape_)) == key(mesh_place(mine, shape_));
+    group.num_near += key(mesh_place(rank - asked_.begin(), shape_)) == key(mesh_place(mine, shape_));
   }
-  group.far_share = 1 - static_cast<double>(near) / static_cast<double>(own.size - 1);
   return group;
 }
 
@@ -70,10 +69,7 @@ Group RoleView::shards(int64_t index) const {
 Group world_group(const SimulatedWorld& world, int planned_rank) {
   const int64_t rank = world.asked_rank[planned_rank], begin = world.host_of(planned_rank) * world.ranks_per_host;
   const int64_t here = std::min(world.ranks_per_host, world.num_asked - begin);
-  Group group{"world", {world.num_asked, rank}, 0};
-  if (world.num_asked > 1)
-    group.far_share = 1 - static_cast<double>(here - 1) / static_cast<double>(world.num_asked - 1);
-  return group;
+  return {"world", {world.num_asked, rank}, here - 1};
 }
 
 }  // namespace roll

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "model/parameter_parts.h"
 #include "preview/peer_count.h"
 #include "preview/step_source.h"
+#include "settings/judging_models.h"
 #include "settings/placement.h"
 
 namespace roll {
@@ -40,6 +42,16 @@ PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std:
   return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.reference};
 }
 
+/// What a reader might miss.
+std::vector<std::string> notes_of(const Config& config, const ThinStep& step) {
+  std::vector<std::string> notes;
+  if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
+  if (step.number <= config.critic_warmup)
+    notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
+  if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  return notes;
+}
+
 MachineSpeed speed_of(const SimulatedMachine& machine) {
   return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
 }
@@ -48,12 +60,22 @@ MachineSpeed speed_of(const SimulatedMachine& machine) {
 struct Spent {
   int64_t bytes = 0;
   double compute_s = 0, memory_s = 0, traffic_s = 0;
+  double seconds() const { return compute_s + memory_s + traffic_s; }
 };
 
-void add_traffic(const StepForecast& forecast, const std::string& phase, const SimulatedMachine& machine,
+template <class T, class Bytes>
+SentBytes sent_bytes(const std::vector<T>& ranks, const Bytes& bytes_of) {
+  SentBytes sent{.first = bytes_of(ranks.front())};
+  for (const T& rank : ranks) sent.mean += bytes_of(rank), sent.most = std::max(sent.most, bytes_of(rank));
+  sent.mean /= std::ssize(ranks);
+  return sent;
+}
+
+void add_traffic(const StepForecast& forecast, const SimulatedMachine& machine, PhaseSimulation& phase,
                  std::vector<Spent>& ranks) {
   for (const auto& [key, of_ranks] : forecast.traffic.sent()) {
-    if (!key.starts_with(phase + "/")) continue;
+    if (!key.starts_with(phase.name + "/")) continue;
+    phase.sent[key.substr(phase.name.size() + 1)] = sent_bytes(of_ranks, [](const Sent& sent) { return sent.bytes; });
     for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
       const Sent& sent = of_ranks[rank];
       ranks[rank].bytes += sent.bytes;
@@ -63,7 +85,7 @@ void add_traffic(const StepForecast& forecast, const std::string& phase, const S
   }
 }
 
-void add_work(const StepForecast& forecast, const std::string& phase, const SimulatedMachine& machine,
+void add_work(const StepForecast& forecast, const SimulatedMachine& machine, const std::string& phase,
               std::vector<Spent>& ranks) {
   const MachineSpeed speed = speed_of(machine);
   if (const auto found = forecast.flops.find(phase); found != forecast.flops.end())
@@ -74,37 +96,23 @@ void add_work(const StepForecast& forecast, const std::string& phase, const Simu
       (is_bound_by_memory(cost, speed) ? ranks[rank].memory_s : ranks[rank].compute_s) += least_seconds(cost, speed);
 }
 
-PhaseSimulation phase_of(const std::string& name, const std::vector<Spent>& ranks) {
-  PhaseSimulation phase{.name = name};
-  for (const Spent& spent : ranks) {
-    phase.mean_bytes += spent.bytes;
-    phase.most_bytes = std::max(phase.most_bytes, spent.bytes);
-    phase.compute_s = std::max(phase.compute_s, spent.compute_s);
-    phase.memory_s = std::max(phase.memory_s, spent.memory_s);
-    phase.traffic_s = std::max(phase.traffic_s, spent.traffic_s);
-    phase.seconds = std::max(phase.seconds, spent.compute_s + spent.memory_s + spent.traffic_s);
-  }
-  phase.mean_bytes /= std::ssize(ranks);
-  return phase;
-}
-
 std::vector<PhaseSimulation> phases_of(const StepForecast& forecast, const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
+    PhaseSimulation phase{.name = name};
     std::vector<Spent> ranks(forecast.sampling.size());
-    add_traffic(forecast, name, machine, ranks);
-    add_work(forecast, name, machine, ranks);
-    phases.push_back(phase_of(name, ranks));
-    if (phases.back().seconds == 0) phases.pop_back();
+    add_traffic(forecast, machine, phase, ranks);
+    add_work(forecast, machine, name, ranks);
+    phase.all_sent = sent_bytes(ranks, [](const Spent& spent) { return spent.bytes; });
+    for (const Spent& spent : ranks) {
+      phase.compute_s = std::max(phase.compute_s, spent.compute_s);
+      phase.memory_s = std::max(phase.memory_s, spent.memory_s);
+      phase.traffic_s = std::max(phase.traffic_s, spent.traffic_s);
+      phase.seconds = std::max(phase.seconds, spent.seconds());
+    }
+    if (phase.seconds > 0) phases.push_back(std::move(phase));
   }
   return phases;
-}
-
-std::map<std::string, int64_t> sent_by_first(const TrafficForecast& traffic) {
-  std::map<std::string, int64_t> bytes;
-  for (const auto& [key, of_ranks] : traffic.sent())
-    if (of_ranks.front().bytes > 0) bytes[key] = of_ranks.front().bytes;
-  return bytes;
 }
 
 }  // namespace
@@ -159,8 +167,8 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .phases = phases_of(forecast, request_.machine),
                     .largest_message = forecast.traffic.largest_message(),
                     .largest_key = forecast.traffic.largest_key(),
-                    .first_rank = sent_by_first(forecast.traffic),
                     .notes = specs.notes};
+  std::ranges::move(notes_of(world.asked, step), std::back_inserter(result.notes));
   for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
   result.mean_length /= static_cast<double>(step.num_sequences());
   for (const RankClass& same : rank_classes(world.asked))

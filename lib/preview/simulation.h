@@ -33,9 +33,16 @@ struct SimulationRequest {
   SimulatedMachine machine;
 };
 
+/// Bytes that a rank sends.
+struct SentBytes {
+  int64_t mean = 0, most = 0;
+  int64_t first = 0;  // rank 0
+};
+
 struct PhaseSimulation {
   std::string name;
-  int64_t mean_bytes = 0, most_bytes = 0;             // that a rank sends
+  std::map<std::string, SentBytes> sent;  // by group and collective: "shards/reduce_scatter"
+  SentBytes all_sent;
   double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
   double seconds = 0;                                 // of the rank that takes longest of all
 };
@@ -49,7 +56,6 @@ struct Simulation {
   std::vector<PhaseSimulation> phases;                         // in the order of a step
   int64_t largest_message = 0;
   std::string largest_key;
-  std::map<std::string, int64_t> first_rank;  // bytes that rank 0 sends, as dist/traffic.h counts them
   std::vector<std::string> notes;
 
   double seconds() const;

@@ -16,7 +16,10 @@ constexpr int64_t kNumberBytes = 8;  // a count, a loss, a time
 struct Group {
   std::string name;  // as in dist/traffic.h
   Member own{};
-  double far_share = 0;  // of the other members, those on other hosts
+  int64_t num_near = 0;  // other members on its host
+
+  /// Of what it sends, what goes to other hosts: to all alike, or along NCCL's rings, which leave a host once.
+  double far_share(Path path) const;
 };
 
 struct Sent {
@@ -51,13 +54,13 @@ class PhaseTraffic {
 
   /// As in collective_cost.h; `times` as often.
   void all_reduce(const Group& group, Path path, int64_t count, int64_t element, int64_t times = 1);
-  void reduce_scatter(const Group& group, int64_t all, int64_t times = 1);
-  void all_gather(const Group& group, int64_t mine, int64_t times = 1);
+  void reduce_scatter(const Group& group, Path path, int64_t all, int64_t times = 1);
+  void all_gather(const Group& group, Path path, int64_t mine, int64_t times = 1);
   void all_gather_bytes(const Group& group, int64_t mine);
   void broadcast(const Group& group, Path path, int64_t bytes, int64_t root);
 
  private:
-  void add(const Group& group, const char* operation, const Cost& cost);
+  void add(const Group& group, Path path, const char* operation, const Cost& cost);
 
   TrafficForecast& forecast_;
   size_t rank_;

@@ -55,8 +55,8 @@ void UpdateTraffic::add(PhaseTraffic& traffic, const TrainerGroups& groups, int6
       traffic.all_reduce(groups.shards, path_, bucket.size, kGradient_bytes);
       continue;
     }
-    traffic.reduce_scatter(groups.shards, bucket.size * kGradient_bytes);
-    traffic.all_gather(groups.shards, bucket.size * element_ / groups.shards.own.size);
+    traffic.reduce_scatter(groups.shards, path_, bucket.size * kGradient_bytes);
+    traffic.all_gather(groups.shards, path_, bucket.size * element_ / groups.shards.own.size);
   }
 }
 

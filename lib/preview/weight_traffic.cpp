@@ -27,10 +27,9 @@ int64_t padded_part(const ModelSpec& spec, const ParameterShape& parameter, int6
 Group movers_of(const SimulatedWorld& world, const std::vector<int>& movers, int planned_rank) {
   const auto at = [&](int64_t rank) { return std::ranges::lower_bound(movers, rank) - movers.begin(); };
   const int64_t size = std::ssize(movers), begin = world.host_of(planned_rank) * world.ranks_per_host;
-  const auto near = static_cast<double>(at(begin + world.ranks_per_host) - at(begin) - 1);
   return {size == world.num_asked ? "world" : "ranks " + ranges_text(movers),
           {size, at(world.asked_rank[planned_rank])},
-          size > 1 ? 1 - near / static_cast<double>(size - 1) : 0};
+          at(begin + world.ranks_per_host) - at(begin) - 1};
 }
 
 }  // namespace
@@ -51,7 +50,8 @@ void add_weight_traffic(TrafficForecast& forecast, const SimulatedWorld& world, 
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes);
     for (const ParameterShape& parameter : policy_parameters(world.models.policy)) {
       if (trains)
-        traffic.all_gather(actor.tp(*trains), padded_part(world.models.policy, parameter, actor.shape().tp) * element);
+        traffic.all_gather(actor.tp(*trains), world.path,
+                           padded_part(world.models.policy, parameter, actor.shape().tp) * element);
       if (!all_have_it)
         traffic.broadcast(all, world.path, own_part(world.models.policy, parameter, 0, 1).numel * element, root);
     }

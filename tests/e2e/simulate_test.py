@@ -59,7 +59,8 @@ def forecast(folder, name, ranks, *options, **flags):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}")
-    return {key: value for key, value in json.loads(done.stdout)["first_rank_bytes"].items() if not is_text(key)}
+    sent = {f"{phase['phase']}/{key}": sent["first_rank"] for phase in json.loads(done.stdout)["phases"] for key, sent in phase["sent"].items()}
+    return {key: value for key, value in sent.items() if value > 0 and not is_text(key)}
 
 
 def compare(name, expected, found):

@@ -47,7 +47,7 @@ std::string differences(Communicator& ranks) {
 }  // namespace
 
 TEST_CASE("what a collective costs is what ranks count that they send", "[preview][dist]") {
-  for (const int size : {2, 3, 5}) CHECK(test::run_local_ranks(size, differences) == std::vector<std::string>(size));
+  for (const int size : {2, 3, 9}) CHECK(test::run_local_ranks(size, differences) == std::vector<std::string>(size));
 }
 
 TEST_CASE("a rank alone sends nothing", "[preview]") {

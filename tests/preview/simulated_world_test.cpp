@@ -43,24 +43,32 @@ std::map<std::string, std::vector<Sent>> recipe_traffic(int64_t num_ranks, int64
 TEST_CASE("a group's far members are those on other hosts", "[preview]") {
   const SimulatedWorld world = world_of(16);
   const RoleView role = actor_of(world, {.cp = 2, .tp = 2});
-  CHECK(role.tp(5).far_share == 0);
+  CHECK(role.tp(5).far_share(Path::kHost) == 0);
   CHECK(role.tp(5).own.index == 1);
-  CHECK(role.cp(5).far_share == 0);
+  CHECK(role.cp(5).far_share(Path::kHost) == 0);
   CHECK(role.dp(5).own.size == 4);
   CHECK(role.dp(5).own.index == 1);
-  CHECK(role.dp(5).far_share == 1);
+  CHECK(role.dp(5).far_share(Path::kHost) == 1);
   CHECK(role.shards(5).own.size == 8);
   CHECK(role.shards(5).own.index == 2);
-  CHECK(role.shards(5).far_share == Approx(6.0 / 7));  // of 7 others one is on the host
-  CHECK(role.all(5).far_share == Approx(12.0 / 15));
-  CHECK(world_group(world, 5).far_share == Approx(12.0 / 15));
+  CHECK(role.shards(5).far_share(Path::kHost) == Approx(6.0 / 7));  // of 7 others one is on the host
+  CHECK(role.all(5).far_share(Path::kHost) == Approx(12.0 / 15));
+  CHECK(world_group(world, 5).far_share(Path::kHost) == Approx(12.0 / 15));
+}
+
+TEST_CASE("a ring leaves each host once", "[preview]") {
+  const SimulatedWorld world = world_of(16);
+  const RoleView role = actor_of(world, {.cp = 1, .tp = 2});
+  CHECK(role.all(5).far_share(Path::kDevice) == 0.25);
+  CHECK(role.dp(5).far_share(Path::kDevice) == 0.5);
+  CHECK(role.tp(5).far_share(Path::kDevice) == 0);
 }
 
 TEST_CASE("a host that is not full has fewer near ranks", "[preview]") {
   const SimulatedWorld world = world_of(6);
-  CHECK(world_group(world, 5).far_share == Approx(4.0 / 5));
-  CHECK(actor_of(world, {}).all(5).far_share == Approx(4.0 / 5));
-  CHECK(world_group(world, 0).far_share == Approx(2.0 / 5));
+  CHECK(world_group(world, 5).far_share(Path::kHost) == Approx(4.0 / 5));
+  CHECK(actor_of(world, {}).all(5).far_share(Path::kHost) == Approx(4.0 / 5));
+  CHECK(world_group(world, 0).far_share(Path::kHost) == Approx(2.0 / 5));
 }
 
 TEST_CASE("a few ranks that stand for many send what these do", "[preview]") {
