@@ -4,6 +4,9 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/simulate.h"
+#include "preview/pack_preview.h"
+#include "preview/simulation.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -26,6 +29,18 @@ void show_sandboxes(const Config& config) {
 }
 void show_sandboxes(const SftConfig&) {}
 
+/// Who does what when, where roles have devices and the shapes of their models are known.
+void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {
+  if (!checked.config.actor_train.device_mapping || !role_specs(checked.config, "").are_known()) return;
+  const Simulator simulator({.scale = {.file = flags.file,
+                                       .overrides = flags.overrides,
+                                       .num_ranks = flags.options.num_ranks,
+                                       .keeps_batch = true}});
+  std::printf("what --simulate makes of it with its default machine: %s",
+              to_text(simulator.at(checked.num_ranks).timeline).c_str());
+}
+void show_timeline(const CheckedConfig<SftConfig>&, const ValidateFlags&) {}
+
 template <class T>
 void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -37,6 +52,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   std::printf("%s\n", checked.loss.c_str());
   if (!checked.algorithm.empty()) std::printf("%s\n", checked.algorithm.c_str());
   if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
+  show_timeline(checked, flags);
   show_sandboxes(checked.config);
   std::printf("%s: valid\n", flags.file.c_str());
 }
@@ -64,8 +80,10 @@ void add_validate_config(CLI::App& app) {
       ->check(CLI::Range(1, 65536));
   auto* keys = sub->add_flag("--keys", flags->keys, "print all keys with default and meaning");
   sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
+  const SimulateFlags simulation(*sub);
   sub->callback([=] {
     if (!flags->keys && file->empty()) throw CLI::RequiredError("--config");
+    if (simulation.is_wanted()) return simulation.show(flags->file, flags->overrides, flags->options.num_ranks);
     validate(*flags);
   });
   keys->excludes(file);

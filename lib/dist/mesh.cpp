@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace roll {
 
@@ -91,7 +92,7 @@ Communicator* Meshes::group(const std::vector<int>& ranks) {
   if (!group) {
     std::vector<int> others;
     std::ranges::set_difference(all_of(world_.size()), ranks, std::back_inserter(others));
-    group = world_.split(is_here ? ranks : others, fmt::format("ranks {}", fmt::join(is_here ? ranks : others, " ")));
+    group = world_.split(is_here ? ranks : others, "ranks " + ranges_text(is_here ? ranks : others));
   }
   return is_here ? group.get() : nullptr;
 }

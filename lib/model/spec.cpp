@@ -241,12 +241,6 @@ ParameterShape lm_head_parameter(const ModelSpec& spec) {
   return {spec.architecture->weights.lm_head + ".weight", {spec.vocab_size, spec.hidden_size}, Cut::kVocabularyRows};
 }
 
-std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
-  std::vector<ParameterShape> list = backbone_parameters(spec);
-  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
-  return list;
-}
-
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
   add_linear(list, spec.architecture->weights.value_head, 1, spec.hidden_size, true, Cut::kWhole);
@@ -254,8 +248,8 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
 }
 
 int64_t ModelSpec::num_parameters() const {
-  int64_t total = 0;
-  for (const auto& parameter : policy_parameters(*this)) total += count(parameter.shape);
+  int64_t total = tied_head ? 0 : vocab_size * hidden_size;
+  for (const auto& parameter : backbone_parameters(*this)) total += count(parameter.shape);
   return total;
 }
 

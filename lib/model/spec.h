@@ -62,8 +62,6 @@ struct ParameterShape {
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
 /// [V, E], the language model's.
 ParameterShape lm_head_parameter(const ModelSpec& spec);
-/// The backbone's and, unless it is tied, the lm head: those of the causal language model.
-std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
 

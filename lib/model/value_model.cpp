@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/parallel_ops.h"
+#include "model/model_parameters.h"
 #include "model/weights.h"
 #include "ops/products.h"
 
@@ -66,9 +67,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const auto may_ignore = [lm_head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || name == lm_head;
   };
-  std::vector<ParameterShape> all = backbone_parameters(spec);
-  all.insert(all.end(), head.begin(), head.end());
-  const auto parts = std::make_shared<const ParameterParts>(spec, all, parallel.tp);
+  const auto parts = std::make_shared<const ParameterParts>(spec, critic_parameters(spec), parallel.tp);
   NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
   return {

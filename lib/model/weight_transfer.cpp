@@ -8,27 +8,28 @@
 
 namespace roll {
 
-namespace {
-
-constexpr int64_t kSum_bytes = 8;  // before the elements of a message
-
-/// In pieces of at most `limit` elements, or one row. Sender and receiver cut alike.
-std::vector<WeightBlocks> pieces_of(const WeightBlocks& blocks, int64_t limit) {
-  std::vector<WeightBlocks> pieces;
+std::vector<WeightBlocks> weight_messages(const WeightBlocks& blocks, int64_t most_elements) {
+  std::vector<WeightBlocks> messages;
   int64_t room = 0;
   for (WeightBlock block : blocks)
     while (block.num_rows > 0) {
       if (room < block.num_columns) {
-        pieces.emplace_back();
-        room = std::max(limit, block.num_columns);
+        messages.emplace_back();
+        room = std::max(most_elements, block.num_columns);
       }
-      WeightBlock& piece = pieces.back().emplace_back(block);
+      WeightBlock& piece = messages.back().emplace_back(block);
       piece.num_rows = std::min(block.num_rows, room / block.num_columns);
       room -= piece.numel();
       block.row += piece.num_rows, block.num_rows -= piece.num_rows;
     }
-  return pieces;
+  return messages;
 }
+
+int64_t message_elements(int64_t most_peers, int64_t bucket_elements) {
+  return bucket_elements / std::max<int64_t>(1, most_peers);
+}
+
+namespace {
 
 int64_t numel_of(const WeightBlocks& blocks) {
   int64_t numel = 0;
@@ -54,17 +55,18 @@ at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
 
 at::Tensor empty_message(const Transformer& model, const WeightBlocks& blocks) {
   const auto bytes = numel_of(blocks) * static_cast<int64_t>(at::elementSize(model.dtype()));
-  return at::empty({kSum_bytes + bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
+  return at::empty({kWeightSum_bytes + bytes}, at::TensorOptions(model.device()).dtype(at::kByte));
 }
 
 at::Tensor sum_in(const at::Tensor& message) {
-  return message.narrow(0, 0, kSum_bytes).view(at::kLong)[0];
+  return message.narrow(0, 0, kWeightSum_bytes).view(at::kLong)[0];
 }
 
 /// Each block's place in a message, as a matrix, and its place in the model.
 template <class F>
 void for_each_block(const Transformer& model, const WeightBlocks& blocks, const at::Tensor& message, const F& use) {
-  const at::Tensor elements = message.narrow(0, kSum_bytes, message.numel() - kSum_bytes).view(model.dtype());
+  const at::Tensor elements =
+      message.narrow(0, kWeightSum_bytes, message.numel() - kWeightSum_bytes).view(model.dtype());
   int64_t begin = 0;
   for (const WeightBlock& block : blocks) {
     use(elements.narrow(0, begin, block.numel()).view({block.num_rows, block.num_columns}), view_of(model, block));
@@ -94,9 +96,9 @@ WeightTransfer::WeightTransfer(const WeightSchedule& schedule, Communicator& ran
   kept_ = std::move(moves.kept);
   // Sender and receiver must agree on what goes in a bucket, whoever else they talk to.
   const auto most_peers = static_cast<int64_t>(std::max(moves.sends.size(), moves.receives.size()));
-  const int64_t limit = bucket_elements / std::max(int64_t{1}, ranks.all_reduce_max(most_peers, "who sends weights"));
-  for (const auto& [peer, blocks] : moves.sends) sends_[peer] = pieces_of(blocks, limit);
-  for (const auto& [peer, blocks] : moves.receives) receives_[peer] = pieces_of(blocks, limit);
+  const int64_t limit = message_elements(ranks.all_reduce_max(most_peers, "who sends weights"), bucket_elements);
+  for (const auto& [peer, blocks] : moves.sends) sends_[peer] = weight_messages(blocks, limit);
+  for (const auto& [peer, blocks] : moves.receives) receives_[peer] = weight_messages(blocks, limit);
   for (const auto& [peer, pieces] : sends_) num_buckets_ = std::max(num_buckets_, std::ssize(pieces));
   num_buckets_ = ranks.all_reduce_max(num_buckets_, "buckets of weights");
 }

@@ -13,11 +13,19 @@
 
 namespace roll {
 
+constexpr int64_t kBucketElements = 16 << 20;  // 64 MiB of float32
+constexpr int64_t kWeightSum_bytes = 8;        // before the elements of a message
+
+/// Blocks for one rank in messages of at most so many elements, or of one row. Sender and receiver cut alike.
+std::vector<WeightBlocks> weight_messages(const WeightBlocks& blocks, int64_t most_elements);
+/// How many elements a message has where no rank sends to, or gets from, more than `most_peers` others.
+int64_t message_elements(int64_t most_peers, int64_t bucket_elements = kBucketElements);
+
 class WeightTransfer {
  public:
   /// `ranks`: the communicator whose ranks the schedule names; must outlive this. About `bucket_elements` lie between
-  /// models at a time on a rank, in each direction (64 MiB of float32). **Collective**.
-  WeightTransfer(const WeightSchedule& schedule, Communicator& ranks, int64_t bucket_elements = 16 << 20);
+  /// models at a time on a rank, in each direction. **Collective**.
+  WeightTransfer(const WeightSchedule& schedule, Communicator& ranks, int64_t bucket_elements = kBucketElements);
 
   /// `from`, `to`: null on ranks that do not train, and on those that do not sample or sample with the trainer's own
   /// tensors. Both of one dtype. **Collective**. Bug: what arrived is not what the trainer has, to the bit.

@@ -41,21 +41,6 @@ std::vector<int64_t> steps_in(const fs::path& folder) {
   return steps;
 }
 
-/// The folder that holds step files, and which steps.
-std::pair<fs::path, std::vector<int64_t>> find_steps(const fs::path& path) {
-  if (!is_there(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
-  if (!is_folder(path)) {
-    const int64_t step = step_of(path);
-    if (step == 0)
-      throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",
-                       path.string());
-    return {path.parent_path(), {step}};
-  }
-  for (const fs::path& folder : {path, path / "rollouts"})
-    if (auto steps = steps_in(folder); !steps.empty()) return {folder, std::move(steps)};
-  throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
-}
-
 int64_t listed_object(const Json& json, const std::string& place) {
   const auto size = [&](const char* key) -> int64_t {
     if (!json.contains(key)) return -1;
@@ -93,8 +78,24 @@ int64_t listed_length(std::string_view line, const std::string& origin, int64_t 
   return length;
 }
 
-/// Lognormal with this mean and standard deviation (of the numbers, not of their logarithms).
-int64_t modelled_length(const ResponseModel& model, int64_t longest, RandomName name) {
+}  // namespace
+
+RecordedSteps recorded_steps(const fs::path& path) {
+  if (!is_there(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
+  if (!is_folder(path)) {
+    const int64_t step = step_of(path);
+    if (step == 0)
+      throw user_error("--rollouts = {}: a single file must be called step_NNNNNN.jsonl; name its folder instead",
+                       path.string());
+    return {path.parent_path(), {step}};
+  }
+  for (const fs::path& folder : {path, path / "rollouts"})
+    if (auto steps = steps_in(folder); !steps.empty()) return {folder, std::move(steps)};
+  throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
+}
+
+int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name) {
+  // Mean and standard deviation are of the numbers, not of their logarithms.
   const double ratio = model.std / model.mean;
   const double sigma = std::sqrt(std::log1p(ratio * ratio));
   const double mu = std::log(model.mean) - sigma * sigma / 2;
@@ -102,10 +103,8 @@ int64_t modelled_length(const ResponseModel& model, int64_t longest, RandomName 
   return static_cast<int64_t>(std::clamp(std::round(length), 1.0, static_cast<double>(longest)));
 }
 
-}  // namespace
-
 LengthSource recorded_lengths(const fs::path& path, int64_t group_size, int64_t max_steps) {
-  auto [folder, steps] = find_steps(path);
+  auto [folder, steps] = recorded_steps(path);
   if (max_steps > 0 && std::ssize(steps) > max_steps) steps.resize(static_cast<size_t>(max_steps));
   LengthSource source{.text = fmt::format("recorded rollouts {}", path.string()), .notes = {}, .steps = {}};
   for (const int64_t step : steps) {

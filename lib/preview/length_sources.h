@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "settings/config.h"
 
 namespace roll {
@@ -24,8 +25,16 @@ struct LengthSource {
   std::vector<StepLengths> steps;
 };
 
-/// Of the first `max_steps` recorded steps (0: all): a run folder, a folder of step_NNNNNN.jsonl, or one such file.
-/// Read as rollout_replay reads them. UserError: no such files; read_replay's.
+/// The folder that holds recorded steps, and which: of a run folder, a folder of step_NNNNNN.jsonl, or one such file.
+/// UserError: no such files.
+struct RecordedSteps {
+  std::filesystem::path folder;
+  std::vector<int64_t> steps;
+};
+RecordedSteps recorded_steps(const std::filesystem::path& path);
+
+/// Of the first `max_steps` recorded steps (0: all). Read as rollout_replay reads them. UserError: recorded_steps()'s
+/// and read_replay's.
 LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
 
 /// A line is a number of tokens, or a JSON object with "length", with "ids", or with "prompt_ids" and "response_ids".
@@ -37,6 +46,9 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
 struct ResponseModel {
   double mean = 0, std = 0;  // tokens, before the cut
 };
+
+/// A response by this model, to be drawn under this name, of 1..`longest` tokens.
+int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name);
 
 /// The prompts that training would draw in its first `num_steps` steps, each with as many responses as a group has.
 /// UserError: rows or tokenizer as in a training.

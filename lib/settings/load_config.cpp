@@ -1,6 +1,7 @@
 #include "settings/load_config.h"
 
 #include "base/file.h"
+#include "base/ranges.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "config/key_table.h"

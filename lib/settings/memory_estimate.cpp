@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "model/parameter_parts.h"
-#include "optim/flat_layout.h"
+#include "model/model_parameters.h"
 #include "optim/learner.h"
+#include "optim/own_part.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
 
@@ -18,24 +18,14 @@ double bytes_per_number(const ModelArgs& args, bool on_gpu) {
   return args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32) == Dtype::kFp32 ? 4 : 2;
 }
 
-std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
-  auto list = backbone_parameters(spec);
-  for (auto& parameter : value_head_parameters(spec)) list.push_back(std::move(parameter));
-  return list;
-}
-
 /// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
-FlatParameter own_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
-  const TensorPart part = part_of(spec, parameter.cut, 0, tp);
-  FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
-  for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
-    own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[static_cast<size_t>(dim)];
-  return own;
+FlatParameter largest_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
+  return own_part(spec, parameter, 0, tp);
 }
 
 double policy_numel(const ModelSpec& spec, int64_t tp) {
   int64_t numel = 0;
-  for (const auto& parameter : policy_parameters(spec)) numel += own_part(spec, parameter, tp).numel;
+  for (const auto& parameter : policy_parameters(spec)) numel += largest_part(spec, parameter, tp).numel;
   return static_cast<double>(numel);
 }
 
@@ -51,7 +41,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const Model
   std::vector<FlatParameter> trained;
   int64_t frozen = 0, total = 0;
   for (const auto& parameter : parameters) {
-    const FlatParameter own = own_part(spec, parameter, tp);
+    const FlatParameter own = largest_part(spec, parameter, tp);
     if (is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       frozen += own.numel;
     } else {
@@ -110,7 +100,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     memory.checkpoint += memory.optimizer - before;
     if (rank != worker.ranks.front()) return;
     for (const auto& parameter : parameters)
-      memory.checkpoint += bytes * static_cast<double>(own_part(spec, parameter, 1).numel);
+      memory.checkpoint += bytes * static_cast<double>(largest_part(spec, parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
@@ -124,7 +114,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     const ModelSpec& spec = *models.judges[i];
     for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
       memory.weights += bytes_per_number(worker.model_args, on_gpu) *
-                        static_cast<double>(own_part(spec, parameter, tensor_ranks(worker)).numel);
+                        static_cast<double>(largest_part(spec, parameter, tensor_ranks(worker)).numel);
   }
   if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.

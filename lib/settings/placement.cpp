@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/ranges.h"
+
 namespace roll {
 
 namespace {
@@ -105,16 +107,6 @@ std::vector<RankClass> rank_classes(const Config& config) {
       found->ranks.push_back(rank);
   }
   return classes;
-}
-
-std::string ranges_text(const std::vector<int>& ranks) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0, end = 0; begin < ranks.size(); begin = end) {
-    for (end = begin + 1; end < ranks.size() && ranks[end] == ranks[end - 1] + 1;) ++end;
-    parts.push_back(end == begin + 1 ? fmt::format("{}", ranks[begin])
-                                     : fmt::format("{} to {}", ranks[begin], ranks[end - 1]));
-  }
-  return fmt::format("{}", fmt::join(parts, ", "));
 }
 
 std::string placement_text(const Config& config) {

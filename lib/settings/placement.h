@@ -49,9 +49,6 @@ struct RankClass {
 /// By their first ranks.
 std::vector<RankClass> rank_classes(const Config& config);
 
-/// "0 to 3, 6".
-std::string ranges_text(const std::vector<int>& ranks);
-
 /// "ranks 0 to 3: actor_train, reference", a line for each class; empty where all roles live on all ranks.
 std::string placement_text(const Config& config);
 

@@ -80,11 +80,7 @@ struct Pass {
 /// Where and how the role computes the step.
 void plan(Pass& pass, const std::vector<int64_t>& lengths) {
   pass.plans = plan_ranks(lengths, batch_rule(pass.worker, Stage::kForward, pass.spec), pass.mesh.dp_size());
-  pass.at.ranks = world_groups(pass.mesh);
-  for (const auto& of_rank : pass.plans) {
-    auto& share = pass.at.shares.emplace_back();
-    for (const auto& micro_batch : of_rank) share.insert(share.end(), micro_batch.begin(), micro_batch.end());
-  }
+  pass.at = {world_groups(pass.mesh), shares_of({pass.plans})};
 }
 
 void compute(Pass& pass, at::Device device, Log& log) {

@@ -105,17 +105,22 @@ Partition step_mini_batches(const Config& config, const WorkerConfig& worker, in
   return all;
 }
 
+std::vector<std::vector<Partition>> epoch_plans(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                                                const std::vector<int64_t>& lengths, int64_t step, int64_t epoch) {
+  const BatchRule rule = batch_rule(worker, Stage::kTrain, spec);
+  std::vector<std::vector<Partition>> all;
+  for (const auto& mini_batch : epoch_mini_batches(config, worker, std::ssize(lengths), step, epoch)) {
+    auto& plans = all.emplace_back(plan_ranks(picked(lengths, mini_batch), rule, worker.data_ranks()));
+    for (Partition& of_rank : plans)
+      for (auto& micro_batch : of_rank)
+        for (int64_t& i : micro_batch) i = mini_batch[i];
+  }
+  return all;
+}
+
 Partition epoch_shares(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                        const std::vector<int64_t>& lengths, int64_t step, int64_t epoch) {
-  const BatchRule rule = batch_rule(worker, Stage::kTrain, spec);
-  Partition shares(worker.data_ranks());
-  for (const auto& mini_batch : epoch_mini_batches(config, worker, std::ssize(lengths), step, epoch)) {
-    const auto plans = plan_ranks(picked(lengths, mini_batch), rule, worker.data_ranks());
-    for (size_t rank = 0; rank < plans.size(); ++rank)
-      for (const auto& micro_batch : plans[rank])
-        for (const int64_t i : micro_batch) shares[rank].push_back(mini_batch[i]);
-  }
-  return shares;
+  return shares_of(epoch_plans(config, worker, spec, lengths, step, epoch));
 }
 
 ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log)

@@ -20,6 +20,10 @@ Partition epoch_mini_batches(const Config& config, const WorkerConfig& worker, i
 /// Of all epochs, one after the other.
 Partition step_mini_batches(const Config& config, const WorkerConfig& worker, int64_t num_sequences, int64_t step);
 
+/// [mini-batch][data rank][micro-batch] sequences of the step: what is trained on in an epoch, of sequences of these
+/// lengths.
+std::vector<std::vector<Partition>> epoch_plans(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+                                                const std::vector<int64_t>& lengths, int64_t step, int64_t epoch);
 /// What each data rank trains on in an epoch, of sequences of these lengths: sequences of the step, mini-batch after
 /// mini-batch.
 Partition epoch_shares(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,

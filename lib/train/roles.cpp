@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "model/model_parameters.h"
 #include "settings/placement.h"
 
 namespace roll {
@@ -35,15 +36,18 @@ ModelParallel model_parallel(Mesh& mesh) {
   return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
 }
 
-namespace {
-
 std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler) {
   std::vector<int> movers;
   std::ranges::set_union(trainer, sampler, std::back_inserter(movers));
   return movers;
 }
 
-}  // namespace
+WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler) {
+  const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
+  for (WeightLayout* layout : {&trainer, &sampler})
+    for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());
+  return {policy, policy_parameters(policy), std::move(trainer), std::move(sampler)};
+}
 
 RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
   const auto mesh_of = [&](const WorkerConfig& worker, const MeshShape& shape) -> RoleMesh& {
@@ -113,25 +117,12 @@ Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMes
   return roles;
 }
 
-namespace {
-
-/// A role's ranks as those of the movers.
-WeightLayout layout_among(const std::vector<int>& movers, const RoleMesh& role) {
-  WeightLayout layout{.ranks = {}, .tp = role.shape().tp};
-  for (const int rank : role.ranks())
-    layout.ranks.push_back(static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin()));
-  return layout;
-}
-
-}  // namespace
-
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;
   traffic.set_phase("model_update");
   if (!roles.to_sampler) {
-    const std::vector<int> movers = mover_ranks(meshes.actor.ranks(), meshes.sampler.ranks());
-    const WeightSchedule schedule(roles.policy_spec, policy_parameters(roles.policy_spec),
-                                  layout_among(movers, meshes.actor), layout_among(movers, meshes.sampler));
+    const WeightSchedule schedule = policy_schedule(roles.policy_spec, {meshes.actor.ranks(), meshes.actor.shape().tp},
+                                                    {meshes.sampler.ranks(), meshes.sampler.shape().tp});
     roles.to_sampler.emplace(schedule, *meshes.movers);
   }
   roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);

@@ -38,6 +38,11 @@ inline MeshShape mesh_shape(const WorkerConfig& worker) {
 /// The ranks of a mesh that share a model; null where it is this rank alone.
 ModelParallel model_parallel(Mesh& mesh);
 
+/// The ranks between which weights move from trainer to sampler: those of both. Ascending.
+std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler);
+/// Who sends what; layouts in ranks of the world, the schedule in those of the movers.
+WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler);
+
 /// Each role has its own ranks and layout; equal ones share a mesh.
 struct RoleMeshes {
   RoleMesh &actor, &reference, &critic, &sampler;

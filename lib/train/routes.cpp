@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 
@@ -38,26 +39,52 @@ std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& sh
   return groups;
 }
 
-std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
-  auto groups = mesh_groups(std::ssize(role.ranks()), role.shape());
+std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const MeshShape& shape) {
+  auto groups = mesh_groups(std::ssize(ranks), shape);
   for (auto& group : groups)
-    for (int& rank : group) rank = role.ranks()[rank];
+    for (int& rank : group) rank = ranks[rank];
   return groups;
 }
 
-Routes::Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
-               Communicator& ranks)
-    : lengths_(lengths), from_(from), to_(to), ranks_(ranks), holder_(lengths.size(), -1) {
+Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
+  Partition shares;
+  for (const auto& plans : batches) {
+    shares.resize(plans.size());
+    for (size_t rank = 0; rank < plans.size(); ++rank)
+      for (const auto& micro_batch : plans[rank])
+        shares[rank].insert(shares[rank].end(), micro_batch.begin(), micro_batch.end());
+  }
+  return shares;
+}
+
+RoutePlan::RoutePlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to)
+    : lengths_(lengths), from_(from), to_(to), holder_(lengths.size(), -1) {
   for (size_t group = 0; group < from.shares.size(); ++group)
     for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
 }
 
-int Routes::sender(int64_t sequence, int to) const {
+int RoutePlan::sender(int64_t sequence, int to) const {
   ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
   const std::vector<int>& holders = from_.ranks[holder_[sequence]];
   if (std::ranges::find(holders, to) != holders.end()) return to;
   return holders[static_cast<size_t>(to) % holders.size()];
 }
+
+std::vector<RoutePlan::Message> RoutePlan::messages() const {
+  std::vector<Message> all;
+  for (size_t group = 0; group < to_.ranks.size(); ++group)
+    for (const int rank : to_.ranks[group]) {
+      std::map<int, int64_t> tokens;  // by sender
+      for (const int64_t s : to_.shares[group]) tokens[sender(s, rank)] += lengths_[s];
+      for (const auto& [from, count] : tokens)
+        if (from != rank && count > 0) all.push_back({from, rank, count});
+    }
+  return all;
+}
+
+Routes::Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
+               Communicator& ranks)
+    : lengths_(lengths), from_(from), to_(to), ranks_(ranks), plan_(lengths, from, to) {}
 
 std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, std::string_view name) const {
   const int own = ranks_.rank();
@@ -78,12 +105,12 @@ std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, st
   for (size_t group = 0; group < to_.ranks.size(); ++group)
     for (const int rank : to_.ranks[group]) {
       int64_t num_tokens = 0;
-      for (const int64_t s : to_.shares[group]) num_tokens += sender(s, rank) == own ? lengths_[s] : 0;
+      for (const int64_t s : to_.shares[group]) num_tokens += plan_.sender(s, rank) == own ? lengths_[s] : 0;
       if (num_tokens == 0) continue;
       out[rank] = at::empty({num_tokens * num_columns * kElement_bytes}, at::kByte);
       auto* place = static_cast<std::byte*>(out[rank].mutable_data_ptr());
       for (const int64_t s : to_.shares[group]) {
-        if (sender(s, rank) != own) continue;
+        if (plan_.sender(s, rank) != own) continue;
         for (const std::byte* column : bytes) {
           std::memcpy(place, column + offset_of[s] * kElement_bytes, lengths_[s] * kElement_bytes);
           place += lengths_[s] * kElement_bytes;
@@ -92,7 +119,7 @@ std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, st
     }
   const std::vector<int64_t>& wanted = to_.share_of(own);
   std::vector<int64_t> num_bytes(ranks_.size());
-  for (const int64_t s : wanted) num_bytes[sender(s, own)] += lengths_[s] * num_columns * kElement_bytes;
+  for (const int64_t s : wanted) num_bytes[plan_.sender(s, own)] += lengths_[s] * num_columns * kElement_bytes;
   for (int rank = 0; rank < ranks_.size(); ++rank)
     if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
   ranks_.exchange(out, in, name);
@@ -101,7 +128,7 @@ std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, st
   for (const at::Tensor& column : columns) brought.push_back(at::empty({places.back()}, column.options()));
   std::vector<int64_t> read(ranks_.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const int from = sender(wanted[i], own);
+    const int from = plan_.sender(wanted[i], own);
     const int64_t size = lengths_[wanted[i]] * kElement_bytes;
     for (at::Tensor& column : brought) {
       const auto* source = static_cast<const std::byte*>(in[from].const_data_ptr()) + read[from];
@@ -113,12 +140,10 @@ std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, st
 }
 
 int64_t Routes::bytes_sent() const {
-  int64_t bytes = 0;
-  for (size_t group = 0; group < to_.ranks.size(); ++group)
-    for (const int rank : to_.ranks[group])
-      for (const int64_t s : to_.shares[group])
-        if (rank != ranks_.rank() && sender(s, rank) == ranks_.rank()) bytes += lengths_[s] * kElement_bytes;
-  return bytes;
+  int64_t tokens = 0;
+  for (const RoutePlan::Message& message : plan_.messages())
+    if (message.from == ranks_.rank()) tokens += message.tokens;
+  return tokens * kElement_bytes;
 }
 
 Experience bring(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,

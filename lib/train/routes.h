@@ -24,15 +24,42 @@ struct Distribution {
   const std::vector<int64_t>& share_of(int rank) const;
 };
 
-/// The groups of a role's mesh that share a model, as ranks of the world.
-std::vector<std::vector<int>> world_groups(const RoleMesh& role);
+/// The groups of a role's mesh that share a model, as ranks of the world: `ranks` are the role's.
+std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const MeshShape& shape);
+inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
+  return world_groups(role.ranks(), role.shape());
+}
 /// Of a mesh of so many ranks, as its own ranks.
 std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
+/// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
+Partition shares_of(const std::vector<std::vector<Partition>>& batches);
+
+/// Who sends whom what.
+class RoutePlan {
+ public:
+  /// `lengths` [B]: tokens of each sequence. The distributions must outlive this. A sequence may be wanted by nobody.
+  RoutePlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to);
+
+  /// From whom rank `to` gets a sequence: itself where it has it. Bug: nobody has it.
+  int sender(int64_t sequence, int to) const;
+
+  struct Message {
+    int from = 0, to = 0;
+    int64_t tokens = 0;
+  };
+  /// All between different ranks, by receiver.
+  std::vector<Message> messages() const;
+
+ private:
+  const std::vector<int64_t>& lengths_;
+  const Distribution &from_, &to_;
+  std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
+};
+
 class Routes {
  public:
-  /// `lengths` [B]: tokens of each sequence. `ranks`: the communicator whose ranks the distributions name; it and the
-  /// distributions must outlive this. A sequence may be wanted by nobody. Bug: one is wanted that nobody has.
+  /// As RoutePlan. `ranks`: the communicator whose ranks the distributions name; it must outlive this, too.
   Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to, Communicator& ranks);
 
   /// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
@@ -44,13 +71,10 @@ class Routes {
   int64_t bytes_sent() const;
 
  private:
-  /// From whom rank `to` gets a sequence.
-  int sender(int64_t sequence, int to) const;
-
   const std::vector<int64_t>& lengths_;
   const Distribution &from_, &to_;
   Communicator& ranks_;
-  std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
+  RoutePlan plan_;
 };
 
 /// What is here of a step, from one distribution to another: tokens, masks and all [T] tensors that are defined

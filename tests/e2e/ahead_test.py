@@ -17,8 +17,10 @@ STEPS, GROUPS = 6, 4
 APART = {"actor_train.device_mapping": "[0, 1]", "reference.device_mapping": "[1]", "critic.device_mapping": "[0, 1]",
          "actor_infer.device_mapping": "[2, 3]"}
 TENSOR = {"actor_infer.strategy_args": "{strategy_config: {tensor_model_parallel_size: 2}}"}
-# A third group of the next step but one may be begun, and the first group of the next.
-RUNS = {"r = 0.3": (0.3, {}), "r = 1": (1, {}), "r = 2": (2, {}), "r = 1.5, a sampler of two ranks": (1.5, TENSOR)}
+LATER = {"actor_train.device_mapping": "[2, 3]", "reference.device_mapping": "[3]", "critic.device_mapping": "[2, 3]",
+         "actor_infer.device_mapping": "[0, 1]"}
+
+RUNS = {"r = 0.3": (0.3, {}), "r = 1": (1, {}), "r = 2, those that sample first": (2, LATER), "r = 1.5, a sampler of two ranks": (1.5, TENSOR)}
 
 
 def validated(folder):

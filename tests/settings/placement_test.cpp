@@ -88,9 +88,4 @@ TEST_CASE("while sampling runs ahead, those learn that train or compute what tra
   CHECK(learner_ranks(config) == std::vector{0, 1, 4, 5});
 }
 
-TEST_CASE("ranges of ranks are short", "[settings]") {
-  CHECK(ranges_text({0}) == "0");
-  CHECK(ranges_text({0, 1, 2, 5, 7, 8}) == "0 to 2, 5, 7 to 8");
-}
-
 }  // namespace roll

@@ -1,0 +1,98 @@
+#include "app/simulate.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "preview/simulation.h"
+
+namespace roll {
+
+struct SimulateFlags::Values {
+  std::vector<int64_t> ranks;
+  std::string arch, rollouts, device;
+  std::optional<double> mean, std;
+  std::optional<int64_t> step;
+  bool keeps_batch = false, json = false;
+  SimulatedMachine machine;
+};
+
+SimulateFlags::SimulateFlags(CLI::App& sub) : values_(std::make_shared<Values>()) {
+  Values& v = *values_;
+  const char* const group = "Simulation";
+  auto* simulate = sub.add_option("--simulate", v.ranks,
+                                  "what a step would do at these numbers of ranks: bytes that a rank sends, memory, "
+                                  "time; planned as training plans it, on one process, without models")
+                       ->delimiter(',')
+                       ->allow_extra_args(false)  // what follows is an override
+                       ->check(CLI::Range(1, 65536))
+                       ->excludes(sub.get_option("--print"))
+                       ->excludes(sub.get_option("--keys"))
+                       ->group(group);
+  const auto add = [&](const char* name, auto& value, const char* doc) {
+    return sub.add_option(name, value, doc)->needs(simulate)->group(group);
+  };
+  sub.add_flag("--keep-batch", v.keeps_batch,
+               "keep rollout_batch_size; else it grows with the actor's data-parallel ranks")
+      ->needs(simulate)
+      ->group(group);
+  add("--rollouts", v.rollouts,
+      "lengths of a recorded step: run folder or step_NNNNNN.jsonl; repeated where there "
+      "are too few; default: rollout_replay, or assumed lengths");
+  add("--mean", v.mean,
+      "mean of assumed responses, tokens, to prompts of prompt_length / 4; default: response_length / "
+      "4")
+      ->check(CLI::Range(1.0, 1e9));
+  add("--std", v.std, "their standard deviation; default: the mean")->check(CLI::Range(0.0, 1e9));
+  add("--step", v.step, "the step; default: the first recorded, or the first in which the actor is trained")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  add("--arch", v.arch,
+      "shape of all models: a config.json, or a name such as Qwen2.5-7B; default: the configured ones")
+      ->type_name("NAME|FILE");
+  add("--device", v.device,
+      "cpu | cuda: numbers of the models, and how ranks talk; default: cuda where roles name devices")
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  SimulatedMachine& m = v.machine;
+  const auto speed = [&](const char* name, double& value, const char* doc) {
+    add(name, value, doc)->check(CLI::Range(1e-6, 1e9))->capture_default_str();
+  };
+  speed("--tflops", m.tflops, "1e12 operations a second of a rank's products");
+  speed("--mfu", m.mfu, "share of them that work reaches; of the same in forward, training and prompts");
+  speed("--gbps-memory", m.gbps_memory, "1e9 bytes a second that a rank reads; decoding is bound by it");
+  speed("--gbps-intra", m.gbps_intra, "1e9 bytes a second that a rank sends within its host");
+  speed("--gbps-inter", m.gbps_inter, "1e9 bytes a second that a rank sends to other hosts; nothing hides behind work");
+  add("--ranks-per-host", m.ranks_per_host, "neighbouring ranks that share a host")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  sub.add_flag("--json", v.json, "one JSON object a line")->needs(simulate)->group(group);
+}
+
+bool SimulateFlags::is_wanted() const {
+  return !values_->ranks.empty();
+}
+
+void SimulateFlags::show(const std::string& file, const std::vector<std::string>& overrides,
+                         std::optional<int64_t> num_ranks) const {
+  const Values& v = *values_;
+  if (is_sft_config(file)) throw user_error("--config = {}: describes sft_train; --simulate is for `roll train`", file);
+  if (!v.rollouts.empty() && (v.mean || v.std))
+    throw user_error("--mean, --std: belong to assumed responses, but --rollouts gives the lengths; leave them out");
+  SimulationRequest request{
+      .scale = {.file = file, .overrides = overrides, .num_ranks = num_ranks, .keeps_batch = v.keeps_batch},
+      .arch = v.arch,
+      .rollouts = v.rollouts.empty() ? std::nullopt : std::optional<std::filesystem::path>(v.rollouts),
+      .mean = v.mean,
+      .std = v.std,
+      .step = v.step,
+      .machine = v.machine};
+  if (!v.device.empty()) request.on_gpu = v.device == "cuda";
+  const Simulator simulator(std::move(request));
+  for (const int64_t ranks : v.ranks) {
+    const Simulation simulation = simulator.at(ranks);
+    for (const std::string& note : simulation.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
+    const std::string text = v.json ? to_line(to_json(simulation)) + "\n" : to_text(simulation, v.machine);
+    std::fputs(text.c_str(), stdout);
+  }
+}
+
+}  // namespace roll

@@ -1,0 +1,89 @@
+#include "preview/fact_traffic.h"
+
+#include <set>
+
+#include "experience/config.h"
+#include "reward/reward.h"
+#include "train/advantage_stage.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kFact_bytes = 48;        // of a response: step_index.cpp's Fact
+constexpr int64_t kToldLength_bytes = 16;  // of a response: collect.cpp's Told
+constexpr int64_t kSamplerCounts = 6;      // collect.cpp's add_counts
+constexpr int64_t kUseCounts = 4;          // collect.cpp's add_use
+
+/// Responses that a rank has, the greedy ones among them of which only the reward counts.
+int64_t num_records(const ThinStep& step, const std::vector<int64_t>& share, bool with_baselines) {
+  return std::ssize(share) + (with_baselines ? std::ssize(share) / step.group_size : 0);
+}
+
+/// Two sums that moments are made of, several times.
+void add_moments(PhaseTraffic& traffic, const Group& ranks, int64_t times) {
+  traffic.all_reduce(ranks, Path::kHost, 2, kNumberBytes, times);
+  traffic.all_reduce(ranks, Path::kHost, 1, kNumberBytes, times);
+}
+
+/// Of `num_responses` that statistics are taken of, in build.cpp: moments, and numbers of each response.
+void add_completion(PhaseTraffic& traffic, const Group& ranks, const ExperienceConfig& config, bool has_kl,
+                    int64_t num_responses) {
+  add_moments(traffic, ranks, has_kl + config.whiten_rewards + config.whitens());
+  const std::string_view estimator = config.adv_estimator->name;
+  const int64_t told = estimator == "gpg" ? 2 : estimator == "rloo" || estimator == "opo" ? 1 : 0;
+  traffic.all_reduce(ranks, Path::kHost, num_responses, kNumberBytes, told);
+}
+
+}  // namespace
+
+void add_collection_traffic(TrafficForecast& forecast, const RoleView& sampler, const Config& config,
+                            const ThinStep& step, const Distribution& holders) {
+  const auto num_failures = std::ssize(names_of(RewardFailure()));
+  const auto with_baselines = config.experience.adv_estimator->samples_baseline;
+  for (int64_t i = 0; i < std::ssize(sampler.ranks()); ++i) {
+    const int rank = sampler.ranks()[i];
+    const Group all = sampler.all(i);
+    PhaseTraffic traffic(forecast, rank, "generate");
+    traffic.all_reduce(all, Path::kHost, kSamplerCounts, kNumberBytes);
+    traffic.all_reduce(all, Path::kHost, 1, kNumberBytes);
+    const int64_t of_domain = num_failures + 1 + kUseCounts;
+    traffic.all_reduce(all, Path::kHost, 1, kNumberBytes, of_domain * std::ssize(config.rewards));
+    traffic.all_gather_bytes(all, kToldLength_bytes * num_records(step, holders.shares[rank], with_baselines));
+  }
+}
+
+void add_fact_traffic(TrafficForecast& forecast, const SimulatedWorld& world, const ThinStep& step,
+                      const Distribution& holders) {
+  const auto with_baselines = world.planned.experience.adv_estimator->samples_baseline;
+  for (int rank = 0; rank < world.num_planned(); ++rank) {
+    const std::vector<int64_t>& share = holders.shares[rank];
+    std::set<std::string> domains;
+    for (const int64_t s : share) domains.insert(step.domain_of_group[s / step.group_size]);
+    int64_t bytes = sizeof(uint32_t) + kFact_bytes * num_records(step, share, with_baselines);
+    for (const std::string& domain : domains) bytes += std::ssize(domain) + static_cast<int64_t>(sizeof(uint32_t));
+    PhaseTraffic(forecast, rank, "rollouts").all_gather_bytes(world_group(world, rank), bytes);
+  }
+}
+
+void add_statistics_traffic(TrafficForecast& forecast, const RoleView& actor, const Config& asked,
+                            const ThinStep& step) {
+  const ForwardNeeds needs = forward_needs(asked);
+  const bool has_kl = needs.old_log_probs && needs.ref_log_probs;
+  std::map<std::string, int64_t> domains;  // responses of each
+  for (const std::string& domain : step.domain_of_group) domains[domain] += step.group_size;
+  for (auto& [domain, num_responses] : domains)
+    num_responses = num_responses * asked.sequences_per_step() / step.num_sequences();
+  for (int64_t i = 0; i < std::ssize(actor.ranks()); ++i) {
+    const Group dp = actor.dp(i);
+    PhaseTraffic traffic(forecast, actor.ranks()[i], "forwards");
+    if (!asked.experience.statistics_per_domain)
+      add_completion(traffic, dp, asked.experience, has_kl, asked.sequences_per_step());
+    for (const auto& [domain, num_responses] : domains)
+      if (asked.experience.statistics_per_domain) add_completion(traffic, dp, asked.experience, has_kl, num_responses);
+    // Each domain and the whole are described: how values explain returns, and the KL.
+    add_moments(traffic, dp, (std::ssize(domains) + 1) * (2 * needs.values + has_kl));
+  }
+}
+
+}  // namespace roll

@@ -1,0 +1,193 @@
+#include "preview/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/ranges.h"
+#include "model/parameter_parts.h"
+#include "preview/peer_count.h"
+#include "preview/step_source.h"
+#include "settings/judging_models.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+namespace {
+
+/// More are not planned one by one: some stand for all.
+constexpr int64_t kMostPlanned = 512;
+
+/// In the order of a step.
+constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
+                                "old_log_probs", "values",   "train_critic", "train_actor"};
+
+/// What loading a model would say.
+void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, const ModelSpec& spec,
+                        const std::string& arch) {
+  const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
+  const std::string rule = tensor_parallel_rule(spec, tp);
+  const std::string where = arch.empty() ? role : fmt::format("--arch = {}: {}", arch, role);
+  if (!rule.empty()) throw user_error("{}: {} tensor ranks {}", where, tp, rule);
+}
+
+PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std::string& arch) {
+  if (!specs.are_known()) throw user_error("--simulate: {}", fmt::join(specs.notes, "; "));
+  check_tensor_ranks("actor_train", config.actor_train, *specs.actor, arch);
+  check_tensor_ranks("actor_infer", config.actor_infer, *specs.actor, arch);
+  if (config.uses_reference()) check_tensor_ranks("reference", config.reference, *specs.actor, arch);
+  if (config.uses_critic()) check_tensor_ranks("critic", config.critic, *specs.critic, arch);
+  return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.reference};
+}
+
+/// What a reader might miss.
+std::vector<std::string> notes_of(const Config& config, const ThinStep& step) {
+  std::vector<std::string> notes;
+  if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
+  if (step.number <= config.critic_warmup)
+    notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
+  if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  return notes;
+}
+
+MachineSpeed speed_of(const SimulatedMachine& machine) {
+  return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
+}
+
+/// Of one rank in one phase.
+struct Spent {
+  int64_t bytes = 0;
+  double compute_s = 0, memory_s = 0, traffic_s = 0;
+  double seconds() const { return compute_s + memory_s + traffic_s; }
+};
+
+template <class T, class Bytes>
+SentBytes sent_bytes(const std::vector<T>& ranks, const Bytes& bytes_of) {
+  SentBytes sent{.first = bytes_of(ranks.front())};
+  for (const T& rank : ranks) sent.mean += bytes_of(rank), sent.most = std::max(sent.most, bytes_of(rank));
+  sent.mean /= std::ssize(ranks);
+  return sent;
+}
+
+void add_traffic(const StepForecast& forecast, const SimulatedMachine& machine, PhaseSimulation& phase,
+                 std::vector<Spent>& ranks) {
+  for (const auto& [key, of_ranks] : forecast.traffic.sent()) {
+    if (!key.starts_with(phase.name + "/")) continue;
+    phase.sent[key.substr(phase.name.size() + 1)] = sent_bytes(of_ranks, [](const Sent& sent) { return sent.bytes; });
+    for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
+      const Sent& sent = of_ranks[rank];
+      ranks[rank].bytes += sent.bytes;
+      ranks[rank].traffic_s += sent.far_bytes / (machine.gbps_inter * 1e9) +
+                               (static_cast<double>(sent.bytes) - sent.far_bytes) / (machine.gbps_intra * 1e9);
+    }
+  }
+}
+
+void add_work(const StepForecast& forecast, const SimulatedMachine& machine, const std::string& phase,
+              std::vector<Spent>& ranks) {
+  const MachineSpeed speed = speed_of(machine);
+  if (const auto found = forecast.flops.find(phase); found != forecast.flops.end())
+    for (size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].compute_s += found->second[rank] / speed.flops_per_s;
+  if (phase != "generate") return;
+  for (size_t rank = 0; rank < ranks.size(); ++rank)
+    for (const StepCost& cost : {forecast.sampling[rank].prompts, forecast.sampling[rank].decoding})
+      (is_bound_by_memory(cost, speed) ? ranks[rank].memory_s : ranks[rank].compute_s) += least_seconds(cost, speed);
+}
+
+std::vector<PhaseSimulation> phases_of(const StepForecast& forecast, const SimulatedMachine& machine) {
+  std::vector<PhaseSimulation> phases;
+  for (const char* name : kPhases) {
+    PhaseSimulation phase{.name = name};
+    std::vector<Spent> ranks(forecast.sampling.size());
+    add_traffic(forecast, machine, phase, ranks);
+    add_work(forecast, machine, name, ranks);
+    phase.all_sent = sent_bytes(ranks, [](const Spent& spent) { return spent.bytes; });
+    for (const Spent& spent : ranks) {
+      phase.compute_s = std::max(phase.compute_s, spent.compute_s);
+      phase.memory_s = std::max(phase.memory_s, spent.memory_s);
+      phase.traffic_s = std::max(phase.traffic_s, spent.traffic_s);
+      phase.seconds = std::max(phase.seconds, spent.seconds());
+      phase.rank_seconds.push_back(spent.seconds());
+    }
+    if (phase.seconds > 0) phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+/// Of each class of ranks that has the same roles. Classes of both worlds come in the same order.
+std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
+                                  bool on_gpu) {
+  const std::vector<RankClass> asked = rank_classes(world.asked), planned = rank_classes(world.planned);
+  std::vector<ClassWork> classes;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    ClassWork& work = classes.emplace_back();
+    work.ranks = ranges_text(asked[i].ranks), work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
+    work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
+    for (const PhaseSimulation& phase : phases)
+      for (const int rank : planned[i].ranks)
+        work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[rank]);
+  }
+  return classes;
+}
+
+}  // namespace
+
+const PhaseSimulation& Simulation::bottleneck() const {
+  return *std::ranges::max_element(phases, {}, &PhaseSimulation::seconds);
+}
+
+Simulator::Simulator(SimulationRequest request) : request_(std::move(request)), scaled_(request_.scale) {}
+
+ThinStep Simulator::step_of(const Config& config) const {
+  std::optional<std::filesystem::path> recorded = request_.rollouts;
+  if (!recorded && config.rollout_replay) recorded = *config.rollout_replay;
+  if (recorded)
+    return recorded_step(*recorded, config, request_.step.value_or(recorded_steps(*recorded).steps.front()));
+  const double mean = request_.mean.value_or(static_cast<double>(config.response_length.value()) / 4);
+  return assumed_step(config, {.mean = mean, .std = request_.std.value_or(mean)},
+                      request_.step.value_or(config.critic_warmup + 1));
+}
+
+Simulation Simulator::at(int64_t num_ranks) const {
+  const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
+  CheckedConfig<Config> asked = scaled_.at(num_ranks);
+  Config planned = num_planned == num_ranks ? asked.config : scaled_.at(num_planned).config;
+  const RoleSpecs specs = role_specs(asked.config, request_.arch);
+  PlannedModels models = models_of(asked.config, specs, request_.arch);
+  const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
+  SimulatedWorld world{.planned = std::move(planned),
+                       .asked = std::move(asked.config),
+                       .asked_rank = {},
+                       .num_asked = num_ranks,
+                       .models = std::move(models),
+                       .path = on_gpu ? Path::kDevice : Path::kHost,
+                       .ranks_per_host = request_.machine.ranks_per_host};
+  for (int rank = 0; rank < num_planned; ++rank)
+    world.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
+  const ThinStep step = step_of(world.planned);
+  const StepForecast forecast = forecast_step(world, step);
+
+  Simulation result{.num_ranks = num_ranks,
+                    .num_planned = num_planned,
+                    .step = step.number,
+                    .num_prompts = world.asked.rollout_batch_size,
+                    .num_sequences = world.asked.sequences_per_step(),
+                    .most_sockets = most_sockets(world.asked, num_ranks),
+                    .phases = phases_of(forecast, request_.machine),
+                    .largest_message = forecast.traffic.largest_message(),
+                    .largest_key = forecast.traffic.largest_key(),
+                    .notes = specs.notes};
+  result.timeline =
+      timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
+  std::ranges::move(notes_of(world.asked, step), std::back_inserter(result.notes));
+  for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
+  result.mean_length /= static_cast<double>(step.num_sequences());
+  for (const RankClass& same : rank_classes(world.asked))
+    result.memory.emplace_back(ranges_text(same.ranks),
+                               estimate_memory(world.asked, world.models, on_gpu, same.ranks.front()));
+  return result;
+}
+
+}  // namespace roll

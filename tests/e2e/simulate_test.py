@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""What `validate-config --simulate` forecasts of a step is what real runs of 2, 4 and 8 ranks count that they send, byte by byte: all
+that the first rank sends but texts (metrics, states, news of sampling), whose length depends on digits. Argument: the roll binary."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import replay
+from placements import PLACEMENTS, ROLES, settings
+
+STEP = 2
+PACKED = replay.PACKED.format("load_balance", 100)
+BOTH = ("actor_train", "critic")
+RECOMPUTED = {f"{role}.strategy_args.strategy_config.recompute_granularity": "full" for role in BOTH}
+WHOLE_OPTIMIZER = {f"{role}.strategy_args.strategy_config.use_distributed_optimizer": "false" for role in BOTH}
+BF16 = {f"{role}.model_args": "{dtype: bf16}" for role in ROLES if role != "actor_infer"}
+DEEP = dict(model="deep", packing=PACKED)
+# Name -> data, context and tensor ranks, and what else the run is given.
+LAYOUTS = {
+    "2 data ranks": (2, 1, 1, {}),
+    "2 data ranks, packed, larger": (2, 1, 1, DEEP),
+    "2 data ranks, bf16": (2, 1, 1, BF16),
+    "2 data ranks, whole optimizers": (2, 1, 1, DEEP | WHOLE_OPTIMIZER),
+    "2 data ranks, 2 epochs": (2, 1, 1, dict(ppo_epochs=2)),
+    "2 data ranks, grpo": (2, 1, 1, dict(estimator="grpo")),
+    "2 data ranks, gpg": (2, 1, 1, dict(estimator="gpg", statistics_per_domain="false", add_token_level_kl="false")),
+    "2 data ranks, weights of samples": (2, 1, 1, dict(length_loss_weight="true")),
+    "2 tensor ranks": (1, 1, 2, {}),
+    "2 tensor ranks, recomputed": (1, 1, 2, DEEP | RECOMPUTED),
+    "2 context ranks": (1, 2, 1, DEEP),
+    "2 context ranks, recomputed": (1, 2, 1, RECOMPUTED),
+    "4 data ranks": (4, 1, 1, DEEP),
+    "4 tensor ranks, 2 heads of keys": (1, 1, 4, DEEP),
+    "2 data x 2 tensor ranks": (2, 1, 2, DEEP),
+    "2 context x 2 tensor ranks": (1, 2, 2, DEEP),
+    "8 data ranks": (8, 1, 1, DEEP),
+    "2 data x 2 context x 2 tensor ranks": (2, 2, 2, {}),
+}
+failures = []
+
+
+def is_text(key):
+    return key.endswith("/all_gather_bytes") and not key.startswith("rollouts/")
+
+
+def counted(run):
+    line = [json.loads(text) for text in open(run / "metrics.jsonl")][STEP - 1]
+    sent = {key[len("comm/"):-len("_bytes")]: int(value) for key, value in line.items() if key.startswith("comm/") and key.endswith("_bytes")}
+    # That all could read the rollouts is said once a step, in 8 bytes.
+    return {key: value for key, value in sent.items() if not is_text(key) and not key.endswith("world/all_gather")}
+
+
+def forecast(folder, name, ranks, *options, **flags):
+    """What the first rank sends."""
+    command = [replay.binary, "validate-config", "--config", folder / f"{name}.yaml", "-n", ranks, "--simulate", ranks, "--step", STEP, "--device", "cpu",
+               "--json", *options, *[f"{k}={v}" for k, v in flags.items()]]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+    sent = {f"{phase['phase']}/{key}": sent["first_rank"] for phase in json.loads(done.stdout)["phases"] for key, sent in phase["sent"].items()}
+    return {key: value for key, value in sent.items() if value > 0 and not is_text(key)}
+
+
+def compare(name, expected, found):
+    wrong = {key: (expected.get(key), found.get(key)) for key in expected.keys() | found.keys() if expected.get(key) != found.get(key)}
+    print(f"{'FAILED' if wrong else 'ok    '} {name}: {len(found)} counters, {sum(found.values()):,} bytes", flush=True)
+    for key, (forecast_bytes, bytes_sent) in sorted(wrong.items()):
+        print(f"       {key}: forecast {forecast_bytes}, counted {bytes_sent}")
+    failures.extend(f"{name}: {key}" for key in wrong)
+
+
+def layouts(folder, rollouts):
+    arguments = replay.train.__code__.co_varnames
+    for name, (dp, cp, tp, given) in LAYOUTS.items():
+        flags = dict(rollout_replay=rollouts, max_steps=STEP) | {key: value for key, value in given.items() if key not in arguments}
+        run = replay.train(folder, name, dp * cp * tp, rows=8 // dp, accumulation=1, tp=tp, cp=cp,
+                           **{key: value for key, value in given.items() if key in arguments}, **flags)
+        compare(name, forecast(folder, name, dp * cp * tp, **flags), counted(run))
+
+
+def placements(folder, rollouts):
+    for name, placement in PLACEMENTS.items():
+        ranks = len({device for role in ROLES for device in placement[role]})
+        flags = dict(max_steps=STEP) | settings(placement)
+        run = replay.train(folder, name, ranks, rows=2, rollout_replay=rollouts, **flags)
+        compare(name, forecast(folder, name, ranks, rollout_replay=rollouts, **flags), counted(run))
+
+
+def sampled(folder):
+    """Runs that sample: who samples what is decided while they do, so that the ways of sequences from there, and sums while tokens are
+    drawn, differ."""
+    for name in ("shared", "sampler on fewer", "partly shared", "apart", "apart, tensor ranks", "apart, tensor ranks that sample", "shifted tensor groups"):
+        placement = PLACEMENTS[name]
+        ranks = len({device for role in ROLES for device in placement[role]})
+        flags = dict(max_steps=STEP) | settings(placement)
+        run = replay.train(folder, f"{name}, sampled", ranks, rows=2, **flags)
+        by_plan = lambda sent: {key: value for key, value in sent.items() if not key.startswith(("rollouts/", "generate/tp"))}
+        compare(f"{name}, sampled", by_plan(forecast(folder, f"{name}, sampled", ranks, "--rollouts", run, **flags)), by_plan(counted(run)))
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    rollouts = replay.record(folder)
+    replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 3)
+    layouts(folder, rollouts)
+    placements(folder, rollouts)
+    sampled(folder)
+sys.exit(f"{len(failures)} forecasts are wrong" if failures else 0)
