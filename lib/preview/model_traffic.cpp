@@ -91,8 +91,13 @@ void add_sampling_traffic(PhaseTraffic& traffic, const ModelPass& pass, const Gr
     computed += step.prompt_lengths[s], ++logits;  // from which the group's first tokens are drawn
   }
   const ModelSpec& spec = pass.spec;
-  traffic.all_reduce(tp, pass.path, computed * spec.hidden_size, pass.element, 2 * spec.num_layers + 1);
-  traffic.all_gather(tp, pass.path, logits * ((spec.vocab_size + tp.own.size - 1) / tp.own.size) * kFloat_bytes);
+  const int64_t sums = 2 * spec.num_layers + 1, own_rows = (spec.vocab_size + tp.own.size - 1) / tp.own.size;
+  // As many tokens at a time as there are sequences, then the rest.
+  const int64_t together = std::max<int64_t>(1, std::ssize(sequences));
+  traffic.all_reduce(tp, pass.path, together * spec.hidden_size, pass.element, computed / together * sums);
+  traffic.all_reduce(tp, pass.path, computed % together * spec.hidden_size, pass.element, sums);
+  traffic.all_gather(tp, pass.path, together * own_rows * kFloat_bytes, logits / together);
+  traffic.all_gather(tp, pass.path, logits % together * own_rows * kFloat_bytes);
 }
 
 }  // namespace roll
