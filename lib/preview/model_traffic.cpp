@@ -82,16 +82,22 @@ void add_model_traffic(PhaseTraffic& traffic, const ModelPass& pass, const Model
 void add_sampling_traffic(PhaseTraffic& traffic, const ModelPass& pass, const Group& tp, const ThinStep& step,
                           const std::vector<int64_t>& sequences) {
   if (tp.own.size == 1) return;
-  int64_t computed = 0, drawn = 0, last_group = -1;
+  int64_t computed = 0, logits = 0, last_group = -1;
   for (const int64_t s : sequences) {
-    if (s / step.group_size != last_group) computed += step.prompt_lengths[s];
+    const int64_t after_first = std::max<int64_t>(0, step.response_lengths[s] - 1);
+    computed += after_first, logits += after_first;  // nobody computes the last token that is drawn
+    if (s / step.group_size == last_group) continue;
     last_group = s / step.group_size;
-    computed += step.response_lengths[s];
-    drawn += step.response_lengths[s];
+    computed += step.prompt_lengths[s], ++logits;  // from which the group's first tokens are drawn
   }
   const ModelSpec& spec = pass.spec;
-  traffic.all_reduce(tp, pass.path, computed * spec.hidden_size, pass.element, 2 * spec.num_layers + 1);
-  traffic.all_gather(tp, pass.path, drawn * ((spec.vocab_size + tp.own.size - 1) / tp.own.size) * kFloat_bytes);
+  const int64_t sums = 2 * spec.num_layers + 1, own_rows = (spec.vocab_size + tp.own.size - 1) / tp.own.size;
+  // As many tokens at a time as there are sequences, then the rest.
+  const int64_t together = std::max<int64_t>(1, std::ssize(sequences));
+  traffic.all_reduce(tp, pass.path, together * spec.hidden_size, pass.element, computed / together * sums);
+  traffic.all_reduce(tp, pass.path, computed % together * spec.hidden_size, pass.element, sums);
+  traffic.all_gather(tp, pass.path, together * own_rows * kFloat_bytes, logits / together);
+  traffic.all_gather(tp, pass.path, logits % together * own_rows * kFloat_bytes);
 }
 
 }  // namespace roll

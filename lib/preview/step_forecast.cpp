@@ -8,6 +8,7 @@
 #include "preview/step_routes.h"
 #include "preview/update_traffic.h"
 #include "preview/weight_traffic.h"
+#include "settings/placement.h"
 #include "train/advantage_stage.h"
 #include "train/ppo.h"
 
@@ -46,7 +47,7 @@ class Forecaster {
   void add_training(const RoleWork& work, const std::vector<ParameterShape>& parameters, int64_t epoch);
   void add_training(const RoleWork& work, const std::vector<ParameterShape>& parameters);
   void add_sample_weights();
-  void add_stop_wish(const std::string& last_phase);
+  void add_between(const std::string& last_phase);
   double flops_of(const ModelPass& pass, const std::vector<int64_t>& sequences) const;
   SamplingWork sampling_work(const std::vector<int64_t>& sequences) const;
 
@@ -219,10 +220,16 @@ void Forecaster::add_sample_weights() {
         .all_reduce(actor_.dp(i), Path::kHost, world_.asked.sequences_per_step(), kNumberBytes);
 }
 
-/// All ask each other whether to stop between two steps, in the phase that was the last one.
-void Forecaster::add_stop_wish(const std::string& last_phase) {
+/// What is said between two steps counts to the phase that was the last one: all ask each other whether to stop, and
+/// tensor ranks that sample agree on the size of their cache.
+void Forecaster::add_between(const std::string& last_phase) {
   for (const int rank : everyone_.ranks)
     PhaseTraffic(forecast_.traffic, rank, last_phase).all_reduce(everyone_.groups[rank], Path::kHost, 1, kNumberBytes);
+  if (config_.rollout_replay) return;
+  const std::string phase = shares_weights(config_) ? last_phase : "model_update";
+  for (int64_t i = 0; i < std::ssize(sampler_.ranks()); ++i)
+    PhaseTraffic(forecast_.traffic, sampler_.ranks()[i], phase)
+        .all_reduce(sampler_.tp(i), Path::kHost, 1, kNumberBytes);
 }
 
 StepForecast Forecaster::run() && {
@@ -248,7 +255,7 @@ StepForecast Forecaster::run() && {
     add_sample_weights();
     add_training(training("train_actor", config_.actor_train, actor_, policy, false), policy_parameters(policy));
   }
-  add_stop_wish(trains_actor ? "train_actor" : "train_critic");
+  add_between(trains_actor ? "train_actor" : "train_critic");
   return std::move(forecast_);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/ranges.h"
 #include "model/parameter_parts.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"

@@ -89,14 +89,16 @@ def placements(folder, rollouts):
 
 
 def sampled(folder):
-    """Runs that sample: who samples what is decided while they do, so that the ways of sequences from there, and sums while tokens are
-    drawn, differ."""
+    """Runs that sample: who samples what is decided while they do, so that the ways of sequences from there differ; and tensor ranks tell
+    each other drawn tokens step by step."""
+    by_plan = lambda sent: {key: value for key, value in sent.items() if not key.startswith(("rollouts/", "generate/tp/broadcast"))}
+    run = replay.train(folder, "tensor ranks that sample", 2, rows=8, accumulation=1, tp=2, max_steps=STEP)
+    compare("2 tensor ranks, sampled", by_plan(forecast(folder, "tensor ranks that sample", 2, "--rollouts", run, max_steps=STEP)), by_plan(counted(run)))
     for name in ("shared", "sampler on fewer", "partly shared", "apart", "apart, tensor ranks", "apart, tensor ranks that sample", "shifted tensor groups"):
         placement = PLACEMENTS[name]
         ranks = len({device for role in ROLES for device in placement[role]})
         flags = dict(max_steps=STEP) | settings(placement)
         run = replay.train(folder, f"{name}, sampled", ranks, rows=2, **flags)
-        by_plan = lambda sent: {key: value for key, value in sent.items() if not key.startswith(("rollouts/", "generate/tp"))}
         compare(f"{name}, sampled", by_plan(forecast(folder, f"{name}, sampled", ranks, "--rollouts", run, **flags)), by_plan(counted(run)))
 
 
