@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "model/model_parameters.h"
+
 namespace roll {
 
 namespace {

@@ -11,6 +11,7 @@
 #include "dist/single.h"
 #include "dist/test_ranks.h"
 #include "model/init_spec.h"
+#include "model/model_parameters.h"
 
 namespace roll {
 
