@@ -51,11 +51,10 @@ void Collection::begin(Terms terms) {
 void Collection::end(const std::vector<Generation>& generations) {
   for (int64_t i = 0; i < std::ssize(generations); ++i) {
     const int64_t index = first_request_ + i;
-    Request& request = requests_.at(index);
+    const Request& request = requests_.at(index);
     if (request.is_given_up || generations[i].finish_reason != FinishReason::kAbort) continue;
     unfinished_.push_back({request, generations[i]});
     unfinished_.back().request.weights = weights_of(index, std::ssize(generations[i].ids));
-    request.is_given_up = true;
   }
 }
 

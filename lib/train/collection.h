@@ -89,7 +89,7 @@ class Collection : public RequestSource {
   struct Request {
     SampleIndex sample;
     uint64_t sequence_id = 0;
-    bool is_given_up = false;           // unneeded, put back, or begun again under another number
+    bool is_given_up = false;           // unneeded or put back
     std::vector<WeightsRun> weights{};  // of the tokens that it began with
   };
   struct Unfinished {
