@@ -35,9 +35,10 @@ void Log::status(std::string_view line) {
 }
 
 void Log::plain(std::string_view line) {
-  if (!is_first()) return;
+  if (!shows_progress()) return;
   const std::lock_guard lock(mutex_);
-  if (!options_.terminal.interactive) out_ << line << std::endl;
+  if (!is_first()) out_ << fmt::format("[rank {}] {}\n", options_.rank, line) << std::flush;
+  if (is_first() && !options_.terminal.interactive) out_ << line << std::endl;
   if (file_.is_open()) file_ << line << std::endl;
 }
 

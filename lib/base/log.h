@@ -51,8 +51,13 @@ class Log {
 
   /// Redraws the status line (terminals only; cut to the width). "" removes it.
   void status(std::string_view line);
-  /// A line for places that are not redrawn: standard output when it is no terminal, and always log.txt.
+  /// A line for places that are not redrawn: standard output when it is no terminal, and always log.txt. Ranks other
+  /// than the first say it with their number, once they show progress.
   void plain(std::string_view line);
+
+  /// From here on this rank's progress is shown too: it works on what rank 0 has no part in.
+  void show_progress() { shows_progress_ = true; }
+  bool shows_progress() const { return shows_progress_ || is_first(); }
 
   bool interactive() const { return options_.terminal.interactive && is_first(); }
   int columns() const { return options_.terminal.columns; }
@@ -72,6 +77,7 @@ class Log {
   LogOptions options_;
   std::ofstream file_;
   std::string status_;
+  bool shows_progress_ = false;
   std::set<std::string> said_;
 };
 

@@ -115,8 +115,10 @@ class Communicator {
   void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
-  /// The same beside other work, into `all`. For news now and then, not for what somebody waits for: it looks for the
-  /// others' bytes every half a millisecond.
+  /// The same on the first rank; nothing elsewhere.
+  virtual std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) = 0;
+  /// As all_gather_bytes(), beside other work, into `all`. For news now and then, not for what somebody waits for: it
+  /// looks for the others' bytes every half a millisecond.
   virtual std::unique_ptr<Pending> start_all_gather_bytes(std::string mine,
                                                           std::shared_ptr<std::vector<std::string>> all,
                                                           std::string_view name) = 0;

@@ -18,6 +18,9 @@ class SingleCommunicator : public Communicator {
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view) override {
     return {std::string(mine)};
   }
+  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view) override {
+    return {std::string(mine)};
+  }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view) override {
     *all = {std::move(mine)};

@@ -94,6 +94,12 @@ std::vector<int> learner_ranks(const Config& config) {
   return {ranks.begin(), ranks.end()};
 }
 
+std::vector<int> training_ranks(const Config& config) {
+  std::set<int> ranks(config.actor_train.ranks.begin(), config.actor_train.ranks.end());
+  if (config.uses_critic()) ranks.insert(config.critic.ranks.begin(), config.critic.ranks.end());
+  return {ranks.begin(), ranks.end()};
+}
+
 std::vector<RankClass> rank_classes(const Config& config) {
   std::map<int, std::vector<std::string>> roles;  // by rank
   for (const auto& [name, worker] : placed_roles(config))

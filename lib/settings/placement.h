@@ -41,6 +41,9 @@ bool shares_weights(const Config& config);
 /// train or compute log-probs and values; else all. Ascending.
 std::vector<int> learner_ranks(const Config& config);
 
+/// Those that hold a model that is trained. Ascending.
+std::vector<int> training_ranks(const Config& config);
+
 /// Ranks on which the same roles live.
 struct RankClass {
   std::vector<int> ranks;

@@ -17,7 +17,7 @@ std::string short_rate(double rate) {
 
 Progress::Progress(Log& log, std::string phase, int64_t total, std::string unit)
     : log_(log), phase_(std::move(phase)), unit_(std::move(unit)), total_(total) {
-  if (!log_.is_first()) return;
+  if (!log_.shows_progress()) return;
   log_.status(line());
   drawer_ = std::jthread([this](const std::stop_token& stop) { draw_until_stopped(stop); });
 }

@@ -22,7 +22,8 @@ struct Phase {
 
 class Progress {
  public:
-  /// `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0: unknown. Only rank 0's log draws.
+  /// `phase` e.g. "generate", `unit` e.g. "responses"; `total` 0: unknown. Where the log shows progress: on rank 0, and
+  /// where it is asked to.
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
   /// Takes the line away.
   ~Progress();

@@ -89,12 +89,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   Mesh& mesh = pass.mesh.mesh();
   mesh.world().traffic().set_phase(pass.packed);
   const Stopwatch watch;
-  Partition micro_batches;  // of places in the share, which holds them one after the other
-  int64_t place = 0;
-  for (const auto& sequences : pass.plans[mesh.place().dp]) {
-    micro_batches.emplace_back(sequences.size());
-    for (int64_t& sequence : micro_batches.back()) sequence = place++;
-  }
+  const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
   pass.of_share = forward_share(pass.share, micro_batches, device, 1, pass.compute, {&log, pass.phase})[0].contiguous();
   pass.took_s = watch.seconds();
 }

@@ -1,14 +1,17 @@
 #include "train/judge_engine.h"
 
+#include <cstring>
+
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "rollout/engine.h"
 #include "train/roles.h"
-#include "train/told.h"
 
 namespace roll {
 
 namespace {
+
+constexpr int64_t kName_words = sizeof(JudgeEngine::Question::name) / sizeof(int32_t);
 
 std::filesystem::path folder_of(const JudgingModel& judge) {
   return model_folder(judge.worker->model_args.model_name_or_path.value());
@@ -29,47 +32,52 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
-/// The name first, so that all ranks can put questions in one order.
-std::vector<int64_t> JudgeEngine::ids_of(const Question& question) const {
+/// Its name in two words, then its token ids.
+Letter JudgeEngine::words_of(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
-  std::vector<int64_t> ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
-                                               /*parse_special=*/true, /*add_special=*/false);
-  ids.insert(ids.begin(), static_cast<int64_t>(question.name));
-  return ids;
-}
-
-std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step,
-                                                        Communicator& world) {
-  std::vector<std::vector<int64_t>> own;
-  for (const Question& question : mine) own.push_back(ids_of(question));
-  const ToldIds told = tell_ids(own, world, "questions to a judge");
-  const int64_t longest = spec_.max_positions - judge_.generating_args->max_new_tokens.value();
-  std::vector<GenerationRequest> requests;
-  std::vector<size_t> asked;  // places of the requests among all questions
-  int64_t turn = 0;
-  for (size_t i = 0; i < told.ids.size(); ++i) {
-    const auto& ids = told.ids[i];
-    if (!mesh_.is_here() || std::ssize(ids) - 1 > longest) continue;
-    if (turn++ % mesh_.dp_size() != mesh_.mesh().place().dp) continue;
-    requests.push_back({.prompt_ids = {ids.begin() + 1, ids.end()}, .sequence_id = static_cast<uint64_t>(ids[0])});
-    asked.push_back(i);
-  }
-  Json answers = Json::array();
-  const std::vector<Generation> generations = generate(requests, step);
-  for (size_t i = 0; i < generations.size() && mesh_.mesh().is_leader(); ++i)
-    answers.push_back({asked[i], generations[i].text, generations[i].finish_reason == FinishReason::kLength});
-  std::vector<std::optional<JudgeWords>> words(mine.size());
-  for (const std::string& line : world.all_gather_bytes(to_line(answers), "answers of a judge"))
-    for (const Json& answer : parse_json(line, "answers of another rank")) {
-      const size_t place = answer.at(0).get<size_t>() - told.first;  // wraps round before this rank's
-      if (place < words.size()) words[place] = {.text = answer.at(1), .is_cut = answer.at(2)};
-    }
+  Letter words(kName_words);
+  std::memcpy(words.data(), &question.name, sizeof question.name);
+  for (const int64_t id : tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
+                                            /*parse_special=*/true, /*add_special=*/false))
+    words.push_back(static_cast<int32_t>(id));
   return words;
 }
 
-std::vector<Generation> JudgeEngine::generate(const std::vector<GenerationRequest>& requests, int64_t step) {
-  if (requests.empty()) return {};
+std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
+  std::vector<Letter> own;
+  for (const Question& question : mine) own.push_back(words_of(question));
+  const int64_t longest = kName_words + spec_.max_positions - judge_.generating_args->max_new_tokens.value();
+  const auto share_out = [&](const std::vector<int64_t>& lengths) {
+    Partition shares(static_cast<size_t>(mesh_.dp_size()));
+    size_t turn = 0;
+    for (int64_t question = 0; question < std::ssize(lengths); ++question)
+      if (lengths[question] <= longest) shares[turn++ % shares.size()].push_back(question);
+    return shares;
+  };
+  const auto answer = [&](const std::vector<Letter>& questions) {
+    std::vector<Letter> answers;
+    for (const Generation& generation : generate(questions, step)) {
+      answers.push_back({generation.finish_reason == FinishReason::kLength});
+      answers.back().insert(answers.back().end(), generation.text.begin(), generation.text.end());
+    }
+    return answers;
+  };
+  std::vector<std::optional<JudgeWords>> told;
+  for (const auto& words : inquire(own, mesh_, {share_out, answer}, "questions to a judge"))
+    told.push_back(
+        words ? std::optional(JudgeWords{.text = {words->begin() + 1, words->end()}, .is_cut = words->front() != 0})
+              : std::nullopt);
+  return told;
+}
+
+std::vector<Generation> JudgeEngine::generate(const std::vector<Letter>& questions, int64_t step) {
+  if (questions.empty()) return {};
+  std::vector<GenerationRequest> requests;
+  for (const Letter& words : questions) {
+    requests.push_back({.prompt_ids = {words.begin() + kName_words, words.end()}});
+    std::memcpy(&requests.back().sequence_id, words.data(), sizeof requests.back().sequence_id);
+  }
   SamplingParams params{.generating = *judge_.generating_args,
                         .eos_ids = tokenizer_.eos_ids(),
                         .seed = seed_,

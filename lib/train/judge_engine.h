@@ -13,6 +13,7 @@
 #include "settings/judging_models.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
+#include "train/inquiry.h"
 
 namespace roll {
 
@@ -26,12 +27,12 @@ class JudgeEngine {
     uint64_t name = 0;  // names its random numbers
   };
   /// In the order of this rank's questions; nullopt where a question leaves no room for an answer. What is drawn
-  /// depends on neither the ranks nor their order. **Collective** over `world`, on some ranks of which it lives.
-  std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step, Communicator& world);
+  /// depends on neither the ranks nor their order. **Collective** over the world, on some ranks of which it lives.
+  std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step);
 
  private:
-  std::vector<int64_t> ids_of(const Question& question) const;
-  std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, int64_t step);
+  Letter words_of(const Question& question) const;
+  std::vector<Generation> generate(const std::vector<Letter>& questions, int64_t step);
 
   const JudgingModel judge_;
   uint64_t seed_;

@@ -3,31 +3,36 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "base/clock.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "experience/experience.h"
 #include "train/forward.h"
+#include "train/inquiry.h"
 #include "train/roles.h"
-#include "train/told.h"
+#include "train/routes.h"
 
 namespace roll {
 
 namespace {
 
 /// Sequences without a response: only their values are wanted.
-Batch batch_of(const std::vector<std::vector<int64_t>>& sequences) {
+Batch batch_of(const std::vector<Letter>& sequences) {
   std::vector<Sample> samples;
   for (int64_t i = 0; i < std::ssize(sequences); ++i)
-    samples.push_back({.prompt_ids = sequences[i], .response_ids = {}, .sequence_index = i, .group_index = i});
+    samples.push_back({.prompt_ids = {sequences[i].begin(), sequences[i].end()},
+                       .response_ids = {},
+                       .sequence_index = i,
+                       .group_index = i});
   return make_experience(samples);
 }
 
 }  // namespace
 
 RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log)
-    : world_(meshes.world()), device_(device), log_(log) {
+    : device_(device), log_(log) {
   for (const JudgingModel& judge : judging_models(config)) {
     if (judge.writes)
       load_judge(judge, config, meshes);
@@ -67,35 +72,47 @@ void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
 }
 
 void RewardModels::score(Scorer& scorer, Held& held) {
-  const at::NoGradGuard no_grad;
-  std::vector<std::vector<int64_t>> mine;
+  std::vector<Letter> mine;
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
     Json messages = query.messages;
     messages.push_back({{"role", "assistant"}, {"content", scorer.tokenizer.disarmed(query.response)}});
-    auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
-                                       /*parse_special=*/true, /*add_special=*/false);
+    const auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
+                                             /*parse_special=*/true, /*add_special=*/false);
     if (std::ssize(ids) > scorer.spec.max_positions) continue;
-    mine.push_back(std::move(ids));
+    mine.emplace_back(ids.begin(), ids.end());
     asking.push_back(&query);
   }
   const Stopwatch watch;
-  const ToldIds told = tell_ids(mine, world_, "conversations to score");
-  if (told.ids.empty()) return;
-  const Batch batch = batch_of(told.ids);
-  at::Tensor values = at::zeros({batch.tokens.num_tokens()}, at::kFloat);
-  if (scorer.mesh.is_here()) {
+  std::vector<Partition> plans;  // of each data rank
+  const auto share_out = [&](const std::vector<int64_t>& lengths) {
+    if (lengths.empty()) return Partition(static_cast<size_t>(scorer.mesh.dp_size()));
     BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.spec);
-    rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths_of(batch)));
-    values = forward_step(batch, rule, device_, 1, scorer.mesh.mesh(),
-                          [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; },
-                          {&log_, "reward model"})[0];
-  }
-  scorer.mesh.tell(values, "scores of a reward model");
+    rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths));
+    plans = plan_ranks(lengths, rule, scorer.mesh.dp_size());
+    return shares_of({plans});
+  };
+  const auto answer = [&](const std::vector<Letter>& conversations) {
+    if (conversations.empty()) return std::vector<Letter>();
+    return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
+  };
+  const auto told = inquire(mine, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
-    asking[i]->model_score = values[batch.tokens.cu_seqlens[told.first + i + 1] - 1].item<double>();
+    asking[i]->model_score = std::bit_cast<float>(told[i].value().front());
     asking[i]->model_s = watch.seconds();
   }
+}
+
+std::vector<Letter> RewardModels::scores(Scorer& scorer, const std::vector<Letter>& conversations,
+                                         const Partition& plan) {
+  const Batch batch = batch_of(conversations);
+  const at::Tensor values = forward_share(
+      batch, places_in_share(plan), device_, 1,
+      [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; }, {&log_, "reward model"})[0];
+  std::vector<Letter> all;
+  for (size_t i = 0; i < conversations.size(); ++i)
+    all.push_back({std::bit_cast<int32_t>(values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>())});
+  return all;
 }
 
 void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
@@ -108,7 +125,7 @@ void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
     asking.push_back(&query);
   }
   const Stopwatch watch;
-  const auto words = judge.engine->ask(questions, step, world_);
+  const auto words = judge.engine->ask(questions, step);
   for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i], asking[i]->model_s = watch.seconds();
 }
 

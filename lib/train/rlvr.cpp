@@ -9,6 +9,7 @@
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
 #include "model/device.h"
+#include "settings/placement.h"
 #include "train/advantage_stage.h"
 #include "train/comm_metrics.h"
 #include "train/experience_dump.h"
@@ -118,9 +119,12 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       offload_(config, device, actor_, critic_, roles_),
       sampling_(config, std::move(data.of_sampling), tokenizer_, roles_, mesh_of_, reward_models_, offload_, ranks,
                 log),
-      throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size()),
+      throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
+                  std::ssize(training_ranks(config))),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
+  for (const RoleMesh* role : {&mesh_of_.actor, &mesh_of_.reference, &mesh_of_.critic, &mesh_of_.sampler})
+    if (role->ranks().front() == ranks.rank()) log.show_progress();
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 

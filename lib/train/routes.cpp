@@ -57,6 +57,14 @@ Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
   return shares;
 }
 
+Partition places_in_share(const Partition& plan) {
+  Partition places = plan;
+  int64_t place = 0;
+  for (auto& micro_batch : places)
+    for (int64_t& sequence : micro_batch) sequence = place++;
+  return places;
+}
+
 RoutePlan::RoutePlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to)
     : lengths_(lengths), from_(from), to_(to), holder_(lengths.size(), -1) {
   for (size_t group = 0; group < from.shares.size(); ++group)

@@ -34,6 +34,8 @@ std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& sh
 
 /// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
 Partition shares_of(const std::vector<std::vector<Partition>>& batches);
+/// The micro-batches of a data rank whose only plan this is, as places in its share.
+Partition places_in_share(const Partition& plan);
 
 /// Who sends whom what.
 class RoutePlan {

@@ -37,11 +37,11 @@ void Sampling::load_prompts_state(const Json& state) {
 
 std::vector<RolloutRecord> Sampling::step(int64_t step, Metrics& metrics) {
   Stopwatch watch;
+  Metrics of_sampling;
   open();
-  metrics.add("time/step_model_update", watch.seconds());
+  of_sampling.add("time/step_model_update", watch.seconds());  // with the engine's making, where it is made
   world_.traffic().set_phase("generate");
   RoleMesh& samplers = meshes_.sampler;
-  Metrics of_sampling;
   std::vector<RolloutRecord> records;
   if (samplers.is_here())
     records = sampled(step, of_sampling);

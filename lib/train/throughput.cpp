@@ -25,7 +25,7 @@ void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
   // Again every step: beside other work, one measurement may be far below what the device can do.
   peak_ = std::max(peak_, measure_matmul_peak(device_, dtype_));
   metrics.add("time/step_train", seconds);
-  metrics.add("perf/mfu", flops / (seconds * num_ranks_ * peak_));
+  metrics.add("perf/mfu", flops / (seconds * static_cast<double>(num_training_) * peak_));
 }
 
 void Throughput::add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const {
@@ -34,7 +34,7 @@ void Throughput::add_step(const StepFacts& facts, int64_t step, double seconds, 
   metrics.add("system/samples", static_cast<double>(facts.num_sequences()));
   metrics.add("system/global_step", static_cast<double>(step));
   metrics.add("system/tps", tokens / seconds);
-  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / num_ranks_);
+  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / static_cast<double>(num_ranks_));
   metrics.add("time/step_total", seconds);
 }
 

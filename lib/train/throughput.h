@@ -16,10 +16,11 @@ double training_flops(const StepFacts& step, const Roles& roles, bool trains_act
 
 class Throughput {
  public:
-  Throughput(at::Device device, at::ScalarType dtype, int num_ranks)
-      : device_(device), dtype_(dtype), num_ranks_(num_ranks) {}
+  /// Of `num_ranks`, `num_training` hold a model that is trained.
+  Throughput(at::Device device, at::ScalarType dtype, int64_t num_ranks, int64_t num_training)
+      : device_(device), dtype_(dtype), num_ranks_(num_ranks), num_training_(num_training) {}
 
-  /// time/step_train, and perf/mfu of the ranks' work together.
+  /// time/step_train, and perf/mfu of the work of those ranks together.
   void add_training(double flops, double seconds, Metrics& metrics);
   /// system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total.
   void add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const;
@@ -27,7 +28,7 @@ class Throughput {
  private:
   at::Device device_;
   at::ScalarType dtype_;
-  int num_ranks_;
+  int64_t num_ranks_, num_training_;
   double peak_ = 0;  // floating-point operations per second of this rank
 };
 

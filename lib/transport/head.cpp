@@ -11,14 +11,20 @@ namespace roll {
 
 namespace {
 
-constexpr std::array<OperationName, 8> kOperationNames = {{{"all-reduce (sum)", "all_reduce"},
+constexpr std::array<OperationName, 9> kOperationNames = {{{"all-reduce (sum)", "all_reduce"},
                                                            {"all-reduce (max)", "all_reduce"},
                                                            {"all-reduce (min)", "all_reduce"},
                                                            {"broadcast", "broadcast"},
                                                            {"all-gather", "all_gather"},
                                                            {"all-gather of bytes", "all_gather_bytes"},
+                                                           {"gather of bytes", "gather_bytes"},
                                                            {"reduce-scatter", "reduce_scatter"},
                                                            {"all-to-all", "all_to_all"}}};
+
+/// Whether ranks may give byte strings of different lengths.
+bool gives_strings(Operation operation) {
+  return operation == Operation::kGatherBytes || operation == Operation::kBytesToFirst;
+}
 
 }  // namespace
 
@@ -41,12 +47,12 @@ std::string Head::text() const {
 
 bool Head::matches(const Head& other, uint64_t expected) const {
   return sequence == other.sequence && operation == other.operation && dtype == other.dtype && name == other.name &&
-         (other.bytes == expected || operation == Operation::kGatherBytes);
+         (other.bytes == expected || gives_strings(operation));
 }
 
 uint64_t Head::fingerprint() const {
   Head same = *this;
-  if (operation == Operation::kGatherBytes || operation == Operation::kExchange) same.bytes = 0;
+  if (gives_strings(operation) || operation == Operation::kExchange) same.bytes = 0;
   return fnv1a({reinterpret_cast<const char*>(&same), sizeof same});  // all of its bytes are members'
 }
 

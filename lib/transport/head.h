@@ -16,6 +16,7 @@ enum class Operation : uint8_t {
   kBroadcast,
   kGather,
   kGatherBytes,
+  kBytesToFirst,
   kScatter,
   kExchange
 };

@@ -64,12 +64,30 @@ class HostCommunicator : public Communicator {
   }
 
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
-    return gather_bytes(mine, name, /*is_patient=*/false);
+    return all_strings(mine, name, /*is_patient=*/false);
+  }
+  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
+    Call call = begin(Operation::kBytesToFirst, -1, std::ssize(mine), name);
+    const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
+    std::vector<at::Tensor> out(sizes.size()), in(sizes.size());
+    if (is_first()) {
+      for (size_t peer = 1; peer < sizes.size(); ++peer) in[peer] = at::empty({sizes[peer]}, at::kByte);
+    } else {
+      out[0] = at::empty({std::ssize(mine)}, at::kByte);
+      std::ranges::copy(mine, static_cast<char*>(out[0].mutable_data_ptr()));
+      count(std::ssize(mine), call);
+    }
+    wire_->all_to_all(out, in, call.wait);
+    if (!is_first()) return {};
+    std::vector<std::string> all = {std::string(mine)};
+    for (size_t peer = 1; peer < sizes.size(); ++peer)
+      all.emplace_back(static_cast<const char*>(in[peer].const_data_ptr()), static_cast<size_t>(sizes[peer]));
+    return all;
   }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
     return start([this, mine = std::move(mine), all = std::move(all), what = std::string(name)] {
-      *all = gather_bytes(mine, what, /*is_patient=*/true);
+      *all = all_strings(mine, what, /*is_patient=*/true);
     });
   }
 
@@ -140,7 +158,7 @@ class HostCommunicator : public Communicator {
   }
 
  private:
-  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name, bool is_patient) {
+  std::vector<std::string> all_strings(std::string_view mine, std::string_view name, bool is_patient) {
     Call call = begin(Operation::kGatherBytes, -1, std::ssize(mine), name, is_patient);
     const std::vector<int64_t> sizes = wire_->meet_strings(call.head, call.wait);
     const at::Tensor whole = at::empty({std::reduce(sizes.begin(), sizes.end())}, at::kByte);

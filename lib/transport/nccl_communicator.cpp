@@ -71,6 +71,9 @@ class NcclCommunicator : public Communicator {
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
     return host_->all_gather_bytes(mine, name);
   }
+  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
+    return host_->gather_bytes(mine, name);
+  }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
                                                   std::string_view name) override {
     return host_->start_all_gather_bytes(std::move(mine), std::move(all), name);

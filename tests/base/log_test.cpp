@@ -30,7 +30,7 @@ TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes"
   CHECK_THROWS_AS(log.copy_to("/nowhere/log.txt"), SystemError);
 }
 
-TEST_CASE("ranks other than the first only warn", "[base]") {
+TEST_CASE("ranks other than the first only warn, and show progress where they are asked to", "[base]") {
   std::ostringstream out, err;
   Log log(out, err, {.rank = 3, .num_ranks = 4, .terminal = {true, 80}});
   log.info("step");
@@ -40,6 +40,12 @@ TEST_CASE("ranks other than the first only warn", "[base]") {
   log.warn("disk is slow");
   CHECK(out.str().empty());
   CHECK(err.str() == "[rank 3] warning: disk is slow\n");
+  CHECK_FALSE(log.shows_progress());
+  log.show_progress();
+  log.plain("generate 3/4");
+  log.status("status");
+  CHECK(log.shows_progress());
+  CHECK(out.str() == "[rank 3] generate 3/4\n");
 }
 
 TEST_CASE("text is cut by characters, not bytes", "[base]") {

@@ -79,6 +79,8 @@ std::string check_gathers(Communicator& ranks, at::Device device) {
     if (!at::equal(all[i], sample(rank, 12, at::kBFloat16, device).view({3, 4}))) return "all_gather is wrong; ";
     if (bytes[i] != std::string(i * 70000, 'x')) return "all_gather_bytes is wrong; ";
   }
+  const auto at_first = ranks.gather_bytes(std::string(static_cast<size_t>(ranks.rank()) * 70000, 'x'), "words");
+  if (at_first != (ranks.is_first() ? bytes : std::vector<std::string>())) return "gather_bytes is wrong; ";
   const auto news = std::make_shared<std::vector<std::string>>();
   const auto pending = ranks.start_all_gather_bytes(std::string(static_cast<size_t>(ranks.rank()), 'y'), news, "news");
   while (!pending->is_done()) std::this_thread::yield();

@@ -42,7 +42,7 @@ failures = []
 
 
 def is_text(key):
-    return key.endswith("/all_gather_bytes") and not key.startswith("rollouts/")
+    return key.endswith("gather_bytes") and not key.startswith("rollouts/")
 
 
 def counted(run):

@@ -94,6 +94,9 @@ class FlippingRanks : public Communicator {
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
     return inner_.all_gather_bytes(mine, name);
   }
+  std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
+    return inner_.gather_bytes(mine, name);
+  }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string, std::shared_ptr<std::vector<std::string>>,
                                                   std::string_view) override {
     return nullptr;

@@ -83,9 +83,11 @@ TEST_CASE("while sampling runs ahead, those learn that train or compute what tra
   config.critic.device_mapping = DeviceMapping{{4}};
   place_roles(config, 5);
   CHECK(learner_ranks(config) == std::vector{0, 1, 4});  // nobody looks at a reference
+  CHECK(training_ranks(config) == std::vector{0, 1, 4});
   config.enable_reference = true;
   place_roles(config, 6);
   CHECK(learner_ranks(config) == std::vector{0, 1, 4, 5});
+  CHECK(training_ranks(config) == std::vector{0, 1, 4});
 }
 
 }  // namespace roll

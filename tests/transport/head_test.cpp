@@ -14,7 +14,7 @@ TEST_CASE("another call has another fingerprint, and lengths count where ranks g
     CHECK(!head.matches(other, 8));
   }
   CHECK(head.fingerprint() == make_head(3, 8, Operation::kReduceSum, 6, "counts").fingerprint());
-  for (const Operation operation : {Operation::kGatherBytes, Operation::kExchange})
+  for (const Operation operation : {Operation::kGatherBytes, Operation::kBytesToFirst, Operation::kExchange})
     CHECK(make_head(0, 1, operation, -1, "x").fingerprint() == make_head(0, 2, operation, -1, "x").fingerprint());
 }
 
