@@ -84,13 +84,14 @@ struct StrategyConfig {
     v.refused_above_one(
         {"expert_model_parallel_size", "expert_tensor_parallel_size", "ep_size", "enable_expert_parallel"},
         "needs expert parallelism, which this version does not have; set it to 1");
-    v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
+    v.noted({"moe_*"}, "models here are dense; one with experts is refused as a model");
     v.refused({"lora_*", "enable_lora", "max_loras", "max_lora_rank"},
               "needs LoRA, which this version does not have; remove it");
     v.noted({"sequence_parallel"}, "tensor parallelism always shares the tokens between its products too");
-    v.noted({"distrib_optim_fully_reshardable", "zero_*", "fsdp_size", "reshard_after_forward", "offload_policy",
-             "wrap_policy", "optimizer_cpu_offload", "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d",
-             "use_precision_aware_optimizer", "offload_backend"},
+    v.noted({"distrib_optim_fully_reshardable*", "use_distributed_model_checkpoint", "zero_*", "fsdp_size",
+             "reshard_after_forward", "offload_policy", "wrap_policy", "optimizer_cpu_offload",
+             "optimizer_offload_fraction", "overlap_cpu_optimizer_d2h_h2d", "use_precision_aware_optimizer",
+             "offload_backend"},
             "use_distributed_optimizer decides, and offload; results do not depend on it");
     v.noted({"overlap_grad_reduce",
              "overlap_param_gather",

@@ -43,7 +43,7 @@ struct StageReport {
 /// Of a rank, estimated.
 struct BudgetMemory {
   double activation_bytes = 0;
-  double total_bytes = 0;  // with weights, gradients, optimizer and cache
+  double total_bytes = 0;  // with weights, gradients and optimizer
 };
 
 /// What another training budget would give; with load_balance.

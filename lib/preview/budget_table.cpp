@@ -66,7 +66,7 @@ void add_memory(BudgetRow& row, Config config, const PlannedModels& models) {
   set_budget(config.critic, row.budget);
   const MemoryEstimate memory =
       estimate_memory(config, models, config.actor_train.device_mapping.has_value(), config.actor_train.ranks.front());
-  row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.total()};
+  row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.training()};
 }
 
 /// Index of the row to suggest, and why it is the one.

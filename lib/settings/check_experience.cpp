@@ -63,9 +63,6 @@ void check_critic(const Config& config, Checker& check) {
 
 void check_kl(const Config& config, Checker& check) {
   const ExperienceConfig& experience = config.experience;
-  check.require(!experience.target_kl || experience.add_token_level_kl, experience.target_kl,
-                "steers the KL in the token rewards, but {}; set that to true or remove this",
-                check.name(experience.add_token_level_kl));
   check.require(!config.loss.use_kl_loss || config.loss.kl_loss_coef > 0, config.loss.use_kl_loss,
                 "adds nothing, as {}; give the coefficient, e.g. 0.001", check.name(config.loss.kl_loss_coef));
   const std::string& wants_reference =

@@ -90,6 +90,7 @@ void complete_data(DataArgs& training, DataArgs& validation, const std::optional
     validation.response = training.response;
   }
   if (!validation.template_name) validation.template_name = training.template_name;
+  if (!validation.enable_thinking) validation.enable_thinking = training.enable_thinking;
   complete_template(training, global_template);
   complete_template(validation, global_template);
 }
@@ -171,6 +172,15 @@ void split_commas(std::vector<std::string>& names) {
   names = all;
 }
 
+void complete_additional_prompts(Config& config, Checker& check) {
+  const auto& older = config.use_additional_prompts;
+  auto& wanted = config.is_use_additional_prompts;
+  if (!older) return;
+  check.require(!check.is_set(wanted) || wanted == *older, older, "is an older name of {}; keep one of the two",
+                check.name(wanted));
+  wanted = *older;
+}
+
 /// ROLL's place for it under some strategies.
 void complete_ulysses(WorkerConfig& worker, Checker& check) {
   const auto& wanted = worker.model_args.ulysses_size;
@@ -209,6 +219,7 @@ void complete(Config& config, Checker& check) {
   if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
   complete_mock(config, check);
+  complete_additional_prompts(config, check);
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
                                                  &config.reference.strategy_args, &config.critic.strategy_args};

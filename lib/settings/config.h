@@ -55,8 +55,8 @@ struct TrainingArgs {
     v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
     v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
       round_range());
-    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed"},
-            "the key of this name at the top level decides");
+    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},
+            "the key at the top level decides");
     v.noted({"bf16", "fp16"}, "model_args.dtype decides");
     v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
     v.noted({"lr_scheduler_kwargs", "optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
@@ -238,6 +238,7 @@ struct Config {
   int64_t num_return_sequences_in_group = 1;
   int64_t max_running_requests = 128;
   bool is_use_additional_prompts = false;
+  std::optional<bool> use_additional_prompts;
   int64_t max_additional_running_prompts = 16;
   double async_generation_ratio = 0;
   std::optional<std::string> pretrain;
@@ -317,6 +318,7 @@ struct Config {
     v("max_running_requests", max_running_requests, "sequences sampled at once", sequence_range());
     v("is_use_additional_prompts", is_use_additional_prompts,
       "a domain whose query_filter_config drops groups samples some prompts ahead; the step trains on the same ones");
+    v("use_additional_prompts", use_additional_prompts, "an older name of is_use_additional_prompts");
     v("max_additional_running_prompts", max_additional_running_prompts,
       "how many prompts of such a domain run beyond those that it lacks", sequence_range());
     v("async_generation_ratio", async_generation_ratio,
@@ -361,8 +363,9 @@ struct Config {
     v.noted({"reward_norm", "reward_shift", "reward_scale", "use_reward_scaling", "use_reward_norm", "add_len_reward"},
             "norm_mean_type, norm_std_type and reward_clip decide what happens to rewards");
     v.noted({"postive_loss_coef"}, "ROLL reads it nowhere; positive_loss_coef adds the likelihood of right responses");
-    v.noted({"use_topr_neg_loss_coef", "use_topr_loss", "pg_variant", "use_policy_loss_type", "l2", "mask_type",
-             "balance_length", "minibatch_data_iter_num"},
+    v.noted({"pg_variant"}, "actor_train.pg_variant decides");
+    v.noted({"use_topr_neg_loss_coef", "use_topr_loss", "use_policy_loss_type", "l2", "mask_type", "balance_length",
+             "minibatch_data_iter_num"},
             "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
     v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
     v.noted({"num_train_epochs"}, "max_steps decides");

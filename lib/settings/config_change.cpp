@@ -23,8 +23,8 @@ const std::set<std::string>& free_keys() {
       // the job
       "max_restarts", "max_nonfinite_updates", "backend_timeout", "device_mapping", "num_gpus_per_worker",
       "strategy_args", "offload", "deterministic", "preprocessing_num_workers", "max_running_requests",
-      "is_use_additional_prompts", "max_additional_running_prompts", "judge_api_url", "judge_api_key",
-      "requests_per_minute", "tokens_per_minute", "max_retries",
+      "is_use_additional_prompts", "use_additional_prompts", "max_additional_running_prompts", "judge_api_url",
+      "judge_api_key", "requests_per_minute", "tokens_per_minute", "max_retries",
       // equal numbers by another way
       "infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_train",
       "use_dynamic_batching_in_infer", "max_tokens_per_microbatch_in_train", "max_tokens_per_microbatch_in_infer",

@@ -29,6 +29,7 @@ class IdleKeys {
     unless(e.adv_estimator->discounts, e.adv_estimator, e.gamma, plain.gamma);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
+    unless(e.add_token_level_kl, e.add_token_level_kl, e.target_kl, plain.target_kl);
     unless(e.target_kl.has_value(), e.target_kl, e.kl_horizon, plain.kl_horizon);
     unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_low_threshold, plain.difficulty_low_threshold);
     unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_high_threshold, plain.difficulty_high_threshold);

@@ -87,26 +87,34 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
 
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
   MemoryEstimate memory;
+  const bool offloads = config.offload && on_gpu;
   const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
   const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
                             const std::vector<ParameterShape>& parameters) {
     if (!lives(worker)) return;
     const double bytes = bytes_per_number(worker.model_args, on_gpu);
-    const double before = memory.optimizer;
+    const MemoryEstimate before = memory;
     add_trained(memory, worker, spec, parameters, bytes);
+    if (offloads) {
+      memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
+      if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
+    }
     const int64_t tokens = micro_batch_tokens(config, worker) / worker.strategy_args.strategy_config.model_ranks();
     const double activations = activation_bytes(spec, tokens, bytes, worker.recomputes());
     memory.activations = std::max(memory.activations, activations);
-    memory.checkpoint += memory.optimizer - before;
+    memory.checkpoint += memory.optimizer - before.optimizer;
     if (rank != worker.ranks.front()) return;
     for (const auto& parameter : parameters)
       memory.checkpoint += bytes * static_cast<double>(largest_part(spec, parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
-  if (config.uses_reference() && lives(config.reference))
-    memory.weights += bytes_per_number(config.reference.model_args, on_gpu) *
-                      policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+  if (config.uses_reference() && lives(config.reference)) {
+    const double reference = bytes_per_number(config.reference.model_args, on_gpu) *
+                             policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+    memory.weights += reference;
+    if (offloads) memory.put_away += reference;
+  }
   const auto judges = judging_models(config);
   for (size_t i = 0; i < models.judges.size(); ++i) {
     const WorkerConfig& worker = *judges[i].worker;
@@ -131,11 +139,16 @@ std::string memory_text(const MemoryEstimate& memory) {
   const auto gb = [](double bytes) {
     return bytes < 1e8 ? fmt::format("{:.3f}", bytes / 1e9) : fmt::format("{:.1f}", bytes / 1e9);
   };
-  return fmt::format(
-      "weights {} + gradients {} + optimizer {} + activations {} + KV cache {} = {} GB; {} GB of "
-      "host memory for the copy of a checkpoint",
-      gb(memory.weights), gb(memory.gradients), gb(memory.optimizer), gb(memory.activations), gb(memory.kv_cache),
-      gb(memory.total()), gb(memory.checkpoint));
+  std::string text = fmt::format("weights {}", gb(memory.weights));
+  if (memory.activations > 0)
+    text += fmt::format(" + gradients {} + optimizer {} + activations {} = {}", gb(memory.gradients),
+                        gb(memory.optimizer), gb(memory.activations), gb(memory.training()));
+  text += " GB";
+  if (memory.kv_cache > 0)
+    text += fmt::format("; in sampling {}, of these KV cache {} at most", gb(memory.sampling()), gb(memory.kv_cache));
+  if (memory.checkpoint > 0)
+    text += fmt::format("; {} of host memory for the copy of a checkpoint", gb(memory.checkpoint));
+  return text;
 }
 
 }  // namespace roll

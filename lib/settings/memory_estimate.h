@@ -1,6 +1,7 @@
 // About how much memory a rank needs, before anything is loaded.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,11 +20,14 @@ struct MemoryEstimate {
   double gradients = 0;  // policy and critic, float32
   double optimizer = 0;  // Adam's two moments, and float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
-  double kv_cache = 0;     // of max_running_requests sequences at full length
+  double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
+  double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
 
-  /// Of the device.
-  double total() const { return weights + gradients + optimizer + activations + kv_cache; }
+  /// Of the device, by what it does.
+  double training() const { return weights + gradients + optimizer + activations; }
+  double sampling() const { return weights + gradients + optimizer - put_away + kv_cache; }
+  double total() const { return std::max(training(), sampling()); }
 };
 
 struct PlannedModels {

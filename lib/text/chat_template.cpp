@@ -112,7 +112,7 @@ const std::vector<std::string>& ChatTemplate::names() {
   return kNames;
 }
 
-ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name) {
+ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name, std::optional<bool> enable_thinking) {
   const bool is_native = name.empty() || name == "native";
   if (!is_native && std::ranges::find(names(), name) == names().end())
     throw user_error("template = {}: must be one of {}{}", name, fmt::join(names(), ", "), did_you_mean(name, names()));
@@ -123,6 +123,7 @@ ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name)
   parts->variables = special_token_variables(config);
   if (name == "llama3" && !Value(parts->variables).member("bos_token"))
     set(parts->variables, "bos_token", "<|begin_of_text|>");
+  if (enable_thinking) set(parts->variables, "enable_thinking", *enable_thinking);
   const Source source = is_native
                             ? native_source(folder, config)
                             : Source{std::string(builtin_template(name)), fmt::format("built-in template {}", name)};

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ class ChatTemplate {
   /// name: native (chat_template.jinja, or `chat_template` of tokenizer_config.json) | qwen2_5 (adds Qwen's default
   /// system message) | chatml | qwen3 | llama3 | empty (the contents, joined by nothing). "" means native.
   /// UserError: unknown name (with the nearest), a native template that is missing, or does not parse (line).
-  static ChatTemplate load(const std::filesystem::path& folder, const std::string& name);
+  /// `enable_thinking`: the variable of this name, which Qwen3's templates look at; nullopt: it is not defined.
+  static ChatTemplate load(const std::filesystem::path& folder, const std::string& name,
+                           std::optional<bool> enable_thinking = {});
 
   /// The names that `load` takes.
   static const std::vector<std::string>& names();

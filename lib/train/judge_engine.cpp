@@ -25,7 +25,8 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
       spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
       tokenizer_(Tokenizer::load(folder_of(judge))),
-      chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""))) {
+      chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""),
+                                        judge.worker->data_args.enable_thinking)) {
   if (!mesh_.is_here()) return;
   model_ = Transformer::load(folder_of(judge), device, model_dtype(judge.worker->model_args, device),
                              model_parallel(mesh_.mesh()));

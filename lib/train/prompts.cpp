@@ -25,7 +25,7 @@ PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokeni
   const bool needs_native = source.data.messages.has_value() || !source.data.prompt.has_value();
   for (const auto& name : names)
     if (!templates_.contains(name) && (name != "native" || needs_native))
-      templates_.emplace(name, ChatTemplate::load(source.model_folder, name));
+      templates_.emplace(name, ChatTemplate::load(source.model_folder, name, source.data.enable_thinking));
 }
 
 std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {

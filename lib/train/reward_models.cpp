@@ -50,7 +50,8 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
                 .spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string()),
                 .model = {},
                 .tokenizer = Tokenizer::load(folder),
-                .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""))};
+                .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""),
+                                                    worker.data_args.enable_thinking)};
   if (mesh.is_here())
     scorer.model =
         ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh.mesh()));

@@ -35,8 +35,8 @@ std::vector<SftRow> load_sft_rows(const DataArgs& data, const SftConfig& config,
                                   const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
                                   const std::string& what, Log& log) {
   if (data.file_name.empty()) return {};
-  const auto chat =
-      ChatTemplate::load(model_folder, data.template_name.value_or(config.global_template.value_or("native")));
+  const auto chat = ChatTemplate::load(
+      model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
   const SftEncoder encoder{
       .render = [&](const Json& messages, bool open) { return chat.render(messages, open); },
       .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },

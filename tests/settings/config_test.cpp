@@ -166,6 +166,7 @@ TEST_CASE("a key that another one makes idle is noted, unless it has its default
   CHECK(mentions(note({"adv_estimator=reinforce", "lambd=0.5"}, "lambd = 0.5"), "adv_estimator = reinforce"));
   CHECK(mentions(note({"adv_estimator=reinforce"}, "critic has no effect"), "adv_estimator = reinforce"));
   CHECK(mentions(note({"kl_horizon=5"}, "kl_horizon"), "target_kl = null"));
+  CHECK(mentions(note({"target_kl=0.1"}, "target_kl"), "add_token_level_kl = false"));
   CHECK(mentions(note({"error_max_len_threshold=5"}, "error_max_len_threshold"), "error_max_len_clip"));
   CHECK(mentions(note({"rollout_mock={dump_dir: x}"}, "rollout_mock.dump_dir"), "rollout_mock.enable"));
   CHECK(mentions(
@@ -178,12 +179,21 @@ TEST_CASE("do_sample: false is a greedy validation", "[train]") {
             .config.validation.generating_args.temperature == 0);
 }
 
+TEST_CASE("older names and the template's switch are taken", "[train]") {
+  CHECK(recipe({"use_additional_prompts=true"}).config.additional_prompts() > 0);
+  CHECK(recipe({"use_additional_prompts=false"}).config.additional_prompts() == 0);
+  CHECK(mentions(error_of({"use_additional_prompts=true", "is_use_additional_prompts=false"}), "keep one of the two"));
+  const Config thinking = recipe({"actor_train.data_args.enable_thinking=false"}).config;
+  CHECK(thinking.actor_train.data_args.enable_thinking == false);
+  CHECK(thinking.validation.data_args.enable_thinking == false);
+  CHECK(recipe({"validation.data_args.enable_thinking=true"}).config.validation.data_args.enable_thinking == true);
+}
+
 TEST_CASE("rules between keys name both and the nearest working values", "[train]") {
   CHECK(mentions(error_of({"rollout_batch_size=100"}), "try 64 or 128"));
   CHECK(mentions(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6143"}),
                  "cannot hold one sequence of 6144 tokens"));
   CHECK(error_of({"actor_train.sequence_packing_args.max_packed_sequence_length_train=6144"}).empty());
-  CHECK(mentions(error_of({"target_kl=0.1"}), "add_token_level_kl"));
   CHECK(mentions(error_of({"kl_loss_coef=0"}), "kl_loss_coef = 0"));
   CHECK(mentions(error_of({"~critic"}), "needs a critic"));
   CHECK(error_of({"~critic", "adv_estimator=reinforce"}).empty());

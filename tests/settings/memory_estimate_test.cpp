@@ -142,6 +142,25 @@ TEST_CASE("a rank that samples with the trainer's tensors has weights once, besi
     CHECK(estimate_memory(config, {.policy = spec, .critic = {}}, true, rank).weights == 4.0 * spec.num_parameters());
 }
 
+TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on a GPU", "[train]") {
+  Config config = config_of(false, true);
+  config.enable_reference = true;
+  config.sequence_length = 100;
+  place_roles(config, 1);
+  const ModelSpec spec = small_spec(false);
+  const auto estimate = [&](bool on_gpu) {
+    return estimate_memory(config, {.policy = spec, .critic = spec}, on_gpu, 0);
+  };
+  const MemoryEstimate plain = estimate(true);
+  CHECK(plain.sampling() == plain.weights + plain.gradients + plain.optimizer + plain.kv_cache);
+  CHECK(plain.training() == plain.weights + plain.gradients + plain.optimizer + plain.activations);
+  CHECK(plain.total() == std::max(plain.training(), plain.sampling()));
+  config.offload = true;
+  CHECK(estimate(true).sampling() == 2.0 * spec.num_parameters() + plain.kv_cache);
+  CHECK(estimate(true).training() == plain.training());
+  CHECK(estimate(false).put_away == 0);
+}
+
 TEST_CASE("the cache holds greedy responses too", "[train]") {
   Config config = config_of(true, true);
   config.sequence_length = 100;

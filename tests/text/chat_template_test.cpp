@@ -36,11 +36,16 @@ TEST_CASE("built-in templates render what the models' own templates render witho
       const auto case_name = one["name"].get<std::string>();
       if (!case_name.starts_with(style) || case_name.find("tools") != std::string::npos) continue;
       CAPTURE(case_name);
+      const Json& messages = one["variables"]["messages"];
+      const bool opens = one["variables"]["add_generation_prompt"].get<bool>();
       Json variables = Json::object();
+      std::optional<bool> thinks;
       if (one["variables"].contains("enable_thinking"))
-        variables["enable_thinking"] = one["variables"]["enable_thinking"];
-      CHECK(chat.render(one["variables"]["messages"], one["variables"]["add_generation_prompt"].get<bool>(),
-                        variables) == one["text"].get<std::string>());
+        variables["enable_thinking"] = one["variables"]["enable_thinking"],
+        thinks = variables["enable_thinking"].get<bool>();
+      CHECK(chat.render(messages, opens, variables) == one["text"].get<std::string>());
+      CHECK(ChatTemplate::load(folder_with({}), name, thinks).render(messages, opens) ==
+            one["text"].get<std::string>());
       ++compared;
     }
   }
