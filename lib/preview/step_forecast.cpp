@@ -102,15 +102,17 @@ SamplingWork Forecaster::sampling_work(const std::vector<int64_t>& sequences) co
   if (sequences.empty()) return work;
   const int64_t element = element_bytes(config_.actor_train, world_.path), tp = sampler_.shape().tp;
   const ModelSpec& spec = world_.models.policy;
-  int64_t drawn = 0, longest = 0, read = 0;
+  int64_t drawn = 0, longest = 0, longest_prompt = 0, read = 0;
+  double prompt_flops = 0;
   for (const int64_t s : sequences) {
     const int64_t prompt = step_.prompt_lengths[s], response = step_.response_lengths[s];
     drawn += response, longest = std::max(longest, response);
     read += response * (prompt + response / 2);
     if (s % step_.group_size != 0) continue;
-    const StepCost cost = step_cost(spec, element, 1, 0, prompt);
-    work.prompts = {std::max(work.prompts.bytes, cost.bytes), work.prompts.flops + cost.flops};
+    longest_prompt = std::max(longest_prompt, prompt);
+    prompt_flops += spec.forward_flops(prompt, 1);
   }
+  work.prompts = {step_cost(spec, element, 1, 0, longest_prompt).bytes, prompt_flops};
   const int64_t slots = std::min(std::ssize(sequences), config_.max_running_requests);
   const int64_t steps = std::max<int64_t>({1, longest, (drawn + slots - 1) / slots});
   const int64_t running = std::max<int64_t>(1, drawn / steps), length = read / std::max<int64_t>(1, drawn);

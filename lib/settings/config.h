@@ -369,6 +369,8 @@ struct Config {
             "ROLL's RLVR losses do not depend on it; the keys of the clipped PPO loss decide");
     v.noted({"val_greedy", "val_n_sample"}, "validation.generating_args decide");
     v.noted({"num_train_epochs"}, "max_steps decides");
+    v.noted({"reward_filter_*", "generate_redundancy_num"},
+            "rewards.<domain>.query_filter_config says what is left out");
     v.noted({"flash_attn", "dataset_dir", "interleave_probs", "use_remove_padding"}, "ROLL itself ignores it here");
     v.noted({"rpc_timeout", "generate_opt_level", "transfer_backend", "offload_nccl", "reward_system_config",
              "user_defined_rollout_loop_cls", "router_args", "model_update_buffer_size_mb", "is_offload_states",
