@@ -86,11 +86,14 @@ TEST_CASE("a few ranks that stand for many send what these do", "[preview]") {
 }
 
 TEST_CASE("roles that are apart are apart at any number of ranks", "[preview]") {
-  const ScaledConfig scaled(
-      {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml",
-       .overrides = {"actor_infer.device_mapping=[6,7]", "actor_train.device_mapping=list(range(0,6))",
-                     "critic.device_mapping=list(range(0,6))", "reference.device_mapping=list(range(0,6))",
-                     "rollout_batch_size=24"}});
+  std::vector<std::string> overrides = {"actor_infer.device_mapping=[6,7]", "rollout_batch_size=24"};
+  for (const std::string role : {"actor_train", "critic", "reference"})
+    overrides.push_back(role + ".device_mapping=list(range(0,6))");
+  for (const std::string role : {"actor_train", "critic", "reference", "actor_infer"})
+    overrides.push_back(role + ".strategy_args.strategy_config.tensor_model_parallel_size=1");
+  for (const std::string role : {"actor_train", "critic"})
+    overrides.push_back(role + ".training_args.gradient_accumulation_steps=16");
+  const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides});
   const Config config = scaled.at(32).config;
   CHECK(config.actor_infer.ranks == std::vector<int>{24, 25, 26, 27, 28, 29, 30, 31});
   CHECK(config.actor_train.ranks.size() == 24);
