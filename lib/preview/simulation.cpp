@@ -18,7 +18,7 @@ namespace roll {
 namespace {
 
 /// More are not planned one by one: some stand for all.
-constexpr int64_t kMostPlanned = 512;
+constexpr int64_t kMostPlanned = 256;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
