@@ -13,6 +13,7 @@ void add_checkpoint_tools(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_init_model(CLI::App& app);
+void add_keys(CLI::App& app);
 void add_logprobs(CLI::App& app);
 void add_pack_stats(CLI::App& app);
 void add_score(CLI::App& app);

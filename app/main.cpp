@@ -19,6 +19,7 @@ int run(int argc, char** argv) {
   roll::add_export(app);
   roll::add_generate(app);
   roll::add_init_model(app);
+  roll::add_keys(app);
   roll::add_logprobs(app);
   roll::add_pack_stats(app);
   roll::add_score(app);

@@ -27,7 +27,6 @@ SimulateFlags::SimulateFlags(CLI::App& sub) : values_(std::make_shared<Values>()
                        ->allow_extra_args(false)  // what follows is an override
                        ->check(CLI::Range(1, 65536))
                        ->excludes(sub.get_option("--print"))
-                       ->excludes(sub.get_option("--keys"))
                        ->group(group);
   const auto add = [&](const char* name, auto& value, const char* doc) {
     return sub.add_option(name, value, doc)->needs(simulate)->group(group);

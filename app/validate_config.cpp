@@ -18,7 +18,6 @@ struct ValidateFlags {
   std::vector<std::string> overrides;
   LoadOptions options;
   bool print = false;
-  bool keys = false;
 };
 
 /// What only the machine that runs them can tell of rewards.
@@ -58,10 +57,6 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
 }
 
 void validate(const ValidateFlags& flags) {
-  if (flags.keys) {
-    std::printf("# roll train\n%s\n# roll sft\n%s", key_reference().c_str(), sft_key_reference().c_str());
-    return;
-  }
   if (is_sft_config(flags.file))
     show(load_sft_config(flags.file, flags.overrides, flags.options), flags);
   else
@@ -73,20 +68,17 @@ void validate(const ValidateFlags& flags) {
 void add_validate_config(CLI::App& app) {
   auto* sub = app.add_subcommand("validate-config", "check a configuration and show its batch arithmetic");
   auto flags = std::make_shared<ValidateFlags>();
-  auto* file = sub->add_option("--config", flags->file, "YAML file of `roll train` or `roll sft`");
+  sub->add_option("--config", flags->file, "YAML file of `roll train` or `roll sft`")->required();
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
-  auto* keys = sub->add_flag("--keys", flags->keys, "print all keys with default and meaning");
   sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
   const SimulateFlags simulation(*sub);
   sub->callback([=] {
-    if (!flags->keys && file->empty()) throw CLI::RequiredError("--config");
     if (simulation.is_wanted()) return simulation.show(flags->file, flags->overrides, flags->options.num_ranks);
     validate(*flags);
   });
-  keys->excludes(file);
 }
 
 }  // namespace roll

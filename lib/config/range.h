@@ -1,5 +1,5 @@
-// Which numbers a key takes. Stands in the key's line of fields(), and so in loading, --help, --keys and every tool's
-// flag alike. NaN is in no range.
+// Which numbers a key takes. Stands in the key's line of fields(), and so in loading, --help, `roll keys` and every
+// tool's flag alike. NaN is in no range.
 #pragma once
 
 #include <cmath>

@@ -63,7 +63,7 @@ void ReadContext::complain_unknown(const MapEntry& entry, const std::string& pre
     advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),
                          elsewhere.size() > shown ? fmt::format(" (or {} more)", elsewhere.size() - shown) : "");
   } else if (advice.empty()) {
-    advice = "; `roll validate-config --keys` lists them all";
+    advice = "; `roll keys` lists them all";
   }
   Node key;
   key.kind = Node::Kind::kScalar;

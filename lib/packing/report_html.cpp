@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/html.h"
 #include "packing/report.h"
 
 namespace roll {
@@ -45,23 +46,6 @@ details { margin-top: 16px; } summary { cursor: pointer; color: var(--soft); }
 dt { font-weight: 600; margin-top: 8px; } dd { margin: 0; color: var(--soft); }
 )";
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '&')
-      safe += "&amp;";
-    else if (c == '<')
-      safe += "&lt;";
-    else if (c == '>')
-      safe += "&gt;";
-    else if (c == '"')
-      safe += "&quot;";
-    else
-      safe += c;
-  }
-  return safe;
-}
-
 std::string tile(const std::string& value, const std::string& what) {
   return fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", value, what);
 }
@@ -70,10 +54,10 @@ std::string header(const PackReport& report) {
   int64_t tokens = 0, over = 0;
   for (const int64_t length : report.lengths) tokens += length;
   for (const auto& stage : report.stages) over += summarise(stage, 0).over_budget;
-  std::string html =
-      fmt::format("<h1>Packing of {}</h1>\n<p>Sequences from {}; {} data-parallel {}.</p>\n", escaped(report.config),
-                  escaped(report.source), report.num_ranks, report.num_ranks == 1 ? "rank" : "ranks");
-  for (const auto& note : report.notes) html += "<p>" + escaped(note) + "</p>\n";
+  std::string html = fmt::format("<h1>Packing of {}</h1>\n<p>Sequences from {}; {} data-parallel {}.</p>\n",
+                                 escaped_html(report.config), escaped_html(report.source), report.num_ranks,
+                                 report.num_ranks == 1 ? "rank" : "ranks");
+  for (const auto& note : report.notes) html += "<p>" + escaped_html(note) + "</p>\n";
   html += "<div class=\"tiles\">\n" + tile(grouped(std::ssize(report.lengths)), "sequences") +
           tile(grouped(tokens), "tokens") + tile(grouped(report.num_steps), report.num_steps == 1 ? "step" : "steps");
   const StageReport& training = report.stages.front();
@@ -117,7 +101,7 @@ std::string summary_table(const StageReport& stage, const PackReport& report) {
         "<tr{}><td>{}{}</td><td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</"
         "td>"
         "<td>{}</td></tr>\n",
-        a == 0 ? " class=\"marked\"" : "", escaped(stage.algorithms[a]),
+        a == 0 ? " class=\"marked\"" : "", escaped_html(stage.algorithms[a]),
         a == 0 ? " <span class=\"badge\">configured</span>" : "", s.micro_batches,
         stage.budget > 0 ? percent(s.fill) : "–", percent(s.padding),
         report.counts_flops ? percent(s.rank_imbalance) : "–", percent(s.rank_imbalance_tokens),
@@ -167,10 +151,11 @@ std::string plan_column(const std::string& algorithm, const BatchStats& stats, c
   const size_t shown = std::min(stats.ranks.size(), kMostRanks);
   double longest = 1e-30;
   for (const auto& rank : stats.ranks) longest = std::max(longest, rank_work(rank));
-  std::string html = fmt::format("<div><h3>{}: fill of each micro-batch {}</h3>\n", escaped(algorithm),
+  std::string html = fmt::format("<div><h3>{}: fill of each micro-batch {}</h3>\n", escaped_html(algorithm),
                                  stats.budget > 0 ? "(of the budget)" : "(of the largest one)");
   for (size_t r = 0; r < shown; ++r) html += fill_lane(stats.ranks[r], r, full);
-  html += fmt::format("<h3>{}: ranks over time ({}; striped: waiting)</h3>\n", escaped(algorithm), work_name(report));
+  html +=
+      fmt::format("<h3>{}: ranks over time ({}; striped: waiting)</h3>\n", escaped_html(algorithm), work_name(report));
   for (size_t r = 0; r < shown; ++r) html += time_lane(stats.ranks[r], r, longest, report.counts_flops);
   if (shown < stats.ranks.size()) html += fmt::format("<p>The first {} of {} ranks.</p>", shown, stats.ranks.size());
   if (stats.num_micro_batches() > static_cast<int64_t>(kMostColumns))
@@ -201,7 +186,7 @@ std::string batches_table(const StageReport& stage) {
 std::string stage_section(const StageReport& stage, const PackReport& report) {
   const BatchReport& first = stage.batches.front();
   std::string html =
-      fmt::format("<section><h2>{}</h2>\n<p>{}{}</p>\n", escaped(stage_title(stage)),
+      fmt::format("<section><h2>{}</h2>\n<p>{}{}</p>\n", escaped_html(stage_title(stage)),
                   stage.budget > 0 ? fmt::format("budget {} tokens", grouped(stage.budget)) : "not packed",
                   stage.alignment > 1 ? fmt::format(", alignment {}", stage.alignment) : "");
   html += summary_table(stage, report);
@@ -230,7 +215,7 @@ std::string budgets_section(const PackReport& report) {
     html += fmt::format("<td class=\"badge\">{}{}</td></tr>\n", row.is_configured ? "configured " : "",
                         row.is_suggested ? "suggested" : "");
   }
-  return html + fmt::format("</table></div>\n<p>Suggested: {}.</p></section>\n", escaped(report.budget_rule));
+  return html + fmt::format("</table></div>\n<p>Suggested: {}.</p></section>\n", escaped_html(report.budget_rule));
 }
 
 constexpr const char* kWords = R"(<section><h2>Words</h2><dl>
@@ -248,7 +233,7 @@ std::string report_html(const PackReport& report) {
       "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>roll pack-stats: {}</title>\n"
       "<style>{}</style></head>\n<body>\n",
-      escaped(report.config), kStyle);
+      escaped_html(report.config), kStyle);
   html += header(report) + lengths_section(report);
   for (const auto& stage : report.stages) html += stage_section(stage, report);
   return html + budgets_section(report) + kWords + "</body>\n</html>\n";

@@ -1,5 +1,6 @@
 // The registry of reward types. A new type is a file of its own (its arguments with fields(), its factory) and a row
-// here; loading, error texts, --keys, the resolved configuration and the flags of `roll score` follow from the row.
+// here; loading, error texts, `roll keys`, the resolved configuration and the flags of `roll score` follow from the
+// row.
 //
 // A type's own keys stand among the others of rewards.<domain>. Two types may own a key of the same name; a key that
 // the chosen type does not own is refused.

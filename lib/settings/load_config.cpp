@@ -4,7 +4,6 @@
 #include "base/ranges.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
-#include "config/key_table.h"
 #include "config/load.h"
 #include "config/writer.h"
 #include "job/hosts.h"
@@ -205,13 +204,6 @@ std::string resolved_yaml(const Config& config) {
 }
 std::string resolved_yaml(const SftConfig& config) {
   return to_yaml(config, config.from_env);
-}
-
-std::string key_reference() {
-  return key_table<Config>();
-}
-std::string sft_key_reference() {
-  return key_table<SftConfig>();
 }
 
 }  // namespace roll

@@ -45,8 +45,4 @@ bool is_sft_config(const std::filesystem::path& file);
 std::string resolved_yaml(const Config& config);
 std::string resolved_yaml(const SftConfig& config);
 
-/// All keys with default and meaning.
-std::string key_reference();
-std::string sft_key_reference();
-
 }  // namespace roll

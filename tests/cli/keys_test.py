@@ -64,10 +64,10 @@ def main():
         seen += 1
         if not re.search(rf"\b{member}\b", text) and key not in COMPLETED:
             wrong.append(f"{file.relative_to(SOURCE)}: {key}: nothing reads {member}; make it act, or note or refuse it")
-    listed = subprocess.run([sys.argv[1], "validate-config", "--keys"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run([sys.argv[1], "keys"], capture_output=True, text=True, check=True).stdout
     for _, key, _ in declarations():
         if not re.search(rf"(^|[.\]]){key}(:| )", listed, re.M):
-            wrong.append(f"{key}: declared, but `validate-config --keys` does not list it")
+            wrong.append(f"{key}: declared, but `roll keys` does not list it")
     unknown = set(COMPLETED) - {key for _, key, _ in declarations()}
     wrong += [f"{key}: excused here, but no key" for key in sorted(unknown)]
     if seen < 150:

@@ -1,0 +1,188 @@
+#include "config/key_reference.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/html.h"
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
+bool is_idle(const KeyEntry& entry) {
+  return entry.kind == KeyEntry::Kind::kNoted || entry.kind == KeyEntry::Kind::kRefused;
+}
+
+/// "actor_train" and "training_args.learning_rate"; no role where the path has one part.
+std::pair<std::string, std::string> role_and_rest(const std::string& path) {
+  size_t dot = path.find('.');
+  if (path.starts_with("rewards.")) dot = path.find('.', dot + 1);
+  if (dot == std::string::npos) return {"", path};
+  return {path.substr(0, dot), path.substr(dot + 1)};
+}
+
+/// Default, allowed values and meaning of a key; the reason of an idle one.
+std::string words_of(const KeyEntry& entry) {
+  switch (entry.kind) {
+    case KeyEntry::Kind::kNoted:
+      return "means nothing here: " + entry.meaning;
+    case KeyEntry::Kind::kRefused:
+      return "refused, unless null, false or empty: " + entry.meaning;
+    case KeyEntry::Kind::kGroup:
+      return entry.meaning;
+    case KeyEntry::Kind::kKey:
+      break;
+  }
+  return entry.meaning + (entry.allowed.empty() ? "" : fmt::format(" [{}]", entry.allowed));
+}
+
+std::string text_row(const SharedKey& key) {
+  const std::string name = key.entry.path + (key.entry.kind == KeyEntry::Kind::kKey ? ": " + key.entry.value : "");
+  const std::string roles = key.roles.empty() ? "" : fmt::format("  ({})", fmt::join(key.roles, ", "));
+  return fmt::format("{:<56} {}{}\n", name, words_of(key.entry), roles);
+}
+
+/// A bar would end the cell.
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
+  return cell;
+}
+
+std::vector<std::string> cells_of(const SharedKey& key) {
+  return {key.entry.path, fmt::format("{}", fmt::join(key.roles, ", ")), key.entry.type, key.entry.value,
+          words_of(key.entry)};
+}
+
+std::string row_of(const SharedKey& key, KeyFormat format) {
+  if (format == KeyFormat::kText) return text_row(key);
+  std::string row = format == KeyFormat::kHtml ? "<tr>" : "|";
+  for (const std::string& cell : cells_of(key))
+    row += format == KeyFormat::kHtml ? fmt::format("<td>{}</td>", escaped_html(cell))
+                                      : fmt::format(" {} |", markdown_cell(cell));
+  return row + (format == KeyFormat::kHtml ? "</tr>\n" : "\n");
+}
+
+std::string head_of(KeyFormat format) {
+  switch (format) {
+    case KeyFormat::kText:
+      return "";
+    case KeyFormat::kMarkdown:
+      return "| key | of | type | default | meaning |\n|---|---|---|---|---|\n";
+    case KeyFormat::kHtml:
+      return "<table>\n<tr><th>key</th><th>of</th><th>type</th><th>default</th><th>meaning</th></tr>\n";
+  }
+  return "";
+}
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  for (size_t from = 0; from <= path.size();) {
+    const size_t dot = std::min(path.find('.', from), path.size());
+    parts.push_back(path.substr(from, dot - from));
+    from = dot + 1;
+  }
+  return parts;
+}
+
+/// Whether `asked` is `path` or an end of it, part by part; "<name>" is any part, "pipe_*" any that begins so.
+bool ends_with_key(const std::string& path, const std::string& asked) {
+  const auto all = parts_of(path), end = parts_of(asked);
+  return end.size() <= all.size() &&
+         std::equal(end.rbegin(), end.rend(), all.rbegin(), [](const std::string& part, const std::string& known) {
+           if (known == "<name>") return true;
+           if (!known.ends_with('*')) return part == known;
+           return part.starts_with(known.substr(0, known.size() - 1));
+         });
+}
+
+bool is_asked_for(const SharedKey& key, const std::string& asked) {
+  if (key.roles.empty()) return ends_with_key(key.entry.path, asked);
+  return std::ranges::any_of(
+      key.roles, [&](const std::string& role) { return ends_with_key(role + "." + key.entry.path, asked); });
+}
+
+std::string paragraph_of(const SharedKey& key) {
+  std::string text = key.name() + "\n";
+  if (key.entry.kind == KeyEntry::Kind::kKey)
+    text += fmt::format("  {}; default {}\n", key.entry.type, key.entry.value);
+  return text + "  " + words_of(key.entry) + "\n";
+}
+
+}  // namespace
+
+KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind) {
+  return {.kind = kind,
+          .path = info.path,
+          .type = {},
+          .value = {},
+          .allowed = info.allowed.empty() ? info.range.brief() : fmt::format("{}", fmt::join(info.allowed, " | ")),
+          .meaning = info.doc};
+}
+
+std::string SharedKey::name() const {
+  return roles.empty() ? entry.path : fmt::format("{}: {}", fmt::join(roles, ", "), entry.path);
+}
+
+std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries) {
+  std::vector<SharedKey> keys;
+  std::multimap<std::string, size_t> by_path;  // of what stands in `keys`
+  for (KeyEntry entry : entries) {
+    auto [role, rest] = role_and_rest(entry.path);
+    entry.path = rest;
+    const auto [first, last] = by_path.equal_range(rest);
+    const auto same = std::find_if(first, last, [&](const auto& one) {
+      return keys[one.second].entry == entry && keys[one.second].roles.empty() == role.empty();
+    });
+    if (same == last) {
+      by_path.emplace(rest, keys.size());
+      keys.push_back({entry, {}});
+    }
+    SharedKey& key = same == last ? keys.back() : keys[same->second];
+    if (!role.empty()) key.roles.push_back(role);
+  }
+  return keys;
+}
+
+std::vector<SharedKey> keys_with(std::string_view pattern, std::vector<SharedKey> keys) {
+  const std::string wanted = lower_ascii(pattern);
+  std::erase_if(keys, [&](const SharedKey& key) {
+    return lower_ascii(key.name()).find(wanted) == std::string::npos &&
+           lower_ascii(words_of(key.entry)).find(wanted) == std::string::npos;
+  });
+  return keys;
+}
+
+std::string key_table(const std::vector<SharedKey>& keys, KeyFormat format, bool with_idle) {
+  std::string own = head_of(format), idle;
+  for (const SharedKey& key : keys) (is_idle(key.entry) ? idle : own) += row_of(key, format);
+  if (with_idle) own += idle;
+  return own + (format == KeyFormat::kHtml ? "</table>\n" : "");
+}
+
+std::string explain_key(std::string_view key, const std::vector<SharedKey>& keys) {
+  const std::string asked(key);
+  std::string text;
+  std::vector<std::string> names;
+  for (const SharedKey& one : keys) {
+    if (is_asked_for(one, asked)) text += (text.empty() ? "" : "\n") + paragraph_of(one);
+    const std::string& path = one.entry.path;
+    names.push_back(path.substr(path.rfind('.') + 1));
+  }
+  if (text.empty())
+    throw user_error("{}: no such key{}", asked, did_you_mean(asked.substr(asked.rfind('.') + 1), names));
+  return text;
+}
+
+}  // namespace roll
