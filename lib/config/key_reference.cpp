@@ -28,7 +28,8 @@ bool is_idle(const KeyEntry& entry) {
 std::pair<std::string, std::string> role_and_rest(const std::string& path) {
   size_t dot = path.find('.');
   if (path.starts_with("rewards.")) dot = path.find('.', dot + 1);
-  if (dot == std::string::npos) return {"", path};
+  const bool is_entry_of_list = path.substr(0, dot).ends_with(']');
+  if (dot == std::string::npos || is_entry_of_list) return {"", path};
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
 
@@ -159,7 +160,7 @@ std::vector<SharedKey> keys_with(std::string_view pattern, std::vector<SharedKey
   const std::string wanted = lower_ascii(pattern);
   std::erase_if(keys, [&](const SharedKey& key) {
     return lower_ascii(key.name()).find(wanted) == std::string::npos &&
-           lower_ascii(words_of(key.entry)).find(wanted) == std::string::npos;
+           lower_ascii(key.entry.meaning).find(wanted) == std::string::npos;
   });
   return keys;
 }

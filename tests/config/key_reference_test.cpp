@@ -7,7 +7,7 @@
 namespace roll {
 namespace {
 
-struct Inner {
+struct LearningKeys {
   double rate = 0.5;
   std::optional<int64_t> most;
 
@@ -20,21 +20,21 @@ struct Inner {
   }
 };
 
-struct Other : Inner {
+struct NamedKeys : LearningKeys {
   std::vector<std::string> names;
 
   template <class V>
   void fields(V& v) {
-    Inner::fields(v);
+    LearningKeys::fields(v);
     v("names", names, "a | b");
   }
 };
 
-struct Whole {
+struct AllKeys {
   int64_t count = 3;
-  Inner first;
-  Other second;
-  std::map<std::string, Inner> rewards;
+  LearningKeys first;
+  NamedKeys second;
+  std::map<std::string, LearningKeys> rewards;
 
   template <class V>
   void fields(V& v) {
@@ -45,55 +45,55 @@ struct Whole {
   }
 };
 
-std::vector<SharedKey> keys() {
-  return shared_keys(key_entries<Whole>());
+std::vector<SharedKey> listed() {
+  return shared_keys(key_entries<AllKeys>());
 }
 
 }  // namespace
 
 TEST_CASE("a key that several groups have alike stands once", "[config]") {
   std::vector<std::string> names;
-  for (const SharedKey& key : keys()) names.push_back(key.name());
+  for (const SharedKey& key : listed()) names.push_back(key.name());
   CHECK(names == std::vector<std::string>{"count", "first", "first, second, rewards.<name>: rate",
                                           "first, second, rewards.<name>: most", "first, second, rewards.<name>: idle",
                                           "first, second, rewards.<name>: pipe_*", "second", "second: names",
                                           "rewards"});
-  CHECK(keys()[2].entry.type == "number");
-  CHECK(keys()[3].entry.type == "integer, or null");
-  CHECK(keys()[7].entry.type == "list: text");
+  CHECK(listed()[2].entry.type == "number");
+  CHECK(listed()[3].entry.type == "integer, or null");
+  CHECK(listed()[7].entry.type == "list: text");
 }
 
 TEST_CASE("keys are found by name and by meaning", "[config]") {
-  CHECK(keys_with("MOST", keys()).size() == 1);
-  CHECK(keys_with("learning", keys())[0].entry.path == "rate");
-  CHECK(keys_with("", keys()).size() == keys().size());
-  CHECK(keys_with("nothing", keys()).empty());
+  CHECK(keys_with("MOST", listed()).size() == 1);
+  CHECK(keys_with("learning", listed())[0].entry.path == "rate");
+  CHECK(keys_with("", listed()).size() == listed().size());
+  CHECK(keys_with("nothing", listed()).empty());
 }
 
 TEST_CASE("a table is text, Markdown or HTML, with idle keys where they are wanted", "[config]") {
-  const auto rate = keys_with("rate", keys());
+  const auto rate = keys_with("rate", listed());
   CHECK(key_table(rate, KeyFormat::kText, false) ==
         "rate: 0.5" + std::string(48, ' ') + "of learning <fast> [0..1]  (first, second, rewards.<name>)\n");
   CHECK(key_table(rate, KeyFormat::kMarkdown, false) ==
         "| key | of | type | default | meaning |\n|---|---|---|---|---|\n"
         "| rate | first, second, rewards.<name> | number | 0.5 | of learning <fast> [0..1] |\n");
-  CHECK(key_table(keys_with("names", keys()), KeyFormat::kMarkdown, false).find("a \\| b") != std::string::npos);
+  CHECK(key_table(keys_with("names", listed()), KeyFormat::kMarkdown, false).find("a \\| b") != std::string::npos);
   CHECK(key_table(rate, KeyFormat::kHtml, false).find("<td>of learning &lt;fast&gt; [0..1]</td>") != std::string::npos);
-  CHECK(key_table(keys(), KeyFormat::kText, false).find("idle") == std::string::npos);
-  const std::string all = key_table(keys(), KeyFormat::kText, true);
+  CHECK(key_table(listed(), KeyFormat::kText, false).find("idle") == std::string::npos);
+  const std::string all = key_table(listed(), KeyFormat::kText, true);
   CHECK(all.find("means nothing here: it is of another program") != std::string::npos);
   CHECK(all.find("refused, unless null, false or empty: needs pipes") > all.find("names: []"));
 }
 
 TEST_CASE("a key is explained by its name, or by any end of its path", "[config]") {
   const std::string rate = "first, second, rewards.<name>: rate\n  number; default 0.5\n  of learning <fast> [0..1]\n";
-  for (const char* key : {"rate", "first.rate", "second.rate"}) CHECK(explain_key(key, keys()) == rate);
-  CHECK(explain_key("rewards.math.rate", keys()) == rate);
-  CHECK(explain_key("count", keys()) == "count\n  integer; default 3\n  how many [>= 0]\n");
-  CHECK(explain_key("first.pipe_size", keys()).find("needs pipes") != std::string::npos);
-  CHECK_THROWS_WITH(explain_key("first.names", keys()), Catch::Contains("no such key; did you mean 'names'"));
-  CHECK_THROWS_WITH(explain_key("ate", keys()), Catch::Contains("ate: no such key"));
-  CHECK_THROWS_AS(explain_key("", keys()), UserError);
+  for (const char* key : {"rate", "first.rate", "second.rate"}) CHECK(explain_key(key, listed()) == rate);
+  CHECK(explain_key("rewards.math.rate", listed()) == rate);
+  CHECK(explain_key("count", listed()) == "count\n  integer; default 3\n  how many [>= 0]\n");
+  CHECK(explain_key("first.pipe_size", listed()).find("needs pipes") != std::string::npos);
+  CHECK_THROWS_WITH(explain_key("first.names", listed()), Catch::Contains("no such key; did you mean 'names'"));
+  CHECK_THROWS_WITH(explain_key("ate", listed()), Catch::Contains("ate: no such key"));
+  CHECK_THROWS_AS(explain_key("", listed()), UserError);
 }
 
 }  // namespace roll

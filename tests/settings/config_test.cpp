@@ -5,7 +5,6 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "settings/key_lists.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -387,17 +386,6 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
   CHECK(mode_of("loss_aggregation=sample_mean") == AggMode::kSeqMeanTokenMean);
   CHECK(mode_of("calculate_per_token_loss=true") == AggMode::kTokenMean);
   CHECK_THROWS_WITH(mode_of("loss_mask_keys=[response_mask]"), Catch::Contains("there is no mask response_mask"));
-}
-
-TEST_CASE("the key reference names every key with its default, and whose it is", "[train]") {
-  const std::string table = key_table(rlvr_keys(), KeyFormat::kText, /*with_idle=*/true);
-  for (const char* row : {"rollout_batch_size: 128 ", "training_args.learning_rate: 5e-05 ", "(actor_train, critic)",
-                          "type: null ", "train_infer_correction ", "hydra ", "lora_rank "})
-    CHECK(mentions(table, row));
-  CHECK(mentions(key_table(sft_keys(), KeyFormat::kText, false), "data_args.response: null "));
-  const std::string explained = explain_key("learning_rate", all_keys());
-  CHECK(mentions(explained, "actor_train, critic, sft_train: training_args.learning_rate\n  number; default 5e-05\n"));
-  CHECK_THROWS_WITH(explain_key("actor_infer.training_args.learning_rate", all_keys()), Catch::Contains("no such key"));
 }
 
 }  // namespace roll
