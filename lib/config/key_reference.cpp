@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/html.h"
@@ -140,14 +141,14 @@ std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries) {
   std::vector<SharedKey> keys;
   std::multimap<std::string, size_t> by_path;  // of what stands in `keys`
   for (KeyEntry entry : entries) {
-    auto [role, rest] = role_and_rest(entry.path);
-    entry.path = rest;
-    const auto [first, last] = by_path.equal_range(rest);
+    std::string role;
+    std::tie(role, entry.path) = role_and_rest(entry.path);
+    const auto [first, last] = by_path.equal_range(entry.path);
     const auto same = std::find_if(first, last, [&](const auto& one) {
       return keys[one.second].entry == entry && keys[one.second].roles.empty() == role.empty();
     });
     if (same == last) {
-      by_path.emplace(rest, keys.size());
+      by_path.emplace(entry.path, keys.size());
       keys.push_back({entry, {}});
     }
     SharedKey& key = same == last ? keys.back() : keys[same->second];
