@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/config_flags.h"
 #include "base/error.h"
 #include "preview/loss_layouts.h"
 #include "settings/load_config.h"
@@ -60,7 +61,7 @@ void check(const CheckLossFlags& flags) {
 void add_check_loss(CLI::App& app) {
   auto* sub = app.add_subcommand("check-loss", "prove that the configured loss does not depend on the layout");
   auto flags = std::make_shared<CheckLossFlags>();
-  sub->add_option("--config", flags->config, "YAML file of `roll train`")->required();
+  add_config_flags(*sub, flags->config, flags->overrides, "YAML file of `roll train`");
   sub->add_option("--rollouts", flags->rollouts,
                   "run folder, or its rollouts, whose responses and rewards to take; default: random ones");
   sub->add_option("--step", flags->step, "step of --rollouts")->check(CLI::Range(1, 1000000000))->capture_default_str();
@@ -68,7 +69,6 @@ void add_check_loss(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   sub->add_flag("--verbose", flags->verbose, "print every layout");
-  sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
   sub->callback([=] { check(*flags); });
 }
 

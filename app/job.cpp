@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "app/config_flags.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -27,7 +28,7 @@
 namespace roll {
 
 void add_job_flags(CLI::App& sub, JobFlags& flags) {
-  sub.add_option("--config", flags.config, "YAML file")->required();
+  add_config_flags(sub, flags.config, flags.overrides, "YAML file");
   sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, the hosts' slots, or 1")
       ->check(CLI::Range(1, 65536));
   sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");
@@ -53,7 +54,6 @@ void add_job_flags(CLI::App& sub, JobFlags& flags) {
          "how ranks talk: nccl between GPUs, mpi or tcp through host memory; auto: NCCL where each rank has a GPU")
       ->check(CLI::IsMember(Words<Transport>::all()))
       ->capture_default_str();
-  sub.add_option("overrides", flags.overrides, "key=value pairs that replace values of the file");
 }
 
 namespace {

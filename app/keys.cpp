@@ -1,4 +1,5 @@
-// roll keys: every key of a configuration, as a table; roll explain: what one of them says.
+// roll keys and roll metrics: every key of a configuration and every metric of a run, as tables; roll explain: what one
+// of them means.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -6,7 +7,9 @@
 
 #include "app/commands.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "settings/key_lists.h"
+#include "track/metric_reference.h"
 
 namespace roll {
 
@@ -46,6 +49,32 @@ void list(const Flags& flags) {
   std::fputs(text.c_str(), stdout);
 }
 
+void list_metrics(const std::string& pattern, bool markdown) {
+  const std::string table = metric_table(pattern, markdown);
+  if (table.empty()) throw user_error("no metric's name or meaning holds '{}'; `roll metrics` lists them all", pattern);
+  std::fputs(table.c_str(), stdout);
+}
+
+/// A metric by the name that a run wrote, else a key.
+void explain(const std::string& name) {
+  if (const MetricWords* metric = find_metric(name))
+    std::printf("%s: a metric%s%s%s\n  %s\n", name.c_str(), *metric->unit ? " in " : "", metric->unit,
+                name == metric->name ? "" : fmt::format(" (one of {})", metric->name).c_str(), metric->words);
+  else if (name.find('/') != std::string::npos)
+    throw user_error("{}: no such metric{}; `roll metrics` lists them all", name, did_you_mean(name, metric_names()));
+  else
+    std::fputs(explain_key(name, all_keys()).c_str(), stdout);
+}
+
+void add_metrics(CLI::App& app) {
+  auto* metrics = app.add_subcommand("metrics", "every metric of a run: unit and meaning");
+  auto pattern = std::make_shared<std::string>();
+  auto markdown = std::make_shared<bool>(false);
+  metrics->add_option("pattern", *pattern, "only metrics whose name or meaning holds this");
+  metrics->add_flag("--markdown", *markdown, "as a Markdown table");
+  metrics->callback([=] { list_metrics(*pattern, *markdown); });
+}
+
 }  // namespace
 
 void add_keys(CLI::App& app) {
@@ -57,10 +86,11 @@ void add_keys(CLI::App& app) {
   keys->add_flag("--html", flags->html, "as a page")->excludes(markdown);
   keys->callback([=] { list(*flags); });
 
-  auto* explain = app.add_subcommand("explain", "what a key means, its default and what it takes");
-  auto key = std::make_shared<std::string>();
-  explain->add_option("key", *key, "e.g. pg_clip, or training_args.learning_rate")->required();
-  explain->callback([=] { std::fputs(explain_key(*key, all_keys()).c_str(), stdout); });
+  add_metrics(app);
+  auto* sub = app.add_subcommand("explain", "what a key or a metric means");
+  auto name = std::make_shared<std::string>();
+  sub->add_option("name", *name, "e.g. pg_clip, training_args.learning_rate, group/mixed_ratio")->required();
+  sub->callback([=] { explain(*name); });
 }
 
 }  // namespace roll

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/config_flags.h"
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -68,7 +69,7 @@ void show(const PackStatsFlags& flags) {
 void add_pack_stats(CLI::App& app) {
   auto* sub = app.add_subcommand("pack-stats", "preview how a run's sequences are packed: fill, balance, budgets");
   auto flags = std::make_shared<PackStatsFlags>();
-  sub->add_option("--config", flags->config, "YAML file of `roll train`")->required();
+  add_config_flags(*sub, flags->config, flags->overrides, "YAML file of `roll train`");
   auto* rollouts = sub->add_option("--rollouts", flags->rollouts, "recorded lengths: run folder or step_NNNNNN.jsonl");
   sub->add_option("--lengths", flags->lengths,
                   "tokens of each sequence: numbers or JSON objects, one per line; - is standard input")
@@ -89,7 +90,6 @@ void add_pack_stats(CLI::App& app) {
   sub->add_option("--bars", flags->bars, "bars shown per stage")->check(CLI::Range(0, 1000000))->capture_default_str();
   sub->add_flag("--json", flags->json, "print one JSON object with every micro-batch");
   sub->add_option("--html", flags->html, "also write a self-contained page");
-  sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
   sub->callback([flags] { show(*flags); });
 }
 

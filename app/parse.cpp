@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/config_flags.h"
 #include "base/error.h"
 #include "base/nearest.h"
 
@@ -43,14 +44,22 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
   }
 }
 
+/// What stands behind a word of the command line, or "".
+std::string word_behind(const std::string& word, int argc, char** argv) {
+  char** const found = std::find(argv, argv + argc, word);
+  return found + 1 < argv + argc ? found[1] : "";
+}
+
 /// The first word that nobody asked for.
-UserError unknown_word(const CLI::App& app) {
+UserError unknown_word(const CLI::App& app, int argc, char** argv) {
   const auto chosen = app.get_subcommands();
   const CLI::App& where = chosen.empty() ? app : *chosen.front();
   const std::string command = chosen.empty() ? "roll" : "roll " + where.get_name();
   for (std::string word : app.remaining(true)) {
     if (!word.starts_with('-') || word == "--") continue;
+    const std::string key = override_for_flag(where, word, word_behind(word, argc, argv));
     word = word.substr(0, word.find('='));
+    if (!key.empty()) return user_error("{} has no flag {}{}", command, word, key);
     return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, word,
                       did_you_mean(word, flag_names(where)), command);
   }
@@ -62,14 +71,16 @@ UserError unknown_word(const CLI::App& app) {
 }  // namespace
 
 int parse_and_run(CLI::App& app, int argc, char** argv) {
+  if (argc == 1) throw user_error("say what to do\n\n{}", app.help());
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
-    throw unknown_word(app);
+    throw unknown_word(app, argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);             // --help, --version
-    if (!app.remaining(true).empty()) throw unknown_word(app);  // perhaps the misspelt flag that seems to be missing
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    if (!app.remaining(true).empty())
+      throw unknown_word(app, argc, argv);  // perhaps the misspelt flag that seems to be missing
     const auto chosen = app.get_subcommands();
     throw user_error("{}\n`roll {}--help` says more", e.what(), chosen.empty() ? "" : chosen.front()->get_name() + " ");
   }

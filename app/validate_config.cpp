@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/config_flags.h"
 #include "app/simulate.h"
 #include "preview/pack_preview.h"
 #include "preview/simulation.h"
@@ -68,12 +69,11 @@ void validate(const ValidateFlags& flags) {
 void add_validate_config(CLI::App& app) {
   auto* sub = app.add_subcommand("validate-config", "check a configuration and show its batch arithmetic");
   auto flags = std::make_shared<ValidateFlags>();
-  sub->add_option("--config", flags->file, "YAML file of `roll train` or `roll sft`")->required();
+  add_config_flags(*sub, flags->file, flags->overrides, "YAML file of `roll train` or `roll sft`");
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
-  sub->add_option("overrides", flags->overrides, "key=value pairs that replace values of the file");
   const SimulateFlags simulation(*sub);
   sub->callback([=] {
     if (simulation.is_wanted()) return simulation.show(flags->file, flags->overrides, flags->options.num_ranks);

@@ -25,19 +25,28 @@ size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::string lower = lower_ascii(word);
   std::string best;
   size_t best_distance = word.size() + 1000;
   for (const auto& candidate : candidates) {
-    const size_t here = distance(word, candidate);
+    const size_t here = distance(lower, lower_ascii(candidate));
     if (here < best_distance) best = candidate, best_distance = here;
   }
-  const size_t limit = std::max<size_t>(2, std::max(word.size(), best.size()) / 3);
+  // In a short word most letters have to be right.
+  const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, std::max(word.size(), best.size()) / 3);
   return best_distance <= limit ? best : std::string();
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
   return best.empty() ? best : fmt::format("; did you mean '{}'?", best);
+}
+
+std::string lower_ascii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
 }
 
 }  // namespace roll

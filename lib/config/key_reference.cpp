@@ -14,13 +14,6 @@ namespace roll {
 
 namespace {
 
-std::string lower_ascii(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
 bool is_idle(const KeyEntry& entry) {
   return entry.kind == KeyEntry::Kind::kNoted || entry.kind == KeyEntry::Kind::kRefused;
 }

@@ -50,11 +50,18 @@ void remove_key(Node& root, const std::string& argument) {
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
 }
 
+/// A word without '=', and the one behind it: most likely `key value` or `key: value`.
+[[noreturn]] void refuse_word(std::string word, const std::string& next) {
+  const std::string said = word;
+  if (word.ends_with(':')) word.pop_back();
+  const bool has_value = !next.empty() && next.find('=') == std::string::npos;
+  throw user_error("{}: {}: neither a flag nor an override; overrides are key=value: {}={}", kOrigin, said, word,
+                   has_value ? next : "...");
+}
+
 void apply(Node& root, const std::string& argument) {
   if (argument.starts_with('~')) return remove_key(root, argument);
   const size_t equals = argument.find('=');
-  if (equals == std::string::npos)
-    throw user_error("{}: {}: neither a flag nor an override; overrides are key=value", kOrigin, argument);
   const size_t start = std::min(argument.find_first_not_of('+'), equals);
   const auto parts = split_path(argument.substr(start, equals - start), argument);
   Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kOrigin, argument), true);
@@ -71,7 +78,12 @@ void apply(Node& root, const std::string& argument) {
 
 void apply_overrides(Node& root, const std::vector<std::string>& overrides) {
   if (root.kind == Node::Kind::kNull) root.kind = Node::Kind::kMap;
-  for (const std::string& argument : overrides) apply(root, argument);
+  for (size_t i = 0; i < overrides.size(); ++i) {
+    const std::string& argument = overrides[i];
+    if (!argument.starts_with('~') && argument.find('=') == std::string::npos)
+      refuse_word(argument, i + 1 < overrides.size() ? overrides[i + 1] : "");
+    apply(root, argument);
+  }
 }
 
 }  // namespace roll

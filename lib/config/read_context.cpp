@@ -58,7 +58,9 @@ void ReadContext::complain_unknown(const MapEntry& entry, const std::string& pre
                                    const std::vector<std::string>& known) {
   std::string advice = did_you_mean(entry.key, known);
   const std::vector<std::string> elsewhere = homes ? homes(entry.key) : std::vector<std::string>();
-  if (!elsewhere.empty()) {
+  if (entry.key.find(':') != std::string::npos) {
+    advice = "; a space is missing behind its ':'";
+  } else if (!elsewhere.empty()) {
     const size_t shown = std::min<size_t>(elsewhere.size(), 3);
     advice = fmt::format("; it belongs at {}{}", fmt::join(elsewhere.begin(), elsewhere.begin() + shown, " or "),
                          elsewhere.size() > shown ? fmt::format(" (or {} more)", elsewhere.size() - shown) : "");

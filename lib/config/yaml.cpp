@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "config/scalar.h"
+#include "config/yaml_cause.h"
 
 namespace roll {
 
@@ -216,6 +217,14 @@ void check_flow_depth(std::string_view text, const std::string& origin) {
   }
 }
 
+UserError syntax_error(std::string_view text, const std::string& origin, bool single_line, const YAML::Exception& e) {
+  if (e.mark.is_null()) return user_error("{}: not valid YAML: {}", origin, e.msg);
+  const YamlCause cause = yaml_cause(text, e.mark.line + 1, e.mark.column + 1, e.msg);
+  if (single_line) return user_error("{}: not valid YAML: {}", origin, cause.words);
+  return user_error("{}:{}:{}: not valid YAML: {}{}", origin, cause.line, cause.column, cause.words,
+                    pointed_line(text, cause.line, cause.column));
+}
+
 }  // namespace
 
 Node parse_yaml(std::string_view text, const std::string& origin, bool single_line) {
@@ -223,7 +232,8 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
   check_flow_depth(text, origin);
   Builder builder(origin, single_line);
   try {
-    std::istringstream stream{std::string(text)};
+    // A quote that is never closed ends with the file, to yaml-cpp; the mark of another document it does not overlook.
+    std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "---\n" : "\n---\n")};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);
     Node root = builder.take();
@@ -232,9 +242,7 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
       throw user_error("{}: holds several documents (---); a configuration is one", origin);
     return root;
   } catch (const YAML::Exception& e) {
-    const std::string where =
-        e.mark.is_null() || single_line ? "" : fmt::format(":{}:{}", e.mark.line + 1, e.mark.column + 1);
-    throw user_error("{}{}: not valid YAML: {}", origin, where, e.msg);
+    throw syntax_error(text, origin, single_line, e);
   }
 }
 

@@ -37,6 +37,9 @@ void check_layout(const WorkerConfig& worker, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 
+/// Notes what sampling does where the file leaves it to defaults that other trainers do not have.
+void note_sampling(const Config& config, Checker& check);
+
 /// Notes what the models' dtypes cost where there is no GPU.
 void note_dtypes(const Config& config, Checker& check);
 void note_dtype(const ModelArgs& args, Checker& check);

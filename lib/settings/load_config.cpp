@@ -8,6 +8,7 @@
 #include "config/writer.h"
 #include "job/hosts.h"
 #include "loss/aggregate.h"
+#include "model/known_shapes.h"
 #include "model/value_model.h"
 #include "settings/batch_plan.h"
 #include "settings/checks.h"
@@ -81,6 +82,12 @@ std::optional<ModelSpec> spec_of(const M& name, bool offline, Checker& check) {
   return spec;
 }
 
+/// What the models' memory is reckoned with: of one that is not here, the shape of a well-known one of its name.
+std::optional<ModelSpec> planned_spec(const std::optional<ModelSpec>& spec, const std::optional<std::string>& name) {
+  const KnownShape* known = spec || !name ? nullptr : find_known_shape(*name);
+  return known ? known->spec : spec;
+}
+
 template <class M>
 void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, Checker& check) {
   if (spec && length > spec->max_positions)
@@ -101,10 +108,11 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here";
+constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
-  const auto policy = spec_of(config.actor_train.model_args.model_name_or_path, offline, check);
+  const auto& policy_name = config.actor_train.model_args.model_name_or_path;
+  const auto policy = spec_of(policy_name, offline, check);
   const auto critic =
       config.uses_critic() ? spec_of(config.critic.model_args.model_name_or_path, offline, check) : std::nullopt;
   std::optional<ModelSpec> reference = policy;
@@ -124,9 +132,12 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
   if (config.uses_reference() && reference) check_model_layout(config.reference.strategy_args, *reference, check);
   if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
-  if (!policy || !check.is_clean()) return kUnknownMemory;
-  models.policy = *policy, models.critic = critic, models.reference = reference;
-  return memory_of(config, models);
+  const auto planned_policy = planned_spec(policy, policy_name);
+  if (!planned_policy || !check.is_clean()) return kUnknownMemory;
+  models.policy = *planned_policy;
+  models.critic = planned_spec(critic, config.critic.model_args.model_name_or_path);
+  models.reference = planned_spec(reference, config.reference.model_args.model_name_or_path);
+  return memory_of(config, models) + (policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
@@ -159,6 +170,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     check_policy(config.actor_train.policy, config.loss, check);
     check_layout(config, check);
     note_dtypes(config, check);
+    note_sampling(config, check);
     check_batches(config, check);
     check_data(config, options.offline, check);
     check_plugins(config.actor_train, options.offline, check);

@@ -1,4 +1,4 @@
-#include "preview/known_shapes.h"
+#include "model/known_shapes.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,21 @@
+// The configuration on a command line: its file, and keys that replace values of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace roll {
+
+/// Adds --config FILE (`roll train FILE.yaml` is the same) and the overrides `key=value`. `help` says whose file it is.
+/// The members must live as long as `sub`. UserError while parsing: there is no file.
+void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help);
+
+/// "; write key=value" where an unknown flag `--key [value]` of `sub` is a key of the configuration, or "". `next` is
+/// the word behind it.
+std::string override_for_flag(const CLI::App& sub, const std::string& flag, const std::string& next);
+
+}  // namespace roll

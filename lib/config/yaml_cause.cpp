@@ -1,0 +1,256 @@
+#include "config/yaml_cause.h"
+
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+
+namespace roll {
+
+namespace {
+
+using Lines = std::vector<std::string_view>;  // line n at n - 1
+
+Lines lines_of(std::string_view text) {
+  Lines lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.push_back(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+size_t indentation(std::string_view line) {
+  return std::min(line.find_first_not_of(' '), line.size());
+}
+
+/// Nothing but space or a comment.
+bool is_blank(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos || line[first] == '#';
+}
+
+/// The line above `line` that says something; 0: none.
+int line_above(const Lines& lines, int line) {
+  for (--line; line > 0 && is_blank(lines[line - 1]); --line) {
+  }
+  return std::max(line, 0);
+}
+
+/// A quote or bracket that was opened, and in which line it was closed (0: never).
+struct Opening {
+  char mark = 0;
+  int line = 0;
+  int column = 0;
+  int closed_in = 0;
+};
+
+/// The quotes and brackets of a text. Reads it as a parser does that never gives up.
+class Openings {
+ public:
+  explicit Openings(const Lines& lines) {
+    for (size_t i = 0; i < lines.size(); ++i) {
+      if (quote_.mark || !is_in_block(lines[i])) read(lines[i], static_cast<int>(i) + 1);
+    }
+    if (quote_.mark && !split_quote) split_quote = quote_;
+    if (!open_.empty()) open_bracket = open_.back();
+  }
+
+  std::optional<Opening> split_quote;     // the first that does not end in its line
+  std::optional<Opening> open_bracket;    // the innermost that nothing closes
+  std::optional<Opening> closes_nothing;  // the first bracket that closes none
+
+ private:
+  /// Whether the line belongs to the text behind a `|` or `>`.
+  bool is_in_block(std::string_view line) {
+    if (block_ && !is_blank(line) && indentation(line) <= *block_) block_.reset();
+    return block_.has_value();
+  }
+
+  void read(std::string_view line, int number) {
+    bool begins_value = true;
+    for (size_t i = 0; i < line.size(); ++i) {
+      const char c = line[i];
+      const Opening here{c, number, static_cast<int>(i) + 1};
+      if (quote_.mark) {
+        i += quoted(line, i, number);
+        begins_value = false;
+      } else if (c == '#' && (i == 0 || line[i - 1] == ' ')) {
+        return;
+      } else if ((c == '"' || c == '\'') && begins_value) {
+        quote_ = here;
+      } else {
+        bracket(here, begins_value);
+        const bool ends_at = i + 1 == line.size() || line[i + 1] == ' ';
+        const bool opens = c == '[' || c == '{' || c == ',' || ((c == ':' || c == '-') && ends_at);
+        begins_value = opens || (c == ' ' && begins_value);
+      }
+    }
+    const size_t last = line.find_last_not_of(" +-123456789");
+    if (!quote_.mark && last != std::string_view::npos && last > 0 && line[last - 1] == ' ' &&
+        (line[last] == '|' || line[last] == '>'))
+      block_ = indentation(line);
+  }
+
+  /// A character inside of quotes; how many more it takes.
+  size_t quoted(std::string_view line, size_t i, int number) {
+    if (quote_.mark == '"' && line[i] == '\\') return 1;
+    if (line[i] != quote_.mark) return 0;
+    if (quote_.mark == '\'' && i + 1 < line.size() && line[i + 1] == '\'') return 1;
+    quote_.closed_in = number;
+    if (quote_.line != number && !split_quote) split_quote = quote_;
+    quote_ = {};
+    return 0;
+  }
+
+  void bracket(const Opening& here, bool begins_value) {
+    if ((here.mark == '[' || here.mark == '{') && (begins_value || !open_.empty())) open_.push_back(here);
+    if (here.mark != ']' && here.mark != '}') return;
+    if (!open_.empty())
+      open_.pop_back();
+    else if (!closes_nothing)
+      closes_nothing = here;
+  }
+
+  Opening quote_;
+  std::vector<Opening> open_;
+  std::optional<size_t> block_;  // indentation of the line that opened it
+};
+
+std::optional<YamlCause> tab_cause(const Lines& lines, int line) {
+  for (int at = line; at > 0 && at >= line - 1; --at) {
+    const std::string_view text = lines[at - 1];
+    const size_t first = indentation(text);
+    if (first < text.size() && text[first] == '\t')
+      return YamlCause{at, static_cast<int>(first) + 1, "a tab in the indentation; YAML indents with spaces"};
+  }
+  return {};
+}
+
+std::optional<YamlCause> opening_cause(const Lines& lines, const std::string& parser_words) {
+  const Openings openings(lines);
+  const auto cause = [](const Opening& at, const std::string& words) { return YamlCause{at.line, at.column, words}; };
+  if (const auto& quote = openings.split_quote)
+    return cause(*quote, quote->closed_in == 0
+                             ? "this quote is never closed; close it where its text ends"
+                             : fmt::format("this quote is closed only in line {}; close it where its text ends",
+                                           quote->closed_in));
+  if (parser_words.find("flow") == std::string::npos) return {};
+  if (const auto& bracket = openings.closes_nothing)
+    return cause(*bracket, fmt::format("this '{}' closes nothing; remove it", bracket->mark));
+  if (const auto& bracket = openings.open_bracket)
+    return cause(*bracket, fmt::format("this '{}' is never closed; close it with '{}'", bracket->mark,
+                                       bracket->mark == '[' ? ']' : '}'));
+  return {};
+}
+
+/// Where a ": " (or a ':' that ends the line) stands, from `from` on.
+size_t find_colon(std::string_view line, size_t from = 0) {
+  for (size_t at = line.find(':', from); at != std::string_view::npos; at = line.find(':', at + 1))
+    if (at + 1 == line.size() || line[at + 1] == ' ') return at;
+  return std::string_view::npos;
+}
+
+/// A line that should say `key: value` and has no ": ".
+std::optional<YamlCause> missing_colon(std::string_view line, int number) {
+  const size_t first = indentation(line);
+  const size_t end = line.find_first_of(" :=", first);
+  if (find_colon(line) != std::string_view::npos || line.substr(first).starts_with("- ") ||
+      end == std::string_view::npos)
+    return {};
+  const size_t value = line.find_first_not_of(" :=", end);
+  const std::string_view rest = value == std::string_view::npos ? "" : line.substr(value);
+  return YamlCause{number, static_cast<int>(end) + 1,
+                   fmt::format("no ': ' between key and value; write `{}: {}`", line.substr(first, end - first), rest)};
+}
+
+std::optional<YamlCause> map_value_cause(const Lines& lines, int line) {
+  const std::string_view text = lines[line - 1];
+  const size_t colon = find_colon(text);
+  const size_t second = colon == std::string_view::npos ? colon : find_colon(text, colon + 1);
+  if (second != std::string_view::npos)
+    return YamlCause{line, static_cast<int>(second) + 1,
+                     "a second ': ' in one line; put the value in quotes, or the second key on a line of its own"};
+  const int above = line_above(lines, line);
+  if (above == 0) return {};
+  if (const auto cause = missing_colon(lines[above - 1], above)) return cause;
+  if (indentation(text) <= indentation(lines[above - 1])) return {};
+  return YamlCause{
+      line, static_cast<int>(indentation(text)) + 1,
+      fmt::format("indented deeper than line {}, which has a value already; begin both in the same column", above)};
+}
+
+/// Columns in which a line may begin after those above it, the deepest first.
+std::vector<size_t> open_columns(const Lines& lines, int line) {
+  std::vector<size_t> columns;
+  for (int at = line_above(lines, line); at > 0; at = line_above(lines, at)) {
+    const size_t column = indentation(lines[at - 1]) + 1;
+    if (columns.empty() || column < columns.back()) columns.push_back(column);
+  }
+  return columns;
+}
+
+std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int column) {
+  const std::string_view text = lines[line - 1];
+  if (const auto cause = missing_colon(text, line)) return cause;
+  const size_t first = indentation(text);
+  if (static_cast<int>(first) + 1 != column && text.find_first_of("\"'") != std::string_view::npos)
+    return YamlCause{line, column, "text behind a closing quote; put all of it in quotes"};
+  const auto columns = open_columns(lines, line);
+  if (columns.empty() || std::find(columns.begin(), columns.end(), first + 1) != columns.end()) return {};
+  return YamlCause{line, static_cast<int>(first) + 1,
+                   fmt::format("begins in column {}, where nothing above begins; begin it in column {}", first + 1,
+                               fmt::join(columns, " or "))};
+}
+
+/// By what the parser says; these words are yaml-cpp's (exceptions.h).
+std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column, const std::string& words) {
+  const auto says = [&](const char* part) { return words.find(part) != std::string::npos; };
+  const std::string_view here = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));
+  if (says("illegal map value")) return map_value_cause(lines, line);
+  if (says("end of map not found") || says("end of sequence not found")) return end_of_block_cause(lines, line, column);
+  if (says("unknown token") && !here.empty())
+    return YamlCause{line, column, fmt::format("a value cannot begin with '{}'; put it in quotes", here[0])};
+  if (says("illegal block entry"))
+    return YamlCause{line, column, "a list item behind its key; begin it on the next line, or write [item, item]"};
+  if (says("anchor is not defined")) return YamlCause{line, column, "no anchor (&name) of this name stands above"};
+  return {};
+}
+
+}  // namespace
+
+YamlCause yaml_cause(std::string_view text, int line, int column, const std::string& parser_words) {
+  const Lines lines = lines_of(text);
+  const int last = static_cast<int>(lines.size());
+  const YamlCause given{line, column, parser_words};
+  if (lines.empty() || line < 1 || column < 1) return given;
+  if (const auto cause = tab_cause(lines, std::min(line, last))) return *cause;
+  if (const auto cause = opening_cause(lines, parser_words)) return *cause;
+  if (line > last) return given;
+  return cause_by_words(lines, line, column, parser_words).value_or(given);
+}
+
+std::string pointed_line(std::string_view text, int line, int column) {
+  constexpr size_t kBefore = 60, kWidth = 100;
+  const Lines lines = lines_of(text);
+  if (line < 1 || column < 1 || line > static_cast<int>(lines.size())) return "";
+  const size_t at = std::min<size_t>(column - 1, lines[line - 1].size());
+  size_t from = at > kBefore ? at - kBefore : 0;
+  while (from < at && (static_cast<unsigned char>(lines[line - 1][from]) & 0xC0) == 0x80) ++from;
+  std::string shown(whole_characters(lines[line - 1].substr(from), kWidth));
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  // The caret counts characters, not bytes.
+  const std::string_view before = lines[line - 1].substr(from, at - from);
+  const auto width = std::count_if(before.begin(), before.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; });
+  const std::string number = std::to_string(line);
+  return fmt::format("\n  {} | {}\n  {} | {}^", number, shown, std::string(number.size(), ' '),
+                     std::string(static_cast<size_t>(width), ' '));
+}
+
+}  // namespace roll

@@ -1,0 +1,184 @@
+#include "track/metric_reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+constexpr MetricWords kRows[] = {
+    // How it goes.
+    {"score/*", "", "the rewards' verdicts on the step's responses before any penalty: mean, max, min; by domain"},
+    {"rewards/*", "",
+     "what is trained on: verdicts after clipping, normalisation and penalties, summed over a "
+     "response's tokens; by domain"},
+    {"advantages/*", "", "advantages of response tokens, after whitening; by domain"},
+    {"returns/*", "", "returns of response tokens, which the critic learns; by domain"},
+    {"kl", "nats", "estimated KL of the policy from the reference, a response token's mean; by domain"},
+    {"kl_coef", "", "the coefficient of the KL in token rewards, as its controller has it"},
+    {"reward_clip_frac", "", "share of verdicts cut by reward_clip; by domain"},
+    {"token_reward_clip_frac", "", "share of token rewards cut by token_reward_clip; by domain"},
+    {"advantage_clip_frac", "", "share of advantages cut by advantage_clip; by domain"},
+    {"group/all_correct_ratio", "",
+     "share of prompts whose responses are all right: nothing to learn there; by domain"},
+    {"group/all_incorrect_ratio", "",
+     "share of prompts whose responses are all wrong: nothing to learn there; by domain"},
+    {"group/mixed_ratio", "",
+     "share of prompts with right and wrong responses, from which group advantages learn; by domain"},
+    {"val_correct/*/mean", "", "share of right responses in the validation: of all, and of each tag"},
+    {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
+    {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
+    // The policy's updates.
+    {"actor/pg_loss", "", "the policy's loss, by loss_agg_mode; its value says little, its gradient all"},
+    {"actor/weighted_pg_loss", "", "the same with the sequences' weights"},
+    {"actor/total_loss", "", "all that is differentiated: policy, KL and entropy terms with their coefficients"},
+    {"actor/kl_loss", "nats", "the KL term of the loss (k3), before kl_loss_coef"},
+    {"actor/positive_loss", "nats", "negative log-likelihood of right responses, before positive_loss_coef"},
+    {"actor/entropy", "nats", "entropy of the policy at response tokens; near 0 it has stopped to explore"},
+    {"actor/approxkl", "nats", "half the mean squared log-ratio of new to old policy: how far the step has moved"},
+    {"actor/policykl", "nats", "mean log-ratio of new to old policy"},
+    {"actor/ratio_mean", "", "mean ratio of new to old policy"},
+    {"actor/clipfrac", "", "share of tokens whose ratio is clipped"},
+    {"actor/ppo_ratio_high_clipfrac", "", "share of tokens with a ratio above the clip range"},
+    {"actor/ppo_ratio_low_clipfrac", "", "share of tokens with a ratio below the clip range"},
+    {"actor/grad_norm", "", "norm of the gradient before max_grad_norm cuts it, mean over the step's updates"},
+    {"actor/lr", "", "learning rate"},
+    {"actor/skipped_updates", "", "updates left out because loss or gradient was not finite"},
+    {"actor/final_mask_ratio", "", "share of the step's responses that the policy learns from; by domain"},
+    {"actor/sampler_log_prob_gap/*", "nats",
+     "difference between the sampler's and the trainer's log-probs of one token: mean, max"},
+    {"actor/is_weight/mean", "", "mean weight that corrects the policy's loss for what the sampler was"},
+    {"actor/is_weight_clipfrac", "", "share of tokens whose weight is cut by upper_bound"},
+    {"actor/train_infer_*/mean", "",
+     "ratio or difference of trainer to sampler by which train_infer_correction filters"},
+    {"actor/train_infer_kept_ratio", "", "share of tokens that train_infer_correction keeps"},
+    // The critic.
+    {"critic/loss", "", "the critic's loss"},
+    {"critic/clipfrac", "", "share of tokens whose value is clipped by value_clip"},
+    {"critic/values/*", "", "the critic's values at response tokens; by domain"},
+    {"critic/explained_variance", "",
+     "1: values foretell returns; 0: no better than their mean; below: worse; by domain"},
+    {"critic/grad_norm", "", "norm of the critic's gradient before it is cut"},
+    {"critic/lr", "", "the critic's learning rate"},
+    {"critic/skipped_updates", "", "the critic's updates left out because loss or gradient was not finite"},
+    // Sampling and rewards.
+    {"token/prompt_length/*", "tokens", "lengths of the step's prompts: mean, max, min; by domain"},
+    {"token/response_length/*", "tokens", "lengths of the step's responses; by domain"},
+    {"token/total_length/*", "tokens", "both together; by domain"},
+    {"rollout/finish_reason/*", "",
+     "share of responses that ended so: stop (end token), stop_string, length (cut at "
+     "response_length), abort; by domain"},
+    {"rollout/truncated_ratio", "",
+     "share of responses cut at response_length: they never came to their answer; by domain"},
+    {"rollout/groups_sampled", "prompts", "prompts sampled in this step; by domain"},
+    {"rollout/groups_dropped", "prompts", "prompts that a filter left out; by domain"},
+    {"rollout/groups_aborted", "prompts", "prompts given up because the step had enough; by domain"},
+    {"rollout/baseline_score", "", "mean verdict on the greedy responses of ReMax; by domain"},
+    {"rollout/tokens_per_s", "tokens/s", "drawn by one rank that samples"},
+    {"rollout/slots_busy", "", "share of max_running_requests that drew tokens, over the sampler's steps"},
+    {"rollout/kv_pages_used", "", "largest share of the cache's pages in use"},
+    {"rollout/prefix_hits", "", "share of prompt tokens that another response of the prompt had computed"},
+    {"rollout/evictions", "", "responses that had to give their pages back and were computed again"},
+    {"rollout/staleness/*", "steps", "age of the weights that sampled a token: mean, max"},
+    {"rollout/stale_tokens", "", "share of tokens sampled by older weights than the step's"},
+    {"reward/timeouts", "responses", "not judged within timeout_s; by domain"},
+    {"reward/errors", "responses", "not judged for any other reason; by domain"},
+    {"reward/errors/*", "responses", "the same by kind: crash, unavailable, unjudged, unparsable; by domain"},
+    {"reward/retries", "", "questions that were asked again; by domain"},
+    {"reward/waiting", "responses", "longest queue before a reward; by domain"},
+    {"reward/seconds/*", "s", "time that a verdict took: mean, max; by domain"},
+    // Time, speed, memory.
+    {"time/step_total", "s", "the whole step"},
+    {"time/step_generate", "s", "sampling"},
+    {"time/step_generate_wait", "s", "sampling's wait for other ranks"},
+    {"time/step_rewards", "s", "rewards that sampling did not hide"},
+    {"time/step_model_update", "s", "bringing new weights to the sampler"},
+    {"time/old_log_probs", "s", "the policy's forward over the step"},
+    {"time/ref_log_probs", "s", "the reference's forward over the step"},
+    {"time/values", "s", "the critic's forward over the step"},
+    {"time/advantages", "s", "all between sampling and training: the forwards above, rewards to advantages"},
+    {"time/step_train", "s", "updates of policy and critic"},
+    {"time/validate", "s", "the validation"},
+    {"time/checkpoint", "s", "what a checkpoint made training wait"},
+    {"perf/mfu", "", "share of the matrix product's measured peak that training reaches"},
+    {"perf/tokens_per_s_per_rank", "tokens/s", "tokens of the step by its time and ranks"},
+    {"packing/fill", "", "share of a training micro-batch's token budget that is used"},
+    {"packing/padding", "", "share of slots that hold padding"},
+    {"packing/num_micro_batches", "", "micro-batches of the step"},
+    {"packing/imbalance", "", "work of the busiest rank over the mean"},
+    {"packing/imbalance_tokens", "", "the same in tokens"},
+    {"packing/wait_s", "s", "what the slowest rank took longer than the mean"},
+    {"packing/*/fill", "", "the same of another role's or pass's micro-batches"},
+    {"packing/*/padding", "", "the same of another role's or pass's micro-batches"},
+    {"packing/*/num_micro_batches", "", "the same of another role's or pass's micro-batches"},
+    {"packing/*/imbalance", "", "the same of another role's or pass's micro-batches"},
+    {"packing/*/imbalance_tokens", "", "the same of another role's or pass's micro-batches"},
+    {"packing/*/wait_s", "s", "the same of another role's or pass's micro-batches"},
+    {"comm/*/*/*_bytes", "bytes", "sent by rank 0 in a phase, to a group, by a kind of collective"},
+    {"comm/*/reduce_s", "s", "reductions of gradients, mean over ranks and updates"},
+    {"comm/*/reduce_hidden_s", "s", "of these, behind the backward pass"},
+    {"memory/*/optimizer_bytes", "bytes", "optimizer state of a rank"},
+    {"system/num_tokens", "tokens", "prompts and responses of the step"},
+    {"system/samples", "responses", "of the step"},
+    {"system/global_step", "", "the step's number"},
+    {"system/tps", "tokens/s", "tokens of the step by its time"},
+    // roll sft.
+    {"sft/loss", "nats", "negative log-likelihood of a trained token"},
+    {"sft/grad_norm", "", "norm of the gradient before it is cut"},
+    {"sft/lr", "", "learning rate"},
+    {"sft/skipped_updates", "", "updates left out because loss or gradient was not finite"},
+    {"val/loss", "nats", "the same on the validation's rows"},
+};
+
+/// `pattern` with '*' for any characters but '/'.
+bool fits(std::string_view name, std::string_view pattern) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  const size_t most = std::min(name.find('/', star), name.size());
+  for (size_t end = star + 1; end <= most; ++end)
+    if (fits(name.substr(end), rest)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::span<const MetricWords> metric_reference() {
+  return kRows;
+}
+
+const MetricWords* find_metric(std::string_view name) {
+  const auto find = [](std::string_view wanted) {
+    const auto found = std::ranges::find_if(kRows, [&](const MetricWords& row) { return fits(wanted, row.name); });
+    return found == std::end(kRows) ? nullptr : found;
+  };
+  const MetricWords* row = find(name);
+  const size_t slash = name.find('/');
+  return row || slash == std::string_view::npos ? row : find(name.substr(slash + 1));
+}
+
+std::string metric_table(std::string_view pattern, bool markdown) {
+  const std::string wanted = lower_ascii(pattern);
+  std::string text;
+  for (const auto& [name, unit, words] : kRows) {
+    if (lower_ascii(fmt::format("{} {}", name, words)).find(wanted) == std::string::npos) continue;
+    if (markdown)
+      text += fmt::format("| `{}` | {} | {} |\n", name, unit, words);
+    else
+      text += fmt::format("{}{}  # {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
+  }
+  return text.empty() || !markdown ? text : "| metric | unit | meaning |\n|---|---|---|\n" + text;
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (const MetricWords& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
+}  // namespace roll
