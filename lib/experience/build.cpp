@@ -53,7 +53,7 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   std::vector<double> rewards = normalised_rewards(part.all, config, num_groups, state.rewards);
   if (const auto limit = config.reward_clip)
     for (size_t b = 0; b < rewards.size(); ++b) {
-      if (part.all.judged[b]) metrics.of_all.add("critic/reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
+      if (part.all.judged[b]) metrics.of_all.add("reward_clip_frac@mean", std::abs(rewards[b]) > *limit);
       rewards[b] = std::clamp(rewards[b], -*limit, *limit);
     }
   const at::Tensor kl = old_to_ref_kl(e, config);
@@ -61,11 +61,11 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   e.token_rewards =
       make_token_rewards(e, part.own(rewards), config.add_token_level_kl ? kl : at::Tensor{}, coefficient);
   if (config.reward_clip && config.add_token_level_kl)
-    e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip,
-                              "critic/token_reward_clip_frac@mean", metrics.of_here);
+    e.token_rewards = clipped(e.token_rewards, e.response_mask(), *config.reward_clip, "token_reward_clip_frac@mean",
+                              metrics.of_here);
   if (kl.defined()) {
     const Moments moments = sequence_kl(e, kl, part.ranks);
-    metrics.of_all.add("critic/kl_coef@mean", coefficient);
+    metrics.of_all.add("kl_coef@mean", coefficient);
     state.kl.update(moments.mean, static_cast<int64_t>(moments.count));
   }
   if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask(), part.ranks);
@@ -78,8 +78,7 @@ void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& me
   e.returns = raw.returns;
   e.advantages = config.whitens() ? whiten(raw.advantages, mask, part.ranks) : raw.advantages * mask;
   if (config.advantage_clip)
-    e.advantages =
-        clipped(e.advantages, mask, *config.advantage_clip, "critic/advantage_clip_frac@mean", metrics.of_here);
+    e.advantages = clipped(e.advantages, mask, *config.advantage_clip, "advantage_clip_frac@mean", metrics.of_here);
 }
 
 /// The stages that take their statistics of all sequences of the part.

@@ -40,7 +40,7 @@ class ExperienceState {
 /// token rewards are clipped again once the KL is off them, then whitened over response_mask; returns are kept there
 /// too, so that the critic learns from every response. Advantages are whitened over final_response_mask and are 0
 /// outside it. Returns the metrics of describe.h,
-/// critic/{kl_coef,reward_clip_frac,token_reward_clip_frac,advantage_clip_frac}, actor/final_mask_ratio and those of
+/// kl_coef, {reward,token_reward,advantage}_clip_frac, actor/final_mask_ratio and those of
 /// correction.h: of the whole step, and as <domain>/... of each domain with a name (under statistics_per_domain: false,
 /// those of describe.h alone). Of the whole, kl_coef is the mean over the domains. UserError: those of rewards.h. Bug:
 /// a tensor that the configuration needs is missing. **Collective** over the ranks that share the step out, which all

@@ -61,16 +61,16 @@ PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t n
   PartMetrics metrics;
   const Experience& e = part.here;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  add_mean_max_min("critic/rewards", of_judged(response_sums(e, e.token_rewards), e), metrics.of_here);
-  add_mean_max_min("critic/advantages", of_responses(e.advantages), metrics.of_here);
-  add_mean_max_min("critic/returns", of_responses(e.returns), metrics.of_here);
+  add_mean_max_min("rewards", of_judged(response_sums(e, e.token_rewards), e), metrics.of_here);
+  add_mean_max_min("advantages", of_responses(e.advantages), metrics.of_here);
+  add_mean_max_min("returns", of_responses(e.returns), metrics.of_here);
   if (e.values.defined()) {
     add_mean_max_min("critic/values", of_responses(e.values), metrics.of_here);
     add_explained_variance(part, metrics.of_all);
   }
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
-    metrics.of_all.add("critic/kl@mean", sequence_kl(e, kl, part.ranks).mean);
-  add_mean_max_min("critic/score", of_judged(at::tensor(part.all.scores, at::kDouble), part.all), metrics.of_all);
+    metrics.of_all.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
+  add_mean_max_min("score", of_judged(at::tensor(part.all.scores, at::kDouble), part.all), metrics.of_all);
   add_groups(part.all, num_groups, metrics.of_all);
   add_lengths(part.all, metrics.of_all);
   return metrics;

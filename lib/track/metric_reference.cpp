@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/nearest.h"
 
@@ -10,8 +11,7 @@ namespace roll {
 
 namespace {
 
-constexpr MetricWords kRows[] = {
-    // How it goes.
+constexpr MetricWords kLearning[] = {
     {"score/*", "", "the rewards' verdicts on the step's responses before any penalty: mean, max, min; by domain"},
     {"rewards/*", "",
      "what is trained on: verdicts after clipping, normalisation and penalties, summed over a "
@@ -32,7 +32,9 @@ constexpr MetricWords kRows[] = {
     {"val_correct/*/mean", "", "share of right responses in the validation: of all, and of each tag"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
-    // The policy's updates.
+};
+
+constexpr MetricWords kPolicy[] = {
     {"actor/pg_loss", "", "the policy's loss, by loss_agg_mode; its value says little, its gradient all"},
     {"actor/weighted_pg_loss", "", "the same with the sequences' weights"},
     {"actor/total_loss", "", "all that is differentiated: policy, KL and entropy terms with their coefficients"},
@@ -56,7 +58,9 @@ constexpr MetricWords kRows[] = {
     {"actor/train_infer_*/mean", "",
      "ratio or difference of trainer to sampler by which train_infer_correction filters"},
     {"actor/train_infer_kept_ratio", "", "share of tokens that train_infer_correction keeps"},
-    // The critic.
+};
+
+constexpr MetricWords kCritic[] = {
     {"critic/loss", "", "the critic's loss"},
     {"critic/clipfrac", "", "share of tokens whose value is clipped by value_clip"},
     {"critic/values/*", "", "the critic's values at response tokens; by domain"},
@@ -65,7 +69,9 @@ constexpr MetricWords kRows[] = {
     {"critic/grad_norm", "", "norm of the critic's gradient before it is cut"},
     {"critic/lr", "", "the critic's learning rate"},
     {"critic/skipped_updates", "", "the critic's updates left out because loss or gradient was not finite"},
-    // Sampling and rewards.
+};
+
+constexpr MetricWords kSampling[] = {
     {"token/prompt_length/*", "tokens", "lengths of the step's prompts: mean, max, min; by domain"},
     {"token/response_length/*", "tokens", "lengths of the step's responses; by domain"},
     {"token/total_length/*", "tokens", "both together; by domain"},
@@ -91,7 +97,9 @@ constexpr MetricWords kRows[] = {
     {"reward/retries", "", "questions that were asked again; by domain"},
     {"reward/waiting", "responses", "longest queue before a reward; by domain"},
     {"reward/seconds/*", "s", "time that a verdict took: mean, max; by domain"},
-    // Time, speed, memory.
+};
+
+constexpr MetricWords kSpeed[] = {
     {"time/step_total", "s", "the whole step"},
     {"time/step_generate", "s", "sampling"},
     {"time/step_generate_wait", "s", "sampling's wait for other ranks"},
@@ -126,13 +134,23 @@ constexpr MetricWords kRows[] = {
     {"system/samples", "responses", "of the step"},
     {"system/global_step", "", "the step's number"},
     {"system/tps", "tokens/s", "tokens of the step by its time"},
-    // roll sft.
+};
+
+constexpr MetricWords kSft[] = {
     {"sft/loss", "nats", "negative log-likelihood of a trained token"},
     {"sft/grad_norm", "", "norm of the gradient before it is cut"},
     {"sft/lr", "", "learning rate"},
     {"sft/skipped_updates", "", "updates left out because loss or gradient was not finite"},
     {"val/loss", "nats", "the same on the validation's rows"},
 };
+
+struct Topic {
+  const char* title;
+  std::span<const MetricWords> rows;
+};
+const Topic kTopics[] = {{"how it goes", kLearning},      {"the policy's updates", kPolicy},
+                         {"the critic", kCritic},         {"sampling and rewards", kSampling},
+                         {"time, speed, memory", kSpeed}, {"roll sft", kSft}};
 
 /// `pattern` with '*' for any characters but '/'.
 bool fits(std::string_view name, std::string_view pattern) {
@@ -148,36 +166,39 @@ bool fits(std::string_view name, std::string_view pattern) {
 
 }  // namespace
 
-std::span<const MetricWords> metric_reference() {
-  return kRows;
-}
-
 const MetricWords* find_metric(std::string_view name) {
-  const auto find = [](std::string_view wanted) {
-    const auto found = std::ranges::find_if(kRows, [&](const MetricWords& row) { return fits(wanted, row.name); });
-    return found == std::end(kRows) ? nullptr : found;
-  };
-  const MetricWords* row = find(name);
+  for (const Topic& topic : kTopics)
+    for (const MetricWords& row : topic.rows)
+      if (fits(name, row.name)) return &row;
   const size_t slash = name.find('/');
-  return row || slash == std::string_view::npos ? row : find(name.substr(slash + 1));
+  const bool may_have_domain = slash != std::string_view::npos;
+  const MetricWords* row = may_have_domain ? find_metric(name.substr(slash + 1)) : nullptr;
+  return row && std::string_view(row->words).ends_with("by domain") ? row : nullptr;
 }
 
 std::string metric_table(std::string_view pattern, bool markdown) {
   const std::string wanted = lower_ascii(pattern);
   std::string text;
-  for (const auto& [name, unit, words] : kRows) {
-    if (lower_ascii(fmt::format("{} {}", name, words)).find(wanted) == std::string::npos) continue;
-    if (markdown)
-      text += fmt::format("| `{}` | {} | {} |\n", name, unit, words);
-    else
-      text += fmt::format("{}{}  # {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
+  for (const auto& [title, rows] : kTopics) {
+    std::string of_topic;
+    for (const auto& [name, unit, words] : rows) {
+      if (lower_ascii(fmt::format("{} {}", name, words)).find(wanted) == std::string::npos) continue;
+      if (markdown)
+        of_topic += fmt::format("| `{}` | {} | {} |\n", name, unit, words);
+      else
+        of_topic += fmt::format("{}{}: {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
+    }
+    if (of_topic.empty()) continue;
+    const char* head = markdown ? "## {}\n\n| metric | unit | meaning |\n|---|---|---|\n" : "# {}\n";
+    text += (text.empty() ? "" : "\n") + fmt::format(fmt::runtime(head), title) + of_topic;
   }
-  return text.empty() || !markdown ? text : "| metric | unit | meaning |\n|---|---|---|\n" + text;
+  return text;
 }
 
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
-  for (const MetricWords& row : kRows) names.emplace_back(row.name);
+  for (const Topic& topic : kTopics)
+    for (const MetricWords& row : topic.rows) names.emplace_back(row.name);
   return names;
 }
 

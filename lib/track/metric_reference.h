@@ -2,7 +2,6 @@
 // that runs write.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +21,8 @@ std::span<const MetricWords> metric_reference();
 /// The row of a metric as metrics.jsonl names it, with or without its domain; nullptr: none.
 const MetricWords* find_metric(std::string_view name);
 
-/// A line for each row whose name or words hold `pattern` (case does not count), or a Markdown table of them; "" where
-/// there is none.
+/// A line for each row whose name or words hold `pattern` (case does not count), or a Markdown table of them, under
+/// headings; "" where there is none.
 std::string metric_table(std::string_view pattern, bool markdown);
 
 /// The names, for "did you mean".

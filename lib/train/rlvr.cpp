@@ -209,7 +209,7 @@ void Rlvr::run_step(int64_t number) {
   add_traffic_metrics(ranks_.traffic(), metrics);
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
-  history_.scores.push_back(value_of(metrics, "critic/score/mean"));
+  history_.scores.push_back(value_of(metrics, "score/mean"));
   if (validates(number)) metrics.merge(validate(number));
   run_.track(number, metrics);
   run_.save_if_due(number, [this] { return run_state(state()); });

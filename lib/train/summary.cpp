@@ -15,12 +15,18 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
 }
 
 std::vector<std::string> rlvr_headline() {
-  return {"critic/score/mean", "val_correct/all/mean",
-          "critic/kl",         "actor/pg_loss",
-          "actor/entropy",     "actor/clipfrac",
-          "actor/grad_norm",   "critic/loss",
-          "actor/lr",          "token/response_length/mean",
-          "perf/mfu",          "perf/tokens_per_s_per_rank",
+  return {"score/mean",
+          "val_correct/all/mean",
+          "kl",
+          "actor/pg_loss",
+          "actor/entropy",
+          "actor/clipfrac",
+          "actor/grad_norm",
+          "critic/loss",
+          "actor/lr",
+          "token/response_length/mean",
+          "perf/mfu",
+          "perf/tokens_per_s_per_rank",
           "time/step_total"};
 }
 

@@ -60,7 +60,7 @@ def check_run(folder, mark):
         assert timeouts + ends + errors.count(None) == 16 and timeouts > 0 and ends > 0, errors
         assert all(line["score"] == line["reward"] == (None if error else line["reward_detail"]["number"] % 2) for line, error in zip(lines, errors)), lines
         judged = [line["score"] for line in lines if line["score"] is not None]
-        assert abs(metrics[step - 1]["critic/score/mean"] - sum(judged) / len(judged)) < 1e-6, metrics[step - 1]
+        assert abs(metrics[step - 1]["score/mean"] - sum(judged) / len(judged)) < 1e-6, metrics[step - 1]
         assert abs(metrics[step - 1]["actor/final_mask_ratio"] - len(judged) / 16) < 1e-6, metrics[step - 1]
         for prefix in ("", "math_rule/"):
             assert (metrics[step - 1][prefix + "reward/timeouts"], metrics[step - 1][prefix + "reward/errors"]) == (timeouts, ends), metrics[step - 1]

@@ -48,7 +48,7 @@ def check_shares(name, metrics, steps):
         counts = {domain: sum(line["domain"] == domain for line in lines) for domain in SHARES}
         expect(counts == {domain: 4 * prompts for domain, prompts in SHARES.items()}, f"{name}: each domain has its share: {counts}")
         for domain in SHARES:
-            keys = [f"{domain}/{key}" for key in ("critic/score/mean", "reward/errors", "reward/timeouts", "reward/seconds/mean")]
+            keys = [f"{domain}/{key}" for key in ("score/mean", "reward/errors", "reward/timeouts", "reward/seconds/mean")]
             if f"{domain}/reward/errors" in values and values[f"{domain}/reward/errors"] == counts[domain]:
                 keys = keys[1:]  # nothing was judged
             expect(all(key in values for key in keys), f"{name}: {domain} reports {[key for key in keys if key not in values]} not")

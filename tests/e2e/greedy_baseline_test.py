@@ -62,7 +62,7 @@ def check_advantages(out):
     metrics = json.loads((out / "metrics.jsonl").read_text().splitlines()[1])
     scores = [line["score"] for line in lines(out, 1) if "is_baseline" in line]
     assert abs(metrics["rollout/baseline_score"] - sum(scores) / len(scores)) < 1e-6, metrics["rollout/baseline_score"]
-    assert metrics["critic/score/mean"] == sum(line["score"] for line in experience) / len(experience), "baselines are counted as samples"
+    assert metrics["score/mean"] == sum(line["score"] for line in experience) / len(experience), "baselines are counted as samples"
 
 
 def check_resumed(folder, out):

@@ -26,7 +26,7 @@ RECIPES = {
                   max_grad_norm=0.1)),
     "grpo": dict(
         ranks=1, training=dict(gradient_accumulation_steps=16, lr_scheduler_type="linear"), worker={},
-        without=("critic/kl", "critic/kl_coef"),  # of old log-probs, which a single update does without
+        without=("kl", "kl_coef"),  # of old log-probs, which a single update does without
         keys=dict(adv_estimator="grpo", use_kl_loss=True, kl_loss_coef=0.05, use_pg_clip_range=True, pg_clip_low=0.2,
                   pg_clip_high=0.28, max_len_mask=True, loss_agg_mode="token-mean", dual_clip_loss=True)),
     "reinforce": dict(

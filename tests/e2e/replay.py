@@ -127,7 +127,10 @@ def weights(run):
     return found
 
 
-def compare(run, base, what, only=("actor/", "critic/"), terms=1, bound=1e-6, metric_bound=None):
+OF_STEP = ("score/", "rewards/", "advantages/", "returns/", "kl", "critic/")  # what is computed before the policy's updates
+
+
+def compare(run, base, what, only=("actor/", *OF_STEP), terms=1, bound=1e-6, metric_bound=None):
     """Weights, and the metrics whose names start with one of `only`, of two runs of three steps.
     `terms`: how many terms of size 1 a loss sums up."""
     worst, worst_name = 0.0, ""

@@ -83,8 +83,8 @@ def check_metrics(folder, lines):
         assert metrics["rollout/tokens_per_s"] > 0 and 0 < metrics["rollout/slots_busy"] <= 1 and 0 < metrics["rollout/kv_pages_used"] <= 1
         assert 0 < metrics["rollout/prefix_hits"] < 1, "all prompts are the same"
         scores = [line["score"] for line in lines if line["step"] == step]
-        assert abs(metrics["critic/score/mean"] - sum(scores) / len(scores)) < 1e-8, "the score is penalised"
-        assert metrics["critic/rewards/min"] < 0, "the reward is not penalised"
+        assert abs(metrics["score/mean"] - sum(scores) / len(scores)) < 1e-8, "the score is penalised"
+        assert metrics["rewards/min"] < 0, "the reward is not penalised"
     for metrics, step in ((zeroth, 0), (first, 1), (second, 2)):
         validated = rollout_lines(folder / "run", step, "val_")
         for of, some in (("all", validated), ("p@1", [line for line in validated if line["tag"] == "p@1"])):

@@ -164,7 +164,7 @@ TEST_CASE("group ratios tell right, wrong and mixed groups apart", "[experience]
   CHECK(metrics.at("token/response_length/max") == 2);
   CHECK(metrics.at("token/total_length/min") == 3);
   CHECK(metrics.at("actor/final_mask_ratio") == 1);
-  CHECK_FALSE(metrics.contains("critic/kl"));
+  CHECK_FALSE(metrics.contains("kl"));
   CHECK_FALSE(metrics.contains("critic/values/mean"));
 }
 
@@ -179,8 +179,8 @@ TEST_CASE("masks and group ratios read scores, advantages read rewards", "[exper
   const auto metrics = as_map(complete_experience(experience, config, 1, state));
   CHECK(metrics.at("actor/final_mask_ratio") == 1);
   CHECK(metrics.at("group/mixed_ratio") == 1);
-  CHECK(metrics.at("critic/score/mean") == 0.5);
-  CHECK(metrics.at("critic/rewards/mean") == -0.75);
+  CHECK(metrics.at("score/mean") == 0.5);
+  CHECK(metrics.at("rewards/mean") == -0.75);
   CHECK(at::equal(experience.advantages, at::tensor({-0.5, 0., -1., 0.}, at::kFloat)));
 }
 

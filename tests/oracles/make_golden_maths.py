@@ -374,13 +374,12 @@ def describe(c, inputs, rows, r):
     """Metrics of some sequences of a completed step."""
     chosen = torch.zeros(B, T, dtype=torch.bool)
     chosen[rows] = MASK[rows].bool()
-    stats = lambda name, x: {f"critic/{name}/mean": x.mean().item(), f"critic/{name}/max": x.max().item(),
-                             f"critic/{name}/min": x.min().item()}
-    metrics = {"critic/kl": (r["kl"].sum(1) / MASK.sum(1))[rows].mean().item()}
+    stats = lambda name, x: {f"{name}/mean": x.mean().item(), f"{name}/max": x.max().item(), f"{name}/min": x.min().item()}
+    metrics = {"kl": (r["kl"].sum(1) / MASK.sum(1))[rows].mean().item()}
     metrics |= stats("score", torch.tensor([SCORES[b] for b in rows], dtype=torch.float64))
     metrics |= stats("rewards", r["token_rewards"].sum(1)[rows])
     metrics |= stats("advantages", r["advantages"][chosen]) | stats("returns", r["returns"][chosen])
-    metrics |= stats("values", inputs["values"][chosen])
+    metrics |= stats("critic/values", inputs["values"][chosen])
     errors = (r["returns"] - inputs["values"])[chosen]
     metrics["critic/explained_variance"] = 1 - (errors.var() / r["returns"][chosen].var()).item()
     groups = [[SCORES[b] for b in rows if GROUPS[b] == g] for g in sorted({GROUPS[b] for b in rows})]
@@ -401,16 +400,16 @@ def part(inputs, c, scores_after_penalties, rows, state):
         final = final * kept
     kl = kl_estimate(inputs["old_log_probs"], inputs["ref_log_probs"], c.get("kl_penalty", "kl")) * mask
     coefficient = state["coefficient"] if c.get("add_token_level_kl") else 0.0
-    metrics["critic/kl_coef"] = coefficient
+    metrics["kl_coef"] = coefficient
     rewards = torch.zeros(B, T, dtype=torch.float64)
     sequence_rewards, share = normalised(c, scores_after_penalties, rows, state["seen"])
     if "reward_clip" in c:
-        metrics["critic/reward_clip_frac"] = share
+        metrics["reward_clip_frac"] = share
     for b in rows:
         rewards[b, PROMPTS[b] + RESPONSES[b] - 2] = sequence_rewards[b]
     rewards = rewards - coefficient * kl
     if "reward_clip" in c and c.get("add_token_level_kl"):
-        metrics["critic/token_reward_clip_frac"] = ((rewards.abs() > c["reward_clip"]) * mask).sum().item() / mask.sum().item()
+        metrics["token_reward_clip_frac"] = ((rewards.abs() > c["reward_clip"]) * mask).sum().item() / mask.sum().item()
         rewards = torch.clamp(rewards, -c["reward_clip"], c["reward_clip"])
     if c.get("whiten_rewards"):
         rewards = whitened(rewards, mask)

@@ -155,8 +155,8 @@ def build_experience(c, samples, old, ref, values, last_values):
     if ref is not None:
         e["ref_log_probs"] = ref
         kl = [kl_estimate(o, r, c("kl_penalty")) for o, r in zip(old, ref)]
-        metrics["critic/kl"] = torch.stack([k.mean() for k in kl]).mean().item()
-        metrics["critic/kl_coef"] = c("init_kl_coef") if c("add_token_level_kl") else 0.0
+        metrics["kl"] = torch.stack([k.mean() for k in kl]).mean().item()
+        metrics["kl_coef"] = c("init_kl_coef") if c("add_token_level_kl") else 0.0
         if c("add_token_level_kl"):
             rewards = [clipped(c, r - c("init_kl_coef") * k) for r, k in zip(rewards, kl)]
     if c("whiten_rewards"):
@@ -191,10 +191,11 @@ def build_experience(c, samples, old, ref, values, last_values):
             metrics["critic/explained_variance"] = (1 - (target - flat).var() / target.var()).item()
     described = {"score": torch.tensor([score(s) for s in samples], dtype=F64),
                  "rewards": torch.stack([r.sum() for r in rewards])}
-    described |= {k: torch.cat(e[k]) for k in ("advantages", "returns", "values") if k in e}
+    described |= {k: torch.cat(e[k]) for k in ("advantages", "returns")}
+    if values is not None:
+        described["critic/values"] = flat
     for name, x in described.items():
-        metrics |= {f"critic/{name}/mean": x.mean().item(), f"critic/{name}/max": x.max().item(),
-                    f"critic/{name}/min": x.min().item()}
+        metrics |= {f"{name}/mean": x.mean().item(), f"{name}/max": x.max().item(), f"{name}/min": x.min().item()}
     return e, metrics
 
 
@@ -440,10 +441,10 @@ def compute(c, options):
         reference = Policy(folders[2]) if uses_reference else None
         ref = [reference(s, temperature)[0] for s in samples] if reference else None
         e, metrics = build_experience(c, samples, old, ref, values, last_values)
-    scales = {f"critic/{k}/mean": 1.0 for k in ("advantages", "rewards", "returns", "values")}
+    scales = {f"{k}/mean": 1.0 for k in ("advantages", "rewards", "returns", "critic/values")}
     scales |= {"critic/explained_variance": 1.0, "actor/approxkl": 1e-6}
     if ref is not None:  # terms of both signs cancel in its mean, the rounding of float32 log-probs does not
-        scales["critic/kl"] = torch.cat([kl_estimate(o, r, c("kl_penalty")).abs() for o, r in zip(old, ref)]).mean().item()
+        scales["kl"] = torch.cat([kl_estimate(o, r, c("kl_penalty")).abs() for o, r in zip(old, ref)]).mean().item()
     gradients, models = {}, {}
     losses = {"actor": lambda b: actor_loss(c, actor, samples, e, b, temperature),
               "critic": lambda b: critic_loss(c, critic, samples, e, b)}

@@ -55,7 +55,7 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
     std::ostringstream out, err;
     Log log(out, err, {});
     Tracker tracker({{TrackerKind::kTensorboard}, folder, folder / "tensorboard"}, log);
-    for (int64_t step : {0, 1, 300}) tracker.write(step, {{"critic/score/mean", 0.25 * step}, {"lr", 1e-6}});
+    for (int64_t step : {0, 1, 300}) tracker.write(step, {{"score/mean", 0.25 * step}, {"lr", 1e-6}});
     tracker.write(301, {{"bad", std::nan("")}});
   }
   const std::string read = output_of(*python + " " ROLL_SOURCE_DIR "/tests/track/read_events.py " +
@@ -63,6 +63,6 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
   std::filesystem::remove_all(folder);
   CHECK(read ==
         "301 bad nan True\n"
-        "0 critic/score/mean 0.0 True\n1 critic/score/mean 0.25 True\n300 critic/score/mean 75.0 True\n"
+        "0 score/mean 0.0 True\n1 score/mean 0.25 True\n300 score/mean 75.0 True\n"
         "0 lr 9.999999974752427e-07 True\n1 lr 9.999999974752427e-07 True\n300 lr 9.999999974752427e-07 True\n");
 }
