@@ -19,10 +19,10 @@ def roll(folder, *arguments, exit_code=0):
     return done
 
 
-def write_rows(file, columns, count=24):
+def write_rows(file, columns, count=120):
     rows = []
     for n in range(count):
-        prompt = f"{n}+{n}=" + " please" * (200 if n == 23 else 1)  # one is far longer than the others
+        prompt = f"{n}+{n}=" + " please" * (200 if n == count - 1 else 1)  # one is far longer than the others
         text = {"messages": [{"role": "user", "content": prompt}]} if columns == "messages" else {"prompt": prompt}
         rows.append({**text, "ground_truth": str(2 * n)})
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -58,20 +58,14 @@ def check_flags(folder):
         new = roll(folder, "new", algorithm, "--model", "model", "--data", f"{columns}.jsonl", "--algorithm", algorithm, "--yes")
         config = (folder / algorithm / "config.yaml").resolve()
         assert f"\n  roll train --config {config}\n" in new.stdout, new.stdout
-        assert "24 of 24 golds scored right" in new.stdout, new.stdout
+        assert "120 of 120 golds scored right" in new.stdout, new.stdout
         assert "longer and dropped" in new.stderr, new.stderr  # the longest one is far behind the others
         seen = roll(folder, "validate-config", "--config", config)
-        assert re.search(r"^training rows, math_rule: 24 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 24 of 24 golds scored right$", seen.stdout, re.M), seen.stdout
+        assert re.search(r"^training rows, math_rule: 120 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 120 of 120 golds scored right$", seen.stdout, re.M), seen.stdout
         done, metrics = trained(folder, config, "response_length=8", "critic_warmup=0")
-        assert "1 of 24 dropped" in done.stdout, done.stdout
+        assert "1 of 120 dropped" in done.stdout, done.stdout
         assert len(metrics) == 1 and metrics[0]["rollout/finish_reason/length"] > 0.5, metrics
         print(f"roll new, {algorithm} on rows of {columns}: written, valid, and trained on")
-
-
-def check_whole_step(folder):
-    """As it is written, but for its number of steps."""
-    _, metrics = trained(folder, (folder / "whole/config.yaml").resolve())
-    assert metrics[0]["critic/score/mean"] >= 0, metrics
 
 
 def check_terminal(folder):
@@ -80,23 +74,25 @@ def check_terminal(folder):
     assert code == 0 and "no_such_model" in said and "is written and valid" in said, said
     code, said = on_terminal(folder, ["new", "whole"], answers)
     assert code == 2 and "not an empty folder" in said, said
+    _, metrics = trained(folder, (folder / "whole/config.yaml").resolve(), "response_length=8")
+    assert metrics[0]["critic/score/mean"] >= 0, metrics
     print("roll new on a terminal: asks again after a wrong answer, and writes")
 
 
 def check_faults(folder):
     """A faulty row far behind the first ones."""
     rows = (folder / "messages.jsonl").read_text()
-    (folder / "late.jsonl").write_text(rows * 900 + '{"prompt": "late"}\n')
+    (folder / "late.jsonl").write_text(rows * 200 + '{"prompt": "late"}\n')
     config = (folder / "grpo/config.yaml").resolve()
-    late = f"late.jsonl:{24 * 900 + 1}"
+    late = f"late.jsonl:{120 * 200 + 1}"
     files = "actor_train.data_args.file_name=[late.jsonl]"
     seen = roll(folder, "validate-config", "--config", config, files, exit_code=2)
     assert late in seen.stderr and "actor_train.data_args.file_name" in seen.stderr, seen.stderr
     seen = roll(folder, "data", "check", "late.jsonl", "--type", "math_rule", exit_code=2)
-    assert f"1 of {24 * 900 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
+    assert f"1 of {120 * 200 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
     roll(folder, "validate-config", "--config", config, files, "--no-data")
     seen = roll(folder, "validate-config", "--config", config, "prompt_length=4", exit_code=2)
-    assert "prompt_length = 4: all 24 training rows of the domain math_rule are longer, the shortest has" in seen.stderr, seen.stderr
+    assert "prompt_length = 4: all 120 training rows of the domain math_rule are longer, the shortest has" in seen.stderr, seen.stderr
     print("a faulty row at the end of a file, and a prompt_length that no row fits, are found before a training")
 
 
@@ -117,6 +113,5 @@ with tempfile.TemporaryDirectory() as name:
          "--tokenizer", "builtin", "--out", "model")
     check_flags(folder)
     check_terminal(folder)
-    check_whole_step(folder)
     check_faults(folder)
     check_code_of_ones_own(folder)
