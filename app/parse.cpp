@@ -26,21 +26,26 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// The words up to the subcommand, of which CLI11 would say only that a subcommand is required.
+/// The words up to the last subcommand, of which CLI11 would say only that a subcommand is required.
 void check_subcommand(const CLI::App& app, int argc, char** argv) {
-  const auto names = subcommand_names(app);
-  const auto flags = flag_names(app);
+  const CLI::App* at = &app;
+  std::string command = "roll";
   for (int i = 1; i < argc; ++i) {
+    const auto names = subcommand_names(*at);
+    const auto flags = flag_names(*at);
     const std::string word = argv[i];
+    if (names.empty()) return;
     if (word.starts_with('-')) {
       if (std::find(flags.begin(), flags.end(), word) == flags.end())
-        throw user_error("roll has no flag {}{}\n`roll --help` lists them all", word, did_you_mean(word, flags));
+        throw user_error("{} has no flag {}{}\n`{} --help` lists them all", command, word, did_you_mean(word, flags),
+                         command);
       continue;
     }
     if (std::find(names.begin(), names.end(), word) == names.end())
-      throw user_error("there is no subcommand '{}'{}\nsubcommands: {}", word, did_you_mean(word, names),
-                       fmt::join(names, ", "));
-    return;
+      throw user_error("there is no subcommand '{}'{}\nsubcommands: {}", (command + " " + word).substr(5),
+                       did_you_mean(word, names), fmt::join(names, ", "));
+    at = at->get_subcommand(word);
+    command += " " + word;
   }
 }
 
@@ -50,18 +55,24 @@ std::string word_behind(const std::string& word, int argc, char** argv) {
   return found + 1 < argv + argc ? found[1] : "";
 }
 
+/// The innermost subcommand that was chosen, and its words.
+std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
+  std::pair<const CLI::App*, std::string> at{&app, "roll"};
+  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = at.first->get_subcommands())
+    at = {chosen.front(), at.second + " " + chosen.front()->get_name()};
+  return at;
+}
+
 /// The first word that nobody asked for.
 UserError unknown_word(const CLI::App& app, int argc, char** argv) {
-  const auto chosen = app.get_subcommands();
-  const CLI::App& where = chosen.empty() ? app : *chosen.front();
-  const std::string command = chosen.empty() ? "roll" : "roll " + where.get_name();
+  const auto [where, command] = chosen_command(app);
   for (std::string word : app.remaining(true)) {
     if (!word.starts_with('-') || word == "--") continue;
-    const std::string key = override_for_flag(where, word, word_behind(word, argc, argv));
+    const std::string key = override_for_flag(*where, word, word_behind(word, argc, argv));
     word = word.substr(0, word.find('='));
     if (!key.empty()) return user_error("{} has no flag {}{}", command, word, key);
     return user_error("{} has no flag {}{}\n`{} --help` lists them all", command, word,
-                      did_you_mean(word, flag_names(where)), command);
+                      did_you_mean(word, flag_names(*where)), command);
   }
   const auto words = app.remaining(true);
   return user_error("{} takes no argument '{}'; `{} --help` says what it takes", command,
@@ -81,8 +92,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     if (!app.remaining(true).empty())
       throw unknown_word(app, argc, argv);  // perhaps the misspelt flag that seems to be missing
-    const auto chosen = app.get_subcommands();
-    throw user_error("{}\n`roll {}--help` says more", e.what(), chosen.empty() ? "" : chosen.front()->get_name() + " ");
+    throw user_error("{}\n`{} --help` says more", e.what(), chosen_command(app).second);
   }
   return 0;
 }

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "app/commands.h"
-#include "app/field_flags.h"
+#include "app/reward_flags.h"
 #include "app/scorer.h"
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "config/flag.h"
 #include "config/load.h"
 #include "reward/score_rows.h"
 #include "settings/config.h"
@@ -20,23 +21,11 @@ namespace roll {
 
 namespace {
 
-/// What the flags say of a reward.
-struct ScoreArgs {
-  RewardArgs reward;
-  std::optional<int64_t> response_length;
-
-  template <class V>
-  void fields(V& v) {
-    reward.fields(v);
-    v("response_length", response_length, "tokens of the longest response, for the length penalty", token_range());
-  }
-};
-
 struct Flags {
   std::string config, domain, input = "-", output = "-", device = "cpu";
   std::optional<std::string> judge_model;
   bool bench = false;
-  Node reward;  // keys of ScoreArgs
+  Node reward;  // keys of FlaggedReward
 };
 
 constexpr const char* kDomain = "score";  // of the configuration that flags make
@@ -48,7 +37,7 @@ struct Wanted {
 };
 
 Wanted from_flags(const Flags& flags) {
-  ScoreArgs args;
+  FlaggedReward args;
   read_flags(flags.reward, args);
   if (!args.reward.type)
     throw user_error(
@@ -104,9 +93,7 @@ void run(const Flags& flags) {
                              static_cast<double>(num_rows) / taken.count());
 }
 
-void add_reward_flags(CLI::App& sub, Node& reward) {
-  gather_field_flags<ScoreArgs>(sub, reward,
-                                {"worker_cls", "tag_included", "query_filter_config", "command", "languages"});
+void add_command_words(CLI::App& sub, Node& reward) {
   const auto set_command = [&reward](const std::vector<std::string>& words) {
     Node list;
     list.kind = Node::Kind::kList;
@@ -136,6 +123,7 @@ void add_score(CLI::App& app) {
   sub->add_option("--device", flags->device, "cpu, cuda or cuda:N, for that model")->capture_default_str();
   sub->add_flag("--bench", flags->bench, "say on standard error how many answers a second were judged");
   add_reward_flags(*sub, flags->reward);
+  add_command_words(*sub, flags->reward);
   sub->callback([flags] { run(*flags); });
 }
 

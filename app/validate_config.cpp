@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/config_flags.h"
 #include "app/simulate.h"
+#include "preview/config_data.h"
 #include "preview/pack_preview.h"
 #include "preview/simulation.h"
 #include "settings/load_config.h"
@@ -18,7 +19,7 @@ struct ValidateFlags {
   std::string file;
   std::vector<std::string> overrides;
   LoadOptions options;
-  bool print = false;
+  bool print = false, no_data = false;
 };
 
 /// What only the machine that runs them can tell of rewards.
@@ -28,6 +29,15 @@ void show_sandboxes(const Config& config) {
       std::printf("rewards.%s: %s\n", domain.c_str(), isolation_in_words(*code).c_str());
 }
 void show_sandboxes(const SftConfig&) {}
+
+/// Every row, through tokenizer, template and reward.
+void show_data(const Config& config, const ValidateFlags& flags) {
+  const ConfigData data = view_data(config, flags.options.offline);
+  for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+  for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+}
+void show_data(const SftConfig&, const ValidateFlags&) {}
 
 /// Who does what when, where roles have devices and the shapes of their models are known.
 void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {
@@ -54,6 +64,7 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   if (!checked.memory.empty()) std::printf("%s\n", checked.memory.c_str());
   show_timeline(checked, flags);
   show_sandboxes(checked.config);
+  if (!flags.no_data) show_data(checked.config, flags);
   std::printf("%s: valid\n", flags.file.c_str());
 }
 
@@ -72,6 +83,7 @@ void add_validate_config(CLI::App& app) {
   add_config_flags(*sub, flags->file, flags->overrides, "YAML file of `roll train` or `roll sft`");
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
+  sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
   const SimulateFlags simulation(*sub);

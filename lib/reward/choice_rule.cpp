@@ -49,6 +49,10 @@ class ChoiceRule : public RewardFunction {
                        shown_text(truth));
   }
 
+  std::optional<std::string> gold_response(const Json& row) const override {
+    return "\\boxed{" + text_of_column(row, "ground_truth") + "}";
+  }
+
   RewardResult score(const RewardQuery& query) override {
     const char truth = letter_of_truth(query.ground_truth);
     if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth holds no capital letter of a choice");

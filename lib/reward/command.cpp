@@ -10,7 +10,9 @@ class CommandReward : public RewardFunction {
  public:
   CommandReward(const CommandArgs& args, const RuleContext& context) : program_(args.command, context) {}
 
-  void prepare() override { program_.prepare(); }
+  bool is_users_own() const override { return true; }
+  void check_files() const override { program_.check_files(); }
+  void prepare() override { program_.check_files(); }
 
   RewardResult score(const RewardQuery& q) override {
     return program_.ask(Json{{"prompt", q.prompt},

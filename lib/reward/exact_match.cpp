@@ -18,6 +18,11 @@ class ExactMatch : public RewardFunction {
       throw UserError("ground_truth: missing; nothing equals a blank one");
   }
 
+  std::optional<std::string> gold_response(const Json& row) const override {
+    const std::string truth = text_of_column(row, "ground_truth");
+    return args_.compare == AnswerPart::kAfterMarker ? args_.marker + " " + truth : truth;
+  }
+
   RewardResult score(const RewardQuery& query) override {
     if (stripped(query.ground_truth).empty()) return failed_reward(RewardFailure::kUnjudged, kNoGroundTruth);
     const std::string answer = part(query.response);

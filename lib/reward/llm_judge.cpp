@@ -13,6 +13,10 @@ class LlmJudge : public RewardFunction {
  public:
   LlmJudge(JudgeRule rule, std::unique_ptr<JudgeModel> model) : rule_(std::move(rule)), model_(std::move(model)) {}
 
+  void check_row(const Json& row) const override { rule_.check_row(row); }
+  void check_files() const override {
+    if (model_) model_->check_files();
+  }
   void prepare() override {
     if (model_) model_->prepare();
   }

@@ -20,6 +20,10 @@ class MathRule : public RewardFunction {
       throw UserError("ground_truth: missing; give the right answer");
   }
 
+  std::optional<std::string> gold_response(const Json& row) const override {
+    return "\\boxed{" + math::unboxed(text_of_column(row, "ground_truth")) + "}";
+  }
+
   RewardResult score(const RewardQuery& query) override {
     const math::Answer answer = math::find_answer(query.response);
     try {

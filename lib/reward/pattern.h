@@ -18,6 +18,7 @@ class AnswerPattern {
   /// The last match's groups (0 is the whole match; unset groups are empty), or nothing. Throws MatchFailed when the
   /// time or the backtracking passes its limit.
   std::optional<std::vector<std::string>> last_match(std::string_view text);
+  size_t num_groups() const { return regex_.num_groups(); }
   bool matches(std::string_view text);
 
  private:

@@ -1,8 +1,12 @@
 #include "reward/program.h"
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
 
 namespace roll {
 
@@ -10,6 +14,20 @@ namespace {
 
 constexpr double kEndGrace_s = 2;            // a program that closed its output gets this long to end with a status
 constexpr int64_t kMostFailuresInARow = 32;  // then it is the program that fails, not its answers
+
+/// The file that an interpreter is told to run; "": none can be told from other words.
+std::string script_of(const std::vector<std::string>& command) {
+  const std::string program = std::filesystem::path(command[0]).filename();
+  constexpr std::array kInterpreters{"python", "bash", "sh", "perl", "ruby", "node"};
+  if (std::ranges::none_of(kInterpreters, [&](const char* name) { return program.starts_with(name); })) return "";
+  for (size_t i = 1; i < command.size(); ++i) {
+    const std::string& word = command[i];
+    if (word == "-c" || word == "-m" || word == "-e") return "";
+    constexpr std::array kEndings{".py", ".sh", ".pl", ".rb", ".js"};
+    if (std::ranges::any_of(kEndings, [&](const char* ending) { return word.ends_with(ending); })) return word;
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -20,7 +38,7 @@ RewardProgram::RewardProgram(const std::vector<std::string>& command, const Rule
 }
 
 template <class F>
-void RewardProgram::start_with(const F& start) {
+void RewardProgram::start_with(const F& start) const {
   try {
     start();
   } catch (const UserError& e) {
@@ -28,8 +46,14 @@ void RewardProgram::start_with(const F& start) {
   }
 }
 
-void RewardProgram::prepare() {
+void RewardProgram::check_files() const {
+  if (command_.size() == 1 && command_[0].find(' ') != std::string::npos && !is_there(command_[0]))
+    throw user_error("{}command = {}: there is no program of this name; give its words as a list: [{}]", where_,
+                     command_[0], fmt::join(shell_words(command_[0]), ", "));
   start_with([&] { check_executable(command_[0]); });
+  if (const std::string script = script_of(command_); !script.empty() && !is_there(script))
+    throw user_error("{}command = {}: the script {} is not there; a path counts from the folder that roll runs in",
+                     where_, shown_command(), script);
 }
 
 RewardResult RewardProgram::ask(const Json& question,

@@ -19,8 +19,9 @@ class RewardProgram {
   /// UserError: no program.
   RewardProgram(const std::vector<std::string>& command, const RuleContext& context);
 
-  /// UserError: a program that may not be executed.
-  void prepare();
+  /// UserError: a program that is not there or may not be executed, words in one text, an interpreter's script that is
+  /// not there.
+  void check_files() const;
 
   /// Sends `question` with an "id" of its own in front; `parse` reads the answer's line. Failures and UserErrors as
   /// make_command() has them (command.h).
@@ -28,7 +29,7 @@ class RewardProgram {
 
  private:
   template <class F>
-  void start_with(const F& start);
+  void start_with(const F& start) const;
   std::string shown_command() const;
   RewardResult failed(RewardFailure kind, const std::string& what);
   [[noreturn]] void broken(const std::string& what);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "reward/pattern.h"
 #include "reward/reward.h"
+#include "reward/row_columns.h"
 #include "reward/same_text.h"
 
 namespace roll {
@@ -14,6 +15,11 @@ class RegexRule : public RewardFunction {
   RegexRule(const RegexArgs& args, const RuleContext& context)
       : pattern_(*args.pattern, context.where + "pattern", context.timeout_s, args.ignore_case),
         ignore_case_(args.ignore_case) {}
+
+  void check_row(const Json& row) const override {
+    if (pattern_.num_groups() > 0 && stripped(text_of_column(row, "ground_truth")).empty())
+      throw UserError("ground_truth: missing; the pattern's group must equal it");
+  }
 
   RewardResult score(const RewardQuery& query) override {
     try {

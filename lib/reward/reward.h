@@ -107,6 +107,11 @@ class RewardFunction {
   /// Whether a response to this data row could be judged; cheap. UserError "column = value: rule; remedy", without the
   /// row's place.
   virtual void check_row(const Json& /*row*/) const {}
+  /// A response that says what the row holds to be right, and so must be scored 1; nullopt: the type makes none of a
+  /// row.
+  virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }
+  /// Whether the user's own code judges: only asking it tells whether it answers.
+  virtual bool is_users_own() const { return false; }
   /// Whether the files that the reward names are there and right, as far as that shows without running any of them.
   /// UserError.
   virtual void check_files() const {}

@@ -32,6 +32,8 @@ class Shaped : public RewardFunction {
   }
 
   void check_row(const Json& row) const override { rule_->check_row(row); }
+  std::optional<std::string> gold_response(const Json& row) const override { return rule_->gold_response(row); }
+  bool is_users_own() const override { return rule_->is_users_own(); }
   void check_files() const override { rule_->check_files(); }
   void prepare() override { rule_->prepare(); }
 

@@ -21,6 +21,12 @@ class Terms : public RewardFunction {
   void check_row(const Json& row) const override {
     for (const MadeTerm& term : terms_) term.rule->check_row(row);
   }
+  /// The first term's, as the score is; none beside a term that makes none, for that may be a server that costs.
+  std::optional<std::string> gold_response(const Json& row) const override {
+    for (const MadeTerm& term : terms_)
+      if (!term.rule->gold_response(row)) return std::nullopt;
+    return terms_.front().rule->gold_response(row);
+  }
   void check_files() const override {
     for (const MadeTerm& term : terms_) term.rule->check_files();
   }

@@ -232,6 +232,12 @@ void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_
     if (of_domain.total() == 0 || !is_first) continue;
     warned_[domain] = step;
     log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], of_domain.text());
+    const int64_t late = of_domain.of(RewardFailure::kTimeout);
+    if (2 * late > num_records[domain] && advised_.insert(domain).second)
+      log_.warn(
+          "rewards.{0}: {1} of {2} rewards timed out, so that little is left to learn from; raise "
+          "rewards.{0}.timeout_s or world_size, or make what judges faster",
+          domain, late, num_records[domain]);
   }
 }
 

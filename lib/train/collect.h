@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,8 @@ class Collector {
   void complete(CollectJob& job, Engine& engine, const Tokenizer& tokenizer);
   /// Once, when all is there: the records of the responses whose scores counted and that this group of ranks sampled,
   /// on its leader, group after group; group_index counts the prompts as they were given. **Collective** over the
-  /// sampler's ranks. Warns once per domain and step of the rewards that failed on this rank.
+  /// sampler's ranks. Warns once per domain and step of the rewards that failed on this rank, and once per domain what
+  /// to do when most timed out.
   std::vector<RolloutRecord> finish(CollectJob& job);
 
  private:
@@ -88,6 +90,7 @@ class Collector {
   std::vector<std::string> domains_;
   DomainRewards rewards_;
   std::map<std::string, int64_t> warned_;  // the last step, by domain
+  std::set<std::string> advised_;          // domains of whose time-outs was said what to do
   PromptLengths lengths_;
 };
 

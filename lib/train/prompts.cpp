@@ -58,8 +58,6 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
   return rows;
 }
 
-namespace {
-
 PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
                        int64_t prompt_length, const DomainRules& rules) {
   PromptSource source{.model_folder = model_folder,
@@ -72,6 +70,8 @@ PromptSource source_of(const Config& config, const std::filesystem::path& model_
   for (const auto& [domain, worker] : config.rewards) source.domains[domain] = worker.reward.tag_included;
   return source;
 }
+
+namespace {
 
 /// Difficulties off the scale all weigh as its ends do.
 void warn_of_difficulties(const std::vector<Row>& rows, const LossConfig& loss, Log& log) {

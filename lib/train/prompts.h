@@ -27,6 +27,10 @@ struct PromptSource {
   int64_t prompt_length = 0;           // longer rows are dropped
 };
 
+/// How a configuration reads a data set: the training's, or the validation's. `rules` must outlive it.
+PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                       int64_t prompt_length, const DomainRules& rules);
+
 /// Reads, checks and tokenises all rows; says how many were dropped. A row's template is that of its tag, else
 /// data.template, else global_template, else the folder's own. UserError: see rows.h, domains.h,
 /// reward_rows.h, chat_template.h.

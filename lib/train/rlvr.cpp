@@ -12,6 +12,7 @@
 #include "settings/placement.h"
 #include "train/advantage_stage.h"
 #include "train/comm_metrics.h"
+#include "train/cut_responses.h"
 #include "train/experience_dump.h"
 #include "train/learners.h"
 #include "train/offload.h"
@@ -97,6 +98,7 @@ class Rlvr {
   Offload offload_;
   Sampling sampling_;
   Throughput throughput_;
+  CutResponses cut_responses_;
   std::optional<ResumePoint> resume_;
   Run run_;
 };
@@ -221,6 +223,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
   Metrics of_rollouts = rollout_metrics(mine);
   if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(mine));
   metrics.merge(merge_over_ranks(of_rollouts, ranks_));
+  if (ranks_.is_first()) cut_responses_.warn(metrics, step, config_, log_);
   if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
     write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, *share);
   return mine;

@@ -94,6 +94,17 @@ def check_what_is_not_judged_teaches_nothing(folder):
     assert all((first[name] == second[name]).all() for name in first), "an unjudged response taught something"
 
 
+def check_advice(folder):
+    """When most rewards time out, what to do is said once."""
+    (folder / "judge.py").write_text("import time\ntime.sleep(1000)\n")
+    flags = {"rewards.math_rule.timeout_s": 0.05, "rewards.math_rule.on_reward_error": "zero"}
+    done = subprocess.run(command_line(folder, "late", "0", **flags), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stderr.count("of 16 rewards, 16 took longer than timeout_s") == STEPS, done.stderr
+    advice = "rewards.math_rule: 16 of 16 rewards timed out, so that little is left to learn from; raise rewards.math_rule.timeout_s"
+    assert done.stderr.count(advice) == 1, done.stderr
+
+
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     replay.make_model(folder)
@@ -101,5 +112,6 @@ with tempfile.TemporaryDirectory() as folder:
     (folder / "judge.py").write_text(JUDGE)
     mark = str(100000 + os.getpid())
     check_run(folder, mark)
+    check_advice(folder)
     check_what_is_not_judged_teaches_nothing(folder)
 print("failing rewards are as they should be")

@@ -12,7 +12,8 @@ class CommandJudge : public JudgeModel {
  public:
   CommandJudge(const LlmJudgeArgs& args, const RuleContext& context) : args_(args), program_(args.command, context) {}
 
-  void prepare() override { program_.prepare(); }
+  void check_files() const override { program_.check_files(); }
+  void prepare() override { program_.check_files(); }
 
   JudgeReply ask(const Json& messages) override {
     JudgeWords words;

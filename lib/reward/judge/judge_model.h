@@ -15,6 +15,8 @@ using JudgeReply = std::variant<JudgeWords, RewardResult>;
 class JudgeModel {
  public:
   virtual ~JudgeModel() = default;
+  /// As RewardFunction::check_files().
+  virtual void check_files() const {}
   /// Before the first question; UserError as RewardFunction::prepare().
   virtual void prepare() {}
   /// messages: of one chat. UserError: whoever judges will answer no question at all.

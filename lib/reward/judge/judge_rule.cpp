@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "reward/judge/verdict.h"
 #include "reward/reply.h"
+#include "reward/row_columns.h"
 #include "reward/same_text.h"
 
 namespace roll {
@@ -39,6 +40,11 @@ JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
     : prompt_(prompt_of(args, context.where)), best_score_(best_score_of(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
+}
+
+void JudgeRule::check_row(const Json& row) const {
+  if (prompt_.needs_reference() && stripped(text_of_column(row, "ground_truth")).empty())
+    throw UserError("ground_truth: missing; the judge compares with it, unless judge_prompt is score");
 }
 
 std::variant<Json, RewardResult> JudgeRule::question(const RewardQuery& query) const {

@@ -17,6 +17,8 @@ class JudgeRule {
   /// UserError as make_llm_judge().
   JudgeRule(const LlmJudgeArgs& args, const RuleContext& context);
 
+  /// UserError: the template has a {reference}, and the row no ground truth.
+  void check_row(const Json& row) const;
   /// Messages, or the failure `unjudged`: the template has a {reference} and the row's ground truth is blank.
   std::variant<Json, RewardResult> question(const RewardQuery& query) const;
   /// Detail {"judge": the words}, cut to 500 bytes; `unparsable` where they hold no verdict.

@@ -1,0 +1,127 @@
+// roll data check: what is wrong with data rows, before anything is trained on them.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "app/commands.h"
+#include "app/reward_flags.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+#include "config/checker.h"
+#include "config/flag.h"
+#include "config/load.h"
+#include "preview/data_report.h"
+#include "settings/complete.h"
+
+namespace roll {
+
+namespace {
+
+struct Flags {
+  std::vector<std::string> files;
+  std::string config;
+  DataArgs columns;  // messages, prompt and template_name
+  std::optional<std::string> model;
+  std::optional<int64_t> prompt_length;
+  Node reward;  // keys of FlaggedReward
+};
+
+/// What owns the parts of a question.
+struct Asked {
+  DomainRules rules;
+  std::optional<Tokenizer> tokenizer;
+  DataQuestion question;
+};
+
+void measure_with(const std::string& model, Asked& asked) {
+  const auto folder = model_folder(model);
+  asked.tokenizer = Tokenizer::load(folder);
+  asked.question.tokenizer = &*asked.tokenizer;
+  asked.question.source.model_folder = folder;
+}
+
+void ask_by_flags(const Flags& flags, Asked& asked) {
+  FlaggedReward reward;
+  read_flags(flags.reward, reward);
+  DataQuestion& question = asked.question;
+  question.source.data = flags.columns;
+  question.source.prompt_length = flags.prompt_length.value_or(0);
+  question.response_length = reward.response_length.value_or(0);
+  if (reward.reward.type) {
+    const std::string domain(name_of(*reward.reward.type));
+    asked.rules[domain] = make_reward(reward.reward, question.response_length, "--");
+    question.one_domain = domain;
+  }
+  if (flags.model) measure_with(*flags.model, asked);
+}
+
+/// A training configuration, completed as for a run; what is not about data may be wrong.
+Config completed_config(const std::string& file) {
+  auto loaded = load_yaml<Config>(read_file(file), file);
+  const KeyIndex keys(loaded.config, std::move(loaded.set), loaded.origin);
+  Checker check(keys, loaded.notes);
+  complete(loaded.config, check);
+  check.throw_if_any();
+  return std::move(loaded.config);
+}
+
+void refuse_beside_config(const Flags& flags) {
+  const auto refuse = [](const std::string& flag) {
+    throw user_error("--{}: --config says how rows are read and scored; leave this out", flag);
+  };
+  if (!flags.reward.map.empty()) refuse(flags.reward.map.front().key);
+  if (flags.model) refuse("model");
+  if (flags.prompt_length) refuse("prompt-length");
+  if (flags.columns.messages || flags.columns.prompt) refuse(flags.columns.messages ? "messages" : "prompt");
+  if (flags.columns.template_name) refuse("template");
+}
+
+void ask_by_config(const Flags& flags, Asked& asked) {
+  refuse_beside_config(flags);
+  const Config config = completed_config(flags.config);
+  asked.rules = rules_of(config);
+  asked.question.source = source_of(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
+  asked.question.response_length = config.response_length.value_or(0);
+  measure_with(*config.actor_train.model_args.model_name_or_path, asked);
+}
+
+void check_data_rows(const Flags& flags) {
+  Asked asked;
+  flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
+  DataQuestion& question = asked.question;
+  if (!flags.files.empty()) question.source.data.file_name = flags.files;
+  if (question.source.data.file_name.empty())
+    throw user_error("FILE: missing; name the JSON-lines files, or a --config that does");
+  if (!asked.rules.empty()) question.source.rules = &asked.rules;
+  const DataReport report = look_at(question);
+  std::fputs(to_text(report, question).c_str(), stdout);
+  std::fflush(stdout);
+  for (const std::string& warning : report.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (asked.rules.empty())
+    std::fprintf(stderr, "note: no reward was asked; --type math_rule, say, shows whether it can judge these rows\n");
+  if (report.bad.empty()) return;
+  throw user_error("{} of {} rows cannot be used, the first: {}", report.bad.size(), report.num_lines,
+                   report.bad.front());
+}
+
+}  // namespace
+
+void add_data(CLI::App& app) {
+  auto* data = app.add_subcommand("data", "looks at data rows; `roll data check FILE` says what is wrong with them");
+  data->require_subcommand(1);
+  auto* check = data->add_subcommand("check", "rows, lengths, repeats, and whether a reward can judge them");
+  auto flags = std::make_shared<Flags>();
+  check->add_option("files", flags->files, "JSON lines: paths or globs; default: the training rows of --config");
+  check->add_option("--config", flags->config, "YAML of a training: its model, columns, domains, lengths and rewards");
+  check->add_option("--model", flags->model, "folder or Hub name: lengths are in its tokens, through its template");
+  check->add_option("--prompt-length", flags->prompt_length, "tokens; says how many rows are longer")
+      ->check(CLI::PositiveNumber);
+  check->add_option("--messages", flags->columns.messages, "column of chat messages; default: messages, else prompt");
+  check->add_option("--prompt", flags->columns.prompt, "column of raw prompt text");
+  check->add_option("--template", flags->columns.template_name, "chat template; default: the model's own");
+  add_reward_flags(*check, flags->reward);
+  check->callback([flags] { check_data_rows(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,265 @@
+// roll new: a first configuration for a model and rows of one's own, asked for on a terminal or by flags.
+#include <unistd.h>
+
+#include <ATen/Context.h>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "app/commands.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "config/flag.h"
+#include "preview/config_data.h"
+#include "preview/data_report.h"
+#include "preview/new_run.h"
+#include "settings/load_config.h"
+#include "settings/memory_estimate.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kUsableMemory = 0.9;  // of a device; the rest is the framework's, and what the estimate misses
+
+struct Flags {
+  std::string folder;
+  std::optional<std::string> model, reward, algorithm, validation;
+  std::vector<std::string> data;
+  std::optional<int64_t> devices;
+  std::optional<double> memory_gb;
+  bool yes = false;
+};
+
+/// Asks on a terminal until `check` takes the answer.
+template <class F>
+std::string asked(const std::string& question, const std::string& usual, const F& check) {
+  for (std::string answer;;) {
+    std::cout << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
+    if (!std::getline(std::cin, answer)) throw user_error("roll new: the input ended before all was answered");
+    if (answer.empty()) answer = usual;
+    try {
+      check(answer);
+      return answer;
+    } catch (const UserError& e) {
+      std::cout << e.what() << std::endl;
+    }
+  }
+}
+
+/// A flag's value, else the answer to a question, else what is usual; "" is nothing.
+template <class F>
+std::string value_of(const Flags& flags, const char* flag, const std::optional<std::string>& given,
+                     const std::string& question, const std::string& usual, const F& check) {
+  const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  if (!given && is_terminal && !flags.yes) return asked(question, usual, check);
+  if (!given && usual.empty())
+    throw user_error("--{}: missing; {} (asked for where the input is a terminal)", flag, question);
+  const std::string value = given.value_or(usual);
+  check(value);
+  return value;
+}
+
+/// A Hub name, or a folder's absolute path.
+std::string model_of(const Flags& flags) {
+  const auto check = [](const std::string& name) { Tokenizer::load(model_folder(name)); };
+  const std::string name =
+      value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
+  return fs::is_directory(name) ? fs::canonical(name).string() : name;
+}
+
+std::vector<std::string> absolute(const std::vector<fs::path>& files) {
+  std::vector<std::string> paths;
+  for (const fs::path& file : files) paths.push_back(fs::canonical(file).string());
+  return paths;
+}
+
+std::vector<std::string> data_of(const Flags& flags) {
+  const auto check = [](const std::string& file) { expand_files({file}); };
+  if (flags.data.size() > 1) return absolute(expand_files(flags.data));
+  const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
+  const std::string file = value_of(flags, "data", given, "the training rows, a file of JSON lines", "", check);
+  return absolute(expand_files({file}));
+}
+
+RewardArgs reward_args(const std::string& name) {
+  RewardArgs args;
+  RewardType type;
+  read_flag("--reward", name, type, finite());
+  args.type = type;
+  return args;
+}
+
+/// A type that needs nothing but its name.
+std::string reward_of(const Flags& flags) {
+  const auto check = [](const std::string& name) {
+    const RewardArgs args = reward_args(name);
+    try {
+      if (needs_model(*args.type)) throw UserError("it needs a model");
+      make_reward(args, 1, "");
+    } catch (const UserError& e) {
+      throw user_error("--reward = {}: needs more than its name ({}); take math_rule, and change it in the file", name,
+                       e.what());
+    }
+  };
+  return value_of(flags, "reward", flags.reward,
+                  "what judges responses: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
+                  "math_rule", check);
+}
+
+NewAlgorithm algorithm_of(const Flags& flags) {
+  NewAlgorithm algorithm{};
+  const auto check = [&](const std::string& name) { read_flag("--algorithm", name, algorithm, finite()); };
+  value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo", check);
+  return algorithm;
+}
+
+int64_t num_gpus() {
+  return at::hasCUDA() ? at::globalContext().getAcceleratorHooksInterface(at::kCUDA).deviceCount() : 0;
+}
+
+int64_t devices_of(const Flags& flags) {
+  int64_t devices = 0;
+  const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
+  const auto given = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
+  value_of(flags, "devices", given, "how many GPUs, or processes without one",
+           std::to_string(std::max<int64_t>(1, num_gpus())), check);
+  return devices;
+}
+
+std::vector<std::string> domains_in(const RowFacts& facts) {
+  std::vector<std::string> domains;
+  for (const auto& [domain, count] : facts.domains) domains.push_back(domain);
+  return domains;
+}
+
+/// The template to name: that of the model where it has one.
+std::optional<std::string> template_for(const fs::path& folder, const Tokenizer& tokenizer) {
+  try {
+    ChatTemplate::load(folder, "native");
+    return std::nullopt;
+  } catch (const UserError&) {
+    return tokenizer.id_of("<|im_start|>") ? "chatml" : "empty";
+  }
+}
+
+/// Looks at the rows as `roll data check` does, and fills what follows from them. UserError: rows that cannot be used.
+void measure_rows(NewRun& run, const fs::path& folder) {
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  run.chat_template = template_for(folder, tokenizer);
+  DomainRules rules;
+  rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
+  DataQuestion question;
+  question.one_domain = run.reward;
+  question.tokenizer = &tokenizer;
+  question.source.model_folder = folder;
+  question.source.data.file_name = run.data;
+  question.source.data.template_name = run.chat_template;
+  question.source.rules = &rules;
+  const DataReport report = look_at(question);
+  std::fputs(to_text(report, question).c_str(), stdout);
+  std::fflush(stdout);
+  if (!report.bad.empty())
+    throw user_error("{} of {} rows cannot be used, the first: {}", report.bad.size(), report.num_lines,
+                     report.bad.front());
+  if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
+  for (const std::string& warning : report.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  run.num_rows = report.views.front().num_rows;
+  run.prompts = report.views.front().prompts;
+  run.domains = domains_in(report.facts);
+  run.has_messages = report.facts.columns.contains("messages");
+  if (!run.has_messages) run.chat_template.reset();
+}
+
+/// What a rank of this file needs, in GB; nothing where the layout is impossible.
+std::optional<double> memory_gb(const fs::path& file, const ModelSpec& spec, bool on_gpu) {
+  try {
+    const auto checked = load_config(file, {}, {});
+    const PlannedModels models{.policy = spec, .critic = spec, .reference = spec};
+    return estimate_memory(checked.config, models, on_gpu, 0).total() / 1e9;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+/// Writes the first layout that fits the devices; where none does the last, which needs least.
+void write_config(const fs::path& file, const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
+  std::optional<double> needed;
+  for (const NewLayout& layout : layouts_of(run, spec)) {
+    write_file_atomic(file, new_config(run, spec, layout));
+    needed = memory_gb(file, spec, run.on_gpu);
+    if (!limit_gb || (needed && *needed <= kUsableMemory * *limit_gb)) break;
+  }
+  if (limit_gb && needed && *needed > kUsableMemory * *limit_gb)
+    std::fprintf(stderr,
+                 "warning: a device would need about %.0f GB of its %.0f; take more devices, a smaller model, or a "
+                 "smaller response_length\n",
+                 *needed, *limit_gb);
+}
+
+void show_result(const NewRun& run) {
+  const fs::path file = fs::path(run.folder) / "config.yaml";
+  const bool counts_ranks = !run.on_gpu && run.num_devices > 1;  // a GPU's are those of device_mapping
+  LoadOptions options;
+  if (counts_ranks) options.num_ranks = run.num_devices;
+  const auto checked = load_config(file, {}, options);
+  std::printf("\n%s\n%s\n%s\n", checked.plan.c_str(), checked.algorithm.c_str(), checked.memory.c_str());
+  const ConfigData data = view_data(checked.config, false);
+  for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
+  for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  std::vector<std::string> command{"roll", "train", "--config", file.string()};
+  if (counts_ranks) command.insert(command.end(), {"-n", std::to_string(run.num_devices)});
+  std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
+}
+
+void require_new_folder(const std::string& folder) {
+  if (is_there(folder) && (!is_folder(folder) || !entries_of(folder).empty()))
+    throw user_error("DIR = {}: exists, and is not an empty folder; name another one", folder);
+}
+
+void make_new(const Flags& flags) {
+  require_new_folder(flags.folder);
+  NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
+  run.model = model_of(flags);
+  run.data = data_of(flags);
+  if (flags.validation) run.validation = absolute(expand_files({*flags.validation})).front();
+  run.reward = reward_of(flags);
+  run.algorithm = algorithm_of(flags);
+  run.num_devices = devices_of(flags);
+  run.on_gpu = num_gpus() > 0 || flags.memory_gb;
+  const fs::path model = model_folder(run.model);
+  const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
+  measure_rows(run, model);
+  write_folder_atomic(
+      run.folder, [&](const fs::path& folder) { write_config(folder / "config.yaml", run, spec, flags.memory_gb); });
+  show_result(run);
+}
+
+}  // namespace
+
+void add_new(CLI::App& app) {
+  auto* sub = app.add_subcommand("new", "a first configuration for your model and rows, asked for or by flags");
+  auto flags = std::make_shared<Flags>();
+  sub->add_option("dir", flags->folder, "folder to make: config.yaml goes there, and later the run")->required();
+  sub->add_option("--model", flags->model, "folder or Hub name");
+  sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
+  sub->add_option("--validation", flags->validation, "rows that are never trained on, to measure with");
+  sub->add_option("--reward", flags->reward, "what judges responses; usual: math_rule");
+  sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; usual: grpo");
+  sub->add_option("--devices", flags->devices, "GPUs, or processes without one; usual: the GPUs that are here, or 1");
+  sub->add_option(
+         "--memory", flags->memory_gb,
+         "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
+      ->check(CLI::PositiveNumber);
+  sub->add_flag("--yes", flags->yes, "ask nothing: what is not said is as usual");
+  sub->callback([flags] { make_new(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,127 @@
+#include "preview/config_data.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+#include "data/tokenise.h"
+#include "preview/data_view.h"
+#include "train/prompts.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kGoldsOfDomain = 2000;  // enough to know whether golds are right, and milliseconds in all
+
+/// One data set of a configuration.
+struct DataSet {
+  const char* name;
+  const char* key;  // of its files
+  const DataArgs& data;
+  int64_t prompt_length;
+};
+
+std::vector<DataSet> sets_of(const Config& config) {
+  std::vector<DataSet> sets{
+      {"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length}};
+  if (config.validates())
+    sets.push_back({"validation", "validation.data_args.file_name", config.validation.data_args,
+                    config.val_prompt_length.value_or(config.prompt_length)});
+  return sets;
+}
+
+const std::string& policy_of(const Config& config) {
+  return *config.actor_train.model_args.model_name_or_path;
+}
+
+/// Why rows cannot be looked at; "" where they can.
+std::string missing_part(const Config& config, const DataSet& set, bool offline) {
+  const auto folder = find_model_folder(policy_of(config));
+  if (!folder) return policy_of(config) + " is not here";
+  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
+  try {
+    expand_files(set.data.file_name);
+  } catch (const UserError& e) {
+    if (!offline) throw;
+    return e.what();
+  }
+  return "";
+}
+
+std::vector<Row> checked_rows(const PromptSource& source, const DataSet& set) {
+  try {
+    auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
+    assign_domains(rows, source.domains);
+    check_reward_rows(rows, *source.rules);
+    return rows;
+  } catch (const UserError& e) {
+    throw user_error("{}: {}", set.key, e.what());
+  }
+}
+
+int64_t num_threads(const DataArgs& data) {
+  return std::max<int64_t>(data.preprocessing_num_workers, std::thread::hardware_concurrency());
+}
+
+void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, ConfigData& out) {
+  if (view.dropped == view.num_rows)
+    throw user_error(
+        "prompt_length = {}: all {} {} rows of the domain {} are longer, the shortest has {} tokens; raise it",
+        lens.prompt_length, view.num_rows, set.name, view.domain, view.shortest);
+  out.lines.push_back(fmt::format("{} rows, {}", set.name, line_of(view, lens)));
+  for (const std::string& warning : warnings_of(view, lens))
+    out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
+}
+
+/// Code of the user's is asked once.
+void try_rewards(const std::vector<Row>& rows, const DomainRules& rules) {
+  for (const auto& [domain, rule] : rules) {
+    const auto row = std::ranges::find(rows, domain, &Row::domain);
+    if (row != rows.end() && rule->is_users_own()) try_out(*row, *rule, "rewards." + domain);
+  }
+}
+
+std::vector<DomainView> view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer,
+                                 const DomainRules& rules, ConfigData& out) {
+  const PromptSource source = source_of(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
+  auto rows = checked_rows(source, set);
+  const PromptEncoder encode(source, tokenizer);
+  for_each_in_threads(std::ssize(rows), num_threads(set.data),
+                      [&](int64_t i) { rows[i].prompt_ids = encode(rows[i]); });
+  const DataLens lens{&tokenizer, set.prompt_length, config.response_length.value_or(0), kGoldsOfDomain};
+  const auto views = view_of(rows, rules, lens);
+  for (const DomainView& view : views) add_view(view, set, lens, out);
+  try_rewards(rows, rules);
+  return views;
+}
+
+void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& views, ConfigData& out) {
+  for (const auto& [domain, worker] : config.rewards)
+    if (std::ranges::find(views, domain, &DomainView::domain) == views.end())
+      out.warnings.push_back(fmt::format(
+          "rewards.{}: no training row belongs to it; name its file, or the rows' tag in tag_included", domain));
+}
+
+}  // namespace
+
+ConfigData view_data(const Config& config, bool offline) {
+  ConfigData out;
+  if (config.rollout_replay) return out;
+  const DomainRules rules = rules_of(config);
+  std::optional<Tokenizer> tokenizer;
+  for (const DataSet& set : sets_of(config)) {
+    if (const std::string missing = missing_part(config, set, offline); !missing.empty()) {
+      out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));
+      continue;
+    }
+    if (!tokenizer) tokenizer = Tokenizer::load(model_folder(policy_of(config)));
+    const auto views = view_set(config, set, *tokenizer, rules, out);
+    if (&set.data == &config.actor_train.data_args) warn_of_idle_domains(config, views, out);
+  }
+  return out;
+}
+
+}  // namespace roll

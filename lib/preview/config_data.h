@@ -1,0 +1,21 @@
+// The rows of a configuration, looked at before it runs: all of them, through its own tokenizer, template and rewards.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "settings/config.h"
+
+namespace roll {
+
+struct ConfigData {
+  std::vector<std::string> lines;     // one a data set and domain
+  std::vector<std::string> warnings;  // each with a remedy
+};
+
+/// The training rows, and those of the validation. `config` is complete and checked. When `offline`, what is not here
+/// is only said. UserError: a row that a training would refuse, a domain of which no row is left, code of the user's
+/// that gives no reward.
+ConfigData view_data(const Config& config, bool offline);
+
+}  // namespace roll

@@ -1,0 +1,37 @@
+// Data rows as somebody sees them who wants to train on them: every fault listed instead of the first one thrown.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preview/data_view.h"
+#include "preview/row_facts.h"
+#include "train/prompts.h"
+
+namespace roll {
+
+/// What is asked of which rows.
+struct DataQuestion {
+  PromptSource source;                      // files, columns, template, domains, rules, prompt_length (0: no bound)
+  std::optional<std::string> one_domain{};  // the domain of all rows, whatever they say
+  const Tokenizer* tokenizer = nullptr;     // none: prompts are measured in characters
+  int64_t response_length = 0;              // tokens; 0: no bound
+};
+
+struct DataReport {
+  int64_t num_lines = 0;         // that are not blank
+  std::vector<std::string> bad;  // "file:line: column = value: rule; remedy" of lines that no training would take
+  RowFacts facts;                // of the others, as the domains and views
+  std::vector<DomainView> views;
+  std::string first_prompt;  // as the model sees it
+  std::vector<std::string> warnings;
+};
+
+/// UserError: files that are not there, a template that cannot be had.
+DataReport look_at(const DataQuestion& question);
+
+/// Some lines of text, each ending in a newline.
+std::string to_text(const DataReport& report, const DataQuestion& question);
+
+}  // namespace roll

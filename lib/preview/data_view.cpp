@@ -1,0 +1,86 @@
+#include "preview/data_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace roll {
+
+namespace {
+
+int64_t num_characters(const std::string& utf8) {
+  return std::ranges::count_if(utf8, [](char c) { return (c & 0xC0) != 0x80; });
+}
+
+/// Of what people wrote: the template's own words depend on the model.
+int64_t num_characters(const Row& row) {
+  if (!row.messages) return num_characters(row.prompt);
+  int64_t sum = 0;
+  for (const Json& message : *row.messages) sum += num_characters(message["content"].get_ref<const std::string&>());
+  return sum;
+}
+
+std::map<std::string, std::vector<const Row*>> by_domain(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<const Row*>> domains;
+  for (const Row& row : rows) domains[row.domain].push_back(&row);
+  return domains;
+}
+
+void add_lengths(const std::vector<const Row*>& rows, const DataLens& lens, DomainView& view) {
+  std::vector<int64_t> lengths;
+  for (const Row* row : rows) lengths.push_back(lens.tokenizer ? std::ssize(row->prompt_ids) : num_characters(*row));
+  view.shortest = *std::ranges::min_element(lengths);
+  if (lens.tokenizer && lens.prompt_length > 0)
+    view.dropped = std::ranges::count_if(lengths, [&](int64_t n) { return n == 0 || n > lens.prompt_length; });
+  view.prompts = summary_of(std::move(lengths));
+}
+
+void add_golds(const std::vector<const Row*>& rows, RewardFunction& reward, const DataLens& lens, DomainView& view) {
+  view.golds = score_golds(rows, reward, lens.most_golds);
+  if (!lens.tokenizer || lens.response_length == 0) return;
+  for (const Row* row : rows)
+    if (const auto gold = reward.gold_response(row->raw))
+      // Bytes are never fewer than tokens, and most golds are short.
+      view.long_golds += std::ssize(*gold) > lens.response_length &&
+                         std::ssize(lens.tokenizer->encode(*gold, false, false)) > lens.response_length;
+}
+
+}  // namespace
+
+std::vector<DomainView> view_of(const std::vector<Row>& rows, const DomainRules& rules, const DataLens& lens) {
+  std::vector<DomainView> views;
+  for (const auto& [domain, its_rows] : by_domain(rows)) {
+    DomainView& view = views.emplace_back(DomainView{.domain = domain, .num_rows = std::ssize(its_rows)});
+    add_lengths(its_rows, lens, view);
+    if (const auto rule = rules.find(domain); rule != rules.end()) add_golds(its_rows, *rule->second, lens, view);
+  }
+  return views;
+}
+
+std::string line_of(const DomainView& view, const DataLens& lens) {
+  std::string line = fmt::format("{}{} rows; prompts in {}: {}", view.domain.empty() ? "" : view.domain + ": ",
+                                 view.num_rows, lens.tokenizer ? "tokens" : "characters", to_text(view.prompts));
+  if (view.dropped > 0) line += fmt::format("; {} dropped", view.dropped);
+  if (view.golds.asked > 0) line += fmt::format("; {} of {} golds scored right", view.golds.right, view.golds.asked);
+  return line;
+}
+
+std::vector<std::string> warnings_of(const DomainView& view, const DataLens& lens) {
+  std::vector<std::string> warnings;
+  const std::string of = view.domain.empty() ? "" : view.domain + ": ";
+  if (view.dropped > 0)
+    warnings.push_back(fmt::format("{}prompt_length = {}: {} of {} rows are longer and dropped; {} keeps all", of,
+                                   lens.prompt_length, view.dropped, view.num_rows, view.prompts.max));
+  if (view.long_golds > 0)
+    warnings.push_back(fmt::format("{}response_length = {}: the bare answer of {} of {} rows is longer; raise it", of,
+                                   lens.response_length, view.long_golds, view.num_rows));
+  if (view.golds.right < view.golds.asked)
+    warnings.push_back(
+        fmt::format("{}{} of {} golds are not scored right, so no response to these rows can be; correct the rows, or "
+                    "choose another reward:\n  {}",
+                    of, view.golds.asked - view.golds.right, view.golds.asked, fmt::join(view.golds.wrong, "\n  ")));
+  return warnings;
+}
+
+}  // namespace roll

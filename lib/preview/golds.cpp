@@ -1,0 +1,60 @@
+#include "preview/golds.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "reward/row_columns.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShownWrong = 3;
+
+RewardQuery query_of(const Row& row, std::string response) {
+  return {.row = row.raw,
+          .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
+          .prompt = row.prompt,
+          .response = std::move(response),
+          .ground_truth = row.ground_truth,
+          .tag = row.tag,
+          .domain = row.domain,
+          .finish_reason = "stop",
+          .num_response_tokens = 1};
+}
+
+std::string complaint(const Row& row, const std::string& gold, const RewardResult& result) {
+  const std::string why = result.detail.contains("error") ? to_line(result.detail["error"])
+                                                          : fmt::format("scored {}", json_float(result.score).dump());
+  return fmt::format("{}: {}: {}", row.origin, shown_text(gold), why);
+}
+
+}  // namespace
+
+Golds score_golds(const std::vector<const Row*>& rows, RewardFunction& reward, int64_t most) {
+  Golds golds;
+  const int64_t n = std::ssize(rows), count = std::min(n, most);
+  for (int64_t i = 0; i < count; ++i) {
+    const Row& row = *rows[i * n / count];
+    const auto gold = reward.gold_response(row.raw);
+    if (!gold) continue;
+    const RewardResult result = reward.score(query_of(row, *gold));
+    ++golds.asked;
+    if (result.score >= 1)
+      ++golds.right;
+    else if (golds.wrong.size() < kShownWrong)
+      golds.wrong.push_back(complaint(row, *gold, result));
+  }
+  return golds;
+}
+
+void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
+  reward.prepare();
+  const RewardResult result = reward.score(query_of(row, row.ground_truth));
+  if (const auto failure = failure_of(result.detail))
+    throw user_error(
+        "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
+        *failure == RewardFailure::kTimeout ? "it took longer than timeout_s" : to_line(result.detail["error"]));
+}
+
+}  // namespace roll

@@ -1,0 +1,20 @@
+// How long prompts are, in four numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+struct LengthSummary {
+  int64_t p50 = 0, p90 = 0, p99 = 0, max = 0;
+};
+
+/// Nearest ranks: p90 is the smallest length that 90 % of all do not exceed. No lengths: zeros.
+LengthSummary summary_of(std::vector<int64_t> lengths);
+
+/// "p50 103, p90 170, p99 260, max 412"
+std::string to_text(const LengthSummary& lengths);
+
+}  // namespace roll

@@ -1,0 +1,212 @@
+#include "preview/new_run.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "config/writer.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kGroup = 8;        // responses to a prompt
+constexpr int64_t kPrompts = 32;     // of a step, where the rows suffice
+constexpr int64_t kLengthStep = 32;  // lengths are rounded up to it
+constexpr int64_t kFewParameters = 100'000'000;
+
+int64_t rounded_up(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
+
+/// What follows from model, rows and devices.
+struct Sizes {
+  int64_t prompt, response;     // tokens
+  int64_t prompts, per_device;  // of a step; sequences of an update on each data rank
+  double learning_rate;
+};
+
+/// A few very long prompts must not make every step large.
+int64_t prompt_length_of(const LengthSummary& prompts) {
+  const bool keeps_all = prompts.max * 2 <= prompts.p99 * 3;
+  return rounded_up(std::max<int64_t>(keeps_all ? prompts.max : prompts.p99, 1), kLengthStep);
+}
+
+/// Two updates a step; whole prompts for every data rank.
+Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
+  const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
+  const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(kPrompts, unit), run.num_rows);
+  Sizes sizes{};
+  sizes.prompt = prompt_length_of(run.prompts);
+  sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, spec.max_positions - sizes.prompt);
+  if (sizes.response < 1)
+    throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
+                     run.model, spec.max_positions, sizes.prompt);
+  sizes.prompts = std::max(wanted / unit, int64_t{1}) * unit;
+  sizes.per_device = sizes.prompts * kGroup / unit;
+  sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
+  return sizes;
+}
+
+std::string quoted(const std::string& text) {
+  return yaml_scalar(text);
+}
+
+std::string devices_text(const NewRun& run) {
+  const char* const word = run.on_gpu ? "GPU" : "CPU process";
+  return fmt::format("{} {}{}", run.num_devices, word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
+}
+
+std::string head_text(const NewRun& run, const ModelSpec& spec, const Sizes& sizes) {
+  const double passes = static_cast<double>(200 * sizes.prompts) / static_cast<double>(run.num_rows);
+  return fmt::format(
+      R"(# {} with the reward {}, on {}. Made by `roll new`: change what you like.
+#
+# start     roll train --config {}/config.yaml{}
+# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
+
+exp_name: {}
+output_dir: {}  # metrics, responses and checkpoints of the run
+pretrain: {}  # {:.3g} M parameters
+max_steps: 200  # with {} prompts each, {:.2g} passes over your {} rows
+save_steps: 50
+{}
+)",
+      name_of(run.algorithm), run.reward, devices_text(run), run.folder,
+      run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices),
+      quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"), quoted(run.model),
+      static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
+      run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
+}
+
+std::string sizes_text(const NewRun& run, const Sizes& sizes) {
+  return fmt::format(
+      R"(# {} x {} = {} responses a step, learnt from in two updates.
+rollout_batch_size: {}  # prompts of a step; more make steadier and slower steps
+num_return_sequences_in_group: {}  # responses to each prompt: the better ones are learnt from, so they must differ
+prompt_length: {}  # tokens; of your prompts half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
+response_length: {}  # tokens; what is longer is cut. Raise it where rollout/finish_reason/length is not small
+
+)",
+      sizes.prompts, kGroup, sizes.prompts * kGroup, sizes.prompts, kGroup, sizes.prompt, run.prompts.p50,
+      run.prompts.p99, run.prompts.max, sizes.response);
+}
+
+const char* algorithm_text(NewAlgorithm algorithm) {
+  switch (algorithm) {
+    case NewAlgorithm::kGrpo:
+      return R"(# GRPO: a response is as good as its reward is above the mean of its group, in deviations.
+adv_estimator: grpo
+pg_clip: 0.2  # how far one step may move a token's probability
+loss_agg_mode: token-mean
+# use_kl_loss: true  # keeps the policy near its first weights, which costs a second model
+
+)";
+    case NewAlgorithm::kPpo:
+      return R"(# PPO: a critic says what each token may still expect; it begins as the policy, with a head of zeros.
+adv_estimator: gae
+gamma: 1.0
+lambd: 1.0
+whiten_advantages: true
+critic_warmup: 5  # first steps that train the critic only
+pg_clip: 0.2  # how far one step may move a token's probability
+value_clip: 0.5
+loss_agg_mode: token-mean
+
+)";
+    case NewAlgorithm::kReinforce:
+      return R"(# REINFORCE with the group's mean as the baseline, and the deviation of the whole step.
+adv_estimator: reinforce
+norm_mean_type: group
+norm_std_type: batch
+pg_clip: 0.2  # how far one step may move a token's probability
+loss_agg_mode: token-mean
+
+)";
+  }
+  throw Bug("an algorithm without keys");
+}
+
+/// A role that is trained.
+std::string trained_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout, double learning_rate) {
+  std::string text = fmt::format(
+      R"(  training_args:
+    learning_rate: {:.1e}  # too high: rewards rise, then fall to nothing; too low: nothing happens
+    per_device_train_batch_size: {}  # sequences of an update, on each rank that trains (x {})
+    gradient_accumulation_steps: 1
+    lr_scheduler_type: constant_with_warmup
+    warmup_steps: 5
+    weight_decay: 0
+  use_sequence_packing: true  # sequences lie behind each other, without padding
+  sequence_packing_args:
+    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
+    max_packed_sequence_length_forward: {}
+)",
+      learning_rate, sizes.per_device, std::max<int64_t>(1, run.num_devices / layout.tensor_ranks),
+      std::max<int64_t>(run.on_gpu ? 8192 : 4096, sizes.prompt + sizes.response),
+      std::max<int64_t>(run.on_gpu ? 16384 : 8192, sizes.prompt + sizes.response));
+  if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
+  return text;
+}
+
+std::string tensor_ranks_text(const NewLayout& layout) {
+  if (layout.tensor_ranks == 1) return "";
+  return fmt::format(
+      "  strategy_args:\n    strategy_config:\n      tensor_model_parallel_size: {}  # devices that share one model\n",
+      layout.tensor_ranks);
+}
+
+std::string data_text(const NewRun& run) {
+  std::string text = "  data_args:\n    file_name:\n";
+  for (const std::string& file : run.data) text += fmt::format("      - {}\n", quoted(file));
+  text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
+                           : "    prompt: prompt  # column of raw text\n";
+  if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
+  return text;
+}
+
+std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout) {
+  const std::string dtype = run.on_gpu ? "bf16" : "fp32";
+  std::string text = "actor_train:\n" + fmt::format("  model_args: {{dtype: {}}}\n", dtype) + data_text(run) +
+                     trained_text(run, sizes, layout, sizes.learning_rate) + tensor_ranks_text(layout);
+  text += fmt::format(
+      "\nactor_infer:\n  model_args: {{dtype: {}}}\n  generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}  # "
+      "as "
+      "the policy is: what it may draw is what it learns from\n",
+      dtype);
+  text += tensor_ranks_text(layout);
+  if (run.algorithm == NewAlgorithm::kPpo)
+    text += fmt::format("\ncritic:\n  model_args: {{dtype: {}}}\n", dtype) +
+            trained_text(run, sizes, layout, 10 * sizes.learning_rate) + tensor_ranks_text(layout);
+  return text;
+}
+
+std::string rewards_text(const NewRun& run) {
+  std::string text = "\nrewards:\n";
+  for (const std::string& domain : run.domains.empty() ? std::vector{run.reward} : run.domains)
+    text += fmt::format("  {}:\n    type: {}\n", quoted(domain), run.reward);
+  if (!run.validation) return text;
+  return text + fmt::format("\nvalidation:\n  data_args:\n    file_name: {}\n  generating_args: {{temperature: 0}}\n",
+                            quoted(*run.validation));
+}
+
+}  // namespace
+
+std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec) {
+  std::vector<NewLayout> layouts;
+  for (int64_t ranks = 1; ranks <= run.num_devices; ranks *= 2) {
+    if (run.num_devices % ranks != 0 || spec.num_heads % ranks != 0 || spec.num_kv_heads % ranks != 0) continue;
+    layouts.push_back({.tensor_ranks = ranks, .offload = false});
+    if (run.on_gpu) layouts.push_back({.tensor_ranks = ranks, .offload = true});
+  }
+  return layouts;
+}
+
+std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
+  const Sizes sizes = sizes_of(run, spec, layout);
+  const char* const offload = "offload: true  # what only training needs waits in host memory while GPUs sample\n\n";
+  return head_text(run, spec, sizes) + sizes_text(run, sizes) + algorithm_text(run.algorithm) +
+         (layout.offload ? offload : "") + roles_text(run, sizes, layout) + rewards_text(run);
+}
+
+}  // namespace roll

@@ -1,0 +1,49 @@
+// A first configuration for somebody's own model and rows: the few keys that matter, with values that follow from both.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/names.h"
+#include "model/spec.h"
+#include "preview/lengths.h"
+
+namespace roll {
+
+enum class NewAlgorithm { kGrpo, kPpo, kReinforce };
+constexpr auto names_of(NewAlgorithm) {
+  return std::to_array<Named<NewAlgorithm>>(
+      {{NewAlgorithm::kGrpo, "grpo"}, {NewAlgorithm::kPpo, "ppo"}, {NewAlgorithm::kReinforce, "reinforce"}});
+}
+
+/// What is asked of the user, and what the rows say.
+struct NewRun {
+  std::string folder, model;  // absolute; the model may be a Hub name
+  std::vector<std::string> data;
+  std::optional<std::string> validation;
+  std::string reward;                        // a type
+  std::vector<std::string> domains;          // that the rows name; empty: one of the type's name
+  bool has_messages = true;                  // else a column "prompt"
+  std::optional<std::string> chat_template;  // where the model has none of its own
+  NewAlgorithm algorithm = NewAlgorithm::kGrpo;
+  int64_t num_devices = 1;
+  bool on_gpu = false;
+  int64_t num_rows = 0;
+  LengthSummary prompts;  // tokens
+};
+
+/// How the devices share the model.
+struct NewLayout {
+  int64_t tensor_ranks = 1;
+  bool offload = false;
+};
+
+/// The layouts to try, the simplest first: whole models on every device, then cut over 2, 4, ... of them.
+std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec);
+
+/// The YAML. UserError: a model whose positions leave no room for a response.
+std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);
+
+}  // namespace roll

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""roll new writes a configuration from a model and rows that trains as it is, by flags and by answers on a terminal; what
+data check and validate-config say of rows is what a training makes of them. Argument: the roll binary."""
+import json
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+
+binary = pathlib.Path(sys.argv[1]).resolve()
+
+
+def roll(folder, *arguments, exit_code=0):
+    done = subprocess.run([binary, *map(str, arguments)], cwd=folder, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL)
+    assert done.returncode == exit_code, f"{arguments}: exit {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done
+
+
+def write_rows(file, columns, count=120):
+    rows = []
+    for n in range(count):
+        prompt = f"{n}+{n}=" + " please" * (200 if n == count - 1 else 1)  # one is far longer than the others
+        text = {"messages": [{"role": "user", "content": prompt}]} if columns == "messages" else {"prompt": prompt}
+        rows.append({**text, "ground_truth": str(2 * n)})
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def on_terminal(folder, arguments, answers):
+    """Runs roll behind a terminal, where it asks; gives exit code and what it wrote."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(folder)
+        os.execv(binary, [str(binary), *map(str, arguments)])
+    os.write(fd, "".join(answer + "\n" for answer in answers).encode())
+    said = b""
+    while True:
+        try:
+            part = os.read(fd, 4096)
+        except OSError:  # the terminal is closed
+            break
+        if not part:
+            break
+        said += part
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode(errors="replace")
+
+
+def trained(folder, config, *overrides):
+    done = roll(folder, "train", "--config", config, "--device", "cpu", "max_steps=1", "save_steps=0", *overrides)
+    return done, [json.loads(line) for line in open(pathlib.Path(config).parent / "run/metrics.jsonl")]
+
+
+def check_flags(folder):
+    for algorithm, columns in (("grpo", "messages"), ("ppo", "prompt"), ("reinforce", "messages")):
+        write_rows(folder / f"{columns}.jsonl", columns)
+        new = roll(folder, "new", algorithm, "--model", "model", "--data", f"{columns}.jsonl", "--algorithm", algorithm, "--yes")
+        config = (folder / algorithm / "config.yaml").resolve()
+        assert f"\n  roll train --config {config}\n" in new.stdout, new.stdout
+        assert "120 of 120 golds scored right" in new.stdout, new.stdout
+        assert "longer and dropped" in new.stderr, new.stderr  # the longest one is far behind the others
+        seen = roll(folder, "validate-config", "--config", config)
+        assert re.search(r"^training rows, math_rule: 120 rows; prompts in tokens: p50 \d+, .*; 1 dropped; 120 of 120 golds scored right$", seen.stdout, re.M), seen.stdout
+        done, metrics = trained(folder, config, "response_length=8", "critic_warmup=0")
+        assert "1 of 120 dropped" in done.stdout, done.stdout
+        assert len(metrics) == 1 and metrics[0]["rollout/finish_reason/length"] > 0.5, metrics
+        print(f"roll new, {algorithm} on rows of {columns}: written, valid, and trained on")
+
+
+def check_terminal(folder):
+    answers = ["no_such_model", "model", "messages.jsonl", "", "grpo", "1"]
+    code, said = on_terminal(folder, ["new", "whole"], answers)
+    assert code == 0 and "no_such_model" in said and "is written and valid" in said, said
+    code, said = on_terminal(folder, ["new", "whole"], answers)
+    assert code == 2 and "not an empty folder" in said, said
+    _, metrics = trained(folder, (folder / "whole/config.yaml").resolve(), "response_length=8")
+    assert metrics[0]["critic/score/mean"] >= 0, metrics
+    print("roll new on a terminal: asks again after a wrong answer, and writes")
+
+
+def check_faults(folder):
+    """A faulty row far behind the first ones."""
+    rows = (folder / "messages.jsonl").read_text()
+    (folder / "late.jsonl").write_text(rows * 200 + '{"prompt": "late"}\n')
+    config = (folder / "grpo/config.yaml").resolve()
+    late = f"late.jsonl:{120 * 200 + 1}"
+    files = "actor_train.data_args.file_name=[late.jsonl]"
+    seen = roll(folder, "validate-config", "--config", config, files, exit_code=2)
+    assert late in seen.stderr and "actor_train.data_args.file_name" in seen.stderr, seen.stderr
+    seen = roll(folder, "data", "check", "late.jsonl", "--type", "math_rule", exit_code=2)
+    assert f"1 of {120 * 200 + 1} rows cannot be used, the first: {late}: ground_truth: missing" in seen.stderr, seen.stderr
+    roll(folder, "validate-config", "--config", config, files, "--no-data")
+    seen = roll(folder, "validate-config", "--config", config, "prompt_length=4", exit_code=2)
+    assert "prompt_length = 4: all 120 training rows of the domain math_rule are longer, the shortest has" in seen.stderr, seen.stderr
+    print("a faulty row at the end of a file, and a prompt_length that no row fits, are found before a training")
+
+
+def check_code_of_ones_own(folder):
+    """A reward program is asked once."""
+    (folder / "judge.py").write_text("import json, sys\nfor line in sys.stdin:\n    sys.exit('cannot read ' + json.loads(line)['ground_truth'])\n")
+    config = (folder / "grpo/config.yaml").resolve()
+    change = ["rewards.math_rule.type=command", f"rewards.math_rule.command=[{sys.executable}, judge.py]"]
+    seen = roll(folder, "validate-config", "--config", config, *change, exit_code=2)
+    assert "cannot read 0" in seen.stderr, seen.stderr
+    roll(folder, "validate-config", "--config", config, *change, "--no-data")
+    print("a reward program that fails is found before a training")
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    roll(folder, "init-model", "--arch", "qwen2", "--hidden", 32, "--intermediate", 48, "--layers", 2, "--heads", 4, "--kv-heads", 2,
+         "--tokenizer", "builtin", "--out", "model")
+    check_flags(folder)
+    check_terminal(folder)
+    check_faults(folder)
+    check_code_of_ones_own(folder)

@@ -1,0 +1,35 @@
+#include "train/cut_responses.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+
+namespace roll {
+
+namespace {
+
+Metrics cut_share(double math, double words) {
+  Metrics metrics;
+  metrics.add("math/rollout/finish_reason/length", math);
+  metrics.add("words/rollout/finish_reason/length", words);
+  return metrics;
+}
+
+}  // namespace
+
+TEST_CASE("a domain whose responses are all cut off is told of once, and the others are not", "[train]") {
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  Config config;
+  config.rewards["math"], config.rewards["words"], config.rewards["idle"];
+  config.actor_infer.generating_args.max_new_tokens = 32;
+  CutResponses cut;
+  cut.warn(cut_share(0.99, 0.5), 1, config, log);
+  CHECK(err.str().empty());
+  cut.warn(cut_share(1, 0.5), 2, config, log);
+  cut.warn(cut_share(1, 0.5), 3, config, log);
+  CHECK_THAT(err.str(), Catch::Contains("rewards.math: every response of step 2 was cut off at 32 tokens"));
+  CHECK_THAT(err.str(), !Catch::Contains("step 3"));
+  CHECK_THAT(err.str(), !Catch::Contains("words"));
+}
+
+}  // namespace roll
