@@ -146,7 +146,6 @@ void combine_algorithm(Conversion& c) {
   else
     c.set("adv_estimator", name, from);
   if (name == "gae") c.set("whiten_advantages", "true", "always so there");
-  if (name == "rloo") c.set("whiten_advantages", "true", "always so there");
   if (c.text("policy_loss_type") == "gspo") c.set("importance_sampling", "seq", "policy_loss_type");
   const std::string both = c.text("eps_clip_low_high");
   const size_t blank = both.find(' ');

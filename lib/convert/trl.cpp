@@ -2,6 +2,8 @@
 // step is an update.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "convert/table.h"
 
@@ -134,9 +136,10 @@ void combine_loss(Conversion& c) {
   if (type == "cispo") {
     c.set("actor_train.pg_variant", "cispo", from);
     c.set("actor_train.cispo_epsilon_low", "1.0", "no lower bound there");
-    c.set("actor_train.cispo_epsilon_high",
-          fmt::format("{}", c.number(c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high") - 1),
-          "epsilon_high is the bound itself there");
+    const double bound = c.number(c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
+    c.set("actor_train.cispo_epsilon_high", fmt::format("{:g}", std::max(0.0, bound - 1)),
+          "epsilon_high less 1: there it is the bound of the weight itself");
+    if (bound < 1) c.differs("cispo: weights were bounded by less than 1 there; here the bound is 1 at least");
   } else
     set_clip(c, low, high, "", "epsilon, epsilon_high");
   if (c.text("importance_sampling_level") == "sequence")
