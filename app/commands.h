@@ -10,14 +10,18 @@ namespace roll {
 // Each adds its subcommand to `app`; the callback runs it. Errors are thrown and become exit codes in main.cpp.
 void add_check_loss(CLI::App& app);
 void add_checkpoint_tools(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_convert_config(CLI::App& app);
 void add_data(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_init_model(CLI::App& app);
 void add_keys(CLI::App& app);
 void add_logprobs(CLI::App& app);
+void add_man(CLI::App& app);
 void add_new(CLI::App& app);
 void add_pack_stats(CLI::App& app);
+void add_quickstart(CLI::App& app);
 void add_score(CLI::App& app);
 void add_sft(CLI::App& app);
 void add_tokenize(CLI::App& app);

@@ -16,14 +16,18 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   roll::add_check_loss(app);
   roll::add_checkpoint_tools(app);
+  roll::add_completion(app);
+  roll::add_convert_config(app);
   roll::add_data(app);
   roll::add_export(app);
   roll::add_generate(app);
   roll::add_init_model(app);
   roll::add_keys(app);
   roll::add_logprobs(app);
+  roll::add_man(app);
   roll::add_new(app);
   roll::add_pack_stats(app);
+  roll::add_quickstart(app);
   roll::add_score(app);
   roll::add_sft(app);
   roll::add_tokenize(app);

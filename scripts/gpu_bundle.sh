@@ -9,4 +9,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh "$@"
 scripts/build.sh "$@" roll roll_tests
-exec scripts/package.sh --gpu-check build/roll-gpu-check.tar.gz
+exec scripts/package.sh --gpu-check

@@ -1,89 +1,120 @@
 #!/usr/bin/env bash
-# A relocatable bundle: roll with the libraries that a plain Linux lacks, Open MPI's launcher included, LibTorch aside.
+# Packs build/roll so that it runs where nothing is compiled:
 #
-#   scripts/package.sh [file.tar.gz]                   default: build/roll-<version>-<machine>.tar.gz
-#   tar xzf roll-*.tar.gz && roll-*/roll --version     finds LibTorch by --torch DIR (first), ROLL_TORCH, or python3's torch
+#   scripts/package.sh                       build/roll-<version>-<machine>.tar.gz: unpack anywhere, start roll-*/roll
+#   scripts/package.sh --wheel               build/roll_rlvr-*.whl: pip install brings `roll`, and LibTorch beside it
+#   scripts/package.sh --deb                 build/roll_<version>_<architecture>.deb: apt install ./build/roll_*.deb
+#   scripts/package.sh --gpu-check           build/roll-gpu-check.tar.gz, with the tests (scripts/gpu_bundle.sh)
 #
-# The bundle runs where glibc and libstdc++ are at least as new as here. With --gpu-check before the file it holds the
-# tests as well, and gpu_check.py, which runs them (scripts/gpu_bundle.sh builds and packs all that).
+# --build DIR (default build) is where the program is; --cpu-build DIR adds the one of a folder that was configured with
+# -DROLL_WITH_CUDA=OFF, which starts where torch has no CUDA; --out DIR (default build) gets the package.
+#
+# LibTorch is never inside: it is found by --torch DIR (first), ROLL_TORCH, or python3's torch. A package runs where glibc
+# and libstdc++ are at least as new as here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-command -v patchelf >/dev/null || { echo "package: needs patchelf: sudo apt-get install -y patchelf" >&2; exit 1; }
-[[ -x build/roll ]] || { echo "package: nothing built yet; run scripts/build.sh roll" >&2; exit 1; }
+fail() { echo "package: $*" >&2; exit 1; }
+
+kind=tar build=build cpu_build='' out=build
+while (( $# )); do
+  case $1 in
+    --wheel | --deb | --gpu-check) kind=${1#--} ;;
+    --build | --cpu-build | --out) (( $# > 1 )) || fail "$1 wants a folder"
+      declare "$(tr - _ <<< "${1#--}")=$2"; shift ;;
+    *) fail "unknown argument $1; known: --wheel, --deb, --gpu-check, --build DIR, --cpu-build DIR, --out DIR" ;;
+  esac
+  shift
+done
+for tool in patchelf strip; do
+  command -v $tool >/dev/null || fail "needs $tool: sudo apt-get install -y patchelf binutils"
+done
+[[ -x $build/roll ]] || fail "nothing built in $build yet; run scripts/build.sh roll"
 
 version=$(sed -n 's/^project(roll VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-name=roll-$version-$(uname -m)
-programs=(roll)
-if [[ ${1:-} == --gpu-check ]]; then
-  shift
-  name=roll-gpu-check programs+=(roll_tests)
-fi
-archive=${1:-build/$name.tar.gz}
+torch=$(sed -n 's/^readonly kTorch=//p' scripts/setup.sh)
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
-bundle=$staging/$name
-mkdir -p "$bundle"/{bin,lib,share}
+bundle=$staging/roll-$version-$(uname -m)
+[[ $kind != gpu-check ]] || bundle=$staging/roll-gpu-check
+mkdir -p "$bundle"/{bin,lib,share} "$out"
+
+# --- Programs and their libraries ----------------------------------------------------------------------------------------
 
 # Of LibTorch, NVIDIA and the C and C++ run time, the target machine's own are used.
 readonly kElsewhere='/(libtorch|libc10|libcu([^r]|rand)|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt[.]so|libutil|libgcc_s|libstdc)'
-copy_with_libraries() {  # file, folder
-  cp -L "$1" "$2/"
+copy_with_libraries() {  # file, target
+  cp -L "$1" "$2"
+  [[ $kind != deb ]] || return 0  # Debian has them
   ldd "$1" | awk -v elsewhere="$kElsewhere" '$3 ~ "^/" && $3 !~ elsewhere { print $3 }' | while read -r library; do
     [[ -e $bundle/lib/${library##*/} ]] || cp -L "$library" "$bundle/lib/"
   done
 }
 
-for program in "${programs[@]}"; do copy_with_libraries "build/$program" "$bundle/bin"; done
-for tool in mpirun orted; do
-  command -v $tool >/dev/null && copy_with_libraries "$(command -v $tool)" "$bundle/bin"
-done
 # Open MPI finds its plug-ins below OPAL_PREFIX at the place that it was built for; PMIx is told the folder.
 # Fabrics and cluster launchers bring large libraries of their own: machines with those have an MPI installed.
 readonly kFabrics='(ofi|ucx|psm|openib|usnic|slurm|tm|lsf|gridengine|romio|ompio|fcoll|fbtl|sharedfp|fs_ufs|osc_|monitoring|atomic|memheap|spml|scoll)'
-for plugin in /usr/lib/*/openmpi/lib/openmpi3/mca_*.so /usr/lib/*/pmix2/lib/pmix/*.so; do
-  [[ -e $plugin && ! ${plugin##*/} =~ $kFabrics ]] || continue
-  folder=$(dirname "$bundle/${plugin#/usr/}")
-  mkdir -p "$folder"
-  copy_with_libraries "$plugin" "$folder"
-done
-[[ -d /usr/share/openmpi ]] && cp -rL /usr/share/openmpi "$bundle/share/"
+add_mpi() {
+  local tool plugin folder
+  for tool in mpirun orted; do
+    if command -v $tool >/dev/null; then copy_with_libraries "$(command -v $tool)" "$bundle/bin/"; fi
+  done
+  for plugin in /usr/lib/*/openmpi/lib/openmpi3/mca_*.so /usr/lib/*/pmix2/lib/pmix/*.so; do
+    [[ -e $plugin && ! ${plugin##*/} =~ $kFabrics ]] || continue
+    folder=$(dirname "$bundle/${plugin#/usr/}")
+    mkdir -p "$folder"
+    copy_with_libraries "$plugin" "$folder/"
+  done
+  [[ ! -d /usr/share/openmpi ]] || cp -rL /usr/share/openmpi "$bundle/share/"
+}
 
+copy_with_libraries "$build/roll" "$bundle/bin/"
+[[ -z $cpu_build ]] || copy_with_libraries "$cpu_build/roll" "$bundle/bin/roll-cpu"
+[[ $kind != gpu-check ]] || copy_with_libraries "$build/roll_tests" "$bundle/bin/"
+[[ $kind == deb ]] || add_mpi
 find "$bundle/bin" "$bundle/lib" -type f | while read -r file; do
   strip --strip-unneeded "$file" 2>/dev/null || true
+  if [[ $kind == deb ]]; then patchelf --remove-rpath "$file"; continue; fi
   # shellcheck disable=SC2016  # the loader expands $ORIGIN
   patchelf --set-rpath '$ORIGIN/'"$(realpath --relative-to="$(dirname "$file")" "$bundle/lib")" "$file"
 done
 
-cat > "$bundle/roll" <<'LAUNCHER'
-#!/usr/bin/env bash
-# Starts the program of its own name with a LibTorch of this machine: --torch DIR before all else, or ROLL_TORCH=DIR, or the
-# torch of python3.
-set -euo pipefail
-here=$(cd "$(dirname "$(readlink -f "$0")")" && pwd)
-torch=${ROLL_TORCH:-}
-if [[ ${1:-} == --torch && $# -ge 2 ]]; then torch=$2; shift 2; fi
-if [[ -z $torch ]]; then
-  torch=$(python3 -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")' 2>/dev/null || true)
-fi
-if [[ ! -e $torch/lib/libtorch_cpu.so ]]; then
-  echo "roll: no LibTorch found${torch:+ in $torch/lib}: pip install torch==2.11.0, or give --torch DIR (the folder with lib/libtorch_cpu.so)" >&2
-  exit 2
-fi
-libraries=$torch/lib
-for nvidia in "$torch"/../nvidia/*/lib; do libraries+=:$nvidia; done  # what torch's own wheels bring
-export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export PATH=$here/bin:$PATH OPAL_PREFIX=$here
-for pmix in "$here"/lib/*/pmix2/lib/pmix; do export PMIX_MCA_mca_base_component_path=$pmix; done
-exec "$here/bin/${0##*/}" "$@"
-LAUNCHER
-chmod +x "$bundle/roll"
-if [[ $name == roll-gpu-check ]]; then
-  cp "$bundle/roll" "$bundle/roll_tests"
-  git ls-files tests configs | tar -c -T - | tar -x -C "$bundle"
-  cp scripts/gpu_check.py scripts/bench_replay.py "$bundle/"
-fi
+# --- What comes along ----------------------------------------------------------------------------------------------------
 
-tar -C "$staging" -czf "$archive" "$name"
-size=$(du -m "$archive" | cut -f1)
-echo "package: $archive, $size MiB packed, $(du -sm "$bundle" | cut -f1) MiB unpacked, $(find "$bundle" -type f | wc -l) files"
-(( size < 60 )) || { echo "package: larger than 60 MiB" >&2; exit 1; }
+sed "s/@TORCH@/$torch/g" scripts/bundle/roll > "$bundle/roll"
+chmod +x "$bundle/roll"
+mkdir -p "$bundle/share/roll/scripts"
+cp -r configs "$bundle/share/roll/"
+cp scripts/quickstart_training.sh scripts/make_*.py scripts/data_rows.py "$bundle/share/roll/scripts/"
+
+mkdir -p "$bundle"/share/{man/man1,bash-completion/completions,zsh/site-functions}
+"$build/roll" man > "$bundle/share/man/man1/roll.1"
+"$build/roll" completion bash > "$bundle/share/bash-completion/completions/roll"
+"$build/roll" completion zsh > "$bundle/share/zsh/site-functions/_roll"
+
+# The licences of what is inside, as Debian words them.
+find "$bundle/lib" -type f -name '*.so*' -printf '%f\n' | sort -u | while read -r library; do
+  package=$(dpkg-query -S "*/$library" 2>/dev/null | sed -n '1s/[:,].*//p')
+  [[ -z $package || ! -e /usr/share/doc/$package/copyright ]] || install -Dm644 "/usr/share/doc/$package/copyright" \
+    "$bundle/share/licenses/$package"
+done
+
+# --- The package ---------------------------------------------------------------------------------------------------------
+
+pack_tar() {
+  package=$out/$(basename "$bundle").tar.gz
+  tar -C "$staging" --owner=0 --group=0 -czf "$package" "$(basename "$bundle")"
+}
+
+case $kind in
+  tar) pack_tar ;;
+  gpu-check)
+    cp "$bundle/roll" "$bundle/roll_tests"
+    git ls-files tests configs | tar -c -T - | tar -x -C "$bundle"
+    cp scripts/gpu_check.py scripts/bench_replay.py "$bundle/"
+    pack_tar ;;
+  wheel) package=$(python3 scripts/bundle/make_wheel.py "$bundle" --version "$version" --torch "$torch" --out "$out") ;;
+  deb) package=$(scripts/bundle/make_deb.sh "$bundle" "$version" "$torch" "$out") ;;
+esac
+size=$(du -m "$package" | cut -f1)
+echo "package: $package, $size MiB packed, $(du -sm "$bundle" | cut -f1) MiB unpacked, $(find "$bundle" -type f | wc -l) files"
+(( size < 60 )) || fail "larger than 60 MiB"

@@ -55,13 +55,18 @@ install_browser() {
     say "chromium could not be installed; that test will be skipped"
 }
 
-# Several hosts are tested as network namespaces; without this tool, or not as root, that test is skipped.
-install_namespaces() {
-  command -v ip >/dev/null && return
-  command -v dpkg-query >/dev/null && (( EUID == 0 )) && apt-cache show iproute2 >/dev/null 2>&1 || return 0
-  say "installing iproute2, for the test of several hosts"
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends iproute2 ||
-    say "iproute2 could not be installed; that test will be skipped"
+# Without these some tests are skipped, or look at less: several hosts as network namespaces (not as root: skipped too),
+# packages, completion in zsh, the manual page.
+install_test_tools() {
+  local tool missing=
+  for tool in ip:iproute2 patchelf:patchelf dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc; do
+    command -v "${tool%%:*}" >/dev/null || missing+=" ${tool##*:}"
+  done
+  [[ -n $missing ]] && command -v dpkg-query >/dev/null && (( EUID == 0 )) || return 0
+  say "installing for the tests:$missing"
+  # shellcheck disable=SC2086  # a list of words
+  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends $missing ||
+    say "not all could be installed; the tests that want them will be skipped"
 }
 
 # --- Python, used only to download and to test ---------------------------------------------------------------------------
@@ -193,7 +198,7 @@ if [[ -z $torch ]]; then
 fi
 if [[ -n $with_tests ]]; then
   install_browser
-  install_namespaces
+  install_test_tools
   install_test_wheels
 fi
 say "LibTorch: ${torch:-.deps/torch ($kTorch)}; CUDA compiler: ${nvcc:-none, so the program is built for the CPU only}"

@@ -1,6 +1,8 @@
-"""Every file in configs/ validates without model or data at hand, and says how it is run."""
+"""Every file in configs/ validates without model or data at hand, and says how it is run; those in configs/algorithms are what
+their first line says."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -9,8 +11,8 @@ import time
 
 roll = pathlib.Path(sys.argv[1]).resolve()
 root = pathlib.Path(__file__).resolve().parents[2]
-configs = sorted((root / "configs").glob("*.yaml"))
-assert len(configs) >= 7, configs
+configs = sorted((root / "configs").rglob("*.yaml"))
+assert len(configs) >= 25, configs
 row = {"id": "1", "prompt": "1+1=", "messages": json.dumps([{"role": "user", "content": "1+1="}]), "response": "2",
        "ground_truth": "2", "tag": "arithmetic", "domain": "math_rule"}
 failed = []
@@ -33,4 +35,13 @@ with tempfile.TemporaryDirectory() as folder:
         for word in ["command", "expected"]:
             if f"# {word}" not in head:
                 failed.append(f"{config.name}: its first comment does not say '{word}'")
+        if config.parent.name == "algorithms":
+            named = re.search(r"^algorithm: (.*)$", run.stdout, re.M)
+            if not named or not head.startswith(f"# {named[1]}: ") or "# paper" not in head or f"configs/algorithms/{config.name}" not in head:
+                failed.append(f"{config.name}: its first comment names another algorithm ({named and named[1]}), no paper, or another file")
+# One for each row of the table.
+rows = [line.split(" | ")[0][2:] for line in (root / "configs/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line)]
+titles = [config.read_text()[2:].split(":")[0] for config in configs if config.parent.name == "algorithms"]
+if sorted(rows) != sorted(titles):
+    failed.append(f"rows of configs/README.md without a file, or files without a row: {sorted(set(rows) ^ set(titles))}")
 sys.exit("\n".join(failed) or 0)

@@ -1,0 +1,113 @@
+// roll man: the manual page, in troff, of the command line's declarations and the keys' own words.
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "app/command_line.h"
+#include "app/commands.h"
+#include "settings/key_lists.h"
+
+namespace roll {
+
+namespace {
+
+/// Text as troff prints it: no escapes of its own, hyphens that can be copied, no line that begins as a request.
+std::string printed(const std::string& text) {
+  std::string troff;
+  bool at_line_start = true;
+  for (const char c : text) {
+    if (at_line_start && (c == '.' || c == '\'')) troff += "\\&";
+    troff += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+    at_line_start = c == '\n';
+  }
+  return troff;
+}
+
+std::string bold(const std::string& text) {
+  return "\\fB" + printed(text) + "\\fR";
+}
+
+std::string flag_entry(const ArgumentInfo& flag) {
+  std::vector<std::string> names;
+  for (const std::string& name : flag.names) names.push_back(bold(name));
+  const std::string values = flag.choices.empty() ? flag.type : fmt::format("{}", fmt::join(flag.choices, "|"));
+  std::string entry =
+      fmt::format(".TP\n{}{}\n{}", fmt::join(names, ", "), values.empty() ? "" : " \\fI" + printed(values) + "\\fR",
+                  printed(flag.doc.empty() ? "see above" : flag.doc));
+  if (flag.is_required) entry += " (required)";
+  if (!flag.value.empty()) entry += printed(" (default: " + flag.value + ")");
+  return entry + "\n";
+}
+
+/// A footer's lines as they are.
+std::string as_it_stands(const std::string& text) {
+  return text.empty() ? "" : ".PP\n.nf\n" + printed(text) + (text.ends_with('\n') ? "" : "\n") + ".fi\n";
+}
+
+std::string section_of(const CommandInfo& command) {
+  std::string synopsis = bold("roll " + command.name) + " [flags]";
+  for (const ArgumentInfo& one : command.positionals) synopsis += " \\fI" + printed(one.names.front()) + "\\fR";
+  std::string text = ".SS " + command.name + "\n" + synopsis + "\n.PP\n" + printed(command.doc) + ".\n";
+  for (const ArgumentInfo& one : command.positionals) text += flag_entry(one);
+  for (const ArgumentInfo& one : command.flags) text += flag_entry(one);
+  return text + as_it_stands(command.footer);
+}
+
+std::string key_entry(const SharedKey& key) {
+  const std::string value = key.entry.kind == KeyEntry::Kind::kKey ? ": " + key.entry.value : "";
+  std::string text = ".TP\n" + bold(key.entry.path) + printed(value) + "\n" + printed(key.entry.meaning);
+  if (!key.entry.allowed.empty()) text += printed(" [" + key.entry.allowed + "]");
+  if (!key.roles.empty()) text += printed(fmt::format(" ({})", fmt::join(key.roles, ", ")));
+  return text + "\n";
+}
+
+std::string keys_section(const std::string& title, const std::vector<SharedKey>& keys) {
+  std::string text = ".SS " + title + "\n";
+  for (const SharedKey& key : keys)
+    if (key.entry.kind == KeyEntry::Kind::kKey || key.entry.kind == KeyEntry::Kind::kGroup) text += key_entry(key);
+  return text;
+}
+
+constexpr const char* kHead = R"(.ad l
+.SH NAME
+roll \- reinforcement learning from verifiable rewards for language models
+.SH SYNOPSIS
+\fBroll\fR \fIsubcommand\fR [flags] [key=value ...]
+.SH DESCRIPTION
+Samples responses of a language model to prompts, scores them by rules, programs or judges, and trains the model on the scores by
+PPO, GRPO and the like. A YAML file says what a run does; key=value pairs behind the flags replace its values.
+.PP
+\fBroll quickstart\fR shows a whole run on a tiny model.
+)";
+constexpr const char* kTail = R"(.SH EXIT STATUS
+0: done. 1: a fault of the machine or of another process. 2: the input is wrong; the message says where. 70: a fault of the program.
+75: saved and ended at the time limit; start again with \-\-resume.
+.SH ENVIRONMENT
+.TP
+\fBROLL_TORCH\fR
+folder of the LibTorch to use (that with lib/libtorch_cpu.so); without it, that of python3 (installed packages only)
+.TP
+\fBHF_HOME\fR
+where models with a Hub name are looked for
+.TP
+\fBOMP_NUM_THREADS\fR
+threads of a process; without it, one a core
+)";
+
+std::string manual(const std::vector<CommandInfo>& commands) {
+  std::string text = ".TH ROLL 1 \"\" \"roll " ROLL_VERSION "\" \"User Commands\"\n";
+  text += std::string(kHead) + ".SH SUBCOMMANDS\n";
+  for (const CommandInfo& command : commands) text += section_of(command);
+  text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";
+  return text + keys_section("roll train", rlvr_keys()) + keys_section("roll sft", sft_keys()) + kTail;
+}
+
+}  // namespace
+
+void add_man(CLI::App& app) {
+  auto* sub = app.add_subcommand("man", "the manual page: roll man | man -l -");
+  sub->callback([&app] { std::fputs(manual(commands_of(app)).c_str(), stdout); });
+}
+
+}  // namespace roll

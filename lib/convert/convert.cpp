@@ -1,0 +1,67 @@
+#include "convert/convert.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "convert/table.h"
+
+namespace roll {
+
+namespace {
+
+bool knows(const ForeignTrainer& trainer, const std::string& key) {
+  return std::ranges::any_of(trainer.rows, [&](const ForeignRow& row) {
+    const std::string_view theirs = row.theirs;
+    return theirs.ends_with('*') ? theirs.size() > 3 && key.starts_with(theirs.substr(0, theirs.size() - 1))
+                                 : key == theirs;
+  });
+}
+
+const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std::string& name) {
+  const ForeignTrainer* best = nullptr;
+  int64_t most = 0;
+  for (const ForeignTrainer& trainer : foreign_trainers()) {
+    if (trainer.name == name) return trainer;
+    const int64_t known = std::ranges::count_if(keys, [&](const ForeignKey& key) { return knows(trainer, key.key); });
+    if (known > most) best = &trainer, most = known;
+  }
+  if (!best)
+    throw user_error(
+        "none of the {} keys is one of {}; give a YAML file, a script with the command that starts the training, or "
+        "its arguments",
+        keys.size(), fmt::join(foreign_trainer_names(), ", "));
+  return *best;
+}
+
+std::string comment_list(const std::string& title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return "";
+  std::string text = "# " + title + "\n";
+  for (const std::string& line : lines) text += "#   " + line + "\n";
+  return text + "#\n";
+}
+
+}  // namespace
+
+Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer, int64_t num_ranks) {
+  const ForeignTrainer& chosen = trainer_of(keys, trainer);
+  Conversion conversion(chosen.rows, keys, num_ranks);
+  chosen.combine(conversion);
+  conversion.tell_unread();
+  const std::string head =
+      fmt::format("# Made by `roll convert-config` from {} keys of {}; behind each key stands what it comes from.\n#\n",
+                  keys.size(), chosen.name);
+  return {chosen.name,
+          head + comment_list("What differs in meaning:", conversion.differences) +
+              comment_list("Keys without counterpart:", conversion.without) + "\n" + conversion.draft.yaml(),
+          conversion.differences, conversion.without};
+}
+
+std::vector<std::string> foreign_trainer_names() {
+  std::vector<std::string> names;
+  for (const ForeignTrainer& trainer : foreign_trainers()) names.emplace_back(trainer.name);
+  return names;
+}
+
+}  // namespace roll

@@ -1,0 +1,66 @@
+#include "convert/draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kCommentColumn = 56;
+
+/// `keys` all begin with the same `prefix_length` characters, which the lines around have said.
+std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, int indent) {
+  std::string plain, groups;
+  std::vector<std::string> seen;
+  for (const DraftKey& key : keys) {
+    const std::string rest = key.path.substr(prefix_length);
+    const size_t dot = rest.find('.');
+    if (dot == std::string::npos) {
+      const std::string line = fmt::format("{:{}}{}: {}", "", indent, rest, key.value);
+      plain += key.origin.empty() ? line + "\n" : fmt::format("{:<{}}  # {}\n", line, kCommentColumn, key.origin);
+      continue;
+    }
+    const std::string group = rest.substr(0, dot + 1);
+    if (std::ranges::find(seen, group) != seen.end()) continue;
+    seen.push_back(group);
+    std::vector<DraftKey> members;
+    for (const DraftKey& other : keys)
+      if (other.path.compare(prefix_length, group.size(), group) == 0) members.push_back(other);
+    groups += fmt::format("{}{:{}}{}:\n{}", indent == 0 ? "\n" : "", "", indent, group.substr(0, dot),
+                          lines_of(members, prefix_length + group.size(), indent + 2));
+  }
+  return plain + groups;
+}
+
+}  // namespace
+
+void Draft::set(const std::string& path, const std::string& value, const std::string& origin) {
+  const auto known = std::ranges::find(keys_, path, &DraftKey::path);
+  if (known == keys_.end())
+    keys_.push_back({path, value, origin});
+  else
+    known->value = value, known->origin = origin;
+}
+
+const DraftKey* Draft::find(const std::string& path) const {
+  const auto known = std::ranges::find(keys_, path, &DraftKey::path);
+  return known == keys_.end() ? nullptr : &*known;
+}
+
+void Draft::remove(const std::string& path) {
+  std::erase_if(keys_, [&](const DraftKey& key) { return key.path == path; });
+}
+
+std::vector<std::string> Draft::paths() const {
+  std::vector<std::string> paths;
+  for (const DraftKey& key : keys_) paths.push_back(key.path);
+  return paths;
+}
+
+std::string Draft::yaml() const {
+  return lines_of(keys_, 0, 0);
+}
+
+}  // namespace roll

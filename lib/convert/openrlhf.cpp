@@ -1,0 +1,233 @@
+// OpenRLHF: flags with underscores (--rollout_batch_size 1024) of train_ppo_ray. rollout_batch_size counts prompts,
+// train_batch_size samples.
+#include <fmt/format.h>
+
+#include "convert/table.h"
+
+namespace roll {
+
+namespace openrlhf {
+namespace {
+
+using enum Fate;
+
+/// The second of two bounds that are each other's negative.
+std::string upper(const std::string& value) {
+  return value.substr(value.rfind(' ') + 1);
+}
+std::string schedule(const std::string& value) {
+  return value.starts_with("cosine") ? "cosine" : value == "constant" ? "constant_with_warmup" : value;
+}
+
+constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kEngine = "the sampler is built in";
+
+constexpr ForeignRow kRows[] = {
+    {"pretrain", kCopied, "pretrain", "set-me/to-a-model-folder"},
+    {"critic_pretrain", kCopied, "reward_pretrain"},
+    {"reward_pretrain", kUnsupported, "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"remote_rm_url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
+    {"agent_func_path", kUnsupported, "Python that is loaded at run time"},
+    {"prompt_data", kCopied, "actor_train.data_args.file_name", "", listed},
+    {"eval_dataset", kCopied, "validation.data_args.file_name", "", listed},
+    {"eval_temperature", kCopied, "validation.generating_args.temperature"},
+    {"eval_n_samples_per_prompt", kCopied, "validation.generating_args.num_return_sequences"},
+    {"eval_steps", kCopied, "eval_steps", "0", steps_or_never},
+    {"save_steps", kCopied, "save_steps", "0", steps_or_never},
+    {"save_path", kCopied, "output_dir"},
+    {"ckpt_path", kAutomatic, "checkpoints are in output_dir"},
+    {"load_checkpoint", kAutomatic, "roll train --resume"},
+    {"max_ckpt_num", kCopied, "max_ckpt_to_keep"},
+    {"logging_steps", kCopied, "logging_steps"},
+    {"seed", kCopied, "seed", "42"},
+    {"full_determinism", kCopied, "deterministic"},
+    {"input_key", kAutomatic, "data_args.messages names the column"},
+    {"label_key", kAutomatic, "the column is ground_truth"},
+    {"input_template", kUnsupported, "data_args.template names a chat template"},
+    {"apply_chat_template", kAutomatic, "data_args.messages go through the template, data_args.prompt do not"},
+    {"prompt_split", kNothing},
+    {"eval_split", kNothing},
+    {"prompt_data_probs", kUnsupported, "write them as domain_interleave_probs"},
+    {"max_samples", kNothing},
+    {"prompt_max_len", kCopied, "prompt_length", "1024"},
+    {"generate_max_len", kCopied, "response_length", "1024"},
+    {"rollout_batch_size", kCopied, "rollout_batch_size", "1024"},
+    {"n_samples_per_prompt", kCopied, "num_return_sequences_in_group", "1"},
+    {"train_batch_size", kCombined, "", "128"},
+    {"micro_train_batch_size", kCombined, "", "4"},
+    {"micro_rollout_batch_size", kAutomatic, "infer_batch_size, or packing"},
+    {"max_epochs", kCopied, "ppo_epochs", "1"},
+    {"num_episodes", kAutomatic, "max_steps is the length of a run"},
+    {"temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
+    {"top_p", kCopied, "actor_infer.generating_args.top_p", "1.0"},
+    {"use_dynamic_batch", kCombined, "", "false"},
+    {"train_max_tokens_per_gpu", kCombined, "", "16384"},
+    {"rollout_max_tokens_per_gpu", kCombined},
+    {"packing_samples", kAutomatic, "there is no padding"},
+    {"actor_learning_rate", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
+    {"critic_learning_rate", kCopied, "critic.training_args.learning_rate", "9e-6"},
+    {"lr_warmup_ratio", kCopied, "actor_train.training_args.warmup_ratio", "0.03"},
+    {"lr_scheduler", kCopied, "actor_train.training_args.lr_scheduler_type", "cosine_with_min_lr", schedule},
+    {"l2", kCopied, "actor_train.training_args.weight_decay", "0.0"},
+    {"adam_betas", kCombined, "", "0.9 0.95"},
+    {"max_norm", kCopied, "max_grad_norm", "1.0"},
+    {"gradient_checkpointing", kCombined, "", "false"},
+    {"gamma", kCopied, "gamma", "1.0"},
+    {"lambd", kCopied, "lambd", "1.0"},
+    {"eps_clip", kCombined, "", "0.2"},
+    {"eps_clip_low_high", kCombined},
+    {"dual_clip", kCombined},
+    {"value_clip", kCopied, "value_clip", "0.5"},
+    {"reward_clip_range", kCopied, "reward_clip", "-10 10", upper},
+    {"normalize_reward", kUnsupported, "norm_mean_type and norm_std_type: running"},
+    {"init_kl_coef", kCombined, "", "0.01"},
+    {"kl_target", kCombined},
+    {"kl_horizon", kCombined, "", "10000"},
+    {"kl_estimator", kCombined, "", "k1"},
+    {"use_kl_loss", kCombined, "", "false"},
+    {"entropy_loss_coef", kCopied, "entropy_loss_coef"},
+    {"policy_loss_type", kCombined, "", "ppo"},
+    {"advantage_estimator", kCombined, "", "gae"},
+    {"no_advantage_std_norm", kUnsupported, "whiten_advantages takes off the mean and divides by the deviation"},
+    {"overlong_buffer_len", kCombined},
+    {"overlong_penalty_factor", kCombined, "", "1"},
+    {"dynamic_filtering", kCombined, "", "false"},
+    {"dynamic_filtering_reward_range", kUnsupported, "groups whose responses are all right or all wrong are dropped"},
+    {"freezing_actor_steps", kCopied, "critic_warmup", "", steps_or_never},
+    {"ptx_coef", kNothing},
+    {"aux_loss_coef", kNothing, "dense models only"},
+    {"enable_vllm_is_correction", kUnsupported, "write it as train_infer_correction"},
+    {"vllm_is_truncated_threshold", kUnsupported, "write it as train_infer_correction"},
+    {"actor_num_nodes", kCombined, "", "1"},
+    {"actor_num_gpus_per_node", kCombined, "", "8"},
+    {"ref_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
+    {"critic_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
+    {"reward_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
+    {"colocate_*", kAutomatic, "roles share the policy's devices"},
+    {"vllm_tensor_parallel_size", kCopied, "actor_infer.strategy_args.strategy_config.tensor_parallel_size", "1"},
+    {"vllm_gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization"},
+    {"vllm_*", kAutomatic, kEngine},
+    {"enforce_eager", kAutomatic, kEngine},
+    {"enable_prefix_caching", kAutomatic, "prompts that begin alike are computed once"},
+    {"ds_tensor_parallel_size", kCombined, "", "1"},
+    {"ring_attn_size", kCombined, "", "1"},
+    {"ring_head_stride", kAutomatic},
+    {"deepspeed_enable_sleep", kAutomatic, kMemory},
+    {"zero_stage", kAutomatic, "optimizer states are shared out (ZeRO-1)"},
+    {"zpg", kAutomatic, kMemory},
+    {"adam_offload", kAutomatic, kMemory},
+    {"ref_reward_offload", kAutomatic, kMemory},
+    {"offload", kAutomatic, kMemory},
+    {"bf16", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
+    {"param_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
+    {"flash_attn", kAutomatic},
+    {"attn_implementation", kAutomatic},
+    {"load_in_4bit", kUnsupported},
+    {"lora_*", kUnsupported, "all weights are trained"},
+    {"target_modules", kUnsupported, "all weights are trained"},
+    {"async_train", kUnsupported, "async_generation_ratio, with devices that only sample"},
+    {"use_wandb", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"wandb_*", kNothing},
+    {"use_tensorboard", kAutomatic, "track_with"},
+    {"save_hf_ckpt", kAutomatic, "roll export"},
+    {"disable_ds_ckpt", kNothing},
+};
+
+void combine_algorithm(Conversion& c) {
+  const std::string name = c.text("advantage_estimator"), from = c.origin("advantage_estimator");
+  if (name == "reinforce")
+    c.set("adv_estimator", "reinforce_plus_plus", from);
+  else if (name == "reinforce_baseline")
+    c.set("adv_estimator", "reinforce_plus_plus_baseline", from);
+  else if (name == "group_norm")
+    c.set("adv_estimator", "grpo", from);
+  else if (name == "dr_grpo")
+    c.set("adv_estimator", "reinforce", from), c.set("norm_mean_type", "group", from);
+  else
+    c.set("adv_estimator", name, from);
+  if (name == "gae") c.set("whiten_advantages", "true", "always so there");
+  if (c.text("policy_loss_type") == "gspo") c.set("importance_sampling", "seq", "policy_loss_type");
+  const std::string both = c.text("eps_clip_low_high");
+  const size_t blank = both.find(' ');
+  if (blank == std::string::npos)
+    set_clip(c, c.text("eps_clip"), c.text("eps_clip"), c.text("dual_clip"), c.origin("eps_clip"));
+  else
+    set_clip(c, both.substr(0, blank), both.substr(blank + 1), c.text("dual_clip"), "eps_clip_low_high");
+  c.set("loss_agg_mode", c.text("policy_loss_type") == "gspo" ? "seq-mean-token-mean" : "token-mean",
+        "policy_loss_type");
+  c.differs(
+      "loss: OpenRLHF averages over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
+}
+
+void combine_kl(Conversion& c) {
+  const std::string estimator = c.text("kl_estimator");
+  if (c.number("init_kl_coef") == 0) return;
+  if (c.is_true("use_kl_loss")) {
+    c.set_from("use_kl_loss", "use_kl_loss");
+    c.set("kl_loss_coef", c.text("init_kl_coef"), c.origin("init_kl_coef"));
+    if (estimator != "k3") c.differs("KL in the loss: always the estimate k3 here; kl_estimator was " + estimator);
+    return;
+  }
+  c.set("add_token_level_kl", "true", c.origin("init_kl_coef"));
+  c.set_from("init_kl_coef", "init_kl_coef");
+  c.set("kl_penalty", estimator == "k3" ? "k3" : estimator == "k2" ? "mse" : "kl", c.origin("kl_estimator"));
+  if (c.text("kl_target").empty()) return;
+  c.set_from("target_kl", "kl_target");
+  c.set_from("kl_horizon", "kl_horizon");
+}
+
+void combine_batches(Conversion& c) {
+  c.num_ranks = c.whole("actor_num_nodes") * c.whole("actor_num_gpus_per_node");
+  set_devices(c, c.origin("actor_num_nodes") + " x actor_num_gpus_per_node");
+  for (const char* role : {"actor_train", "reference", "critic"}) {
+    const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
+    c.set_from(layout + "tensor_model_parallel_size", "ds_tensor_parallel_size");
+    c.set_from(layout + "context_parallel_size", "ring_attn_size");
+  }
+  const bool packs = c.is_true("use_dynamic_batch");
+  for (const char* role : {"actor_train", "critic"})
+    set_updates(c, {role, c.whole("train_batch_size"), c.origin("train_batch_size") + ", which counts samples",
+                    packs ? 1 : c.whole("micro_train_batch_size"),
+                    c.whole("ds_tensor_parallel_size") * c.whole("ring_attn_size")});
+  const std::string tokens = c.text("train_max_tokens_per_gpu"), forward = c.text("rollout_max_tokens_per_gpu");
+  if (packs) set_packing(c, tokens, forward.empty() ? tokens : forward, c.origin("train_max_tokens_per_gpu"));
+}
+
+void combine_openrlhf(Conversion& c) {
+  combine_algorithm(c);
+  combine_kl(c);
+  combine_batches(c);
+  const std::string betas = c.text("adam_betas");
+  for (const char* role : {"actor_train", "critic"}) {
+    c.set(std::string(role) + ".training_args.adam_beta1", betas.substr(0, betas.find(' ')), c.origin("adam_betas"));
+    c.set(std::string(role) + ".training_args.adam_beta2", upper(betas), c.origin("adam_betas"));
+    c.set(std::string(role) + ".model_args.disable_gradient_checkpointing", negated(c.text("gradient_checkpointing")),
+          c.origin("gradient_checkpointing"));
+  }
+  if (!c.text("overlong_buffer_len").empty()) {
+    c.set("rewards.math_rule.overlong_buffer.enable", "true", "overlong_buffer_len");
+    c.set_from("rewards.math_rule.overlong_buffer.len", "overlong_buffer_len");
+    c.set_from("rewards.math_rule.overlong_buffer.penalty_factor", "overlong_penalty_factor");
+  }
+  if (c.is_true("dynamic_filtering"))
+    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "dynamic_filtering");
+  if (c.is_true("dynamic_filtering"))
+    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+  c.differs(
+      "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
+      "rollout_batch_size");
+  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_reward(c);
+  set_roles(c);
+}
+
+}  // namespace
+}  // namespace openrlhf
+
+const ForeignTrainer& openrlhf_trainer() {
+  static const ForeignTrainer trainer{"openrlhf", openrlhf::kRows, openrlhf::combine_openrlhf};
+  return trainer;
+}
+
+}  // namespace roll

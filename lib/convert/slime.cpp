@@ -1,0 +1,278 @@
+// slime: flags with dashes (--rollout-batch-size 32), most of them Megatron's. rollout-batch-size counts prompts,
+// global-batch-size samples.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "convert/table.h"
+
+namespace roll {
+
+namespace slime {
+namespace {
+
+using enum Fate;
+
+std::string second_word(const std::string& value) {
+  return listed(value.substr(value.rfind(' ') + 1));
+}
+
+constexpr const char* kShape = "config.json of the model says it";
+constexpr const char* kEngine = "the sampler is built in";
+constexpr const char* kPython = "Python that is loaded at run time";
+constexpr const char* kRay = "no Ray: roll train -n starts the processes";
+
+constexpr ForeignRow kRows[] = {
+    {"hf-checkpoint", kCopied, "pretrain", "set-me/to-a-model-folder"},
+    {"ref-load", kAutomatic, "the reference is the policy's first weights, an HF folder"},
+    {"load", kAutomatic, "roll train --resume"},
+    {"save", kCopied, "output_dir"},
+    {"save-hf", kAutomatic, "roll export"},
+    {"save-interval", kCopied, "save_steps", "0"},
+    {"eval-interval", kCopied, "eval_steps", "0"},
+    {"seed", kCopied, "seed", "1234"},
+    {"rollout-seed", kAutomatic, "one seed for all"},
+
+    {"prompt-data", kCopied, "actor_train.data_args.file_name", "", listed},
+    {"input-key", kAutomatic, "data_args.messages names the column"},
+    {"label-key", kAutomatic, "the column is ground_truth"},
+    {"metadata-key", kNothing},
+    {"apply-chat-template", kAutomatic, "data_args.messages go through the template, data_args.prompt do not"},
+    {"apply-chat-template-kwargs", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
+    {"rollout-shuffle", kAutomatic, "prompts are always shuffled, by `seed`"},
+    {"rollout-batch-size", kCopied, "rollout_batch_size", "32"},
+    {"n-samples-per-prompt", kCopied, "num_return_sequences_in_group", "1"},
+    {"num-rollout", kCopied, "max_steps"},
+    {"num-epoch", kCombined},
+    {"global-batch-size", kCombined},
+    {"num-steps-per-rollout", kCombined},
+    {"micro-batch-size", kCombined, "", "1"},
+    {"use-dynamic-batch-size", kCombined, "", "false"},
+    {"max-tokens-per-gpu", kCombined},
+    {"log-probs-max-tokens-per-gpu", kCombined},
+    {"balance-data", kAutomatic, "ranks always have equal work"},
+    {"rollout-max-prompt-len", kCopied, "prompt_length", "1024"},
+    {"rollout-max-response-len", kCopied, "response_length", "1024"},
+    {"rollout-max-context-len", kAutomatic, "prompt_length + response_length"},
+    {"rollout-temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
+    {"rollout-top-p", kCopied, "actor_infer.generating_args.top_p", "1.0"},
+    {"rollout-top-k", kCopied, "actor_infer.generating_args.top_k", "-1"},
+    {"rollout-stop", kCopied, "actor_infer.generating_args.stop_strings", "", listed},
+    {"rollout-stop-token-ids", kUnsupported, "the model's own end tokens, and stop_strings"},
+    {"rollout-function-path", kUnsupported, kPython},
+    {"custom-*", kUnsupported, kPython},
+    {"over-sampling-batch-size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
+    {"dynamic-sampling-filter-path", kCombined},
+    {"partial-rollout", kAutomatic, "no response is thrown away; async_generation_ratio samples ahead"},
+    {"eval-prompt-data", kCopied, "validation.data_args.file_name", "", second_word},
+    {"n-samples-per-eval-prompt", kCopied, "validation.generating_args.num_return_sequences"},
+    {"eval-temperature", kCopied, "validation.generating_args.temperature"},
+    {"eval-top-p", kCopied, "validation.generating_args.top_p"},
+    {"eval-top-k", kCopied, "validation.generating_args.top_k"},
+    {"eval-max-response-len", kCopied, "validation.generating_args.max_new_tokens"},
+    {"eval-*", kNothing},
+    {"skip-eval-before-train", kNothing},
+    {"rm-type", kUnsupported, "rewards.<name>.type says what decides; math_rule stands in the file"},
+    {"rm-url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
+    {"reward-key", kNothing},
+    {"group-rm", kUnsupported, "responses are judged one by one"},
+
+    {"advantage-estimator", kCombined, "", "grpo"},
+    {"disable-grpo-std-normalization", kCombined, "", "false"},
+    {"disable-rewards-normalization", kCombined, "", "false"},
+    {"normalize-advantages", kCopied, "whiten_advantages", "false"},
+    {"gamma", kCopied, "gamma", "1.0"},
+    {"lambd", kCopied, "lambd", "1.0"},
+    {"eps-clip", kCombined, "", "0.2"},
+    {"eps-clip-high", kCombined},
+    {"eps-clip-c", kCombined},
+    {"value-clip", kCopied, "value_clip", "0.2"},
+    {"use-kl-loss", kCopied, "use_kl_loss", "false"},
+    {"kl-loss-coef", kCombined, "", "0.0"},
+    {"kl-loss-type", kCombined, "", "k1"},
+    {"kl-coef", kCombined, "", "0.0"},
+    {"entropy-coef", kCopied, "entropy_loss_coef", "0.0"},
+    {"calculate-per-token-loss", kCombined, "", "false"},
+    {"loss-type", kAutomatic, "roll train trains by rewards, roll sft on responses"},
+    {"use-tis", kCopied, "train_infer_correction.is_weight.enabled"},
+    {"tis-clip", kCombined, "", "2.0"},
+    {"tis-clip-low", kUnsupported, "weights have an upper bound only"},
+    {"use-rollout-logprobs", kUnsupported, "ratios are against the trainer's log-probs"},
+    {"use-unbiased-kl", kUnsupported},
+    {"use-opsm", kUnsupported},
+    {"ref-update-interval", kUnsupported, "the reference is frozen"},
+    {"num-critic-only-steps", kCopied, "critic_warmup", "0"},
+    {"critic-lr", kCopied, "critic.training_args.learning_rate"},
+    {"use-opd", kUnsupported},
+    {"opd-*", kUnsupported},
+
+    {"lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
+    {"lr-decay-style", kCopied, "actor_train.training_args.lr_scheduler_type", "linear"},
+    {"lr-warmup-iters", kCopied, "actor_train.training_args.warmup_steps"},
+    {"lr-warmup-fraction", kCopied, "actor_train.training_args.warmup_ratio"},
+    {"weight-decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
+    {"adam-beta1", kCopied, "actor_train.training_args.adam_beta1", "0.9"},
+    {"adam-beta2", kCopied, "actor_train.training_args.adam_beta2", "0.999"},
+    {"adam-eps", kCopied, "actor_train.training_args.adam_epsilon"},
+    {"clip-grad", kCopied, "max_grad_norm", "1.0"},
+    {"optimizer", kAutomatic, "AdamW"},
+    {"optimizer-*", kAutomatic, "`offload: true` moves what waits to the host"},
+    {"use-precision-aware-optimizer", kUnsupported},
+
+    {"actor-num-nodes", kCombined, "", "1"},
+    {"actor-num-gpus-per-node", kCombined, "", "8"},
+    {"rollout-num-gpus", kCombined},
+    {"rollout-num-gpus-per-engine", kCombined, "", "1"},
+    {"num-gpus-per-node", kAutomatic, "a hostfile says it"},
+    {"colocate", kCombined, "", "false"},
+    {"offload*", kCopied, "offload"},
+    {"tensor-model-parallel-size", kCombined, "", "1"},
+    {"context-parallel-size", kCombined, "", "1"},
+    {"sequence-parallel", kAutomatic, "always, where tensor ranks are several"},
+    {"pipeline-model-parallel-size", kUnsupported, "share the weights by tensor ranks instead"},
+    {"expert-*", kUnsupported, "dense models only"},
+    {"recompute-granularity", kCopied, "actor_train.strategy_args.strategy_config.recompute_granularity"},
+    {"recompute-*", kAutomatic, "layer by layer"},
+    {"attention-*", kAutomatic},
+    {"hidden-dropout", kAutomatic, "there is no dropout"},
+    {"accumulate-allreduce-grads-in-fp32", kAutomatic, "always"},
+    {"train-backend", kAutomatic, "one built-in back-end"},
+    {"megatron-to-hf-mode", kAutomatic, "models are HF folders"},
+    {"sglang-mem-fraction-static", kCopied, "actor_infer.strategy_args.strategy_config.mem_fraction_static"},
+    {"sglang-*", kAutomatic, kEngine},
+    {"update-weight-*", kAutomatic, "sampler and trainer share their weights"},
+    {"use-wandb", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"use-tensorboard", kAutomatic, "track_with"},
+    {"wandb-*", kNothing},
+    {"tb-*", kNothing},
+    {"num-layers", kAutomatic, kShape},
+    {"hidden-size", kAutomatic, kShape},
+    {"ffn-hidden-size", kAutomatic, kShape},
+    {"num-attention-heads", kAutomatic, kShape},
+    {"num-query-groups", kAutomatic, kShape},
+    {"group-query-attention", kAutomatic, kShape},
+    {"kv-channels", kAutomatic, kShape},
+    {"qk-layernorm", kAutomatic, kShape},
+    {"vocab-size", kAutomatic, kShape},
+    {"normalization", kAutomatic, kShape},
+    {"norm-epsilon", kAutomatic, kShape},
+    {"rotary-base", kAutomatic, kShape},
+    {"use-rotary-position-embeddings", kAutomatic, kShape},
+    {"swiglu", kAutomatic, kShape},
+    {"add-qkv-bias", kAutomatic, kShape},
+    {"disable-bias-linear", kAutomatic, kShape},
+    {"untie-embeddings-and-output-weights", kAutomatic, kShape},
+    {"head", kNothing, kRay},
+    {"node-ip-address", kNothing, kRay},
+    {"num-gpus", kNothing, kRay},
+    {"disable-usage-stats", kNothing, kRay},
+    {"dashboard-*", kNothing, kRay},
+    {"address", kNothing, kRay},
+    {"runtime-env-json", kAutomatic, "system_envs sets variables"},
+    {"force", kNothing, kRay},
+};
+
+void combine_algorithm(Conversion& c) {
+  const std::string name = c.text("advantage-estimator"), from = c.origin("advantage-estimator");
+  const bool is_group = name == "grpo" || name == "gspo" || name == "cispo";
+  const bool keeps_mean = c.is_true("disable-rewards-normalization"),
+             keeps_std = c.is_true("disable-grpo-std-normalization");
+  if (is_group && (keeps_mean || keeps_std)) {
+    c.set("adv_estimator", "reinforce",
+          keeps_mean ? "disable-rewards-normalization" : "disable-grpo-std-normalization");
+    if (!keeps_mean) c.set("norm_mean_type", "group", from);
+  } else {
+    c.set("adv_estimator", is_group ? "grpo" : name == "ppo" ? "gae" : name, from);
+  }
+  if (name == "gspo") c.set("importance_sampling", "seq", from);
+  const std::string low = c.text("eps-clip"), high = c.text("eps-clip-high").empty() ? low : c.text("eps-clip-high");
+  if (name == "cispo") {
+    c.set("actor_train.pg_variant", "cispo", from);
+    c.set("actor_train.cispo_epsilon_low", low, c.origin("eps-clip"));
+    c.set("actor_train.cispo_epsilon_high", high, c.origin("eps-clip-high"));
+  } else {
+    set_clip(c, low, high, c.text("eps-clip-c"), "eps-clip, -high, -c");
+  }
+  const bool by_token = c.is_true("calculate-per-token-loss");
+  c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
+  if (c.is_set("use-tis")) c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
+  if (c.is_set("dynamic-sampling-filter-path")) {
+    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "dynamic-sampling-filter-path");
+    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+    c.differs(
+        "filter: groups whose responses are all right or all wrong are dropped; a filter function of yours does not "
+        "run here");
+  }
+}
+
+void combine_kl(Conversion& c) {
+  if (c.is_true("use-kl-loss")) {
+    c.set_from("kl_loss_coef", "kl-loss-coef");
+    const std::string type = c.text("kl-loss-type");
+    if (type != "low_var_kl" && type != "k3")
+      c.differs(fmt::format("KL in the loss: always the estimate k3 (low_var_kl) here; kl-loss-type was {}", type));
+  }
+  if (c.number("kl-coef") == 0) return;
+  c.set("add_token_level_kl", "true", "kl-coef");
+  c.set_from("init_kl_coef", "kl-coef");
+}
+
+void combine_devices(Conversion& c) {
+  c.num_ranks = c.whole("actor-num-nodes") * c.whole("actor-num-gpus-per-node");
+  set_devices(c, c.origin("actor-num-nodes") + " x actor-num-gpus-per-node");
+  const int64_t engine = c.whole("rollout-num-gpus-per-engine");
+  if (!c.is_true("colocate") && c.is_set("rollout-num-gpus"))
+    c.set("actor_infer.device_mapping",
+          fmt::format("\"list(range({},{}))\"", c.num_ranks, c.num_ranks + c.whole("rollout-num-gpus")),
+          "rollout-num-gpus, beside the others");
+  c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", engine),
+        c.origin("rollout-num-gpus-per-engine"));
+  for (const char* role : {"actor_train", "reference", "critic"}) {
+    const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
+    c.set_from(layout + "tensor_model_parallel_size", "tensor-model-parallel-size");
+    c.set_from(layout + "context_parallel_size", "context-parallel-size");
+  }
+}
+
+void combine_batches(Conversion& c) {
+  const int64_t sampled = c.whole("rollout-batch-size") * c.whole("n-samples-per-prompt");
+  int64_t update = sampled;
+  std::string origin = "a step's samples: no global-batch-size";
+  if (c.is_set("num-steps-per-rollout"))
+    update = sampled / std::max<int64_t>(1, c.whole("num-steps-per-rollout")),
+    origin = "samples / num-steps-per-rollout";
+  if (c.is_set("global-batch-size"))
+    update = c.whole("global-batch-size"), origin = "global-batch-size, which counts samples";
+  const bool packs = c.is_true("use-dynamic-batch-size");
+  for (const char* role : {"actor_train", "critic"})
+    set_updates(c, {role, update, origin, packs ? 1 : c.whole("micro-batch-size"),
+                    c.whole("tensor-model-parallel-size") * c.whole("context-parallel-size")});
+  if (!packs || !c.is_set("max-tokens-per-gpu")) return;
+  const std::string tokens = c.text("max-tokens-per-gpu"), forward = c.text("log-probs-max-tokens-per-gpu");
+  set_packing(c, tokens, forward.empty() ? tokens : forward, "max-tokens-per-gpu");
+}
+
+void combine_slime(Conversion& c) {
+  combine_algorithm(c);
+  combine_kl(c);
+  combine_devices(c);
+  combine_batches(c);
+  if (!c.is_set("num-rollout"))
+    c.differs(
+        "length: a run has max_steps steps here (default 500); num-epoch counts passes: set it to rows x passes / "
+        "rollout_batch_size");
+  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_reward(c);
+  set_roles(c);
+}
+
+}  // namespace
+}  // namespace slime
+
+const ForeignTrainer& slime_trainer() {
+  static const ForeignTrainer trainer{"slime", slime::kRows, slime::combine_slime};
+  return trainer;
+}
+
+}  // namespace roll

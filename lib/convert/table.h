@@ -1,0 +1,113 @@
+// What becomes of another trainer's keys: one row for each, and for what several keys make together a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "convert/draft.h"
+#include "convert/foreign.h"
+
+namespace roll {
+
+/// What a row does with its key.
+enum class Fate {
+  kCopied,       // to `ours`, by `change` where there is one
+  kCombined,     // with others, by the trainer's function
+  kAutomatic,    // decided here without a key
+  kNothing,      // there is nothing of the kind here
+  kUnsupported,  // its effect is lost; with the default of that trainer nothing is
+};
+
+struct ForeignRow {
+  const char* theirs;
+  Fate fate;
+  const char* ours = "";      // kCopied: our path; else why, or what to do instead
+  const char* standard = "";  // their default, which is written where the key is not set; empty: none is
+  std::string (*change)(const std::string& value) = nullptr;
+};
+
+/// The settings with their defaults filled in, and what is to be told.
+class Conversion {
+ public:
+  Conversion(std::span<const ForeignRow> rows, const std::vector<ForeignKey>& keys, int64_t num_ranks);
+
+  bool is_set(const std::string& key) const;
+  /// The value, or that trainer's default; empty: neither.
+  std::string text(const std::string& key) const;
+  /// UserError names the key's place where it is no number.
+  double number(const std::string& key) const;
+  int64_t whole(const std::string& key) const;
+  bool is_true(const std::string& key) const;
+  /// Keys that no function has asked for: under the others they mean nothing.
+  void tell_unread();
+  /// "data.train_batch_size" or "data.train_batch_size's default".
+  std::string origin(const std::string& key) const;
+
+  void set(const std::string& ours, const std::string& value, const std::string& origin) {
+    draft.set(ours, value, origin);
+  }
+  void set_from(const std::string& ours, const std::string& key) { draft.set(ours, text(key), origin(key)); }
+  void differs(const std::string& what) { differences.push_back(what); }
+
+  Draft draft;
+  int64_t num_ranks = 1;
+  std::vector<std::string> differences;  // in meaning
+  std::vector<std::string> without;      // keys that have no counterpart, and why
+
+ private:
+  const ForeignRow* row_of(const std::string& key) const;
+
+  std::span<const ForeignRow> rows_;
+  std::map<std::string, ForeignKey> given_;
+  mutable std::set<std::string> read_;
+};
+
+struct ForeignTrainer {
+  const char* name;
+  std::span<const ForeignRow> rows;
+  void (*combine)(Conversion& conversion);  // what several keys make together
+};
+/// verl, TRL, slime, OpenRLHF.
+std::span<const ForeignTrainer> foreign_trainers();
+const ForeignTrainer& verl_trainer();
+const ForeignTrainer& trl_trainer();
+const ForeignTrainer& slime_trainer();
+const ForeignTrainer& openrlhf_trainer();
+
+// ---- What all of them share
+
+/// The opposite of a true or false value.
+std::string negated(const std::string& value);
+/// A list of one, unless it is one.
+std::string listed(const std::string& value);
+/// -1, which means never there, as 0.
+std::string steps_or_never(const std::string& value);
+
+/// The layout, the micro-batches and the mini-batch of a role that is trained.
+struct UpdatePlan {
+  std::string role;
+  int64_t sequences = 1;    // of an update, over all ranks
+  std::string origin;       // of that number
+  int64_t micro_batch = 1;  // sequences of a forward and backward of a rank
+  int64_t model_ranks = 1;  // ranks that share a copy of the model
+};
+void set_updates(Conversion& conversion, const UpdatePlan& plan);
+/// Token budgets of packed micro-batches, of all roles that have forwards.
+void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
+                 const std::string& origin);
+/// Devices 0..num_ranks-1 for all roles.
+void set_devices(Conversion& conversion, const std::string& origin);
+/// Ratio bounds; dual clip where `c` is not empty.
+void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
+              const std::string& origin);
+/// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most.
+void set_reward(Conversion& conversion);
+/// A critic like the policy, and a reference where something measures a KL to it.
+void set_roles(Conversion& conversion);
+
+}  // namespace roll

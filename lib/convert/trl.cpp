@@ -1,0 +1,216 @@
+// TRL: GRPOConfig and RLOOConfig, as YAML or as flags (--num_generations 8). Batches count completions there, and a
+// step is an update.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "convert/table.h"
+
+namespace roll {
+
+namespace trl {
+namespace {
+
+using enum Fate;
+
+constexpr const char* kTracking = "track_with; curves go to TensorBoard files";
+constexpr const char* kSampler = "the sampler is built in, and shares the weights";
+constexpr const char* kMismatch =
+    "write it as train_infer_correction; sampler and trainer are one program here, and agree closely";
+
+constexpr ForeignRow kRows[] = {
+    {"model_name_or_path", kCopied, "pretrain", "set-me/to-a-model-folder"},
+    {"output_dir", kCopied, "output_dir"},
+    {"run_name", kCopied, "exp_name"},
+    {"dataset_name", kCopied, "actor_train.data_args.file_name", "", listed},
+    {"dataset_train_split", kNothing, "files are named instead"},
+    {"dataset_config", kNothing, "files are named instead"},
+    {"seed", kCopied, "seed", "42"},
+    {"torch_dtype", kCombined},
+    {"dtype", kCombined},
+    {"bf16", kCombined, "", "true"},
+    {"fp16", kCombined},
+    {"model_init_kwargs*", kNothing},
+    {"attn_implementation", kAutomatic},
+    {"use_peft", kUnsupported, "all weights are trained"},
+    {"lora_r", kUnsupported, "all weights are trained"},
+    {"lora_alpha", kUnsupported, "all weights are trained"},
+    {"lora_target_modules", kUnsupported, "all weights are trained"},
+
+    {"max_prompt_length", kCopied, "prompt_length", "512"},
+    {"max_completion_length", kCopied, "response_length", "256"},
+    {"num_generations", kCopied, "num_return_sequences_in_group", "8"},
+    {"num_generations_eval", kCopied, "validation.generating_args.num_return_sequences"},
+    {"per_device_train_batch_size", kCombined, "", "8"},
+    {"gradient_accumulation_steps", kCombined, "", "1"},
+    {"steps_per_generation", kCombined},
+    {"generation_batch_size", kCombined},
+    {"num_iterations", kCopied, "ppo_epochs", "1"},
+    {"max_steps", kCombined},
+    {"num_train_epochs", kCombined, "", "3"},
+    {"num_processes", kCombined},
+    {"shuffle_dataset", kAutomatic, "prompts are always shuffled, by `seed`"},
+    {"remove_unused_columns", kAutomatic},
+    {"per_device_eval_batch_size", kAutomatic, "the validation is sampled at once"},
+
+    {"temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
+    {"top_p", kCopied, "actor_infer.generating_args.top_p", "1.0"},
+    {"top_k", kCopied, "actor_infer.generating_args.top_k", "0"},
+    {"min_p", kCopied, "actor_infer.generating_args.min_p"},
+    {"repetition_penalty", kCopied, "actor_infer.generating_args.repetition_penalty", "1.0"},
+    {"generation_kwargs*", kUnsupported, "write them under actor_infer.generating_args"},
+    {"chat_template_kwargs*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
+    {"use_vllm", kAutomatic, kSampler},
+    {"vllm_importance_sampling_*", kUnsupported, kMismatch},
+    {"vllm_gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization"},
+    {"vllm_tensor_parallel_size", kCopied, "actor_infer.strategy_args.strategy_config.tensor_parallel_size"},
+    {"vllm_*", kAutomatic, kSampler},
+    {"use_transformers_paged", kAutomatic, kSampler},
+    {"cache_implementation", kAutomatic, kSampler},
+    {"ds3_gather_for_generation", kAutomatic, kSampler},
+
+    {"beta", kCombined, "", "0.0"},
+    {"epsilon", kCombined, "", "0.2"},
+    {"epsilon_high", kCombined},
+    {"delta", kUnsupported, "dual_clip_c bounds negative advantages only"},
+    {"loss_type", kCombined, "", "dapo"},
+    {"scale_rewards", kCombined, "", "group"},
+    {"importance_sampling_level", kCombined, "", "token"},
+    {"mask_truncated_completions", kCopied, "max_len_mask", "false"},
+    {"reward_funcs", kUnsupported, "Python; write rewards.<name>"},
+    {"reward_weights", kUnsupported, "rewards.<name>.terms has weights"},
+    {"multi_objective_aggregation", kUnsupported, "rewards are summed, then normalised"},
+    {"sync_ref_model", kUnsupported, "the reference is frozen"},
+    {"ref_model_mixup_alpha", kUnsupported, "the reference is frozen"},
+    {"ref_model_sync_steps", kUnsupported, "the reference is frozen"},
+    {"top_entropy_quantile", kUnsupported},
+    {"off_policy_mask_threshold", kUnsupported},
+    {"use_bias_correction_kl", kUnsupported},
+    {"disable_dropout", kAutomatic, "there is no dropout"},
+    {"cast_lm_head_to_fp32", kAutomatic, "log-probs are always computed in float32"},
+
+    {"learning_rate", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
+    {"weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.0"},
+    {"adam_beta1", kCopied, "actor_train.training_args.adam_beta1"},
+    {"adam_beta2", kCopied, "actor_train.training_args.adam_beta2"},
+    {"adam_epsilon", kCopied, "actor_train.training_args.adam_epsilon"},
+    {"max_grad_norm", kCopied, "max_grad_norm", "1.0"},
+    {"lr_scheduler_type", kCopied, "actor_train.training_args.lr_scheduler_type", "linear"},
+    {"warmup_steps", kCopied, "actor_train.training_args.warmup_steps"},
+    {"warmup_ratio", kCopied, "actor_train.training_args.warmup_ratio"},
+    {"optim", kAutomatic, "AdamW"},
+    {"gradient_checkpointing", kCopied, "actor_train.model_args.disable_gradient_checkpointing", "true", negated},
+    {"gradient_checkpointing_kwargs*", kAutomatic},
+    {"deepspeed", kAutomatic, "one built-in back-end"},
+    {"ddp_*", kAutomatic, "one built-in back-end"},
+    {"dataloader_*", kAutomatic},
+    {"logging_steps", kCopied, "logging_steps", "10"},
+    {"save_steps", kCopied, "save_steps", "500"},
+    {"save_strategy", kAutomatic, "save_steps decides"},
+    {"save_total_limit", kCopied, "max_ckpt_to_keep"},
+    {"eval_steps", kCopied, "eval_steps"},
+    {"eval_strategy", kAutomatic, "eval_steps decides"},
+    {"report_to", kAutomatic, kTracking},
+    {"log_*", kAutomatic, "rollouts/ has every response"},
+    {"num_completions_to_print", kAutomatic, "rollouts/ has every response"},
+    {"push_to_hub", kNothing},
+    {"hub_*", kNothing},
+    {"config_file", kAutomatic, "roll train -n starts the processes"},
+};
+
+void combine_loss(Conversion& c) {
+  const std::string type = c.text("loss_type"), from = c.origin("loss_type");
+  if (type == "grpo")
+    c.set("loss_agg_mode", "seq-mean-token-mean", from);
+  else if (type == "dr_grpo") {
+    c.set("loss_agg_mode", "constant", from);
+    c.set("loss_aggregation_divisor", c.text("max_completion_length"), c.origin("max_completion_length"));
+  } else
+    c.set("loss_agg_mode", "token-mean", from);
+  if (type == "bnpo")
+    c.differs("loss: bnpo averaged over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
+  if (type == "sapo" || type == "luspo" || type == "vespo")
+    c.without.push_back(fmt::format("loss_type = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", type));
+  const std::string low = c.text("epsilon"), high = c.text("epsilon_high").empty() ? low : c.text("epsilon_high");
+  if (type == "cispo") {
+    c.set("actor_train.pg_variant", "cispo", from);
+    c.set("actor_train.cispo_epsilon_low", "1.0", "no lower bound there");
+    const double bound = c.number(c.text("epsilon_high").empty() ? "epsilon" : "epsilon_high");
+    c.set("actor_train.cispo_epsilon_high", fmt::format("{:g}", std::max(0.0, bound - 1)),
+          "epsilon_high less 1: there it is the bound of the weight itself");
+    if (bound < 1) c.differs("cispo: weights were bounded by less than 1 there; here the bound is 1 at least");
+  } else
+    set_clip(c, low, high, "", "epsilon, epsilon_high");
+  if (c.text("importance_sampling_level") == "sequence")
+    c.set("importance_sampling", "seq", "importance_sampling_level");
+  if (c.number("beta") == 0) return;
+  c.set("use_kl_loss", "true", "beta");
+  c.set_from("kl_loss_coef", "beta");
+}
+
+void combine_advantages(Conversion& c) {
+  const std::string scale = c.text("scale_rewards"), from = c.origin("scale_rewards");
+  const bool keeps = scale == "none" || scale == "false" || scale == "False";
+  c.set("adv_estimator", scale == "batch" || keeps ? "reinforce" : "grpo", from);
+  if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
+  if (scale == "batch") c.set("norm_std_type", "batch", from);
+  if (scale == "mean")
+    c.without.push_back("scale_rewards = mean: NOT SUPPORTED; the group's deviation stands in the file");
+}
+
+void combine_batches(Conversion& c) {
+  if (c.is_set("num_processes")) c.num_ranks = c.whole("num_processes");
+  set_devices(c, c.is_set("num_processes") ? "num_processes" : "-n");
+  const int64_t micro = c.whole("per_device_train_batch_size"), accumulated = c.whole("gradient_accumulation_steps");
+  const int64_t update = micro * accumulated * c.num_ranks, group = c.whole("num_generations");
+  const int64_t steps = c.is_set("steps_per_generation") ? c.whole("steps_per_generation") : accumulated;
+  const int64_t sampled =
+      c.is_set("generation_batch_size") ? c.whole("generation_batch_size") : micro * steps * c.num_ranks;
+  if (group < 1 || sampled % group != 0)
+    throw user_error(
+        "{} completions are sampled at a time, which num_generations = {} does not divide; give the number of "
+        "processes with -n",
+        sampled, group);
+  c.set("rollout_batch_size", fmt::format("{}", sampled / group),
+        fmt::format("prompts: {} completions of a generation / num_generations", sampled));
+  set_updates(
+      c, {"actor_train", update, "per_device_train_batch_size x gradient_accumulation_steps x processes", micro, 1});
+  if (!c.is_set("max_steps") || c.whole("max_steps") < 1)
+    return c.differs(
+        fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
+                    "it to rows x passes / rollout_batch_size",
+                    c.text("num_train_epochs")));
+  const int64_t updates = std::max<int64_t>(1, sampled * c.whole("num_iterations") / update);
+  c.set("max_steps", fmt::format("{}", (c.whole("max_steps") + updates - 1) / updates),
+        fmt::format("max_steps, which counts updates: {} of them make a step", updates));
+  if (updates > 1)
+    c.differs("steps: save_steps, eval_steps and logging_steps counted updates there, and count steps here");
+}
+
+void combine_trl(Conversion& c) {
+  combine_advantages(c);
+  combine_loss(c);
+  combine_batches(c);
+  const std::string type = c.text(c.is_set("dtype") ? "dtype" : "torch_dtype");
+  if (c.is_true("fp16") || type == "float16")
+    c.set("actor_train.model_args.dtype", "fp16", c.is_true("fp16") ? "fp16" : "dtype");
+  else if (type != "float32" && c.is_true("bf16"))
+    c.set("actor_train.model_args.dtype", "bf16", c.origin("bf16"));
+  for (const char* role : {"actor_infer", "reference"})
+    if (const DraftKey* dtype = c.draft.find("actor_train.model_args.dtype"))
+      c.set(std::string(role) + ".model_args.dtype", std::string(dtype->value), "as the policy's");
+  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  set_reward(c);
+  set_roles(c);
+}
+
+}  // namespace
+}  // namespace trl
+
+const ForeignTrainer& trl_trainer() {
+  static const ForeignTrainer trainer{"trl", trl::kRows, trl::combine_trl};
+  return trainer;
+}
+
+}  // namespace roll

@@ -1,0 +1,313 @@
+// verl: ppo_trainer.yaml and Hydra's overrides (data.train_batch_size=1024 ...). Batches count prompts there.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "convert/table.h"
+
+namespace roll {
+
+namespace verl {
+namespace {
+
+#define ACTOR "actor_rollout_ref.actor."
+#define ROLLOUT "actor_rollout_ref.rollout."
+#define REF "actor_rollout_ref.ref."
+#define MODEL "actor_rollout_ref.model."
+
+std::string not_negative(const std::string& value) {
+  return value.starts_with("-") ? "0" : value;
+}
+
+constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
+constexpr const char* kSampler = "the sampler is built in";
+constexpr const char* kPython = "Python that is loaded at run time";
+using enum Fate;
+
+constexpr ForeignRow kRows[] = {
+    {"data.train_files", kCopied, "actor_train.data_args.file_name", "", listed},
+    {"data.val_files", kCopied, "validation.data_args.file_name", "", listed},
+    {"data.train_batch_size", kCopied, "rollout_batch_size", "1024"},
+    {"data.max_prompt_length", kCopied, "prompt_length", "512"},
+    {"data.max_response_length", kCopied, "response_length", "512"},
+    {"data.prompt_key", kAutomatic, "the column is data_args.messages"},
+    {"data.reward_fn_key", kAutomatic, "the column `tag` picks a row's reward"},
+    {"data.seed", kCombined},
+    {"data.shuffle", kAutomatic, "prompts are always shuffled, by `seed`"},
+    {"data.filter_overlong_prompts", kAutomatic, "longer rows are dropped and counted"},
+    {"data.filter_overlong_prompts_workers", kAutomatic},
+    {"data.truncation", kAutomatic, "prompts are never cut; longer rows are dropped and counted"},
+    {"data.val_batch_size", kAutomatic, "the validation is sampled at once"},
+    {"data.dataloader_num_workers", kAutomatic},
+    {"data.trust_remote_code", kNothing},
+    {"data.return_raw_chat", kAutomatic},
+    {"data.return_raw_input_ids", kAutomatic},
+    {"data.image_key", kUnsupported, "text only"},
+    {"data.video_key", kUnsupported, "text only"},
+    {"data.custom_cls.*", kUnsupported, kPython},
+    {"data.gen_batch_size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
+
+    {MODEL "path", kCopied, "pretrain", "set-me/to-a-model-folder"},
+    {MODEL "enable_gradient_checkpointing", kCombined, "", "true"},
+    {MODEL "use_remove_padding", kAutomatic, "there is no padding"},
+    {MODEL "use_fused_kernels", kAutomatic},
+    {MODEL "use_liger", kAutomatic},
+    {MODEL "use_shm", kNothing},
+    {MODEL "trust_remote_code", kNothing},
+    {MODEL "external_lib", kUnsupported, kPython},
+    {MODEL "lora_rank", kUnsupported, "all weights are trained"},
+    {MODEL "lora_alpha", kUnsupported, "all weights are trained"},
+    {MODEL "target_modules", kUnsupported, "all weights are trained"},
+    {MODEL "override_config*", kUnsupported, "the model's own config.json counts"},
+    {"actor_rollout_ref.hybrid_engine", kAutomatic},
+    {"actor_rollout_ref.nccl_timeout", kAutomatic, "actor_train.backend_timeout, in minutes"},
+
+    {ACTOR "ppo_mini_batch_size", kCombined, "", "256"},
+    {ACTOR "ppo_micro_batch_size_per_gpu", kCombined},
+    {ACTOR "ppo_micro_batch_size", kNothing, "deprecated there; ppo_micro_batch_size_per_gpu counts"},
+    {ACTOR "use_dynamic_bsz", kCombined, "", "false"},
+    {ACTOR "ppo_max_token_len_per_gpu", kCombined, "", "16384"},
+    {ACTOR "ppo_epochs", kCopied, "ppo_epochs", "1"},
+    {ACTOR "grad_clip", kCopied, "max_grad_norm", "1.0"},
+    {ACTOR "clip_ratio", kCombined, "", "0.2"},
+    {ACTOR "clip_ratio_low", kCombined},
+    {ACTOR "clip_ratio_high", kCombined},
+    {ACTOR "clip_ratio_c", kCombined, "", "3.0"},
+    {ACTOR "loss_agg_mode", kCopied, "loss_agg_mode", "token-mean"},
+    {ACTOR "loss_scale_factor", kCopied, "loss_aggregation_divisor"},
+    {ACTOR "entropy_coeff", kCopied, "entropy_loss_coef", "0"},
+    {ACTOR "use_kl_loss", kCopied, "use_kl_loss", "false"},
+    {ACTOR "kl_loss_coef", kCombined, "", "0.001"},
+    {ACTOR "kl_loss_type", kCombined, "", "low_var_kl"},
+    {ACTOR "policy_loss.loss_mode", kCombined, "", "vanilla"},
+    {ACTOR "shuffle", kAutomatic, "mini-batches are dealt by `seed`"},
+    {ACTOR "strategy", kAutomatic, "one built-in back-end"},
+    {ACTOR "ulysses_sequence_parallel_size", kCombined, "", "1"},
+    {ACTOR "megatron.tensor_model_parallel_size", kCombined, "", "1"},
+    {ACTOR "megatron.context_parallel_size", kCombined, "", "1"},
+    {ACTOR "megatron.pipeline_model_parallel_size", kUnsupported, "share the weights by tensor ranks instead"},
+    {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
+    {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
+    {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
+    {ACTOR "optim.lr_warmup_steps", kCopied, "actor_train.training_args.warmup_steps", "", not_negative},
+    {ACTOR "optim.lr_warmup_steps_ratio", kCopied, "actor_train.training_args.warmup_ratio", "0.0"},
+    {ACTOR "optim.warmup_style", kCopied, "actor_train.training_args.lr_scheduler_type", "constant"},
+    {ACTOR "optim.lr_scheduler_type", kCopied, "actor_train.training_args.lr_scheduler_type", ""},
+    {ACTOR "optim.betas", kCombined},
+    {ACTOR "optim.total_training_steps", kAutomatic, "schedules end with the run"},
+    {ACTOR "optim.*", kUnsupported, "one of AdamW's finer settings"},
+    {ACTOR "fsdp_config.*", kAutomatic, kMemory},
+    {ACTOR "checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
+    {ACTOR "use_torch_compile", kAutomatic},
+    {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
+    {ACTOR "entropy_from_logits_with_chunking", kAutomatic, kMemory},
+    {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
+
+    {REF "fsdp_config.*", kAutomatic, kMemory},
+    {REF "megatron.*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
+    {REF "log_prob_micro_batch_size*", kAutomatic, "reference.infer_batch_size, or packing"},
+    {REF "log_prob_max_token_len_per_gpu", kCombined},
+    {REF "*", kAutomatic, "its layout is the policy's; reference.strategy_args changes it"},
+
+    {ROLLOUT "n", kCopied, "num_return_sequences_in_group", "1"},
+    {ROLLOUT "temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
+    {ROLLOUT "top_p", kCopied, "actor_infer.generating_args.top_p", "1"},
+    {ROLLOUT "top_k", kCopied, "actor_infer.generating_args.top_k", "-1"},
+    {ROLLOUT "tensor_model_parallel_size", kCombined, "", "2"},
+    {ROLLOUT "gpu_memory_utilization", kCopied, "actor_infer.strategy_args.strategy_config.gpu_memory_utilization",
+     "0.5"},
+    {ROLLOUT "max_num_batched_tokens", kCopied, "actor_infer.strategy_args.strategy_config.max_num_batched_tokens"},
+    {ROLLOUT "max_num_seqs", kCopied, "max_running_requests", "1024"},
+    {ROLLOUT "do_sample", kAutomatic, "temperature 0 is greedy"},
+    {ROLLOUT "val_kwargs.temperature", kCopied, "validation.generating_args.temperature", "0"},
+    {ROLLOUT "val_kwargs.top_p", kCopied, "validation.generating_args.top_p", "1.0"},
+    {ROLLOUT "val_kwargs.top_k", kCopied, "validation.generating_args.top_k", "-1"},
+    {ROLLOUT "val_kwargs.n", kCopied, "validation.generating_args.num_return_sequences", "1"},
+    {ROLLOUT "val_kwargs.do_sample", kAutomatic, "temperature 0 is greedy"},
+    {ROLLOUT "multi_turn.*", kUnsupported, "one response to each prompt"},
+    {ROLLOUT "agent.*", kUnsupported, "one response to each prompt"},
+    {ROLLOUT "log_prob_*", kAutomatic, "as the training's micro-batches"},
+    {ROLLOUT "*", kAutomatic, kSampler},
+
+    {"critic.optim.lr", kCopied, "critic.training_args.learning_rate", "1e-5"},
+    {"critic.optim.weight_decay", kCopied, "critic.training_args.weight_decay", "0.01"},
+    {"critic.optim.lr_warmup_steps", kCopied, "critic.training_args.warmup_steps", "", not_negative},
+    {"critic.optim.lr_warmup_steps_ratio", kCopied, "critic.training_args.warmup_ratio"},
+    {"critic.optim.warmup_style", kCopied, "critic.training_args.lr_scheduler_type", "constant"},
+    {"critic.model.path", kCopied, "reward_pretrain"},
+    {"critic.model.*", kAutomatic, "as the policy's"},
+    {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
+    {"critic.ppo_mini_batch_size", kAutomatic, "as the policy's"},
+    {"critic.ppo_micro_batch_size_per_gpu", kAutomatic, "as the policy's"},
+    {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
+    {"critic.*", kAutomatic, "as the policy's"},
+
+    {"reward_model.enable", kUnsupported,
+     "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
+    {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
+    {"reward_model.overlong_buffer.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
+    {"reward_model.overlong_buffer.penalty_factor", kCopied, "rewards.math_rule.overlong_buffer.penalty_factor"},
+    {"reward_model.overlong_buffer.log", kAutomatic},
+    {"reward_model.*", kUnsupported, "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"reward.*", kUnsupported, "write it as rewards.<name>"},
+    {"custom_reward_function.*", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
+
+    {"algorithm.adv_estimator", kCombined, "", "gae"},
+    {"algorithm.norm_adv_by_std_in_grpo", kCombined, "", "true"},
+    {"algorithm.gamma", kCopied, "gamma", "1.0"},
+    {"algorithm.lam", kCopied, "lambd", "1.0"},
+    {"algorithm.use_kl_in_reward", kCopied, "add_token_level_kl", "false"},
+    {"algorithm.kl_penalty", kCombined, "", "kl"},
+    {"algorithm.kl_ctrl.type", kCombined, "", "fixed"},
+    {"algorithm.kl_ctrl.kl_coef", kCombined, "", "0.001"},
+    {"algorithm.kl_ctrl.horizon", kCombined, "", "10000"},
+    {"algorithm.kl_ctrl.target_kl", kCombined, "", "0.1"},
+    {"algorithm.filter_groups.enable", kCombined, "", "false"},
+    {"algorithm.filter_groups.metric", kAutomatic, "groups are judged by their scores"},
+    {"algorithm.filter_groups.max_num_gen_batches", kAutomatic,
+     "dropped groups are made up for until the step is full"},
+    {"algorithm.rollout_correction.*", kUnsupported, "write it as train_infer_correction"},
+    {"algorithm.use_pf_ppo", kUnsupported},
+    {"algorithm.pf_ppo.*", kUnsupported},
+
+    {"trainer.n_gpus_per_node", kCombined, "", "8"},
+    {"trainer.nnodes", kCombined, "", "1"},
+    {"trainer.total_training_steps", kCombined},
+    {"trainer.total_epochs", kCombined, "", "30"},
+    {"trainer.experiment_name", kCopied, "exp_name", "", nullptr},
+    {"trainer.project_name", kNothing},
+    {"trainer.default_local_dir", kCopied, "output_dir"},
+    {"trainer.save_freq", kCopied, "save_steps", "-1", steps_or_never},
+    {"trainer.test_freq", kCopied, "eval_steps", "-1", steps_or_never},
+    {"trainer.critic_warmup", kCopied, "critic_warmup", "0"},
+    {"trainer.max_actor_ckpt_to_keep", kCopied, "max_ckpt_to_keep"},
+    {"trainer.logger", kAutomatic, "track_with; curves go to TensorBoard files"},
+    {"trainer.resume_mode", kAutomatic, "roll train --resume"},
+    {"trainer.resume_from_path", kAutomatic, "resume_from_checkpoint=FOLDER"},
+    {"trainer.val_before_train", kAutomatic, "a validation stands before the first step"},
+    {"trainer.rollout_data_dir", kCopied, "rollout_dump_dir"},
+    {"trainer.*", kNothing},
+    {"ray_kwargs.*", kNothing, "no Ray"},
+    {"ray_init.*", kNothing, "no Ray"},
+    {"global_profiler.*", kNothing},
+};
+
+void combine_algorithm(Conversion& c) {
+  const std::string estimator = c.text("algorithm.adv_estimator"), from = c.origin("algorithm.adv_estimator");
+  constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
+  if (estimator == "grpo" && !c.is_true(kStd)) {
+    c.set("adv_estimator", "reinforce", from + ", without the deviation: " + kStd);
+    c.set("norm_mean_type", "group", kStd);
+  } else {
+    c.set("adv_estimator", estimator, from);
+  }
+  if (estimator == "gae") c.set("whiten_advantages", "true", "always so there");
+  const std::string mode = c.text(ACTOR "policy_loss.loss_mode");
+  if (mode == "gspo")
+    c.set("importance_sampling", "seq", ACTOR "policy_loss.loss_mode");
+  else if (mode == "gmpo" || mode == "geo_mean")
+    c.set("actor_train.pg_variant", "gmpo", ACTOR "policy_loss.loss_mode");
+  else if (mode == "cispo")
+    c.set("actor_train.pg_variant", "cispo", ACTOR "policy_loss.loss_mode");
+  else if (mode != "vanilla")
+    c.without.push_back(
+        fmt::format(ACTOR "policy_loss.loss_mode = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", mode));
+
+  const std::string both = c.text(ACTOR "clip_ratio");
+  const auto bound = [&](const char* key) { return c.is_set(key) ? c.text(key) : both; };
+  set_clip(c, bound(ACTOR "clip_ratio_low"), bound(ACTOR "clip_ratio_high"), c.text(ACTOR "clip_ratio_c"),
+           ACTOR "clip_ratio_low, _high, _c");
+  if (c.is_set(ACTOR "clip_ratio") && !c.is_set(ACTOR "clip_ratio_low"))
+    c.differs(
+        "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
+        "0.2");
+  if (c.is_true("algorithm.filter_groups.enable")) {
+    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "algorithm.filter_groups.enable");
+    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+  }
+}
+
+void combine_kl(Conversion& c) {
+  if (c.is_true(ACTOR "use_kl_loss")) {
+    c.set_from("kl_loss_coef", ACTOR "kl_loss_coef");
+    const std::string type = c.text(ACTOR "kl_loss_type");
+    if (!type.starts_with("low_var_kl") && !type.starts_with("k3"))
+      c.differs(
+          fmt::format("KL in the loss: always the estimate k3 (low_var_kl) here; " ACTOR "kl_loss_type was {}", type));
+  }
+  if (!c.is_true("algorithm.use_kl_in_reward")) return;
+  const std::string penalty = c.text("algorithm.kl_penalty");
+  c.set("kl_penalty", penalty == "low_var_kl" ? "k3" : penalty, c.origin("algorithm.kl_penalty"));
+  c.set_from("init_kl_coef", "algorithm.kl_ctrl.kl_coef");
+  if (c.text("algorithm.kl_ctrl.type") != "adaptive") return;
+  c.set_from("target_kl", "algorithm.kl_ctrl.target_kl");
+  c.set_from("kl_horizon", "algorithm.kl_ctrl.horizon");
+}
+
+void combine_batches(Conversion& c) {
+  c.num_ranks = c.whole("trainer.n_gpus_per_node") * c.whole("trainer.nnodes");
+  set_devices(c, "trainer.n_gpus_per_node x trainer.nnodes");
+  const int64_t context =
+      std::max(c.whole(ACTOR "ulysses_sequence_parallel_size"), c.whole(ACTOR "megatron.context_parallel_size"));
+  const int64_t tensor = c.whole(ACTOR "megatron.tensor_model_parallel_size");
+  const int64_t sampler = std::min(c.num_ranks, c.whole(ROLLOUT "tensor_model_parallel_size"));
+  for (const char* role : {"actor_train", "reference", "critic"}) {
+    const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
+    if (context > 1) c.set(layout + "context_parallel_size", fmt::format("{}", context), "sequence parallel ranks");
+    if (tensor > 1)
+      c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor), "megatron.tensor_model_parallel_size");
+  }
+  c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", sampler),
+        c.origin(ROLLOUT "tensor_model_parallel_size"));
+
+  const bool packs = c.is_true(ACTOR "use_dynamic_bsz");
+  const std::string micro = c.text(ACTOR "ppo_micro_batch_size_per_gpu");
+  const int64_t sequences = c.whole(ACTOR "ppo_mini_batch_size") * c.whole(ROLLOUT "n");
+  const std::string origin = fmt::format("{} prompts x {}", c.origin(ACTOR "ppo_mini_batch_size"), ROLLOUT "n");
+  for (const char* role : {"actor_train", "critic"})
+    set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.whole(ACTOR "ppo_micro_batch_size_per_gpu"),
+                    context * tensor});
+  if (!packs) return;
+  const std::string tokens = c.text(ACTOR "ppo_max_token_len_per_gpu"),
+                    forward = c.text(REF "log_prob_max_token_len_per_gpu");
+  set_packing(c, tokens, forward.empty() ? tokens : forward, c.origin(ACTOR "ppo_max_token_len_per_gpu"));
+}
+
+void combine_verl(Conversion& c) {
+  combine_algorithm(c);
+  combine_kl(c);
+  combine_batches(c);
+  const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
+  const size_t comma = betas.find(',');
+  if (comma != std::string::npos) {
+    c.set("actor_train.training_args.adam_beta1", betas.substr(1, comma - 1), ACTOR "optim.betas");
+    c.set("actor_train.training_args.adam_beta2", betas.substr(comma + 1, betas.size() - comma - 2),
+          ACTOR "optim.betas");
+  }
+  for (const char* role : {"actor_train", "critic"})
+    c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",
+          negated(c.text(MODEL "enable_gradient_checkpointing")), c.origin(MODEL "enable_gradient_checkpointing"));
+  if (c.is_set("trainer.total_training_steps"))
+    c.set_from("max_steps", "trainer.total_training_steps");
+  else
+    c.differs(
+        fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
+                    "it to rows x passes / rollout_batch_size",
+                    c.text("trainer.total_epochs")));
+  if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
+  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_reward(c);
+  set_roles(c);
+}
+
+}  // namespace
+}  // namespace verl
+
+const ForeignTrainer& verl_trainer() {
+  static const ForeignTrainer trainer{"verl", verl::kRows, verl::combine_verl};
+  return trainer;
+}
+
+}  // namespace roll

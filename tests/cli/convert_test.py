@@ -1,0 +1,114 @@
+"""roll convert-config: recipes of other trainers, the file that each becomes (tests/golden/convert), and what is told of the rest.
+
+convert_test.py BINARY [--update]: --update writes those files anew.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROLL = pathlib.Path(sys.argv[1]).resolve()
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden/convert"
+
+
+def run(*words, cwd, wanted=0):
+    done = subprocess.run([ROLL, *map(str, words)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode == wanted, (words, done.returncode, done.stdout[-1500:], done.stderr[-1500:])
+    return done
+
+
+def value_of(resolved, path):
+    """Of what `validate-config --print` shows."""
+    text = resolved
+    *groups, key = path.split(".")
+    indent = ""
+    for group in groups:
+        text = re.search(rf"^{indent}{re.escape(group)}:\n((?:{indent}  .*\n)*)", text, re.M)[1]
+        indent += "  "
+    return re.search(rf"^{indent}{re.escape(key)}: (.*)$", text, re.M)[1]
+
+
+# What a recipe amounts to here, as the loader sees it; batch units are the point.
+WANTED = {
+    "verl_dapo.sh": {
+        "rollout_batch_size": "512", "num_return_sequences_in_group": "16", "response_length": "8192", "pretrain": "Qwen/Qwen2.5-7B",
+        "adv_estimator": "grpo", "loss_agg_mode": "token-mean", "pg_clip_high": "0.28", "dual_clip_c": "10", "max_steps": "200",
+        # 32 prompts x 16 responses = 512 sequences of an update over 16 ranks
+        "actor_train.training_args.gradient_accumulation_steps": "32", "actor_train.training_args.per_device_train_batch_size": "1",
+        "actor_train.sequence_packing_args.max_packed_sequence_length_train": "10240", "actor_infer.generating_args.top_p": "1",
+        "actor_infer.generating_args.temperature": "1", "rewards.math_rule.overlong_buffer.len": "4096",
+        "rewards.math_rule.query_filter_config.type": "mean_filter", "use_kl_loss": "false", "save_steps": "5", "eval_steps": "0"},
+    "verl_ppo.yaml": {
+        "adv_estimator": "gae", "lambd": "1", "whiten_advantages": "true", "add_token_level_kl": "true", "init_kl_coef": "0.001",
+        "target_kl": "0.05", "value_clip": "0.5", "dual_clip_c": "3", "actor_train.training_args.gradient_accumulation_steps": "2",
+        "actor_train.training_args.per_device_train_batch_size": "8", "critic.training_args.learning_rate": "1e-05", "save_steps": "0",
+        "actor_train.training_args.weight_decay": "0.01"},
+    "trl_grpo.yaml": {
+        # 4 x 8 completions of a process are 4 groups of 8; two passes over them make two updates, so 400 updates are 200 steps
+        "rollout_batch_size": "4", "num_return_sequences_in_group": "8", "ppo_epochs": "2", "max_steps": "200",
+        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.gradient_accumulation_steps": "8",
+        "adv_estimator": "reinforce", "norm_mean_type": "group", "loss_agg_mode": "constant", "loss_aggregation_divisor": "1024",
+        "use_kl_loss": "true", "kl_loss_coef": "0.001", "max_len_mask": "true", "actor_infer.generating_args.temperature": "0.9"},
+    "slime_gspo.sh": {
+        "rollout_batch_size": "32", "num_return_sequences_in_group": "8", "importance_sampling": "seq", "adv_estimator": "grpo",
+        # 128 samples of an update over 8 GPUs of which 2 share the weights
+        "actor_train.training_args.gradient_accumulation_steps": "32", "loss_agg_mode": "seq-mean-token-mean", "pg_clip_low": "0.0004",
+        "actor_train.strategy_args.strategy_config.tensor_model_parallel_size": "2", "seed": "1234", "save_steps": "20", "max_steps": "3000",
+        "actor_infer.strategy_args.strategy_config.mem_fraction_static": "0.7", "actor_train.training_args.adam_beta2": "0.98"},
+    "openrlhf_reinforce.sh": {
+        "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
+        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.gradient_accumulation_steps": "32",
+        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine", "reward_clip": "10"},
+}
+# What must be told of each, so that nothing is lost in silence.
+TOLD = {
+    "verl_dapo.sh": [r"clip_ration = 0\.3 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*clip_ratio", r"custom_reward_function\.path .*NOT SUPPORTED",
+                     r"param_offload = True .*decided here", r"data: rows are JSON lines"],
+    "verl_ppo.yaml": [r"length: .* 15 passes"],
+    "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"use_vllm = true", r"count steps here"],
+    "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): decided here without a key: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
+    "openrlhf_reinforce.sh": [r"remote_rm_url = \./reward\.py .*NOT SUPPORTED", r"micro-batch; here"],
+}
+
+
+def check_recipe(name, folder):
+    made = folder / "ours.yaml"
+    done = run("convert-config", "--out", made, name, cwd=GOLDEN)
+    text = made.read_text()
+    golden = GOLDEN / f"{pathlib.Path(name).stem}.ours.yaml"
+    if "--update" in sys.argv:
+        golden.write_text(text)
+    assert text == golden.read_text(), f"{name}: differs from {golden}; look, then --update"
+    for pattern in TOLD[name]:
+        assert re.search(pattern, done.stderr), (name, pattern, done.stderr)
+        assert re.search(pattern, text), (name, pattern)
+    resolved = run("validate-config", "--offline", "--print", "--config", made, cwd=folder).stdout
+    for path, value in WANTED[name].items():
+        assert value_of(resolved, path) == value, (name, path, value_of(resolved, path), value)
+    made.unlink()
+
+
+def check_arguments(folder):
+    words = ["data.train_batch_size=64", "actor_rollout_ref.rollout.n=4", "actor_rollout_ref.actor.ppo_mini_batch_size=16",
+             "algorithm.adv_estimator=grpo", "trainer.n_gpus_per_node=1", "actor_rollout_ref.rollout.tensor_model_parallel_size=1"]
+    done = run("convert-config", *words, cwd=folder)
+    assert "rollout_batch_size: 64" in done.stdout and "converted from verl" in done.stderr, done.stdout
+    # A file, and arguments that replace its values.
+    done = run("convert-config", GOLDEN / "verl_ppo.yaml", "data.train_batch_size=128", cwd=folder)
+    assert "rollout_batch_size: 128 " in done.stdout, done.stdout
+    done = run("convert-config", "-n", "2", "--from", "trl", "--num_generations", "16", "--learning_rate=3e-6", cwd=folder)
+    assert "rollout_batch_size: 1 " in done.stdout and "learning_rate: 3e-6" in done.stdout, done.stdout
+    done = run("convert-config", "data.train_batch_size=$BATCH", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
+    assert "trainer.nnodes = $NODES: must be a number" in done.stderr, done.stderr
+    done = run("convert-config", "--hello", "1", cwd=folder, wanted=2)
+    assert "none of the 1 keys is one of verl, trl, slime, openrlhf" in done.stderr, done.stderr
+    done = run("convert-config", cwd=folder, wanted=2)
+    assert "no keys" in done.stderr, done.stderr
+
+
+with tempfile.TemporaryDirectory() as base:
+    for recipe in WANTED:
+        check_recipe(recipe, pathlib.Path(base))
+    check_arguments(pathlib.Path(base))
+print(f"{len(WANTED)} recipes of four trainers become configurations that validate")
