@@ -3,6 +3,9 @@
 #include <ATen/Context.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -45,6 +48,9 @@ void add_job_flags(CLI::App& sub, JobFlags& flags) {
   sub.add_option("--time-limit", flags.time_limit,
                  "after that time save, and end with exit code 75: 90m, 23:55:00, 1-12:00:00, or seconds. Slurm's own "
                  "limit is known");
+  auto* plain = sub.add_flag("--plain", flags.plain, "lines instead of the screen that a terminal gets");
+  sub.add_flag("--quiet", flags.quiet, "shows only warnings, validations and the end; log.txt gets all")
+      ->excludes(plain);
   sub.add_flag("--dry-run", flags.dry_run, "check the configuration and print the command that would start the job");
   sub.add_option("--device", flags.device, "cpu, cuda, or auto: cuda where there is one")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
@@ -114,6 +120,15 @@ std::string deadline_line(const World& world, const JobPlan& plan, const char* w
                      world.rank, world.size, where, duration_text(plan.timeout_s));
 }
 
+/// Past the stream's buffer, which would show a frame in pieces.
+void write_to_terminal(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR && errno != EAGAIN) return;  // the terminal is gone
+    text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(0, written)));
+  }
+}
+
 void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
   const World world = detect_world();
   set_threads_per_rank(world);
@@ -125,8 +140,16 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
       make_communicator({.kind = named<Transport>(flags.communicator), .device = device, .timeout_s = plan.timeout_s});
   limit.reset();
   if (ranks->is_first()) tell_start();
+  std::optional<RunScreen> screen;  // outlives the log that shows its lines there
+  if (ranks->is_first() && !flags.plain && !flags.quiet && has_room(terminal_of(STDOUT_FILENO)))
+    screen.emplace(ScreenOptions{.write = write_to_terminal,
+                                 .terminal = [] { return terminal_of(STDOUT_FILENO); },
+                                 .in_colour = env("NO_COLOR").value_or("").empty()});
   Log log(std::cout, std::cerr,
-          {.rank = ranks->rank(), .num_ranks = ranks->size(), .terminal = terminal_of(STDOUT_FILENO)});
+          {.rank = ranks->rank(),
+           .num_ranks = ranks->size(),
+           .terminal = terminal_of(STDOUT_FILENO),
+           .quiet = flags.quiet});
   const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
   log.info("run: {}; {}{}", plan.name, each, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
@@ -134,7 +157,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
     log.note("note: max_restarts = {}: does nothing here, because only who starts the ranks could start them again",
              plan.max_restarts);
   try {
-    work({*ranks, log, device});
+    work({*ranks, log, device, screen ? &*screen : nullptr});
   } catch (const std::exception& error) {
     end_within(kUnwinding_s, error_line(error), exit_code_of(error));  // a communicator may wait for a lost rank again
     throw;
@@ -151,7 +174,7 @@ std::vector<std::string> overrides_of(const JobFlags& flags) {
   return overrides;
 }
 
-RunFlags run_flags(const JobFlags& flags) {
+RunFlags run_flags(const JobFlags& flags, RunScreen* screen) {
   std::vector<std::string> words = own_arguments();
   std::erase(words, "--new-run");
   words.insert(words.begin(), "roll");
@@ -159,7 +182,8 @@ RunFlags run_flags(const JobFlags& flags) {
   return {.new_run = flags.new_run,
           .allow_config_change = flags.allow_config_change,
           .resume_command = shown_line(words),
-          .version = fmt::format("roll {}, {}", ROLL_VERSION, fmt::join(version_lines(), ", "))};
+          .version = fmt::format("roll {}, {}", ROLL_VERSION, fmt::join(version_lines(), ", ")),
+          .screen = screen};
 }
 
 LoadOptions load_options(const JobFlags& flags) {

@@ -29,19 +29,21 @@ struct JobFlags {
   bool resume = false;
   bool new_run = false;
   bool allow_config_change = false;
+  bool plain = false;
+  bool quiet = false;
   std::optional<std::string> time_limit;
   std::string device = "auto";
   std::string communicator = "auto";  // a Transport
   std::vector<std::string> overrides;
 };
 
-/// Adds --config, -n, --hostfile, --mpirun-args, --time-limit, --dry-run, --device, --communicator and the overrides.
+/// Adds the flags of a job and the overrides.
 void add_job_flags(CLI::App& sub, JobFlags& flags);
 
 /// The overrides, with what --resume means.
 std::vector<std::string> overrides_of(const JobFlags& flags);
 
-RunFlags run_flags(const JobFlags& flags);
+RunFlags run_flags(const JobFlags& flags, RunScreen* screen);
 
 /// How the configuration is to be read: under a launcher, its number of ranks counts where -n is not given.
 LoadOptions load_options(const JobFlags& flags);
@@ -51,6 +53,7 @@ struct Job {
   Communicator& ranks;
   Log& log;
   at::Device device;
+  RunScreen* screen;  // nullptr: lines
 };
 
 /// What a checked configuration says about its job.

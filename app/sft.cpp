@@ -18,7 +18,7 @@ void sft(const JobFlags& flags) {
   run_job(flags, plan_job(checked, checked.config.sft_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
-    run_sft(checked.config, run_flags(flags), job.device, job.ranks, job.log);
+    run_sft(checked.config, run_flags(flags, job.screen), job.device, job.ranks, job.log);
   });
 }
 

@@ -17,7 +17,7 @@ void train(const JobFlags& flags) {
   run_job(flags, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     job.log.info("{}", checked.plan);
-    run_rlvr(checked.config, run_flags(flags), job.device, job.ranks, job.log);
+    run_rlvr(checked.config, run_flags(flags, job.screen), job.device, job.ranks, job.log);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <ostream>
+#include <utility>
 
 #include "base/error.h"
 
@@ -23,11 +24,19 @@ void Log::copy_to(const std::filesystem::path& file) {
   const std::lock_guard lock(mutex_);
   file_.open(file, std::ios::app);
   if (!file_) throw system_error("{}: cannot write the log{}", file.string(), errno_text());
+  file_ << std::exchange(early_, "") << std::flush;
+}
+
+void Log::show_on(LogView* view) {
+  status("");
+  const std::lock_guard lock(mutex_);
+  view_ = view;
 }
 
 void Log::status(std::string_view line) {
-  if (!interactive()) return;
+  if (!interactive() || options_.quiet) return;
   const std::lock_guard lock(mutex_);
+  if (view_) return view_->show_status(line);
   erase_status();
   // One column stays free: a full line would wrap on many terminals and could not be erased.
   status_ = cut_to_width(line, columns() - 1);
@@ -38,32 +47,39 @@ void Log::plain(std::string_view line) {
   if (!shows_progress()) return;
   const std::lock_guard lock(mutex_);
   if (!is_first()) out_ << fmt::format("[rank {}] {}\n", options_.rank, line) << std::flush;
-  if (is_first() && !options_.terminal.interactive) out_ << line << std::endl;
+  if (is_first() && !options_.terminal.interactive && !options_.quiet) out_ << line << std::endl;
   if (file_.is_open()) file_ << line << std::endl;
 }
 
-void Log::write_info(std::string_view text) {
+void Log::write_info(std::string_view text, LineKind kind) {
   if (!is_first()) return;
   const std::lock_guard lock(mutex_);
-  print(out_, text);
+  print(out_, text, kind);
 }
 
 void Log::write_warning(std::string_view text) {
   const std::lock_guard lock(mutex_);
-  print(err_, options_.num_ranks > 1 ? fmt::format("[rank {}] warning: {}", options_.rank, text)
-                                     : fmt::format("warning: {}", text));
+  print(err_,
+        options_.num_ranks > 1 ? fmt::format("[rank {}] warning: {}", options_.rank, text)
+                               : fmt::format("warning: {}", text),
+        LineKind::kWarning);
 }
 
 void Log::write_note(const std::string& text) {
   if (!is_first()) return;
   const std::lock_guard lock(mutex_);
-  if (said_.insert(text).second) print(out_, text);
+  if (said_.insert(text).second) print(out_, text, LineKind::kInfo);
 }
 
-void Log::print(std::ostream& stream, std::string_view text) {
+void Log::print(std::ostream& stream, std::string_view text, LineKind kind) {
+  if (file_.is_open())
+    file_ << text << std::endl;
+  else if (is_first())
+    early_ += std::string(text) + "\n";
+  if (view_) return view_->show(text, kind);
+  if (options_.quiet && kind == LineKind::kInfo) return;
   erase_status();
   stream << text << std::endl;
-  if (file_.is_open()) file_ << text << std::endl;
   draw_status();
 }
 

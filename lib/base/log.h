@@ -2,6 +2,7 @@
 // copy of everything in log.txt. Passed by reference (no global): app/ makes one per process.
 //   info  rank 0 only, standard output          warn  every rank, standard error, with the rank where there are several
 //   note  as info, but each text once per run   status  the line being redrawn, only on a terminal
+//   say   as info, but said under --quiet too
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +22,20 @@ namespace roll {
 struct LogOptions {
   int rank = 0;
   int num_ranks = 1;
-  Terminal terminal;  // of the standard output
+  Terminal terminal;   // of the standard output
+  bool quiet = false;  // only what is said and warned of is shown; log.txt gets all
+};
+
+enum class LineKind { kInfo, kSaid, kWarning };
+
+/// What shows the lines in place of the two streams, and what is being done now. Called from several threads, one at a
+/// time.
+class LogView {
+ public:
+  virtual ~LogView() = default;
+  virtual void show(std::string_view line, LineKind kind) = 0;
+  /// "" where nothing is being done.
+  virtual void show_status(std::string_view line) = 0;
 };
 
 class Log {
@@ -32,12 +46,20 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// From here on every line also goes to the end of `file` (rank 0 only, without redrawing codes). SystemError.
+  /// Every line also goes to the end of `file`, those before too (rank 0 only, without redrawing codes). SystemError.
   void copy_to(const std::filesystem::path& file);
+
+  /// From here on `view` shows the lines of this rank; nullptr: the streams do. It must outlive the log, or be taken
+  /// away.
+  void show_on(LogView* view);
 
   template <class... A>
   void info(fmt::format_string<A...> format, A&&... args) {
-    write_info(fmt::format(format, std::forward<A>(args)...));
+    write_info(fmt::format(format, std::forward<A>(args)...), LineKind::kInfo);
+  }
+  template <class... A>
+  void say(fmt::format_string<A...> format, A&&... args) {
+    write_info(fmt::format(format, std::forward<A>(args)...), LineKind::kSaid);
   }
   template <class... A>
   void warn(fmt::format_string<A...> format, A&&... args) {
@@ -64,10 +86,10 @@ class Log {
   bool is_first() const { return options_.rank == 0; }
 
  private:
-  void write_info(std::string_view text);
+  void write_info(std::string_view text, LineKind kind);
   void write_warning(std::string_view text);
   void write_note(const std::string& text);
-  void print(std::ostream& stream, std::string_view text);
+  void print(std::ostream& stream, std::string_view text, LineKind kind);
   void draw_status();
   void erase_status();
 
@@ -75,7 +97,9 @@ class Log {
   std::ostream& out_;
   std::ostream& err_;
   LogOptions options_;
+  LogView* view_ = nullptr;
   std::ofstream file_;
+  std::string early_;  // what was said before there was a file
   std::string status_;
   bool shows_progress_ = false;
   std::set<std::string> said_;

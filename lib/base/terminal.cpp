@@ -3,14 +3,57 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/env.h"
 
 namespace roll {
 
 namespace {
 
-bool is_continuation(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+struct CodePoint {
+  char32_t value = 0;
+  size_t bytes = 1;
+  bool is_sound = false;
+};
+
+/// The first of a text that is not empty; a byte that begins none is one by itself.
+CodePoint first_of(std::string_view utf8) {
+  const auto lead = static_cast<unsigned char>(utf8[0]);
+  const size_t bytes = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0x80) return {lead, 1, true};
+  if (lead < 0xC2 || lead > 0xF4 || utf8.size() < bytes) return {};
+  char32_t value = lead & (0x7F >> bytes);
+  for (size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(utf8[i]) & 0xC0) != 0x80) return {};
+    value = value << 6 | (static_cast<unsigned char>(utf8[i]) & 0x3F);
+  }
+  return {value, bytes, true};
+}
+
+struct Block {
+  char32_t first, last;
+};
+
+template <size_t N>
+bool is_in(const Block (&blocks)[N], char32_t c) {
+  return std::any_of(std::begin(blocks), std::end(blocks), [c](Block r) { return r.first <= c && c <= r.last; });
+}
+
+// Unicode's East Asian wide and full-width blocks, and emoji.
+constexpr Block kWide[] = {{0x1100, 0x115F},   {0x231A, 0x231B},  {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+                           {0xA960, 0xA97F},   {0xAC00, 0xD7A3},  {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
+                           {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},  {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF},
+                           {0x1F900, 0x1FAFF}, {0x20000, 0x3FFFD}};
+constexpr Block kOnTheOneBefore[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x0610, 0x061A},
+                                     {0x064B, 0x065F}, {0x093C, 0x093C}, {0x094D, 0x094D}, {0x1AB0, 0x1AFF},
+                                     {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
+                                     {0xFE20, 0xFE2F}};
+constexpr Block kHarmful[] = {{0, 0x1F}, {0x7F, 0x9F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
+
+int width_of(char32_t c) {
+  return is_in(kOnTheOneBefore, c) ? 0 : is_in(kWide, c) ? 2 : 1;
 }
 
 bool started_by_mpirun() {
@@ -21,25 +64,52 @@ bool started_by_mpirun() {
 
 Terminal terminal_of(int fd) {
   if (const auto columns = env_count("ROLL_TERMINAL"))
-    return {*columns > 0, *columns > 0 ? static_cast<int>(*columns) : 80};
+    return {*columns > 0, *columns > 0 ? static_cast<int>(*columns) : 80,
+            static_cast<int>(env_count("ROLL_TERMINAL_ROWS").value_or(0))};
   if (started_by_mpirun() || !::isatty(fd) || env("TERM").value_or("dumb") == "dumb") return {};
   winsize size{};
   const bool known = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return {true, known ? size.ws_col : 80};
+  return {true, known ? size.ws_col : 80, known && ::isatty(STDERR_FILENO) ? size.ws_row : 0};
 }
 
 int display_width(std::string_view utf8) {
   int width = 0;
-  for (const char byte : utf8) width += !is_continuation(byte);
+  for (size_t at = 0; at < utf8.size();) {
+    const CodePoint c = first_of(utf8.substr(at));
+    width += width_of(c.value);
+    at += c.bytes;
+  }
   return width;
+}
+
+std::string on_one_line(std::string_view utf8) {
+  std::string line;
+  for (size_t at = 0; at < utf8.size();) {
+    const CodePoint c = first_of(utf8.substr(at));
+    if (!c.is_sound)
+      line += '?';
+    else if (c.value == '\n')
+      line += "↵";
+    else if (is_in(kHarmful, c.value))
+      line += c.value == '\t' ? " " : c.value == '\r' ? "" : "·";
+    else
+      line += utf8.substr(at, c.bytes);
+    at += c.bytes;
+  }
+  return line;
 }
 
 std::string cut_to_width(std::string_view utf8, int columns) {
   if (columns <= 0) return {};
   if (display_width(utf8) <= columns) return std::string(utf8);
   size_t end = 0;
-  for (int width = 0; width < columns; ++end) width += !is_continuation(utf8[end]);
-  return std::string(utf8.substr(0, end - 1)) + "…";
+  for (int width = 0; end < utf8.size();) {
+    const CodePoint c = first_of(utf8.substr(end));
+    width += width_of(c.value);
+    if (width > columns - 1) break;
+    end += c.bytes;
+  }
+  return std::string(utf8.substr(0, end)) + "…";
 }
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// What a person's terminal can show: whether output is one, and how wide it is.
+// What a person's terminal can show: whether output is one, how large it is, and what text looks like on it.
 #pragma once
 
 #include <string>
@@ -9,14 +9,21 @@ namespace roll {
 struct Terminal {
   bool interactive = false;  // lines may be redrawn in place
   int columns = 80;
+  int rows = 0;  // 0: not known, or standard error goes elsewhere: no place for a screen
 };
 
 /// The terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, whatever mpirun itself writes
-/// to; there the launcher's word counts (ROLL_TERMINAL=<columns>, 0 when it is none), and without it we assume none.
+/// to; there the launcher's word counts (ROLL_TERMINAL=<columns>, 0 when it is none; ROLL_TERMINAL_ROWS=<rows>, 0 when
+/// standard error goes elsewhere), and without it we assume none.
 Terminal terminal_of(int fd);
 
-/// Display columns of UTF-8 text, one per code point (our own lines hold no wide characters).
+/// Display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for marks that sit
+/// on the one before.
 int display_width(std::string_view utf8);
+
+/// Text of others on one line, harmless to a terminal: line ends as "↵", other control characters and direction
+/// overrides as "·"; bytes that are no UTF-8 as "?".
+std::string on_one_line(std::string_view utf8);
 
 /// `utf8` cut to `columns`, ending in "…" where something was cut off.
 std::string cut_to_width(std::string_view utf8, int columns);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -16,6 +15,7 @@ namespace {
 constexpr const char* kSaving = ".saving_";
 constexpr const char* kRemoving = ".removing_";
 constexpr const char* kPrefix = "step_";
+constexpr const char* kBest = "best";
 
 std::string name_of(int64_t step) {
   return fmt::format("{}{:06}", kPrefix, step);
@@ -86,7 +86,6 @@ std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(co
 }
 
 void CheckpointStore::rotate(const std::string& run, const Keeping& keeping) const {
-  if (keeping.newest <= 0) return;
   std::vector<Own> own = own_checkpoints(run);
   std::set<int64_t> kept;
   const auto keep_first = [&](int64_t count) {
@@ -94,14 +93,24 @@ void CheckpointStore::rotate(const std::string& run, const Keeping& keeping) con
   };
   const std::vector<Own> all = own;
   std::reverse(own.begin(), own.end());
-  keep_first(keeping.newest);
+  keep_first(keeping.newest > 0 ? keeping.newest : std::ssize(own));
   std::erase_if(own, [](const Own& checkpoint) { return !checkpoint.metric; });
   std::stable_sort(own.begin(), own.end(), [&](const Own& a, const Own& b) {
     return keeping.greater_is_better ? *a.metric > *b.metric : *a.metric < *b.metric;
   });
   keep_first(keeping.best);
+  mark_best(own, kept);
   for (const Own& checkpoint : all)
     if (!kept.contains(checkpoint.step)) remove(path(checkpoint.step));
+}
+
+void CheckpointStore::mark_best(const std::vector<Own>& by_metric, const std::set<int64_t>& kept) const {
+  const auto best = std::ranges::find_if(by_metric, [&](const Own& own) { return kept.contains(own.step); });
+  std::error_code ignored;
+  if (best != by_metric.end())
+    link_atomic(name_of(best->step), folder_ / kBest);
+  else
+    fs::remove(folder_ / kBest, ignored);
 }
 
 std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::string& run) const {
@@ -132,6 +141,8 @@ int64_t CheckpointStore::supersede_after(int64_t step) const {
   for (const int64_t other : steps()) {
     if (other <= step) continue;
     const fs::path aside = path(other).string() + ".superseded";
+    std::error_code none;
+    if (fs::read_symlink(folder_ / kBest, none) == name_of(other)) fs::remove(folder_ / kBest, none);
     remove(aside);
     rename_lasting(path(other), aside);
     ++count;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class CheckpointStore {
   std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& tell) const;
 
   /// Removes what `keeping` does not keep of the checkpoints whose manifest says "run": `run`; others are not ours.
+  /// Before that `best` comes to lead to the best of those that stay, the newest among equals; there is none where
+  /// nothing was measured. So it never leads nowhere.
   void rotate(const std::string& run, const Keeping& keeping) const;
   /// Removes what a dead run left unfinished. Nobody else may be at work here.
   void sweep() const;
@@ -58,6 +61,7 @@ class CheckpointStore {
     int64_t step;
     std::optional<double> metric;
   };
+  void mark_best(const std::vector<Own>& by_metric, const std::set<int64_t>& kept) const;
   std::vector<Own> own_checkpoints(const std::string& run) const;  // ascending
   void remove(const std::filesystem::path& checkpoint) const;
 

@@ -62,7 +62,7 @@ std::vector<std::string> variables_to_pass() {
     const bool passes = std::any_of(kPrefixes.begin(), kPrefixes.end(), begins) ||
                         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
     const bool is_default = fmt::format("{}={}", name, *env(name)) == kShortSpin;  // each rank sees to it itself
-    if (passes && !is_default && name != "ROLL_TERMINAL" && name != "ROLL_LAUNCHED" && name != kStandingBy)
+    if (passes && !is_default && !name.starts_with("ROLL_TERMINAL") && name != "ROLL_LAUNCHED" && name != kStandingBy)
       names.push_back(name);
   }
   return names;
@@ -94,6 +94,7 @@ std::vector<std::string> mpirun_command(const Launch& launch, const std::string&
     add_many_hosts(command, launch.hostfile);
   const Terminal terminal = terminal_of(STDOUT_FILENO);
   append(command, {"-x", fmt::format("ROLL_TERMINAL={}", terminal.interactive ? terminal.columns : 0)});
+  append(command, {"-x", fmt::format("ROLL_TERMINAL_ROWS={}", terminal.rows)});
   append(command, {"-x", "ROLL_LAUNCHED=1"});
   append(command, {"--mca", "ess_base_forward_signals",
                    fmt::format("SIG{}", sigabbrev_np(stand_in_signal(StopKind::kInterrupt)))});

@@ -77,6 +77,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
   result.skipped = !std::isfinite(result.grad_norm);
   num_skipped_in_a_row_ = result.skipped ? num_skipped_in_a_row_ + 1 : 0;
   if (!result.skipped) {
+    if (options_.max_grad_norm > 0) result.clip_coef = std::min(1.0, options_.max_grad_norm / result.grad_norm);
     optimizer_.step(result.lr, result.grad_norm, options_.max_grad_norm);
     gather_parameters();
   }

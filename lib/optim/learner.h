@@ -45,6 +45,7 @@ struct LearnerRanks {
 struct UpdateResult {
   double loss = 0;       // of the whole mini-batch
   double grad_norm = 0;  // before clipping, over all ranks
+  double clip_coef = 1;  // by which clipping scales the gradient
   double lr = 0;
   double compute_s = 0;  // of this rank, from the start to where it waits for the other ranks' gradients
   bool skipped = false;  // loss or norm were not finite: weights and moments are as they were

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "config/range.h"
+
 namespace roll {
 
 struct CheckpointConfig {
@@ -12,6 +14,8 @@ struct CheckpointConfig {
   int64_t best_ckpt_to_keep = 0;
   std::string metric_for_best_model = "val_correct/all/mean";
   bool greater_is_better = true;
+  int64_t early_stopping_patience = 0;
+  double early_stopping_threshold = 0;
   std::string resume_from_checkpoint = "false";
 
   template <class V>
@@ -22,6 +26,12 @@ struct CheckpointConfig {
       "checkpoints kept beside them, the best by metric_for_best_model; a new best is saved at once", at_least(0));
     v("metric_for_best_model", metric_for_best_model, "the metric that tells which checkpoints are best");
     v("greater_is_better", greater_is_better, "false: the smallest metric_for_best_model is the best");
+    v("early_stopping_patience", early_stopping_patience,
+      "the run ends early, with a checkpoint, once metric_for_best_model was measured so many times in a row without "
+      "improving on its best; 0: never",
+      at_least(0));
+    v("early_stopping_threshold", early_stopping_threshold,
+      "early_stopping_patience counts an improvement only where it is larger than this", at_least(0));
     v.bool_or_text("resume_from_checkpoint", resume_from_checkpoint,
                    "true: go on with the run in output_dir, where there is one; or a checkpoint's folder");
   }

@@ -154,10 +154,17 @@ void note_strategies(const std::vector<const StrategyArgs*>& strategies, Checker
 }
 
 void complete_trackers(TrackConfig& track, Checker& check) {
-  if (std::ranges::find(track.track_with, TrackerKind::kService) == track.track_with.end()) return;
-  check.note(fmt::format("{}: web services are not written to; stdout, jsonl and tensorboard hold the same metrics",
-                         check.name(track.track_with)));
-  track.track_with = TrackConfig{}.track_with;
+  std::vector<TrackerKind>& kinds = track.track_with;
+  const std::optional<std::string>& uri = track.tracker_kwargs.tracking_uri;
+  if (std::ranges::find(kinds, TrackerKind::kMlflow) != kinds.end() && uri)
+    check.require(uri->find("://") == std::string::npos, uri, "is a server's; mlflow is written to a folder");
+  if (std::erase(kinds, TrackerKind::kService) == 0) return;
+  check.note(
+      fmt::format("{}: nothing is sent to wandb or swanlab; stdout, jsonl and tensorboard hold the same metrics, "
+                  "and scripts/upload_metrics.py uploads the run folder's",
+                  check.name(track.track_with)));
+  for (const TrackerKind kind : TrackConfig{}.track_with)
+    if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
 }
 
 void split_commas(std::vector<std::string>& names) {

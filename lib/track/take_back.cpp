@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <fstream>
+#include <functional>
 #include <string_view>
 
 #include "base/error.h"
@@ -22,26 +23,49 @@ void cut(const fs::path& file, int64_t bytes) {
   if (ec) throw system_error("{}: cannot be cut to {} bytes ({})", file.string(), bytes, ec.message());
 }
 
+/// The number that a text begins with; -1 where it begins with none.
+int64_t number_at(std::string_view text) {
+  int64_t number = -1;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Keeps the lines before the first that is not to be kept, or has no end.
+void cut_lines(const fs::path& file, const std::function<bool(std::string_view line)>& is_kept) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return;
+  int64_t kept = 0;
+  std::string line;
+  while (std::getline(in, line) && !in.eof() && is_kept(line)) kept += std::ssize(line) + 1;
+  cut(file, kept);
+}
+
 /// Of a line that the JSONL sink has written: {"step": 12, ...; -1 where it is none.
 int64_t step_of(std::string_view line) {
   constexpr std::string_view kBegin = "{\"step\":";
   if (!line.starts_with(kBegin)) return -1;
   line.remove_prefix(kBegin.size());
   while (line.starts_with(' ')) line.remove_prefix(1);
-  int64_t step = -1;
-  std::from_chars(line.data(), line.data() + line.size(), step);
-  return step;
+  return number_at(line);
 }
 
 }  // namespace
 
 void take_back_jsonl(const fs::path& file, int64_t step) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return;
-  int64_t kept = 0;
-  std::string line;
-  while (std::getline(in, line) && !in.eof() && step_of(line) <= step) kept += std::ssize(line) + 1;
-  cut(file, kept);
+  cut_lines(file, [&](std::string_view line) { return step_of(line) <= step; });
+}
+
+void take_back_csv(const fs::path& file, int64_t step) {
+  cut_lines(file, [&](std::string_view line) { return line.starts_with("step") || number_at(line) <= step; });
+}
+
+void take_back_mlflow(const fs::path& run_folder, int64_t step) {
+  const fs::path metrics = run_folder / "metrics";
+  if (!is_folder(metrics)) return;
+  // "timestamp value step"
+  const auto is_kept = [&](std::string_view line) { return number_at(line.substr(line.rfind(' ') + 1)) <= step; };
+  for (const auto& entry : fs::recursive_directory_iterator(metrics))
+    if (entry.is_regular_file()) cut_lines(entry.path(), is_kept);
 }
 
 void take_back_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {

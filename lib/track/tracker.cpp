@@ -1,31 +1,56 @@
 #include "track/tracker.h"
 
 #include "base/error.h"
+#include "track/mlflow.h"
 
 namespace roll {
 
 Tracker::Tracker(const TrackerOptions& options, Log& log)
-    : logging_steps_(options.logging_steps), last_step_(options.last_step) {
+    : log_(log), headline_(options.headline), logging_steps_(options.logging_steps), screen_(options.screen) {
+  const std::filesystem::path metrics = options.output_dir / "metrics.jsonl";
+  read_metrics(metrics, [&](int64_t step, const MetricValues& values) {
+    history_.add(step, values);
+    watch_.observe(history_);
+  });
   for (const TrackerKind kind : options.track_with) {
     switch (kind) {
       case TrackerKind::kStdout:
-        stdout_ = make_stdout_sink(log, options.headline);
+        shows_steps_ = true;
         break;
       case TrackerKind::kJsonl:
-        sinks_.push_back(make_jsonl_sink(options.output_dir / "metrics.jsonl"));
+        sinks_.push_back(make_jsonl_sink(metrics));
         break;
       case TrackerKind::kTensorboard:
         sinks_.push_back(make_tensorboard_sink(options.tensorboard_dir, options.run));
+        break;
+      case TrackerKind::kCsv:
+        sinks_.push_back(make_csv_sink(options.output_dir / "metrics.csv"));
+        break;
+      case TrackerKind::kMlflow:
+        sinks_.push_back(make_mlflow_sink({options.mlflow_store, options.experiment, options.run, options.name}));
         break;
       case TrackerKind::kService:
         throw Bug("a web service stands for the other three");
     }
   }
+  show_on_screen();
 }
 
-void Tracker::write(int64_t step, const MetricValues& values) {
+void Tracker::write(int64_t step, const MetricValues& values, int64_t last_step) {
+  history_.add(step, values);
   for (const auto& sink : sinks_) sink->write(step, values);
-  if (stdout_ && (step % logging_steps_ == 0 || step == last_step_)) stdout_->write(step, values);
+  if (shows_steps_ && (step % logging_steps_ == 0 || step == last_step))
+    log_.info("{}", step_line(headline_, history_, last_step));
+  for (const Warning& warning : watch_.observe(history_)) log_.warn("step {}: {}", warning.step, warning.text);
+  show_on_screen();
+}
+
+void Tracker::show_on_screen() {
+  if (!screen_ || history_.step() < 0) return;
+  std::vector<std::string> holding;
+  for (const Warning& warning : warnings())
+    if (watch_.holds(warning)) holding.push_back(fmt::format("step {}: {}", warning.step, warning.text));
+  screen_->show_step(history_, std::move(holding));
 }
 
 }  // namespace roll

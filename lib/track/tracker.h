@@ -1,4 +1,5 @@
-// Where the metrics of a step go: standard output, metrics.jsonl, TensorBoard. Only rank 0 makes a Tracker.
+// Where the metrics of a step go: standard output, the screen, files; and what is worth a warning. Only rank 0 makes a
+// Tracker.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +9,11 @@
 
 #include "base/log.h"
 #include "track/config.h"
+#include "track/history.h"
 #include "track/metrics.h"
+#include "track/screen.h"
+#include "track/step_line.h"
+#include "track/warning_rules.h"
 
 namespace roll {
 
@@ -19,33 +24,46 @@ class Sink {
   virtual void write(int64_t step, const MetricValues& values) = 0;
 };
 
-/// A compact table per step on a terminal, one line "step 12 | name value | ..." elsewhere. Shows the metrics that
-/// `headline` names, in its order; all of them when none is there.
-std::unique_ptr<Sink> make_stdout_sink(Log& log, std::vector<std::string> headline = {});
 /// One object per line: {"step": 12, name: value, ...}, 9 significant digits, null for NaN and infinities. Appends.
 std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
+/// A row per step, as metrics.jsonl's lines; a column per metric, added where one is first seen. Appends.
+std::unique_ptr<Sink> make_csv_sink(const std::filesystem::path& file);
 /// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf), with the run in its name.
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run);
 
 struct TrackerOptions {
   std::vector<TrackerKind> track_with;  // no web service
-  std::filesystem::path output_dir;     // metrics.jsonl goes here
+  std::filesystem::path output_dir;     // metrics.jsonl and metrics.csv go here
   std::filesystem::path tensorboard_dir;
-  std::string run{};                    // names the run over all its restarts
-  std::vector<std::string> headline{};  // what people follow on standard output; the files hold everything
-  int64_t logging_steps = 1;            // standard output shows every so many steps; the files hold them all
-  int64_t last_step = 0;                // is always shown
+  std::string run{};            // names the run over all its restarts
+  Headline headline{};          // what people follow on standard output; the files hold everything
+  int64_t logging_steps = 1;    // standard output shows every so many steps; the files hold them all
+  RunScreen* screen = nullptr;  // where there is one
+  std::filesystem::path mlflow_store{};
+  std::string experiment{}, name{};  // in that store
 };
 
 class Tracker {
  public:
+  /// What output_dir holds of earlier steps is the history's beginning. UserError: metrics.jsonl is none.
   Tracker(const TrackerOptions& options, Log& log);
-  void write(int64_t step, const MetricValues& values);
+  /// Every step in order; the last one's line is always shown.
+  void write(int64_t step, const MetricValues& values, int64_t last_step);
+
+  const MetricHistory& history() const { return history_; }
+  const std::vector<Warning>& warnings() const { return watch_.begun(); }
 
  private:
-  int64_t logging_steps_, last_step_;
+  void show_on_screen();
+
+  Log& log_;
+  Headline headline_;
+  int64_t logging_steps_;
+  bool shows_steps_ = false;
+  RunScreen* screen_;
   std::vector<std::unique_ptr<Sink>> sinks_;
-  std::unique_ptr<Sink> stdout_;
+  MetricHistory history_;
+  Watch watch_;
 };
 
 }  // namespace roll

@@ -29,6 +29,8 @@ namespace roll {
 
 namespace {
 
+constexpr int kSampleColumns = 120;
+
 /// Loaded before any model, so that what is wrong with it is known early.
 struct Data {
   RoleFolders folders;
@@ -75,6 +77,7 @@ class Rlvr {
   void update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
+  std::vector<ShownSample> told_samples(const std::vector<RolloutRecord>& validated);
 
   const Config& config_;
   at::Device device_;
@@ -124,7 +127,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
       resume_(plan.start.resume),
-      run_(std::move(plan), config.max_steps, rlvr_headline(), ranks, log) {
+      run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   for (const RoleMesh* role : {&mesh_of_.actor, &mesh_of_.reference, &mesh_of_.critic, &mesh_of_.sampler})
     if (role->ranks().front() == ranks.rank()) log.show_progress();
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
@@ -184,7 +187,7 @@ void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, config_, device_));
   if (!resume_ && config_.eval_steps > 0 && sampling_.validates()) run_.track(0, validate(0));
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
-  for (int64_t step = run_.first_step(); step <= config_.max_steps; ++step) {
+  for (int64_t step = run_.first_step(); step <= run_.last_step(); ++step) {
     const Json before = state();
     try {
       run_step(step);
@@ -193,8 +196,9 @@ void Rlvr::run() {
     }
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), step, [&] { return run_state(state()); });
   }
+  run_.finish();
   tell_history(history_, log_);
-  log_.info("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
+  log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
 /// prompts -> rollouts -> scores -> experience -> updates -> weights saved
@@ -203,6 +207,7 @@ void Rlvr::run_step(int64_t number) {
   Stopwatch watch;
   Metrics metrics, of_learning;
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
+  if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
   RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
   if (!config_.dump_experience) rollouts = {};
   if (learners_.is_here()) of_learning = learn(step, rollouts);
@@ -287,6 +292,16 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
                            metrics);
 }
 
+/// Those of the first rank that samples, on all ranks. **Collective**.
+std::vector<ShownSample> Rlvr::told_samples(const std::vector<RolloutRecord>& validated) {
+  Json told = Json::array();
+  for (const ShownSample& sample : telling_samples(validated)) told.push_back(to_json(sample));
+  told = parse_json(mesh_of_.sampler.tell_bytes(to_line(told), "samples of validation"), "samples of validation");
+  std::vector<ShownSample> samples;
+  for (const Json& sample : told) samples.push_back(sample_from(sample));
+  return samples;
+}
+
 bool Rlvr::validates(int64_t step) const {
   return config_.eval_steps > 0 && sampling_.validates() && run_.is_due(step, config_.eval_steps);
 }
@@ -301,8 +316,11 @@ Metrics Rlvr::validate(int64_t step) {
   const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
   metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
-  log_.info("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
-            history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
+  const std::vector<ShownSample> samples = told_samples(records);
+  log_.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
+           history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
+  for (const ShownSample& sample : samples) log_.say("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
+  if (!samples.empty()) run_.show(samples.back());
   return metrics;
 }
 

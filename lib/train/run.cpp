@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/agree.h"
+#include "track/mlflow.h"
 #include "track/take_back.h"
 
 namespace roll {
@@ -20,49 +21,35 @@ void link_latest(const RunWish& wish, const fs::path& folder) {
   if (wish.new_run) link_atomic(folder.filename(), fs::path(wish.output_dir) / "latest");
 }
 
+/// What trackers have written of later steps.
+void take_back(const TrackerOptions& options, int64_t step) {
+  take_back_jsonl(options.output_dir / "metrics.jsonl", step);
+  take_back_csv(options.output_dir / "metrics.csv", step);
+  take_back_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
+  take_back_tensorboard(options.tensorboard_dir, options.run, step);
+}
+
 Keeping keeping_of(const CheckpointConfig& config) {
   return {config.max_ckpt_to_keep, config.best_ckpt_to_keep, config.greater_is_better};
 }
 
 }  // namespace
 
-Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Communicator& ranks, Log& log)
+Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log)
     : keys_(std::move(plan.keys)),
       start_(std::move(plan.start)),
       last_step_(last_step),
       ranks_(ranks),
       log_(log),
       folder_(start_.folder),
-      saver_(CheckpointStore(folder_.checkpoints()), keeping_of(keys_.checkpoints), keys_.timeout_s, ranks, log) {
-  if (start_.resume) best_ = start_.resume->best_metric;
+      saver_(CheckpointStore(folder_.checkpoints()), keeping_of(keys_.checkpoints), keys_.timeout_s, ranks, log),
+      early_stop_(keys_.checkpoints) {
+  if (start_.resume) {
+    best_ = start_.resume->best_metric;
+    early_stop_.load(start_.resume->early_stop);
+  }
   agree(ranks, [&] {
-    if (!ranks.is_first()) return;
-    start_.lock = folder_.start(start_.run, keys_.wish.resolved_config, std::move(start_.lock));
-    link_latest(keys_.wish, folder_.path());
-    const CheckpointStore store(folder_.checkpoints());
-    store.sweep();
-    log.copy_to(fs::path(keys_.log_dir.value_or(folder_.path().string())) / "log.txt");
-    const int64_t step = first_step() - 1;
-    if (start_.resume) log.info("going on after step {}, from {}", step, start_.resume->folder.string());
-    if (start_.goes_on && !start_.resume) log.info("{}: no checkpoint yet; beginning again", folder_.path().string());
-    const fs::path tensorboard = keys_.track.tracker_kwargs.log_dir.value_or((folder_.path() / "tensorboard").string());
-    if (start_.goes_on) {
-      const int64_t aside = store.supersede_after(step);
-      if (aside > 0) log.info("{} later checkpoints are now named .superseded", aside);
-      // The run may have died just before it did these.
-      if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
-      store.rotate(start_.run, keeping_of(keys_.checkpoints));
-      take_back_jsonl(folder_.metrics(), start_.resume ? step : -1);
-      take_back_tensorboard(tensorboard, start_.run, start_.resume ? step : -1);
-    }
-    tracker_.emplace(TrackerOptions{.track_with = keys_.track.track_with,
-                                    .output_dir = folder_.path(),
-                                    .tensorboard_dir = tensorboard,
-                                    .run = start_.run,
-                                    .headline = std::move(headline),
-                                    .logging_steps = keys_.logging_steps,
-                                    .last_step = last_step},
-                     log);
+    if (ranks.is_first()) start(face);
   });
   agree(ranks, [&] {
     if (!is_there(folder_.path() / kRunFile))
@@ -71,15 +58,79 @@ Run::Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Com
           "they share",
           folder_.path().string(), ranks.rank());
   });
+  if (early_stop_.is_over()) end_early(first_step() - 1);  // it had ended early before
+}
+
+/// On rank 0.
+void Run::start(const RunFace& face) {
+  start_.lock = folder_.start(start_.run, keys_.wish.resolved_config, std::move(start_.lock));
+  link_latest(keys_.wish, folder_.path());
+  const CheckpointStore store(folder_.checkpoints());
+  store.sweep();
+  log_.copy_to(fs::path(keys_.log_dir.value_or(folder_.path().string())) / "log.txt");
+  const int64_t step = first_step() - 1;
+  if (start_.resume) log_.info("going on after step {}, from {}", step, start_.resume->folder.string());
+  if (start_.goes_on && !start_.resume) log_.info("{}: no checkpoint yet; beginning again", folder_.path().string());
+  const TrackerKwargs& kwargs = keys_.track.tracker_kwargs;
+  TrackerOptions options{.track_with = keys_.track.track_with,
+                         .output_dir = folder_.path(),
+                         .tensorboard_dir = kwargs.log_dir.value_or((folder_.path() / "tensorboard").string()),
+                         .run = start_.run,
+                         .headline = face.headline,
+                         .logging_steps = keys_.logging_steps,
+                         .screen = keys_.screen,
+                         .mlflow_store = kwargs.tracking_uri.value_or((folder_.path() / "mlruns").string()),
+                         .experiment = kwargs.experiment_name.value_or(face.name),
+                         .name = face.name};
+  if (start_.goes_on) {
+    const int64_t aside = store.supersede_after(step);
+    if (aside > 0) log_.info("{} later checkpoints are now named .superseded", aside);
+    // The run may have died just before it did these.
+    if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
+    store.rotate(start_.run, keeping_of(keys_.checkpoints));
+    take_back(options, start_.resume ? step : -1);
+  }
+  if (keys_.screen) {
+    keys_.screen->begin(face, first_step(), last_step_);
+    log_.show_on(keys_.screen);
+  }
+  tracker_.emplace(options, log_);
 }
 
 void Run::track(int64_t step, Metrics metrics) {
   if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();
   for (const auto& [name, value] : values)
-    if (name == keys_.checkpoints.metric_for_best_model && std::isfinite(value))
+    if (name == keys_.checkpoints.metric_for_best_model && std::isfinite(value)) {
       measured_step_ = step, measured_ = value;
-  if (tracker_) tracker_->write(step, values);
+      early_stop_.observe(value);
+      if (early_stop_.is_over() && step < last_step_) end_early(step);
+    }
+  if (tracker_) tracker_->write(step, values, last_step_);
+}
+
+void Run::end_early(int64_t step) {
+  last_step_ = step;
+  const CheckpointConfig& config = keys_.checkpoints;
+  log_.say(
+      "early stop after step {}: {} was measured {} times without improving{} on its best, {:.4g} "
+      "(early_stopping_patience = {})",
+      step, config.metric_for_best_model, early_stop_.waited(),
+      config.early_stopping_threshold > 0 ? fmt::format(" by more than {:g}", config.early_stopping_threshold) : "",
+      early_stop_.best().value(), config.early_stopping_patience);
+}
+
+void Run::show(ShownSample sample) {
+  if (keys_.screen && tracker_) keys_.screen->show_sample(std::move(sample));
+}
+
+void Run::finish() {
+  if (!tracker_) return;
+  log_.show_on(nullptr);
+  if (keys_.screen) keys_.screen->close();
+  if (tracker_->warnings().empty()) return;
+  log_.say("warnings of this run:");
+  for (const Warning& warning : tracker_->warnings()) log_.say("  step {}: {}", warning.step, warning.text);
 }
 
 bool Run::save(int64_t step, const std::function<RunState()>& make) {
@@ -92,6 +143,7 @@ bool Run::save(int64_t step, const std::function<RunState()>& make) {
                         .parts = made.parts};
   if (measured_step_ == step) checkpoint.about["metric"] = measured_;
   if (best_) checkpoint.about["best_metric"] = *best_;
+  checkpoint.about["early_stopping"] = early_stop_.state();
   const bool is_begun = saver_.save(checkpoint);
   save_s_ += watch.seconds();
   if (!is_begun) return false;

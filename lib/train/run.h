@@ -13,6 +13,7 @@
 #include "dist/communicator.h"
 #include "settings/load_config.h"
 #include "track/tracker.h"
+#include "train/early_stop.h"
 #include "train/roles.h"
 #include "train/run_folder.h"
 #include "train/run_start.h"
@@ -24,8 +25,9 @@ namespace roll {
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
-  std::string resume_command;  // the same command line, going on with what is there
-  std::string version;         // of the program and its libraries, for the checkpoints
+  std::string resume_command;   // the same command line, going on with what is there
+  std::string version;          // of the program and its libraries, for the checkpoints
+  RunScreen* screen = nullptr;  // where the run shows itself on one
 };
 
 /// The keys that every pipeline's configuration has for this.
@@ -37,6 +39,7 @@ struct RunKeys {
   int64_t logging_steps;
   double timeout_s;
   std::string resume_command;
+  RunScreen* screen;
 };
 /// What a pipeline begins its run with: the keys, and where it starts.
 struct RunPlan {
@@ -60,7 +63,8 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                         .checkpoints = config.checkpoints,
                         .logging_steps = config.logging_steps,
                         .timeout_s = timeout_s,
-                        .resume_command = flags.resume_command},
+                        .resume_command = flags.resume_command,
+                        .screen = flags.screen},
                .start = {}};
   plan.start = start_of(plan.keys.wish, ranks, log);
   return plan;
@@ -82,17 +86,22 @@ struct RunState {
 class Run {
  public:
   /// Makes the run folder ready and starts log.txt and the trackers, on rank 0: after the plan's checkpoint, what the
-  /// files hold of later steps is taken away. `headline`: what the terminal shows of a step. **Collective**. UserError:
-  /// a rank does not see the folder.
-  Run(RunPlan plan, int64_t last_step, std::vector<std::string> headline, Communicator& ranks, Log& log);
+  /// files hold of later steps is taken away. **Collective**. UserError: a rank does not see the folder.
+  Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }
   int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
+  /// The run's; an earlier one once it ends early.
+  int64_t last_step() const { return last_step_; }
   /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
-  /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. All
-  /// ranks know them.
+  /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. May
+  /// make this step the last one (early_stopping_patience). All ranks know them.
   void track(int64_t step, Metrics metrics);
+  /// A response with its verdict, for the screen.
+  void show(ShownSample sample);
+  /// What was warned of; from here on there is no screen, and lines are lines.
+  void finish();
   /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
   /// succeed. **Collective**. SystemError.
   void save_if_due(int64_t step, const std::function<RunState()>& state);
@@ -103,6 +112,8 @@ class Run {
  private:
   bool save(int64_t step, const std::function<RunState()>& state);
   void require_saved(int64_t step);
+  void end_early(int64_t step);
+  void start(const RunFace& face);
 
   RunKeys keys_;
   RunStart start_;
@@ -118,6 +129,7 @@ class Run {
   int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
   double measured_ = 0;
   std::optional<double> best_;
+  EarlyStop early_stop_;
 };
 
 }  // namespace roll

@@ -1,7 +1,8 @@
 // The run folder (`output_dir`): where each file of a run lies.
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
 //   rollouts/step_000001.jsonl, val_000000.jsonl   experience/step_000001.jsonl
-//   checkpoints/latest -> step_000010   checkpoints/step_000010/{actor,critic,optimizer}/ and manifest.json
+//   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
+//   manifest.json
 #pragma once
 
 #include <cstdint>

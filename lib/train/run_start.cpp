@@ -77,7 +77,8 @@ ResumePoint resume_point(const fs::path& checkpoint, const Json& about) {
     throw user_error("{}: step: a whole number is needed", (checkpoint / kManifestFile).string());
   const auto best = about.find("best_metric");
   return {fs::canonical(checkpoint), step->get<int64_t>(),
-          best != about.end() && best->is_number() ? std::optional(best->get<double>()) : std::nullopt};
+          best != about.end() && best->is_number() ? std::optional(best->get<double>()) : std::nullopt,
+          about.value("early_stopping", Json())};
 }
 
 void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json& about, Log& log) {
@@ -114,13 +115,13 @@ bool is_below(const fs::path& path, const fs::path& folder) {
 }
 
 Json to_json(const ResumePoint& point) {
-  Json json{{"folder", point.folder.string()}, {"step", point.step}};
+  Json json{{"folder", point.folder.string()}, {"step", point.step}, {"early_stop", point.early_stop}};
   if (point.best_metric) json["best_metric"] = *point.best_metric;
   return json;
 }
 
 ResumePoint resume_point_from(const Json& json) {
-  ResumePoint point{json["folder"].get<std::string>(), json["step"].get<int64_t>(), {}};
+  ResumePoint point{json["folder"].get<std::string>(), json["step"].get<int64_t>(), {}, json["early_stop"]};
   if (json.contains("best_metric")) point.best_metric = json["best_metric"].get<double>();
   return point;
 }

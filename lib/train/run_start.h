@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -32,6 +33,7 @@ struct ResumePoint {
   std::filesystem::path folder;  // absolute
   int64_t step = 0;
   std::optional<double> best_metric;  // of all steps up to it
+  Json early_stop;                    // EarlyStop::state()
 };
 
 struct RunStart {

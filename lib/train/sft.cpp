@@ -106,6 +106,20 @@ int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_s
                    num_rows, config.num_train_epochs, batch_size);
 }
 
+RunFace sft_face(const SftConfig& config, const ModelSpec& spec) {
+  return {.name = config.exp_name,
+          .model = fmt::format("{}, {:.2f} M parameters", spec.architecture->name,
+                               static_cast<double>(spec.num_parameters()) / 1e6),
+          .algorithm = "supervised fine-tuning",
+          .headline = {.goal = {"loss", "sft/loss"},
+                       .greater_is_better = false,
+                       .others = {{"validation loss", "val/loss"}, {"grad norm", "sft/grad_norm"}, {"lr", "sft/lr"}}},
+          .curves = {{"loss", "sft/loss"},
+                     {"validation loss", "val/loss"},
+                     {"grad norm", "sft/grad_norm"},
+                     {"learning rate", "sft/lr"}}};
+}
+
 class Sft {
  public:
   Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -152,8 +166,7 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
                learner_options(config.sft_train, config.max_grad_norm, total_updates_), {mesh_, model_.parts()}),
       loss_(open_plugin(config.sft_train.loss_func, "sft_train.loss_func")),
       resume_(plan.start.resume),
-      run_(std::move(plan), total_updates_, {"sft/loss", "val/loss", "sft/grad_norm", "sft/lr", "time/step_total"},
-           ranks, log) {
+      run_(std::move(plan), total_updates_, sft_face(config, model_.spec()), ranks, log) {
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 
@@ -243,7 +256,7 @@ void Sft::run() {
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   Progress progress(log_, "sft", total_updates_, "updates");
   progress.advance(run_.first_step() - 1);
-  for (int64_t update = run_.first_step(); update <= total_updates_; ++update) {
+  for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
     ranks_.set_step(update);
     Stopwatch watch;
     Metrics metrics = train(update);
@@ -255,7 +268,8 @@ void Sft::run() {
     progress.advance();
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
   }
-  log_.info("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
+  run_.finish();
+  log_.say("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "settings/describe_algorithm.h"
 #include "track/curve.h"
 
 namespace roll {
@@ -14,20 +15,55 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
                      config.uses_reference() ? "; reference: yes" : "", config.uses_critic() ? "; critic: yes" : "");
 }
 
-std::vector<std::string> rlvr_headline() {
-  return {"score/mean",
-          "val_correct/all/mean",
-          "kl",
-          "actor/pg_loss",
-          "actor/entropy",
-          "actor/clipfrac",
-          "actor/grad_norm",
-          "critic/loss",
-          "actor/lr",
-          "token/response_length/mean",
-          "perf/mfu",
-          "perf/tokens_per_s_per_rank",
-          "time/step_total"};
+RunFace rlvr_face(const Config& config, const std::string& roles) {
+  Shown third{"gradient norm", "actor/grad_norm"};
+  if (config.uses_reference()) third = {"KL", config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
+  return {.name = config.exp_name,
+          .model = roles,
+          .algorithm = describe_algorithm(config),
+          .headline = {.goal = {"score", "score/mean"},
+                       .others = {{"right in validation", "val_correct/all/mean"},
+                                  {"KL", "kl"},
+                                  {"KL loss", "actor/kl_loss"},
+                                  {"entropy", "actor/entropy"},
+                                  {"length", "token/response_length/mean"},
+                                  {"clipped", "actor/clipfrac"},
+                                  {"grad norm", "actor/grad_norm"},
+                                  {"value loss", "critic/loss"},
+                                  {"lr", "actor/lr"},
+                                  {"tokens/s", "system/tps"}}},
+          .curves = {{"score", "score/mean"},
+                     {"response length", "token/response_length/mean"},
+                     third,
+                     {"entropy", "actor/entropy"}}};
+}
+
+ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
+  const bool is_right = record.is_judged && record.score >= 1;
+  std::string verdict = !record.is_judged  ? "not judged"
+                        : is_right         ? "right"
+                        : record.score > 0 ? "partly right"
+                                           : "wrong";
+  if (record.is_judged) verdict += fmt::format(" (score {:.4g})", record.score);
+  if (record.finish_reason == "length") verdict += ", cut off at its longest";
+  return {.step = record.step,
+          .is_validation = is_validation,
+          .prompt = record.prompt,
+          .response = record.response,
+          .verdict = verdict,
+          .expected = is_right ? "" : record.ground_truth};
+}
+
+std::vector<ShownSample> telling_samples(const std::vector<RolloutRecord>& validated) {
+  std::vector<ShownSample> samples;
+  if (!validated.empty()) samples.push_back(sample_of(validated.front(), /*is_validation=*/true));
+  for (const bool right : {false, true})
+    for (size_t i = 1; i < validated.size(); ++i)
+      if (validated[i].is_judged && (validated[i].score >= 1) == right) {
+        samples.push_back(sample_of(validated[i], /*is_validation=*/true));
+        break;
+      }
+  return samples;
 }
 
 Json to_json(const History& history) {
@@ -39,10 +75,10 @@ History history_from(const Json& json) {
 }
 
 void tell_history(const History& history, Log& log) {
-  if (history.scores.size() > 1) log.info("training score by step:\n{}", plot_curve(history.scores, 60, 8));
+  if (history.scores.size() > 1) log.say("training score by step:\n{}", plot_curve(history.scores, 60, 8));
   if (history.validated.size() > 1)
-    log.info("validation, share of right responses before: {:.4f}, after: {:.4f}", history.validated.front(),
-             history.validated.back());
+    log.say("validation, share of right responses before: {:.4f}, after: {:.4f}", history.validated.front(),
+            history.validated.back());
 }
 
 }  // namespace roll

@@ -6,15 +6,22 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "track/screen_frame.h"
 #include "train/roles.h"
+#include "train/rollout_record.h"
 
 namespace roll {
 
 /// "policy qwen2, 1.3 M parameters, float32 on cpu; with a reference; with a critic".
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 
-/// What standard output shows of an RLVR step.
-std::vector<std::string> rlvr_headline();
+/// What an RLVR run shows of itself while it runs. `roles`: describe_roles().
+RunFace rlvr_face(const Config& config, const std::string& roles);
+
+ShownSample sample_of(const RolloutRecord& record, bool is_validation);
+/// Up to three that say the most: the first, whatever became of it, the first other that is wrong, and the first other
+/// that is right.
+std::vector<ShownSample> telling_samples(const std::vector<RolloutRecord>& validated);
 
 /// The steps' and validations' scores of a run so far.
 struct History {

@@ -54,6 +54,7 @@ void add_update_metrics(const std::string& prefix, const UpdateResult& result, c
   over.add(prefix + "/lr", result.lr);
   if (result.skipped) return over.add(prefix + "/skipped_updates@sum", 1);
   over.add(prefix + "/grad_norm", result.grad_norm);
+  over.add(prefix + "/grad_clip_coef", result.clip_coef);
   for (const auto& [name, value] : of_loss.values()) over.add(name + "@mean", value);
 }
 

@@ -15,8 +15,8 @@ TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes"
   const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_log_{}", ::getpid());
   std::ostringstream out, err;
   Log log(out, err, {.rank = 0, .num_ranks = 2, .terminal = {true, 12}});
-  log.copy_to(file);
   log.info("step {}", 1);
+  log.copy_to(file);
   log.status("a status line that is too long");
   log.warn("slow");
   log.note("once");
@@ -28,6 +28,48 @@ TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes"
   CHECK(read_file(file) == "step 1\n[rank 0] warning: slow\nonce\nfor the file\n");
   std::filesystem::remove(file);
   CHECK_THROWS_AS(log.copy_to("/nowhere/log.txt"), SystemError);
+}
+
+TEST_CASE("a quiet log shows what is said and warned of, and writes all down", "[base]") {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_quiet_{}", ::getpid());
+  std::ostringstream out, err;
+  {
+    Log log(out, err, {.rank = 0, .num_ranks = 1, .terminal = {true, 80}, .quiet = true});
+    log.copy_to(file);
+    log.info("step 1");
+    log.note("note");
+    log.status("status");
+    log.plain("plain");
+    log.say("validation");
+    log.warn("slow");
+  }
+  CHECK(out.str() == "validation\n");
+  CHECK(err.str() == "warning: slow\n");
+  CHECK(read_file(file) == "step 1\nnote\nplain\nvalidation\nwarning: slow\n");
+  std::filesystem::remove(file);
+}
+
+TEST_CASE("a view gets the lines in place of the streams, until it is taken away", "[base]") {
+  struct Seen : LogView {
+    void show(std::string_view line, LineKind kind) override {
+      text += fmt::format("{}{};", kind == LineKind::kWarning ? "!" : kind == LineKind::kSaid ? "+" : "", line);
+    }
+    void show_status(std::string_view line) override { text += fmt::format("[{}];", line); }
+    std::string text;
+  } view;
+  std::ostringstream out, err;
+  Log log(out, err, {.rank = 0, .num_ranks = 1, .terminal = {true, 80}});
+  log.show_on(&view);
+  log.info("a");
+  log.say("b");
+  log.warn("c");
+  log.status("d");
+  log.plain("for the file");
+  log.show_on(nullptr);
+  log.info("e");
+  CHECK(view.text == "a;+b;!warning: c;[d];[];");
+  CHECK(out.str() == "e\n");
+  CHECK(err.str().empty());
 }
 
 TEST_CASE("ranks other than the first only warn, and show progress where they are asked to", "[base]") {
@@ -53,6 +95,8 @@ TEST_CASE("text is cut by characters, not bytes", "[base]") {
   CHECK(cut_to_width("héllo wörld", 6) == "héllo…");
   CHECK(cut_to_width("ab", 0).empty());
   CHECK(display_width("── é") == 4);
+  CHECK(display_width("漢字 e\u0301") == 6);
+  CHECK(cut_to_width("漢字漢字", 6) == "漢字…");
 }
 
 TEST_CASE("the launcher's word on the terminal counts", "[base]") {
@@ -60,6 +104,7 @@ TEST_CASE("the launcher's word on the terminal counts", "[base]") {
   set_env("ROLL_TERMINAL", "132");
   CHECK(terminal_of(STDOUT_FILENO).interactive);
   CHECK(terminal_of(STDOUT_FILENO).columns == 132);
+  CHECK(terminal_of(STDOUT_FILENO).rows == 0);
   set_env("ROLL_TERMINAL", "0");
   CHECK_FALSE(terminal_of(STDOUT_FILENO).interactive);
   before ? set_env("ROLL_TERMINAL", *before) : void(::unsetenv("ROLL_TERMINAL"));

@@ -119,14 +119,31 @@ TEST_CASE("rotation keeps the newest and the best, and leaves what is not its ow
   save(store, 6);  // measured nothing
   save(store, 7, {{"run", "another"}, {"metric", 2.0}});
   fs::create_directory(folder / "step_000000");  // somebody's, without a manifest
+  const auto best = [&] { return fs::canonical(folder / "best").filename(); };
   store.rotate("r", {.newest = 0, .best = 1});
   CHECK(store.steps().size() == 8);
+  CHECK(best() == "step_000002");
   store.rotate("r", {.newest = 2, .best = 2});
   CHECK(store.steps() == std::vector<int64_t>{0, 2, 3, 5, 6, 7});
+  CHECK(best() == "step_000002");
   store.rotate("r", {.newest = 1, .best = 1, .greater_is_better = false});
   CHECK(store.steps() == std::vector<int64_t>{0, 5, 6, 7});
+  CHECK(best() == "step_000005");
   store.rotate("r", {.newest = 1});
   CHECK(store.steps() == std::vector<int64_t>{0, 6, 7});
+  CHECK_FALSE(fs::is_symlink(folder / "best"));  // step 6 measured nothing
+}
+
+TEST_CASE("best leads to the newest of equals, and nowhere else than to a checkpoint", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  for (const int64_t step : {1, 2, 3}) save(store, step, measured(step == 1 ? 0.1 : 0.5));
+  store.rotate("r", {});
+  CHECK(fs::canonical(folder / "best") == fs::canonical(store.path(3)));
+  store.supersede_after(2);
+  CHECK_FALSE(fs::is_symlink(folder / "best"));
+  store.rotate("r", {});
+  CHECK(fs::canonical(folder / "best") == fs::canonical(store.path(2)));
 }
 
 TEST_CASE("what dead runs left is swept; what is superseded loses its name", "[checkpoint]") {

@@ -75,7 +75,7 @@ def check_terminal(folder):
     code, said = on_terminal(folder, ["new", "whole"], answers)
     assert code == 2 and "not an empty folder" in said, said
     _, metrics = trained(folder, (folder / "whole/config.yaml").resolve(), "response_length=8")
-    assert metrics[0]["critic/score/mean"] >= 0, metrics
+    assert metrics[0]["score/mean"] >= 0, metrics
     print("roll new on a terminal: asks again after a wrong answer, and writes")
 
 

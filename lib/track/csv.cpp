@@ -1,0 +1,93 @@
+// metrics.csv: a row per step, a column per metric. A metric that is first seen later gets its column then.
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "track/tracker.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// RFC 4180: only names of domains can hold what needs quotes.
+std::string cell(const std::string& name) {
+  if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::vector<std::string> cells_of(const std::string& line) {
+  std::vector<std::string> cells(1);
+  bool is_quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && is_quoted && i + 1 < line.size() && line[i + 1] == '"')
+      cells.back() += line[++i];
+    else if (c == '"')
+      is_quoted = !is_quoted;
+    else if (c == ',' && !is_quoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+class CsvSink : public Sink {
+ public:
+  explicit CsvSink(fs::path file) : file_(std::move(file)) {
+    if (file_.has_parent_path()) make_folder(file_.parent_path());
+    std::ifstream in(file_, std::ios::binary);
+    std::string header;
+    if (std::getline(in, header)) columns_ = cells_of(header);
+    if (columns_.empty() || columns_[0] != "step") columns_ = {"step"};
+  }
+
+  void write(int64_t step, const MetricValues& values) override {
+    const size_t before = columns_.size();
+    std::map<std::string, double> by_name;
+    for (const auto& [name, value] : values) {
+      by_name[name] = value;
+      if (std::ranges::find(columns_, name) == columns_.end()) columns_.push_back(name);
+    }
+    if (columns_.size() > before || !is_there(file_)) widen(columns_.size() - before);
+    std::string row = std::to_string(step);
+    for (size_t i = 1; i < columns_.size(); ++i) {
+      const auto found = by_name.find(columns_[i]);
+      row += found == by_name.end() || !std::isfinite(found->second) ? "," : fmt::format(",{:.9g}", found->second);
+    }
+    std::ofstream out(file_, std::ios::app | std::ios::binary);
+    out << row << '\n' << std::flush;
+    if (!out) throw system_error("{}: cannot write{}", file_.string(), errno_text());
+  }
+
+ private:
+  /// The same rows under more columns, which they have nothing in.
+  void widen(size_t more) {
+    std::string text = columns_[0];
+    for (size_t i = 1; i < columns_.size(); ++i) text.append(",").append(cell(columns_[i]));
+    text += '\n';
+    std::ifstream in(file_, std::ios::binary);
+    std::string row;
+    std::getline(in, row);  // the header
+    while (std::getline(in, row)) text += row + std::string(more, ',') + "\n";
+    write_file_atomic(file_, text);
+  }
+
+  fs::path file_;
+  std::vector<std::string> columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_csv_sink(const fs::path& file) {
+  return std::make_unique<CsvSink>(file);
+}
+
+}  // namespace roll

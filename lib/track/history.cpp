@@ -1,0 +1,55 @@
+#include "track/history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace roll {
+
+void MetricHistory::add(int64_t step, const MetricValues& values) {
+  ROLL_CHECK(step > step_, "steps of a history ascend");
+  step_ = step;
+  for (const auto& [name, value] : values)
+    if (std::isfinite(value)) points_[name].push_back({step, value});
+}
+
+MetricPoints MetricHistory::of(std::string_view name) const {
+  const auto found = points_.find(name);
+  return found == points_.end() ? MetricPoints() : MetricPoints(found->second);
+}
+
+MetricPoints MetricHistory::last(std::string_view name, size_t count) const {
+  const MetricPoints all = of(name);
+  return all.last(std::min(count, all.size()));
+}
+
+double mean_of(MetricPoints points) {
+  const double sum =
+      std::accumulate(points.begin(), points.end(), 0.0, [](double s, const MetricPoint& p) { return s + p.value; });
+  return sum / static_cast<double>(points.size());
+}
+
+void read_metrics(const std::filesystem::path& file,
+                  const std::function<void(int64_t step, const MetricValues& values)>& take) {
+  std::ifstream in(file, std::ios::binary);
+  int64_t before = -1;
+  for_each_json_line(in, file.string(), [&](int64_t line, const Json& json) {
+    const auto step = json.is_object() ? json.find("step") : json.end();
+    if (!json.is_object() || step == json.end() || !step->is_number_integer() || step->get<int64_t>() <= before)
+      throw user_error(
+          "{}:{}: is no line of metrics, or not the next step's; move the file away to go on without its history",
+          file.string(), line);
+    before = step->get<int64_t>();
+    MetricValues values;
+    for (const auto& [name, value] : json.items())
+      if (name != "step" && value.is_number()) values.emplace_back(name, value.get<double>());
+    take(before, values);
+  });
+}
+
+}  // namespace roll

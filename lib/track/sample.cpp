@@ -1,0 +1,61 @@
+#include "track/sample.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/terminal.h"
+
+namespace roll {
+
+namespace {
+
+/// The longest end of `text` that is at most `columns` wide.
+std::string end_of(const std::string& text, int columns) {
+  size_t begin = 0;
+  while (begin < text.size() && display_width(std::string_view(text).substr(begin)) > columns) {
+    ++begin;
+    while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+  }
+  return text.substr(begin);
+}
+
+/// Long texts are cut before they are looked at letter by letter; no letter has more than four bytes.
+std::string both_ends(const std::string& text, int columns) {
+  const auto most = static_cast<size_t>(8 * columns);
+  return text.size() <= 2 * most ? text : text.substr(0, most) + text.substr(text.size() - most);
+}
+
+}  // namespace
+
+Json to_json(const ShownSample& sample) {
+  return {{"step", sample.step},       {"is_validation", sample.is_validation},
+          {"prompt", sample.prompt},   {"response", sample.response},
+          {"verdict", sample.verdict}, {"expected", sample.expected}};
+}
+
+ShownSample sample_from(const Json& json) {
+  return {json.at("step").get<int64_t>(),        json.at("is_validation").get<bool>(),
+          json.at("prompt").get<std::string>(),  json.at("response").get<std::string>(),
+          json.at("verdict").get<std::string>(), json.at("expected").get<std::string>()};
+}
+
+std::string shortened(const std::string& text, int columns) {
+  const std::string line = on_one_line(both_ends(text, columns));
+  if (display_width(line) <= columns) return line;
+  const int head = columns / 2;
+  return cut_to_width(line, head) + " " + end_of(line, columns - head - 1);
+}
+
+std::vector<std::string> sample_lines(const ShownSample& sample, int columns) {
+  constexpr int kMargin = 12;
+  const auto line = [&](const char* name, const std::string& text) {
+    return fmt::format("  {:<9} {}", name, shortened(text, columns - kMargin));
+  };
+  std::vector<std::string> lines = {line("prompt", sample.prompt), line("response", sample.response)};
+  const std::string expected = sample.expected.empty() ? "" : "; expected " + sample.expected;
+  lines.push_back(line("verdict", sample.verdict + expected));
+  return lines;
+}
+
+}  // namespace roll

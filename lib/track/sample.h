@@ -1,0 +1,28 @@
+// One prompt with its response and verdict, shortened for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+struct ShownSample {
+  int64_t step = 0;
+  bool is_validation = false;
+  std::string prompt, response;
+  std::string verdict;   // "right (score 1)", "cut off, score 0"
+  std::string expected;  // the row's ground truth; "" where it has none
+};
+Json to_json(const ShownSample& sample);
+ShownSample sample_from(const Json& json);
+
+/// A long text's two ends on one line of at most `columns`: "first words … last words".
+std::string shortened(const std::string& text, int columns);
+
+/// "  prompt    ..." and so on, each line at most `columns` wide.
+std::vector<std::string> sample_lines(const ShownSample& sample, int columns);
+
+}  // namespace roll

@@ -1,0 +1,197 @@
+#include "track/screen_frame.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "base/clock.h"
+#include "track/curve.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int kFewestLogLines = 3;
+
+const char* code_of(Style style) {
+  switch (style) {
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\033[1m";
+    case Style::kDim:
+      return "\033[2m";
+    case Style::kGood:
+      return "\033[32m";
+    case Style::kBad:
+      return "\033[31m";
+    case Style::kWarning:
+      return "\033[33m";
+    case Style::kCurve:
+      return "\033[36m";
+  }
+  return "";
+}
+
+std::string repeated(const char* text, int count) {
+  std::string line;
+  for (int i = 0; i < count; ++i) line += text;
+  return line;
+}
+
+std::string padded(const std::string& text, int columns) {
+  const std::string cut = cut_to_width(text, columns);
+  return cut + std::string(static_cast<size_t>(std::max(0, columns - display_width(cut))), ' ');
+}
+
+FrameLine rule(const std::string& title, int columns) {
+  const std::string head = "── " + title + " ";
+  return {{head + repeated("─", columns - display_width(head)), Style::kDim}};
+}
+
+/// What is left of the run, or of a step; the time since the last step counts.
+std::string time_left(const ScreenState& state) {
+  if (!std::isfinite(state.step_s) || state.step >= state.last_step) return "";
+  const double left = state.step_s * static_cast<double>(state.last_step - state.step) - state.in_step_s;
+  return fmt::format("{}/step · {} left", duration_text(state.step_s), duration_text(std::max(0.0, left)));
+}
+
+FrameLine progress_line(const ScreenState& state, int columns) {
+  const std::string head = fmt::format("step {}/{} ", state.step, state.last_step);
+  const std::string times = time_left(state), tail = times.empty() ? "" : " " + times;
+  const int width = std::max(0, columns - display_width(head) - display_width(tail));
+  const double share = static_cast<double>(state.step) / static_cast<double>(std::max<int64_t>(1, state.last_step));
+  const int done = static_cast<int>(share * width);
+  return {
+      {head, Style::kBold}, {repeated("━", done), Style::kGood}, {repeated("─", width - done), Style::kDim}, {tail}};
+}
+
+FrameLine status_line(const ScreenState& state) {
+  if (state.is_stopping) return {{"stopping: saves as soon as it can; Ctrl-C once more ends at once", Style::kWarning}};
+  std::string left;
+  if (std::isfinite(state.step_s) && state.step < state.last_step)
+    left = fmt::format(" · this step: {} left", duration_text(std::max(0.0, state.step_s - state.in_step_s)));
+  return {{state.status, state.is_active ? Style::kPlain : Style::kDim}, {left, Style::kDim}};
+}
+
+std::vector<FrameLine> head_of(const ScreenState& state, int columns, int rows) {
+  std::vector<FrameLine> lines;
+  const std::string elapsed = duration_text(state.elapsed_s);
+  const int room = columns - display_width(elapsed) - 1;
+  lines.push_back(
+      {{padded(fmt::format("roll · {}", state.face.name), room), Style::kBold}, {" " + elapsed, Style::kDim}});
+  if (rows >= 16) lines.push_back({{state.face.model, Style::kDim}});
+  if (rows >= 18 && !state.face.algorithm.empty()) lines.push_back({{state.face.algorithm, Style::kDim}});
+  lines.push_back(progress_line(state, columns));
+  lines.push_back(status_line(state));
+  return lines;
+}
+
+/// A title and a curve, `width` wide, `height` + 1 lines.
+std::vector<std::string> panel(const ScreenState& state, size_t curve, int width, int height) {
+  const std::vector<double>& values = state.curves[curve];
+  const Shown& shown = state.face.curves[curve];
+  const bool is_goal = shown.metric == state.face.headline.goal.metric;
+  std::string title = values.empty() ? shown.word + ": nothing yet" : shown.word + " " + short_number(values.back());
+  if (is_goal && !state.goal.empty()) title = state.goal;
+  std::vector<std::string> lines = {padded(title, width)};
+  // The axis takes as much as its longest number, which only the curve itself knows, and which its width may change.
+  std::string picture = plot_curve(values, width, height);
+  const int axis = display_width(picture.substr(0, picture.find("┤"))) + 1;
+  picture = plot_curve(values, std::max(4, width - axis - 2), height);
+  std::istringstream in(picture);
+  for (std::string line; std::getline(in, line);) lines.push_back(padded(line, width));
+  lines.resize(static_cast<size_t>(height) + 1, padded("", width));
+  return lines;
+}
+
+std::vector<FrameLine> curves_of(const ScreenState& state, int columns, size_t beside, int height) {
+  const int gap = 2, width = (columns - gap * static_cast<int>(beside - 1)) / static_cast<int>(beside);
+  std::vector<FrameLine> lines;
+  for (size_t first = 0; first < state.curves.size(); first += beside) {
+    std::vector<std::vector<std::string>> panels;
+    for (size_t i = first; i < std::min(first + beside, state.curves.size()); ++i)
+      panels.push_back(panel(state, i, width, height));
+    for (size_t row = 0; row <= static_cast<size_t>(height); ++row) {
+      FrameLine line;
+      for (const auto& one : panels) {
+        line.push_back({one[row], row == 0 ? Style::kBold : Style::kCurve});
+        line.push_back({std::string(gap, ' ')});
+      }
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+std::vector<FrameLine> sample_of(const ShownSample& sample, int columns) {
+  std::vector<FrameLine> lines = {
+      rule(fmt::format("{} step {}", sample.is_validation ? "validation after" : "sample of", sample.step), columns)};
+  for (const std::string& line : sample_lines(sample, columns)) lines.push_back({{line}});
+  lines.back()[0].style = sample.verdict.starts_with("right") ? Style::kGood : Style::kBad;
+  return lines;
+}
+
+Style style_of(LineKind kind) {
+  return kind == LineKind::kWarning ? Style::kWarning : kind == LineKind::kSaid ? Style::kPlain : Style::kDim;
+}
+
+/// Warnings that hold, then the newest lines.
+std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) {
+  std::vector<FrameLine> lines = {rule("log", columns)};
+  for (const std::string& warning : state.warnings)
+    if (std::ssize(lines) < rows / 2) lines.push_back({{"! " + warning, Style::kWarning}});
+  const auto room = std::max<std::ptrdiff_t>(0, rows - std::ssize(lines));
+  const auto shown = std::min(room, std::ssize(state.log));
+  for (auto line = state.log.end() - shown; line != state.log.end(); ++line)
+    lines.push_back({{on_one_line(line->text), style_of(line->kind)}});
+  return lines;
+}
+
+void append(std::vector<FrameLine>& lines, std::vector<FrameLine> more) {
+  lines.insert(lines.end(), more.begin(), more.end());
+}
+
+/// How many curves stand side by side, and how high they are; 0: there is no room for them.
+struct CurveShape {
+  size_t beside = 2;
+  int height = 0;
+};
+
+CurveShape curve_shape(size_t count, int columns, int room) {
+  if (count == 0) return {};
+  const size_t beside = std::min<size_t>(count, columns >= 112 && room < 24 ? 4 : columns >= 60 ? 2 : 1);
+  const int stacked = static_cast<int>((count + beside - 1) / beside);
+  const int height = std::min(8, room / stacked - 1);
+  return {beside, height >= 2 ? height : 0};
+}
+
+}  // namespace
+
+std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows) {
+  std::vector<FrameLine> lines = head_of(state, columns, rows);
+  const int below = rows - static_cast<int>(lines.size());
+  const bool has_sample = state.sample && below >= 15;
+  const int news = std::max(kFewestLogLines + 1, below / 4), sample = has_sample ? 4 : 0;
+  const CurveShape shape = curve_shape(state.curves.size(), columns, below - news - sample);
+  if (shape.height > 0) append(lines, curves_of(state, columns, shape.beside, shape.height));
+  if (has_sample) append(lines, sample_of(*state.sample, columns));
+  append(lines, news_of(state, columns, rows - static_cast<int>(lines.size())));
+  lines.resize(std::min(lines.size(), static_cast<size_t>(rows)));
+  return lines;
+}
+
+std::string painted(const FrameLine& line, int columns, bool in_colour) {
+  std::string text;
+  int room = columns;
+  for (const StyledText& piece : line) {
+    const std::string cut = cut_to_width(piece.text, room);
+    if (cut.empty()) continue;
+    room -= display_width(cut);
+    const bool is_styled = in_colour && piece.style != Style::kPlain;
+    text += is_styled ? code_of(piece.style) + cut + "\033[0m" : cut;
+  }
+  return text;
+}
+
+}  // namespace roll

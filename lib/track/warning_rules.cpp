@@ -1,0 +1,198 @@
+#include "track/warning_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kScore = "score/mean";
+constexpr int64_t kCalmSteps = 10;  // after so many steps without it, a warning has gone away
+
+/// The mean of the newest `count` points; NaN, with which no comparison holds, where there are fewer.
+double recent(const MetricHistory& history, std::string_view name, size_t count) {
+  const MetricPoints points = history.last(name, count);
+  return points.size() == count ? mean_of(points) : std::nan("");
+}
+
+/// The mean of the first `count` points; NaN before there are twice as many.
+double at_first(const MetricHistory& history, std::string_view name, size_t count) {
+  const MetricPoints points = history.of(name);
+  return points.size() >= 2 * count ? mean_of(points.first(count)) : std::nan("");
+}
+
+/// The mean of `count` points that end `ago` points before the newest; NaN where there are none so old.
+double before(const MetricHistory& history, std::string_view name, size_t count, size_t ago) {
+  const MetricPoints points = history.last(name, count + ago);
+  return points.size() == count + ago ? mean_of(points.first(count)) : std::nan("");
+}
+
+double newest(const MetricHistory& history, std::string_view name) {
+  return recent(history, name, 1);
+}
+
+/// A policy that is almost always right has little left to learn, and what looks like a fault is none.
+bool is_nearly_perfect(const MetricHistory& history) {
+  return recent(history, kScore, 5) > 0.9 * recent(history, "score/max", 5);
+}
+
+std::string same_scores(const MetricHistory& history) {
+  const MetricPoints low = history.last("score/min", 5), high = history.last("score/max", 5);
+  if (low.size() < 5 || high.size() < 5) return "";
+  for (size_t i = 0; i < 5; ++i)
+    if (low[i].value != high[i].value) return "";
+  return fmt::format("all responses score alike: every one of the last 5 steps has {:.4g}", high.back().value);
+}
+
+/// Whether the mean has moved by less than its own standard error (Welch's) between the first and the last third of the
+/// newest 90 steps.
+std::string flat_score(const MetricHistory& history) {
+  constexpr size_t kSteps = 90, kThird = kSteps / 3;
+  const MetricPoints points = history.last(kScore, kSteps);
+  if (points.size() < kSteps || is_nearly_perfect(history)) return "";
+  const auto error_of = [](MetricPoints some) {
+    double squares = 0;
+    for (const MetricPoint& point : some) squares += std::pow(point.value - mean_of(some), 2);
+    return squares / static_cast<double>(some.size() - 1) / static_cast<double>(some.size());
+  };
+  const MetricPoints then = points.first(kThird), now = points.last(kThird);
+  if (std::abs(mean_of(now) - mean_of(then)) > std::sqrt(error_of(then) + error_of(now))) return "";
+  return fmt::format("the score does not move: {:.4g} over the last {} steps, {:.4g} in those {} steps before",
+                     mean_of(now), kThird, mean_of(then), kSteps - kThird);
+}
+
+/// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups that are all right or all wrong have no advantage. A
+/// critic's advantages do not come from the group, and a group of one is always one of the two.
+std::string equal_groups(const MetricHistory& history) {
+  const double mixed = recent(history, "group/mixed_ratio", 10);
+  const double groups = newest(history, "rollout/groups_sampled") - newest(history, "rollout/groups_dropped") -
+                        newest(history, "rollout/groups_aborted");
+  const bool is_compared = history.of("critic/loss").empty() && newest(history, "system/samples") >= 2 * groups;
+  if (!(mixed < 0.1) || !is_compared) return "";
+  return fmt::format("groups teach little: over the last 10 steps {:.1f} % had both right and wrong responses",
+                     100 * mixed);
+}
+
+/// Cui et al. 2025 (arXiv:2505.22617): the score is bought with entropy, and ends where that is used up.
+std::string entropy_collapse(const MetricHistory& history) {
+  const double now = recent(history, "actor/entropy", 5), first = at_first(history, "actor/entropy", 5);
+  if (!(now < 0.1 * first) || is_nearly_perfect(history)) return "";
+  return fmt::format("entropy collapses: {:.3g} nats a token over the last 5 steps, {:.3g} in the first 5", now, first);
+}
+
+/// Liu et al. 2025 (Dr. GRPO, arXiv:2503.20783): wrong responses grow where each sequence's loss is a mean. Longer
+/// responses that score better are what one wants.
+std::string length_explosion(const MetricHistory& history) {
+  constexpr const char* kLength = "token/response_length/mean";
+  const double now = recent(history, kLength, 5), then = before(history, kLength, 5, 20);
+  const double gain = recent(history, kScore, 5) - before(history, kScore, 5, 20);
+  if (!(now > 2 * then) || gain > 0.02) return "";
+  return fmt::format(
+      "responses grow without scoring better: {:.0f} tokens over the last 5 steps, {:.0f} 20 steps before", now, then);
+}
+
+/// Yu et al. 2025 (DAPO), section 3.4: a truncated response is scored for its length, not for its reasoning.
+std::string truncation(const MetricHistory& history) {
+  const double share = recent(history, "rollout/finish_reason/length", 5);
+  if (!(share > 0.25)) return "";
+  return fmt::format("{:.0f} % of responses were cut off at response_length over the last 5 steps", 100 * share);
+}
+
+/// Gao, Schulman and Hilton 2022 (arXiv:2210.10760): as the KL grows the true reward falls again. Half a nat a token is
+/// twice what the quickstart comes to. Some runs have only one of the two metrics.
+std::string kl_growth(const MetricHistory& history) {
+  const double kl = std::fmax(recent(history, "kl", 5), recent(history, "actor/kl_loss", 5));
+  if (!(kl > 0.5)) return "";
+  return fmt::format("the policy runs away from the reference: KL {:.3g} nats a token over the last 5 steps", kl);
+}
+
+/// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training": gaps of float rounding
+/// are hundredths of a nat.
+std::string sampler_gap(const MetricHistory& history) {
+  const double gap = recent(history, "actor/sampler_log_prob_gap/mean", 3);
+  if (!(gap > 0.1)) return "";
+  return fmt::format("sampler and trainer disagree: {:.3g} nats a token on average over the last 3 steps", gap);
+}
+
+/// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range comes before a loss spike.
+std::string gradient_spike(const MetricHistory& history) {
+  for (const char* name : {"actor/grad_norm", "critic/grad_norm", "sft/grad_norm"}) {
+    const MetricPoints points = history.last(name, 21);
+    if (points.size() < 11) continue;
+    std::vector<double> norms;
+    for (const MetricPoint& point : points.first(points.size() - 1)) norms.push_back(point.value);
+    const auto middle = norms.begin() + std::ssize(norms) / 2;
+    std::nth_element(norms.begin(), middle, norms.end());
+    if (points.back().value > 10 * *middle)
+      return fmt::format("the gradient spikes: {} {:.3g}, median of the {} steps before {:.3g}", name,
+                         points.back().value, norms.size(), *middle);
+  }
+  return "";
+}
+
+/// Pascanu et al. 2013 (arXiv:1211.5063) set the threshold at half to ten times the average norm; a tenth of it and
+/// less is a learning rate in disguise.
+std::string clipped_for_ever(const MetricHistory& history) {
+  for (const char* name : {"actor/grad_clip_coef", "critic/grad_clip_coef", "sft/grad_clip_coef"}) {
+    const MetricPoints points = history.last(name, 20);
+    if (points.size() < 20) continue;
+    if (std::ranges::all_of(points, [](const MetricPoint& point) { return point.value < 0.1; }))
+      return fmt::format("every gradient is clipped: {} {:.2g} on average over the last 20 steps", name,
+                         mean_of(points));
+  }
+  return "";
+}
+
+/// 1 - Var(returns - values) / Var(returns), as Stable-Baselines3's documentation reads it: below 0 is worse than
+/// predicting nothing. A critic needs some steps first.
+std::string useless_values(const MetricHistory& history) {
+  const double explained = recent(history, "critic/explained_variance", 10);
+  if (!(explained < -0.05) || history.of("critic/explained_variance").size() < 20) return "";
+  return fmt::format("the critic predicts worse than a constant: explained variance {:.3g} over the last 10 steps",
+                     explained);
+}
+
+}  // namespace
+
+const std::vector<WarningRule>& warning_rules() {
+  static const std::vector<WarningRule> kRules = {
+      {"same_scores", "read some of rollouts/ and look at `rewards`; `roll score` tries a reward out", same_scores},
+      {"flat_score", "raise learning_rate, or choose rows by difficulty", flat_score},
+      {"equal_groups", "choose rows that are neither too hard nor too easy, or set query_filter_config", equal_groups},
+      {"entropy_collapse", "raise pg_clip_high (with use_pg_clip_range) or entropy_loss_coef, or lower learning_rate",
+       entropy_collapse},
+      {"length_explosion", "look at loss_agg_mode (token-mean), or set overlong_buffer", length_explosion},
+      {"truncation", "raise response_length, or set overlong_buffer", truncation},
+      {"kl_growth", "raise init_kl_coef or kl_loss_coef, or lower learning_rate", kl_growth},
+      {"sampler_gap", "set train_infer_correction, or sample in the trainer's dtype", sampler_gap},
+      {"gradient_spike", "lower learning_rate or max_grad_norm if the score suffers", gradient_spike},
+      {"clipped_for_ever", "raise max_grad_norm, or lower learning_rate", clipped_for_ever},
+      {"useless_values", "raise the critic's learning_rate, or critic_warmup", useless_values},
+  };
+  return kRules;
+}
+
+std::vector<Warning> Watch::observe(const MetricHistory& history) {
+  step_ = history.step();
+  std::vector<Warning> fresh;
+  for (const WarningRule& rule : warning_rules()) {
+    const std::string finding = rule.finding(history);
+    if (finding.empty()) continue;
+    const auto [held, is_first] = last_held_.try_emplace(rule.name, step_);
+    const bool is_back = step_ - held->second > kCalmSteps;
+    held->second = step_;
+    if (is_first || is_back) fresh.push_back({step_, rule.name, fmt::format("{}; {}", finding, rule.remedy)});
+  }
+  begun_.insert(begun_.end(), fresh.begin(), fresh.end());
+  return fresh;
+}
+
+bool Watch::holds(const Warning& warning) const {
+  const auto held = last_held_.find(warning.rule);
+  return held != last_held_.end() && step_ - held->second <= kCalmSteps;
+}
+
+}  // namespace roll
