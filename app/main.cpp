@@ -9,30 +9,27 @@
 
 namespace {
 
+/// Subcommands under a heading of `roll --help`.
+void add_group(CLI::App& app, const char* heading, std::initializer_list<void (*)(CLI::App&)> additions) {
+  for (const auto add : additions) add(app);
+  for (CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    if (sub->get_group() == "Subcommands") sub->group(heading);
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
   app.set_version_flag("--version",
                        [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
-  roll::add_check_loss(app);
-  roll::add_checkpoint_tools(app);
-  roll::add_completion(app);
-  roll::add_convert_config(app);
-  roll::add_data(app);
-  roll::add_export(app);
-  roll::add_generate(app);
-  roll::add_init_model(app);
-  roll::add_keys(app);
-  roll::add_logprobs(app);
-  roll::add_man(app);
-  roll::add_new(app);
-  roll::add_pack_stats(app);
-  roll::add_quickstart(app);
-  roll::add_score(app);
-  roll::add_sft(app);
-  roll::add_tokenize(app);
-  roll::add_train(app);
-  roll::add_validate_config(app);
+  add_group(app, "Begin",
+            {roll::add_quickstart, roll::add_new, roll::add_data, roll::add_convert_config, roll::add_validate_config});
+  add_group(app, "Train", {roll::add_train, roll::add_sft});
+  add_group(app, "Look closer",
+            {roll::add_keys, roll::add_pack_stats, roll::add_check_loss, roll::add_checkpoint_tools});
+  add_group(app, "Use a model",
+            {roll::add_generate, roll::add_score, roll::add_logprobs, roll::add_tokenize, roll::add_init_model,
+             roll::add_export});
+  add_group(app, "For the shell", {roll::add_completion, roll::add_man});
   return roll::parse_and_run(app, argc, argv);
 }
 

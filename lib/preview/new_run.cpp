@@ -85,7 +85,7 @@ std::string sizes_text(const NewRun& run, const Sizes& sizes) {
 rollout_batch_size: {}  # prompts of a step; more make steadier and slower steps
 num_return_sequences_in_group: {}  # responses to each prompt: the better ones are learnt from, so they must differ
 prompt_length: {}  # tokens; of your prompts half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
-response_length: {}  # tokens; what is longer is cut. Raise it where rollout/finish_reason/length is not small
+response_length: {}  # tokens; what is longer is cut. Raise it where rollout/truncated_ratio is not small
 
 )",
       sizes.prompts, kGroup, sizes.prompts * kGroup, sizes.prompts, kGroup, sizes.prompt, run.prompts.p50,

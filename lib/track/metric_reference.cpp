@@ -48,6 +48,7 @@ constexpr MetricWords kPolicy[] = {
     {"actor/ppo_ratio_high_clipfrac", "", "share of tokens with a ratio above the clip range"},
     {"actor/ppo_ratio_low_clipfrac", "", "share of tokens with a ratio below the clip range"},
     {"actor/grad_norm", "", "norm of the gradient before max_grad_norm cuts it, mean over the step's updates"},
+    {"actor/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
     {"actor/lr", "", "learning rate"},
     {"actor/skipped_updates", "", "updates left out because loss or gradient was not finite"},
     {"actor/final_mask_ratio", "", "share of the step's responses that the policy learns from; by domain"},
@@ -67,6 +68,7 @@ constexpr MetricWords kCritic[] = {
     {"critic/explained_variance", "",
      "1: values foretell returns; 0: no better than their mean; below: worse; by domain"},
     {"critic/grad_norm", "", "norm of the critic's gradient before it is cut"},
+    {"critic/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
     {"critic/lr", "", "the critic's learning rate"},
     {"critic/skipped_updates", "", "the critic's updates left out because loss or gradient was not finite"},
 };
@@ -139,6 +141,7 @@ constexpr MetricWords kSpeed[] = {
 constexpr MetricWords kSft[] = {
     {"sft/loss", "nats", "negative log-likelihood of a trained token"},
     {"sft/grad_norm", "", "norm of the gradient before it is cut"},
+    {"sft/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
     {"sft/lr", "", "learning rate"},
     {"sft/skipped_updates", "", "updates left out because loss or gradient was not finite"},
     {"val/loss", "nats", "the same on the validation's rows"},

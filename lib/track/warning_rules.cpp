@@ -96,7 +96,7 @@ std::string length_explosion(const MetricHistory& history) {
 
 /// Yu et al. 2025 (DAPO), section 3.4: a truncated response is scored for its length, not for its reasoning.
 std::string truncation(const MetricHistory& history) {
-  const double share = recent(history, "rollout/finish_reason/length", 5);
+  const double share = recent(history, "rollout/truncated_ratio", 5);
   if (!(share > 0.25)) return "";
   return fmt::format("{:.0f} % of responses were cut off at response_length over the last 5 steps", 100 * share);
 }

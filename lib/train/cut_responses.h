@@ -12,7 +12,7 @@ namespace roll {
 
 class CutResponses {
  public:
-  /// `metrics` has <domain>/rollout/finish_reason/length of all ranks.
+  /// `metrics` has <domain>/rollout/truncated_ratio of all ranks.
   void warn(const Metrics& metrics, int64_t step, const Config& config, Log& log);
 
  private:

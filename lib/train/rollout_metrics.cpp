@@ -12,6 +12,7 @@ namespace {
 void add_finish_reason(const std::string& prefix, const std::string& reason, Metrics& metrics) {
   for (const char* known : {"stop", "length", "stop_string", "abort"})
     metrics.add(fmt::format("{}rollout/finish_reason/{}@mean", prefix, known), reason == known);
+  metrics.add(prefix + "rollout/truncated_ratio@mean", reason == "length");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ from fake_judge import TEMPLATE, FakeJudge, rule
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 from expecting import expect, finish
+from metric_words import unknown_metrics
 from rollouts import rollout_lines, rollout_steps
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,6 +46,7 @@ def train(folder, name, ranks=1, **settings):
 def check_shares(name, metrics, steps):
     expect(len(steps) == 3 and len(metrics) == 3, f"{name}: three steps: {len(metrics)}")
     for values, lines in zip(metrics, steps):
+        expect(not unknown_metrics(replay.binary, values), f"{name}: `roll metrics` does not know {unknown_metrics(replay.binary, values)}")
         counts = {domain: sum(line["domain"] == domain for line in lines) for domain in SHARES}
         expect(counts == {domain: 4 * prompts for domain, prompts in SHARES.items()}, f"{name}: each domain has its share: {counts}")
         for domain in SHARES:

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import one_step
+from metric_words import unknown_metrics
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 ROWS, BATCH, PASSES = 12, 2, 2
@@ -32,6 +33,7 @@ def run(folder, name, learning_rate, ranks=1, cp=1, tp=1):
 def check_layout(folder):
     """Four ranks that share sequences and weights learn what one learns."""
     one, four = run(folder, "one", 1e-4), run(folder, "four", 1e-4, ranks=4, cp=2, tp=2)
+    assert not unknown_metrics(binary, set().union(*four)), unknown_metrics(binary, set().union(*four))
     for key in ("sft/loss", "val/loss", "sft/grad_norm"):
         gap = max(abs(a[key] - b[key]) / a[key] for a, b in zip(one, four, strict=True))
         assert gap < 5e-6, f"{key} differs by {gap:.1e} under cp 2 x tp 2"

@@ -10,6 +10,7 @@ import tempfile
 import numpy
 
 import one_step
+from metric_words import unknown_metrics
 
 binary = pathlib.Path(sys.argv[1]).resolve()
 golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/train/step.json").read_text())
@@ -25,6 +26,7 @@ def check(what, error, limit):
 
 def compare(recipe, folder, expected):
     ours = json.loads(open(folder / "run/metrics.jsonl").readline())
+    failures.extend(f"{recipe}: `roll metrics` does not know {name}" for name in unknown_metrics(binary, ours))
     for name, value in expected["metrics"].items():
         scale = max(abs(value), expected["scales"].get(name, 0.0), 1e-7)
         check(f"{recipe}: {name} = {ours.get(name)}, not {value:.9g}", abs(ours.get(name, 1e9) - value) / scale, 2e-5)

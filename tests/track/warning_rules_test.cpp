@@ -33,7 +33,7 @@ Series healthy() {
           {"rollout/groups_aborted", always(0)},
           {"actor/entropy", [](int64_t step) { return 0.5 - 0.002 * static_cast<double>(step); }},
           {"token/response_length/mean", [](int64_t step) { return 200.0 + static_cast<double>(step); }},
-          {"rollout/finish_reason/length", always(0.02)},
+          {"rollout/truncated_ratio", always(0.02)},
           {"kl", always(0.05)},
           {"actor/sampler_log_prob_gap/mean", always(0.01)},
           {"actor/grad_norm", [](int64_t step) { return step % 2 == 0 ? 0.5 : 0.7; }},
@@ -115,8 +115,8 @@ TEST_CASE("responses that double in 20 steps are said where the score does not r
 }
 
 TEST_CASE("more than a quarter of responses cut off is said", "[track]") {
-  CHECK(said_with({{"rollout/finish_reason/length", always(0.26)}}) == Said{"truncation @ 5"});
-  CHECK(said_with({{"rollout/finish_reason/length", always(0.25)}}) == Said{});
+  CHECK(said_with({{"rollout/truncated_ratio", always(0.26)}}) == Said{"truncation @ 5"});
+  CHECK(said_with({{"rollout/truncated_ratio", always(0.25)}}) == Said{});
 }
 
 TEST_CASE("a KL above half a nat a token is said", "[track]") {
@@ -157,9 +157,9 @@ TEST_CASE("a warning is said once while it holds, and again after it had gone aw
       return 0.0;
     };
   };
-  CHECK(said_with({{"rollout/finish_reason/length", cut_off({{10, 80}})}}) == Said{"truncation @ 11"});
-  CHECK(said_with({{"rollout/finish_reason/length", cut_off({{10, 20}, {28, 40}})}}) == Said{"truncation @ 11"});
-  CHECK(said_with({{"rollout/finish_reason/length", cut_off({{10, 20}, {60, 70}})}}) ==
+  CHECK(said_with({{"rollout/truncated_ratio", cut_off({{10, 80}})}}) == Said{"truncation @ 11"});
+  CHECK(said_with({{"rollout/truncated_ratio", cut_off({{10, 20}, {28, 40}})}}) == Said{"truncation @ 11"});
+  CHECK(said_with({{"rollout/truncated_ratio", cut_off({{10, 20}, {60, 70}})}}) ==
         Said{"truncation @ 11", "truncation @ 61"});
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 Metrics cut_share(double math, double words) {
   Metrics metrics;
-  metrics.add("math/rollout/finish_reason/length", math);
-  metrics.add("words/rollout/finish_reason/length", words);
+  metrics.add("math/rollout/truncated_ratio", math);
+  metrics.add("words/rollout/truncated_ratio", words);
   return metrics;
 }
 

@@ -50,6 +50,7 @@ TEST_CASE("the share of each way to end, of all responses and of each domain", "
   const Metrics metrics = rollout_metrics(kRecords);
   CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);
   CHECK(value_of(metrics, "rollout/finish_reason/length") == 0.25);
+  CHECK(value_of(metrics, "rollout/truncated_ratio") == 0.25);
   CHECK(value_of(metrics, "rollout/finish_reason/abort") == 0);
   CHECK(value_of(metrics, "a@b/rollout/finish_reason/length") == 0.5);
   CHECK(value_of(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
