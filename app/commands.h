@@ -16,6 +16,7 @@ void add_init_model(CLI::App& app);
 void add_keys(CLI::App& app);
 void add_logprobs(CLI::App& app);
 void add_pack_stats(CLI::App& app);
+void add_report(CLI::App& app);
 void add_score(CLI::App& app);
 void add_sft(CLI::App& app);
 void add_tokenize(CLI::App& app);

@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   roll::add_keys(app);
   roll::add_logprobs(app);
   roll::add_pack_stats(app);
+  roll::add_report(app);
   roll::add_score(app);
   roll::add_sft(app);
   roll::add_tokenize(app);
