@@ -22,6 +22,7 @@ void add_man(CLI::App& app);
 void add_new(CLI::App& app);
 void add_pack_stats(CLI::App& app);
 void add_quickstart(CLI::App& app);
+void add_report(CLI::App& app);
 void add_score(CLI::App& app);
 void add_sft(CLI::App& app);
 void add_tokenize(CLI::App& app);

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
 readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip mpirun:openmpi-bin"
-readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libseccomp-dev"
+readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libcpp-httplib-dev libseccomp-dev"
 
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }
@@ -46,13 +46,13 @@ install_packages() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends $missing
 }
 
-# A browser looks at the pages that we write; without one that test is skipped, so its absence is no error.
+# A browser looks at the pages that we write; without one those tests are skipped, so its absence is no error.
 install_browser() {
   for browser in chromium chromium-browser google-chrome; do command -v $browser >/dev/null && return; done
   command -v dpkg-query >/dev/null && (( EUID == 0 )) && apt-cache show chromium >/dev/null 2>&1 || return 0
-  say "installing chromium, for the test of pack-stats' page"
+  say "installing chromium, for the tests of pages"
   DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends chromium ||
-    say "chromium could not be installed; that test will be skipped"
+    say "chromium could not be installed; those tests will be skipped"
 }
 
 # Without these some tests are skipped, or look at less: several hosts as network namespaces (not as root: skipped too),

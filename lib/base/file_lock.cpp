@@ -53,6 +53,15 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
   return lock;
 }
 
+bool FileLock::is_held(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  // Shared and for an instant: who starts meanwhile tries again.
+  const bool is_held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return is_held;
+}
+
 FileLock::~FileLock() {
   ::close(fd_);
 }

@@ -17,6 +17,9 @@ class FileLock {
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
 
+  /// Whether a process keeps the lock of `file` now; false where that cannot be seen.
+  static bool is_held(const std::filesystem::path& file);
+
  private:
   explicit FileLock(int fd) : fd_(fd) {}
   int fd_;

@@ -19,4 +19,22 @@ std::string escaped_html(std::string_view text) {
   return safe;
 }
 
+std::string json_in_html(std::string_view json) {
+  // These stand in strings only, where JSON may write them as escapes.
+  constexpr std::string_view kLineEnds = "\xe2\x80";  // U+2028 and U+2029 begin so
+  std::string safe;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const std::string_view rest = json.substr(i);
+    if (rest[0] == '<' || rest[0] == '>' || rest[0] == '&') {
+      safe += rest[0] == '<' ? "\\u003c" : rest[0] == '>' ? "\\u003e" : "\\u0026";
+    } else if (rest.starts_with(kLineEnds) && rest.size() > 2 && (rest[2] == '\xa8' || rest[2] == '\xa9')) {
+      safe += rest[2] == '\xa8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else {
+      safe += rest[0];
+    }
+  }
+  return safe;
+}
+
 }  // namespace roll

@@ -255,6 +255,7 @@ struct Config {
   std::optional<std::string> rollout_dump_dir;
   std::optional<std::string> rollout_replay;
   bool dump_experience = false;
+  int64_t dump_samples = 4;
   RolloutMock rollout_mock;
   bool offload = false;
   int64_t max_restarts = 0;
@@ -339,6 +340,8 @@ struct Config {
     v("rollout_dump_dir", rollout_dump_dir, "folder of the rollouts; null: output_dir/rollouts");
     v("rollout_replay", rollout_replay, "folder of rollouts to train on instead of sampling");
     v("dump_experience", dump_experience, "write what was trained on, per token, to output_dir/experience");
+    v("dump_samples", dump_samples,
+      "responses of a step that output_dir/samples shows token by token, for roll report; 0: none", within(0, 1000));
     v("rollout_mock", rollout_mock, "ROLL's spelling of rollout_dump_dir and rollout_replay");
     v("offload", offload, "while a GPU samples, optimizer states, critic and reference move to host memory");
     v("max_restarts", max_restarts, "how often a job whose rank died or hung is started again", within(0, 1000));

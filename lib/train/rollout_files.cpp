@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <string_view>
 
 #include "base/error.h"
@@ -15,10 +16,6 @@ namespace roll {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string part_suffix(Share share) {
-  return share.count == 1 ? ".jsonl" : fmt::format("-{:05}-of-{:05}.jsonl", share.index + 1, share.count);
-}
 
 /// What the end of a part's name, behind its number, says; none: it is no part.
 std::optional<Share> share_in(std::string_view suffix) {
@@ -96,9 +93,37 @@ void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_gr
 
 }  // namespace
 
+std::string part_suffix(Share share) {
+  return share.count == 1 ? ".jsonl" : fmt::format("-{:05}-of-{:05}.jsonl", share.index + 1, share.count);
+}
+
 std::optional<Share> sampler_share(RoleMesh& sampler) {
   if (!sampler.is_here() || !sampler.mesh().is_leader()) return std::nullopt;
   return Share{.index = sampler.mesh().place().dp, .count = sampler.dp_size()};
+}
+
+std::vector<fs::path> rollout_files(const fs::path& folder, const std::string& prefix, int64_t number) {
+  std::vector<fs::path> paths;
+  for (const File& file : files_of(folder, prefix, number)) paths.push_back(file.path);
+  return paths;
+}
+
+std::vector<int64_t> rollout_numbers(const fs::path& folder, const std::string& prefix) {
+  std::set<int64_t> numbers;
+  for (const fs::path& path : entries_of(folder)) {
+    const std::string name = path.filename().string();
+    int64_t number = 0;
+    if (!name.starts_with(prefix) || path.extension() != ".jsonl") continue;
+    const char* const begin = name.data() + prefix.size();
+    if (std::from_chars(begin, name.data() + name.size(), number).ptr != begin) numbers.insert(number);
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+void take_back_rollouts(const fs::path& folder, const std::string& prefix, int64_t step) {
+  for (const int64_t number : rollout_numbers(folder, prefix))
+    if (number > step)
+      for (const File& file : files_of(folder, prefix, number)) fs::remove(file.path);
 }
 
 void write_rollouts(const fs::path& folder, const std::string& prefix, int64_t number,

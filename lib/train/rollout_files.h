@@ -21,6 +21,18 @@ struct Share {
 /// Which part of a step's rollouts this rank writes, or reads: one that speaks for a group that samples.
 std::optional<Share> sampler_share(RoleMesh& sampler);
 
+/// ".jsonl", or the end of a part's name: "-00002-of-00004.jsonl".
+std::string part_suffix(Share share);
+
+/// The files of one step or validation, in the order of its parts; none: nobody wrote it.
+std::vector<std::filesystem::path> rollout_files(const std::filesystem::path& folder, const std::string& prefix,
+                                                 int64_t number);
+/// The numbers of which a folder has a file, ascending; none where there is no folder.
+std::vector<int64_t> rollout_numbers(const std::filesystem::path& folder, const std::string& prefix);
+
+/// Removes the files of steps after `step`, which a run that goes on from there writes again.
+void take_back_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t step);
+
 /// This share of the records of a step or a validation ("step_", "val_"); makes the folder. The first one removes what
 /// another number of shares wrote of it before.
 void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,

@@ -73,6 +73,7 @@ def roll(*arguments):
     done = subprocess.run([binary, *map(str, arguments)], capture_output=True, text=True, timeout=300)
     if done.returncode:
         sys.exit(f"roll {' '.join(map(str, arguments))}\nexit code {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
 
 
 def make_model(folder, name="model", arch="qwen2", *options):

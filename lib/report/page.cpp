@@ -1,0 +1,123 @@
+#include "report/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/html.h"
+#include "report/page_text.h"
+#include "report/run_record.h"
+#include "report/shown_responses.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Points of a curve: about as many as a chart has pixels.
+constexpr size_t kPoints = 300;
+constexpr size_t kPointsOfSeveral = 150;  // where runs share a page
+
+/// The last parts of each path, as many as tell them all apart.
+std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
+  for (size_t num_parts = 1;; ++num_parts) {
+    std::vector<std::string> names;
+    bool all_whole = true;
+    for (const fs::path& run : runs) {
+      const fs::path whole = fs::absolute(run / "").lexically_normal().parent_path();
+      fs::path rest = whole, name;
+      for (size_t i = 0; i < num_parts && rest.has_relative_path(); ++i, rest = rest.parent_path())
+        name = name.empty() ? rest.filename() : rest.filename() / name;
+      names.push_back(name.string());
+      all_whole = all_whole && !rest.has_relative_path();
+    }
+    std::vector<std::string> sorted = names;
+    std::ranges::sort(sorted);
+    if (all_whole || std::ranges::adjacent_find(sorted) == sorted.end()) return names;
+  }
+}
+
+Json settings_json(const std::vector<Setting>& settings) {
+  Json rows = Json::array();
+  for (const Setting& setting : settings) {
+    Json row = Json::array({setting.key, setting.value});
+    if (setting.is_changed()) row.push_back(setting.default_value ? Json(*setting.default_value) : Json());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json warnings_json(const std::vector<Warning>& warnings) {
+  Json rows = Json::array();
+  for (const Warning& warning : warnings)
+    rows.push_back({{"text", warning.text}, {"last", warning.last}, {"count", warning.count}});
+  return rows;
+}
+
+Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
+  Json metrics = Json::object();
+  for (const auto& [metric, series] : run.metrics)
+    metrics[metric] = drawn_series(series, wish.runs.size() > 1 ? kPointsOfSeveral : kPoints);
+  const Json rollouts = shown_responses(run, wish.steps);
+  return {{"name", name},
+          {"folder", fs::absolute(run.folder).lexically_normal().string()},
+          {"is_sft", run.is_sft},
+          {"is_at_work", run.is_at_work},
+          {"num_steps", run.num_steps},
+          {"last_step", run.last_step},
+          {"wanted_steps", run.wanted_steps},
+          {"metrics", std::move(metrics)},
+          {"warnings", warnings_json(run.warnings)},
+          {"settings", settings_json(run.settings)},
+          {"rollouts", rollouts},
+          {"notes", run.notes}};
+}
+
+Json differences_json(const std::vector<Difference>& differ) {
+  Json rows = Json::array();
+  for (const Difference& difference : differ) {
+    Json row = Json::array({difference.key});
+    for (const auto& value : difference.values) row.push_back(value ? Json(*value) : Json());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Json report_data(const ReportWish& wish) {
+  const std::vector<std::string> names = short_names(wish.runs);
+  Json runs = Json::array();
+  std::vector<std::vector<Setting>> settings;
+  for (size_t i = 0; i < wish.runs.size(); ++i) {
+    RunRecord run = read_run(wish.runs[i]);
+    runs.push_back(run_json(run, names[i], wish));
+    settings.push_back(std::move(run.settings));
+  }
+  return {{"made", local_time_text("%Y-%m-%d %H:%M:%S")},
+          {"is_live", wish.is_live},
+          {"runs", std::move(runs)},
+          {"differences", differences_json(differences(settings))}};
+}
+
+std::string report_page(const ReportWish& wish) {
+  const Json data = report_data(wish);
+  std::string names;
+  for (const Json& run : data["runs"]) names += (names.empty() ? "" : ", ") + run["name"].get<std::string>();
+  // The policy lets nothing in from elsewhere, whatever a response makes of the page.
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+      "script-src 'unsafe-inline'; connect-src 'self'\">\n"
+      "<title>roll report: {}</title>\n<style>{}</style>\n</head>\n<body>\n<main id=\"page\"></main>\n"
+      "<noscript>This page draws itself with a script, which is switched off here.</noscript>\n"
+      "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n\"use strict\";\n{}</script>\n"
+      "</body>\n</html>\n",
+      escaped_html(names), page_style(), json_in_html(to_line(data)), page_script());
+}
+
+}  // namespace roll

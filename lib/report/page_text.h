@@ -1,0 +1,11 @@
+// The files beside this one as text in the program.
+#pragma once
+
+#include <string_view>
+
+namespace roll {
+
+std::string_view page_style();
+std::string_view page_script();
+
+}  // namespace roll

@@ -1,0 +1,131 @@
+#include "report/run_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "train/run_folder.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A line of metrics.jsonl; none: it is not one.
+std::optional<Json> metrics_line(std::string_view text) {
+  try {
+    Json line = parse_json(text, "metrics.jsonl");
+    const auto step = line.is_object() ? line.find("step") : line.end();
+    if (!line.is_object() || step == line.end() || !step->is_number_integer()) return std::nullopt;
+    return line;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+void refuse_no_run(const fs::path& folder) {
+  if (!is_there(folder)) throw user_error("{}: no such run folder", folder.string());
+  if (!is_folder(folder))
+    throw user_error("{}: is a file; give the run's folder, output_dir of its configuration", folder.string());
+  for (const char* name : {"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"})
+    if (is_there(folder / name)) return;
+  const std::string remedy = is_there(folder / "latest") ? fmt::format("try {}", (folder / "latest").string())
+                                                         : "give output_dir of its configuration";
+  throw user_error("{}: holds no run: no metrics.jsonl, config.resolved.yaml, log.txt or rollouts; {}", folder.string(),
+                   remedy);
+}
+
+/// The text of one of the run's files; none, and a note, where it has none.
+std::optional<std::string> text_of(const fs::path& file, std::vector<std::string>& notes) {
+  try {
+    if (is_there(file)) return read_file(file);
+    notes.push_back(fmt::format("There is no {}.", file.filename().string()));
+  } catch (const std::exception& error) {
+    notes.push_back(error.what());
+  }
+  return std::nullopt;
+}
+
+void read_settings(RunRecord& run) {
+  const auto text = text_of(run.folder / "config.resolved.yaml", run.notes);
+  if (!text) return;
+  try {
+    run.settings = settings_of(*text, "config.resolved.yaml");
+  } catch (const UserError& error) {
+    run.notes.emplace_back(error.what());
+  }
+  if (const Setting* steps = find_setting(run.settings, "max_steps"))
+    std::from_chars(steps->value.data(), steps->value.data() + steps->value.size(), run.wanted_steps);
+}
+
+/// log.txt may lie elsewhere.
+fs::path log_of(const RunRecord& run) {
+  const Setting* const folder = find_setting(run.settings, "logging_dir");
+  return (folder && folder->value != "null" ? fs::path(folder->value) : run.folder) / "log.txt";
+}
+
+}  // namespace
+
+std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std::string>& notes) {
+  std::map<int64_t, Json> by_step;
+  int64_t number = 0;
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n');
+    const std::string_view text = lines.substr(0, end);
+    lines.remove_prefix(std::min(text.size() + 1, lines.size()));
+    ++number;
+    if (auto line = metrics_line(text)) {
+      const auto step = line->at("step").get<int64_t>();
+      by_step[step] = std::move(*line);
+    } else if (end == lines.npos) {
+      notes.emplace_back("The last line of metrics.jsonl is not finished: the run is writing it, or was killed there.");
+    } else {
+      notes.push_back(fmt::format("Line {} of metrics.jsonl is no line of metrics and is left out.", number));
+    }
+  }
+  std::map<std::string, Series> metrics;
+  for (const auto& [step, line] : by_step)
+    for (const auto& [name, value] : line.items()) {
+      if (name == "step" || (!value.is_number() && !value.is_null())) continue;
+      Series& series = metrics[name];
+      series.steps.push_back(step);
+      series.values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+    }
+  return metrics;
+}
+
+RunRecord read_run(const fs::path& folder) {
+  refuse_no_run(folder);
+  RunRecord run{.folder = folder, .is_at_work = FileLock::is_held(folder / kLockFile)};
+  read_settings(run);
+  if (const auto metrics = text_of(folder / "metrics.jsonl", run.notes)) run.metrics = metrics_in(*metrics, run.notes);
+  std::set<int64_t> steps;
+  for (const auto& [name, series] : run.metrics) steps.insert(series.steps.begin(), series.steps.end());
+  steps.erase(0);  // the validation before the first step
+  run.num_steps = std::ssize(steps);
+  if (!steps.empty()) run.last_step = *steps.rbegin();
+  const auto trains_sft = [](const Setting& setting) { return setting.key.starts_with("sft_train."); };
+  run.is_sft = std::ranges::any_of(run.settings, trains_sft) || run.metrics.contains("sft/loss");
+  if (const auto log = text_of(log_of(run), run.notes)) run.warnings = warnings_in(*log);
+  return run;
+}
+
+fs::path rollouts_of(const RunRecord& run) {
+  const fs::path own = run.folder / "rollouts";
+  for (const char* key : {"rollout_dump_dir", "rollout_replay"}) {
+    const Setting* const setting = find_setting(run.settings, key);
+    if (!setting || setting->value == "null") continue;
+    const fs::path folder = setting->value;
+    return is_folder(folder / "rollouts") ? folder / "rollouts" : folder;
+  }
+  return own;
+}
+
+}  // namespace roll

@@ -1,0 +1,73 @@
+#include "report/series.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace roll {
+
+namespace {
+
+StepSpan bucket_of(const Series& series, size_t begin, size_t end) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  StepSpan bucket{series.steps[begin], series.steps[end - 1], kNone, kNone, kNone};
+  double sum = 0;
+  int64_t count = 0;
+  for (size_t i = begin; i < end; ++i) {
+    const double value = series.values[i];
+    if (!std::isfinite(value)) continue;
+    sum += value;
+    bucket.lowest = count == 0 ? value : std::min(bucket.lowest, value);
+    bucket.highest = count == 0 ? value : std::max(bucket.highest, value);
+    ++count;
+  }
+  if (count > 0) bucket.mean = sum / static_cast<double>(count);
+  return bucket;
+}
+
+/// More digits than a chart shows would double the page.
+Json short_float(double value) {
+  return std::isfinite(value) ? Json(std::stod(fmt::format("{:.6g}", value))) : Json();
+}
+
+Json steps_json(const std::vector<StepSpan>& buckets, int64_t StepSpan::*step) {
+  Json steps = Json::array();
+  bool is_run = true;
+  for (size_t i = 0; i < buckets.size(); ++i) {
+    steps.push_back(buckets[i].*step);
+    is_run = is_run && buckets[i].*step == buckets[0].*step + static_cast<int64_t>(i);
+  }
+  return is_run && !buckets.empty() ? Json(buckets[0].*step) : steps;
+}
+
+Json values_json(const std::vector<StepSpan>& buckets, double StepSpan::*value) {
+  Json values = Json::array();
+  for (const StepSpan& bucket : buckets) values.push_back(short_float(bucket.*value));
+  return values;
+}
+
+}  // namespace
+
+std::vector<StepSpan> in_buckets(const Series& series, size_t most) {
+  const size_t count = series.steps.size(), size = (count + most - 1) / most;
+  std::vector<StepSpan> buckets;
+  for (size_t begin = 0; begin < count; begin += size)
+    buckets.push_back(bucket_of(series, begin, std::min(begin + size, count)));
+  return buckets;
+}
+
+Json drawn_series(const Series& series, size_t most) {
+  const std::vector<StepSpan> buckets = in_buckets(series, most);
+  Json drawn{{"s", steps_json(buckets, &StepSpan::first_step)}, {"v", values_json(buckets, &StepSpan::mean)}};
+  if (buckets.size() < series.steps.size()) {
+    drawn["e"] = steps_json(buckets, &StepSpan::last_step);
+    drawn["lo"] = values_json(buckets, &StepSpan::lowest);
+    drawn["hi"] = values_json(buckets, &StepSpan::highest);
+  }
+  return drawn;
+}
+
+}  // namespace roll

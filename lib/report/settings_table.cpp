@@ -1,0 +1,79 @@
+#include "report/settings_table.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "config/yaml.h"
+#include "settings/key_lists.h"
+
+namespace roll {
+
+namespace {
+
+/// Every value that is no mapping, under its path.
+void add_leaves(const Node& node, const std::string& path, std::vector<Setting>& settings) {
+  if (node.kind != Node::Kind::kMap || node.map.empty()) {
+    settings.push_back({path, flow_text(node), std::nullopt});
+    return;
+  }
+  for (const MapEntry& entry : node.map)
+    add_leaves(entry.value, path.empty() ? entry.key : path + "." + entry.key, settings);
+}
+
+std::map<std::string, std::string> defaults_of(const std::vector<SharedKey>& keys) {
+  std::map<std::string, std::string> defaults;
+  for (const SharedKey& key : keys) {
+    if (key.entry.kind != KeyEntry::Kind::kKey) continue;
+    if (key.roles.empty()) defaults[key.entry.path] = key.entry.value;
+    for (const std::string& role : key.roles) defaults[role + "." + key.entry.path] = key.entry.value;
+  }
+  return defaults;
+}
+
+/// As the keys are listed, where users name their rewards.
+std::string listed_key(const std::string& key) {
+  constexpr std::string_view kRewards = "rewards.";
+  const size_t end = key.find('.', kRewards.size());
+  if (!key.starts_with(kRewards) || end == key.npos) return key;
+  return std::string(kRewards) + "<name>" + key.substr(end);
+}
+
+}  // namespace
+
+std::vector<Setting> settings_of(const std::string& resolved, const std::string& origin) {
+  const Node tree = parse_yaml(resolved, origin);
+  const auto defaults = defaults_of(tree.find("sft_train") ? sft_keys() : rlvr_keys());
+  std::vector<Setting> settings;
+  add_leaves(tree, "", settings);
+  for (Setting& setting : settings)
+    if (const auto found = defaults.find(listed_key(setting.key)); found != defaults.end())
+      // Quotes are YAML's, which the tree no longer has where they change nothing.
+      setting.default_value = flow_text(parse_yaml(found->second, setting.key, /*single_line=*/true));
+  return settings;
+}
+
+const Setting* find_setting(const std::vector<Setting>& settings, const std::string& key) {
+  const auto found = std::ranges::find(settings, key, &Setting::key);
+  return found == settings.end() ? nullptr : &*found;
+}
+
+std::vector<Difference> differences(const std::vector<std::vector<Setting>>& runs) {
+  std::vector<Difference> differ;
+  std::set<std::string> seen;
+  for (const auto& of_run : runs)
+    for (const Setting& setting : of_run) {
+      if (!seen.insert(setting.key).second) continue;
+      Difference difference{setting.key, {}};
+      for (const auto& other : runs) {
+        const Setting* const found = find_setting(other, setting.key);
+        difference.values.push_back(found ? std::optional(found->value) : std::nullopt);
+      }
+      const auto& first = difference.values.front();
+      const auto is_first = [&](const auto& value) { return value == first; };
+      if (!std::ranges::all_of(difference.values, is_first)) differ.push_back(std::move(difference));
+    }
+  return differ;
+}
+
+}  // namespace roll

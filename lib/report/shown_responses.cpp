@@ -1,0 +1,197 @@
+#include "report/shown_responses.h"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "train/rollout_files.h"
+#include "train/telling_groups.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Numbers per token of one response, as samples/ has them; see train/token_samples.h.
+using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
+
+/// Calls `take` for each line that is a JSON object; counts what is not, or what it does not understand.
+template <class Take>
+int64_t read_lines(const fs::path& file, const Take& take) {
+  std::ifstream in(file);
+  int64_t num_bad = 0;
+  for (std::string text; std::getline(in, text);) {
+    if (text.empty()) continue;
+    try {
+      take(parse_json(text, file.filename().string()));
+    } catch (const UserError&) {
+      ++num_bad;
+    } catch (const nlohmann::json::exception&) {
+      ++num_bad;
+    }
+  }
+  return num_bad;
+}
+
+void note_bad(RunRecord& run, const fs::path& file, int64_t num_bad) {
+  if (num_bad > 0)
+    run.notes.push_back(fmt::format("{} {} of {} could not be read.", num_bad, num_bad == 1 ? "line" : "lines",
+                                    file.filename().string()));
+}
+
+std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, int64_t step) {
+  std::vector<RolloutRecord> records;
+  for (const fs::path& file : rollout_files(folder, "step_", step))
+    note_bad(run, file, read_lines(file, [&](const Json& line) {
+               RolloutRecord record = record_from_json(line, file.filename().string());
+               if (!record.is_baseline) records.push_back(std::move(record));
+             }));
+  sort_records(records);
+  return records;
+}
+
+TokensOf tokens_of(RunRecord& run, int64_t step) {
+  TokensOf tokens;
+  const fs::path file = numbered(run.folder / "samples", "step_", step, ".jsonl");
+  if (!is_there(file)) return tokens;
+  note_bad(run, file, read_lines(file, [&](Json line) {
+             const std::pair key{line.at("group_index").get<int64_t>(), line.at("sample_index").get<int64_t>()};
+             const size_t count = line.at("tokens").size();
+             Json columns;
+             for (auto& [name, column] : line.items()) {
+               if (!column.is_array() || column.size() != count) continue;
+               if (count > kShownTokens) column.get_ref<Json::array_t&>().resize(kShownTokens);
+               for (Json& x : column)
+                 if (x.is_number_float()) x = std::stod(fmt::format("{:.4g}", x.get<double>()));
+               columns[name] = std::move(column);
+             }
+             tokens[key] = {{"columns", std::move(columns)}, {"num_tokens", count}};
+           }));
+  return tokens;
+}
+
+/// The text, or of a long one [begin, bytes left out, end].
+Json shown_text(const std::string& text) {
+  if (text.size() <= kShownBytes) return text;
+  const std::string begin(whole_characters(text, kShownBytes / 2));
+  size_t tail = text.size() - kShownBytes / 2;
+  while (tail < text.size() && (static_cast<unsigned char>(text[tail]) & 0xC0) == 0x80) ++tail;
+  return Json::array({begin, tail - begin.size(), text.substr(tail)});
+}
+
+Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
+  Json response{{"sample", record.sample_index},
+                {"score", record.is_judged ? json_float(record.score) : Json()},
+                {"reward", record.is_judged ? json_float(record.reward) : Json()},
+                {"finish", record.finish_reason},
+                {"length", record.response_ids.size()},
+                {"text", shown_text(record.response)}};
+  if (!record.reward_detail.empty()) response["detail"] = shown_text(to_line(record.reward_detail));
+  if (const auto found = tokens.find({record.group_index, record.sample_index}); found != tokens.end())
+    response["tokens"] = found->second;
+  return response;
+}
+
+/// Best first; of a large group the best and the worst ones, and those with numbers per token.
+Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& records, const TokensOf& tokens) {
+  std::vector<const RolloutRecord*> members;
+  for (const RolloutRecord& record : records)
+    if (record.group_index == group.group) members.push_back(&record);
+  std::ranges::stable_sort(members, std::greater(), [](const RolloutRecord* record) {
+    return record->is_judged ? record->score : -std::numeric_limits<double>::infinity();
+  });
+  const RolloutRecord& first = *members.front();
+  Json json{{"group", group.group},
+            {"prompt", shown_text(first.prompt)},
+            {"truth", shown_text(first.ground_truth)},
+            {"domain", first.domain},
+            {"id", first.prompt_id},
+            {"mean", json_float(group.mean)},
+            {"size", members.size()},
+            {"responses", Json::array()}};
+  for (size_t i = 0; i < members.size(); ++i) {
+    const bool is_extreme = i < kShownResponses / 2 || i + kShownResponses / 2 >= members.size();
+    if (is_extreme || tokens.contains({group.group, members[i]->sample_index}))
+      json["responses"].push_back(response_json(*members[i], tokens));
+  }
+  return json;
+}
+
+Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
+  const std::vector<RolloutRecord> records = records_of(run, folder, step);
+  std::vector<ScoredResponse> scored;
+  for (const RolloutRecord& r : records) scored.push_back({r.group_index, r.score, r.is_judged});
+  const std::vector<GroupSummary> groups = group_scores(scored);
+  Json json{{"step", step}, {"num_groups", groups.size()}, {"groups", Json::array()}};
+  if (groups.empty()) return json;
+  const TokensOf tokens = tokens_of(run, step);
+  const TellingGroups telling = telling_groups(groups);
+  std::vector<std::pair<size_t, std::string>> shown;
+  for (size_t i = 0; i < std::min(kShownMixedGroups, telling.mixed.size()); ++i)
+    shown.emplace_back(telling.mixed[i], "mixed");
+  shown.emplace_back(telling.best, "best");
+  shown.emplace_back(telling.worst, "worst");
+  std::map<size_t, size_t> place_of;
+  for (const auto& [group, why] : shown) {
+    const auto [place, is_new] = place_of.try_emplace(group, place_of.size());
+    if (is_new) json["groups"].push_back(group_json(groups[group], records, tokens));
+    json["groups"][place->second]["why"].push_back(why);
+  }
+  return json;
+}
+
+/// Those with the highest and the lowest score.
+std::vector<int64_t> extreme_steps(const RunRecord& run) {
+  const auto found = run.metrics.find("critic/score/mean");
+  if (found == run.metrics.end() || found->second.steps.empty()) return {};
+  const auto& [steps, values] = found->second;
+  size_t low = 0, high = 0;
+  for (size_t i = 1; i < steps.size(); ++i) {
+    if (values[i] < values[low]) low = i;
+    if (values[i] > values[high]) high = i;
+  }
+  return {steps[low], steps[high]};
+}
+
+}  // namespace
+
+std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const std::vector<int64_t>& wanted,
+                                  const std::vector<int64_t>& telling, size_t most) {
+  std::set<int64_t> chosen(wanted.begin(), wanted.end());
+  for (const int64_t step : telling)
+    if (std::ranges::binary_search(available, step)) chosen.insert(step);
+  if (!available.empty()) chosen.insert({available.front(), available.back()});
+  // Multiples of a round number: a run that goes on keeps most of those that it had.
+  std::vector<int64_t> even = available;
+  for (int64_t power = 1; even.size() > most; power *= 10)
+    for (const int64_t stride : {2 * power, 5 * power, 10 * power})
+      if (even.size() > most) std::erase_if(even = available, [&](int64_t step) { return step % stride != 0; });
+  chosen.insert(even.begin(), even.end());
+  return {chosen.begin(), chosen.end()};
+}
+
+Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted) {
+  const fs::path folder = rollouts_of(run);
+  std::vector<int64_t> available = rollout_numbers(folder, "step_");
+  // A run that was taken up earlier leaves later steps' files, which it writes again.
+  if (run.num_steps > 0) std::erase_if(available, [&](int64_t step) { return step > run.last_step; });
+  for (const int64_t step : wanted)
+    if (!std::ranges::binary_search(available, step))
+      throw user_error("--steps: {}: {} has no rollouts of step {}", step, folder.string(), step);
+  if (available.empty() && !run.is_sft)
+    run.notes.push_back(fmt::format("There are no rollouts in {}.", folder.string()));
+  Json steps = Json::array();
+  for (const int64_t step : chosen_steps(available, wanted, extreme_steps(run), kShownSteps))
+    steps.push_back(step_json(run, folder, step));
+  return {{"available", available.size()}, {"steps", std::move(steps)}};
+}
+
+}  // namespace roll

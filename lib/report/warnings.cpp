@@ -1,0 +1,60 @@
+#include "report/warnings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+
+namespace roll {
+
+namespace {
+
+constexpr std::string_view kMark = "warning: ";
+
+/// What base/log.h writes behind "warning: " or "[rank 3] warning: ".
+std::optional<std::string_view> warning_in(std::string_view line) {
+  if (line.starts_with("[rank ") && line.find("] ") != line.npos) line.remove_prefix(line.find("] ") + 2);
+  if (!line.starts_with(kMark)) return std::nullopt;
+  return line.substr(kMark.size());
+}
+
+std::string without_numbers(const std::string& text) {
+  std::string shape;
+  for (const char c : text) {
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (!is_digit || !shape.ends_with('#')) shape += is_digit ? '#' : c;
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::vector<Warning> warnings_in(std::string_view log) {
+  std::vector<std::string> texts;
+  bool goes_on = false;
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find('\n'));
+    log.remove_prefix(std::min(line.size() + 1, log.size()));
+    if (const auto text = warning_in(line)) {
+      texts.emplace_back(*text);
+      goes_on = true;
+    } else if (goes_on && line.starts_with(' ')) {
+      texts.back() += '\n';
+      texts.back() += line;
+    } else {
+      goes_on = false;
+    }
+  }
+  std::vector<Warning> warnings;
+  std::map<std::string, size_t> place_of;
+  for (const std::string& text : texts) {
+    const auto [place, is_new] = place_of.try_emplace(without_numbers(text), warnings.size());
+    if (is_new)
+      warnings.push_back({.text = text, .last = "", .count = 1});
+    else
+      warnings[place->second].last = text, ++warnings[place->second].count;
+  }
+  return warnings;
+}
+
+}  // namespace roll

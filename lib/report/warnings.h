@@ -1,0 +1,21 @@
+// What a run's log.txt warned of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace roll {
+
+/// Warnings that differ in nothing but numbers are one, told once.
+struct Warning {
+  std::string text;  // the first one's, with the lines that go on
+  std::string last;  // the last one's; empty: there is one only
+  int64_t count = 1;
+};
+
+/// In the order in which they first came.
+std::vector<Warning> warnings_in(std::string_view log);
+
+}  // namespace roll

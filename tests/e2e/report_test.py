@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""The page of `roll report` in a real browser: nothing is loaded, nothing complains or sticks out at 400 and 1280 pixels, dark and
+light; charts, their keys, the chooser of steps and the tokens' colours work; what a response says stays text. Argument: the roll
+binary; a second one, if given, names a folder to keep pages and screenshots in."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+from browser import Browser, find_chromium
+from replay import binary, record, roll, train
+
+EVIL = "</script><script>window.injected = 1</script><img src=x onerror=\"window.injected = 2\"><!--\u2028\u2029 & {{x}} `${1}`"
+OUTSIDE = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.scroll, nav, svg') &&
+  e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
+
+
+def report(*arguments):
+    """Builds a page; its path, as the program says it."""
+    return pathlib.Path(roll("report", *arguments).strip().splitlines()[-1])
+
+
+def make_evil(run):
+    """Every response of a step, and its prompt, try to be markup."""
+    file = run / "rollouts/step_000002.jsonl"
+    lines = [json.loads(line) | {"response": EVIL, "prompt": EVIL, "ground_truth": EVIL} for line in open(file)]
+    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+
+
+def choose(browser, label, value):
+    """What a person does with the select box behind this label."""
+    browser.evaluate(f"""(() => {{ const label = [...document.querySelectorAll('label')].find(l => l.textContent.startsWith({json.dumps(label)}));
+        const box = label.querySelector('select'); box.value = {json.dumps(value)}; box.dispatchEvent(new Event('change')); }})()""")
+
+
+def check_page(browser, page, kept, name):
+    for width in (1280, 400):
+        for dark in (False, True):
+            browser.open(page.as_uri(), width, dark)
+            what = f"{name}, {width} px, {'dark' if dark else 'light'}"
+            assert browser.complaints() == [], (what, browser.complaints())
+            assert browser.requests() == [page.as_uri()], (what, browser.requests())
+            assert browser.evaluate("document.documentElement.scrollWidth") <= width, (what, browser.evaluate(OUTSIDE))
+            assert browser.evaluate(OUTSIDE) == [], (what, browser.evaluate(OUTSIDE))
+            colours = browser.evaluate("(s => [s.backgroundColor, s.color])(getComputedStyle(document.body))")
+            light = [sum(map(int, c[4:-1].split(","))) for c in colours]
+            assert (light[0] < light[1]) == dark, (what, colours)
+            assert browser.evaluate("window.injected") is None, what
+            browser.screenshot(kept / f"{name}_{width}_{'dark' if dark else 'light'}.png")
+
+
+def check_charts(browser):
+    charts = browser.evaluate("""[...document.querySelectorAll('figure')].map(f => [f.querySelector('h3').textContent,
+        f.querySelector('svg[role=img]').getAttribute('aria-label'), [...f.querySelectorAll('.curve, .area')].map(p => (p.getAttribute('d') ?? p.getAttribute('points')).length)])""")
+    titles = [title for title, _, _ in charts]
+    for wanted in ("Score", "KL to the reference", "Entropy", "Response length", "How responses end", "Gradient norm", "Time of a step",
+                   "Tokens per second", "Memory"):
+        assert wanted in titles, (wanted, titles)
+    for title, label, paths in charts:
+        assert "by step" in label and "first" in label and paths and min(paths) > 10, (title, label, paths)
+
+
+def check_keys(browser):
+    """The arrow keys say the values of earlier steps."""
+    legend = "document.querySelector('figure .legend').textContent"
+    browser.evaluate("document.querySelector('.plot').focus()")
+    before = browser.evaluate(legend)
+    browser.press("Home")
+    assert "step 1" in browser.evaluate(legend) and browser.evaluate(legend) != before, (before, browser.evaluate(legend))
+
+
+def check_responses(browser, run):
+    lines = [json.loads(line) for line in open(run / "rollouts/step_000002.jsonl")]
+    choose(browser, "Step", "2")
+    texts = browser.evaluate("[...document.querySelectorAll('.response pre, .response .tokens')].map(e => e.textContent)")
+    assert EVIL in texts, texts[:2]
+    assert browser.evaluate("window.injected") is None and browser.evaluate("document.querySelectorAll('#page script, #page img').length") == 0
+    badges = browser.evaluate("[...document.querySelectorAll('.response .badge')].map(e => e.textContent)")
+    best = max(line["score"] for line in lines)
+    assert f"score {best:g}" in badges and any("truncated" in b for b in badges), badges
+
+
+def check_absences(browser, folder, run, kept):
+    """Runs that lack something have a page that says so."""
+    for name, change, said in (
+            ("half a line", lambda r: (r / "metrics.jsonl").open("a").write('{"step": 4, "actor/kl'), "not finished"),
+            ("no rollouts", lambda r: shutil.rmtree(r / "rollouts"), "There are no rollouts"),
+            ("no metrics", lambda r: (r / "metrics.jsonl").unlink(), "There is no metrics.jsonl"),
+            ("no configuration", lambda r: (r / "config.resolved.yaml").unlink(), "There is no config.resolved.yaml"),
+            ("broken rollouts", lambda r: (r / "rollouts/step_000001.jsonl").open("a").write("{oops\n"), "1 line of step_000001.jsonl could not be read"),
+            ("a warning", lambda r: (r / "log.txt").open("a").write("[rank 0] warning: step 3: odd <b>thing</b>\n"), "odd <b>thing</b>")):
+        copy = folder / name
+        shutil.copytree(run, copy)
+        change(copy)
+        browser.open(report(copy).as_uri(), 400)
+        text = browser.evaluate("document.body.innerText")
+        assert browser.complaints() == [] and said in text, (name, browser.complaints(), text[:500])
+
+
+def check_sft(browser, folder, kept):
+    (folder / "sft.jsonl").write_text("".join(json.dumps({"prompt": f"{i}+1=", "response": str(i + 1)}) + "\n" for i in range(16)))
+    (folder / "sft.yaml").write_text(f"""output_dir: {folder}/sft\npretrain: {folder}/model\nmax_steps: 3\nsequence_length: 64
+sft_train:\n  training_args: {{learning_rate: 1.0e-3, per_device_train_batch_size: 4}}\n  data_args: {{file_name: {folder}/sft.jsonl, prompt: prompt, response: response}}\n""")
+    roll("sft", "--config", folder / "sft.yaml")
+    check_page(browser, report(folder / "sft"), kept, "sft")
+    text = browser.evaluate("document.body.innerText")
+    assert "Loss" in text and "no rollouts to show" in text and "There are no rollouts in" not in text, text[:500]
+
+
+def check_several(browser, folder, run, kept):
+    other = train(folder, "other", rollout_replay=run / "rollouts", max_steps=2, pg_clip=0.3)
+    check_page(browser, report(run, other, "--out", folder / "both.html"), kept, "several")
+    names = browser.evaluate("[...document.querySelectorAll('header tbody tr td:first-child')].map(e => e.textContent.replace('■ ', ''))")
+    assert names == [run.name, "other"], names
+    browser.evaluate("[...document.querySelectorAll('#page details')].forEach(d => d.open = true)")
+    rows = browser.evaluate("[...document.querySelectorAll('#page details table')][0].innerText")
+    assert "pg_clip" in rows and "0.3" in rows and "seed" not in rows, rows
+    curves = browser.evaluate("document.querySelector('figure').querySelectorAll('.curve').length")
+    assert curves >= 2, curves
+
+
+def status_of(url, host):
+    try:
+        return urllib.request.urlopen(urllib.request.Request(url, headers={"Host": host}), timeout=60).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def check_serve(browser, folder, run):
+    """The served page takes up what the run writes, stays when the folder goes, and is nobody else's."""
+    live = folder / "live"
+    shutil.copytree(run, live)
+    process = subprocess.Popen([binary, "report", str(live), "--serve", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        url = process.stdout.readline().strip()
+        browser.open(url, 1280)
+        legend = "document.querySelector('figure .legend').textContent"
+        assert browser.complaints() == [] and "step 3" in browser.evaluate(legend), (browser.complaints(), browser.evaluate(legend))
+        last = json.loads((live / "metrics.jsonl").read_text().splitlines()[-1])
+        with (live / "metrics.jsonl").open("a") as file:
+            file.write(json.dumps(last | {"step": 4}) + "\n")
+        deadline = time.monotonic() + 60
+        while "step 4" not in browser.evaluate(legend):
+            assert time.monotonic() < deadline, browser.evaluate(legend)
+            browser.evaluate("follow()")
+        assert status_of(url, "localhost") == 200 and status_of(url + "data.json", "elsewhere.example") == 403
+        shutil.rmtree(live)
+        browser.evaluate("follow()")
+        assert status_of(url + "data.json", "localhost") == 503 and "step 4" in browser.evaluate(legend)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def main():
+    chromium = find_chromium()
+    with tempfile.TemporaryDirectory() as name, Browser(chromium) as browser:
+        folder = pathlib.Path(name)
+        kept = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else folder
+        run = record(folder).parent
+        make_evil(run)
+        page = report(run)
+        assert page == run / "report.html", page
+        check_page(browser, page, kept, "run")
+        check_charts(browser)
+        check_keys(browser)
+        check_responses(browser, run)
+        check_several(browser, folder, run, kept)
+        check_sft(browser, folder, kept)
+        check_serve(browser, folder, run)
+        check_absences(browser, folder, run, kept)
+    print("the pages of a run, of several, of roll sft and of runs that lack something are as they should be")
+
+
+main()
