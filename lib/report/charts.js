@@ -4,18 +4,18 @@
 const KINDS = {
   learning: [
     { title: "Score", unit: "the reward's verdict, mean of the step's responses", wide: true, fromZero: true,
-      lines: [["critic/score/mean", "training"]], dots: [["val_score/all/mean", "validation"]] },
+      lines: [["score/mean", "training"]], dots: [["val_score/all/mean", "validation"]] },
     { title: "Right responses", unit: "share in validation", share: true, dots: [["val_correct/all/mean", "all"]], unless: "val_score/all/mean" },
-    { title: "Score by domain", unit: "mean score in training", fromZero: true, family: "critic/score/mean" },
+    { title: "Score by domain", unit: "mean score in training", fromZero: true, family: "score/mean" },
     { title: "Right responses by tag", unit: "share in validation", share: true, pattern: /^val_correct\/(?!all\/)(.+)\/mean$/, asDots: true },
     { title: "Groups", unit: "share of the step's prompts", share: true, stacked: true,
       help: "Where all responses of a group score alike there is little to learn.",
       colours: [2, 0, 1], lines: [["group/all_correct_ratio", "all right"], ["group/mixed_ratio", "mixed"], ["group/all_incorrect_ratio", "all wrong"]] },
     { title: "Loss", unit: "nats per token", lines: [["sft/loss", "training"]], dots: [["val/loss", "validation"]], wide: true, log: 50 },
-    { title: "Reward after penalties", unit: "mean, KL in the reward included", lines: [["critic/rewards/mean", "reward"]] },
+    { title: "Reward after penalties", unit: "mean, KL in the reward included", lines: [["rewards/mean", "reward"]] },
   ],
   policy: [
-    { title: "KL to the reference", unit: "nats per token", lines: [["critic/kl", "in the reward's measure"], ["actor/kl_loss", "in the loss's measure"]] },
+    { title: "KL to the reference", unit: "nats per token", lines: [["kl", "in the reward's measure"], ["actor/kl_loss", "in the loss's measure"]] },
     { title: "Entropy", unit: "nats per token", lines: [["actor/entropy", "policy"]], fromZero: true },
     { title: "Response length", unit: "tokens", fromZero: true,
       lines: [["token/response_length/mean", "mean"], ["token/response_length/max", "longest"], ["token/response_length/min", "shortest"]],

@@ -26,7 +26,7 @@ function stateOf(run) {
 // What people look for first: [name, text] pairs.
 function figuresOf(run) {
   const get = name => openSeries(run.metrics[name]);
-  const score = get("critic/score/mean"), right = get("val_correct/all/mean"), loss = get("sft/loss"), checked = get("val/loss");
+  const score = get("score/mean"), right = get("val_correct/all/mean"), loss = get("sft/loss"), checked = get("val/loss");
   const best = bestOf(right ?? checked, !right), time = get("time/step_total"), tps = get("system/tps");
   const known = time && finite(time.v), mean = known?.length ? known.reduce((a, b) => a + b, 0) / known.length : undefined;
   const short = value => value === undefined ? "–" : number(value, 3);
@@ -36,7 +36,7 @@ function figuresOf(run) {
     right && ["right in validation: first, last", `${short(finite(right.v)[0])} → ${short(lastOf(right))}`],
     checked && ["loss in validation: first, last", `${short(finite(checked.v)[0])} → ${short(lastOf(checked))}`],
     best && ["best validation", `${short(best.value)} at step ${best.step}`],
-    run.metrics["critic/kl"] && ["KL to the reference, lately", short(lately(get("critic/kl")))],
+    run.metrics["kl"] && ["KL to the reference, lately", short(lately(get("kl")))],
     tps && ["tokens per second, lately", short(lately(tps))],
     mean !== undefined && ["a step takes, on average", `${short(mean)} s`],
   ].filter(Boolean);

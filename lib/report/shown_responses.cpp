@@ -150,7 +150,7 @@ Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
 
 /// Those with the highest and the lowest score.
 std::vector<int64_t> extreme_steps(const RunRecord& run) {
-  const auto found = run.metrics.find("critic/score/mean");
+  const auto found = run.metrics.find("score/mean");
   if (found == run.metrics.end() || found->second.steps.empty()) return {};
   const auto& [steps, values] = found->second;
   size_t low = 0, high = 0;
