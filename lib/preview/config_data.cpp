@@ -85,7 +85,7 @@ void try_rewards(const std::vector<Row>& rows, const DomainRules& rules) {
 }
 
 std::vector<DomainView> view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer,
-                                 const DomainRules& rules, ConfigData& out) {
+                                 const DomainRules& rules, bool offline, ConfigData& out) {
   const PromptSource source = source_of(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
   auto rows = checked_rows(source, set);
   const PromptEncoder encode(source, tokenizer);
@@ -94,7 +94,7 @@ std::vector<DomainView> view_set(const Config& config, const DataSet& set, const
   const DataLens lens{&tokenizer, set.prompt_length, config.response_length.value_or(0), kGoldsOfDomain};
   const auto views = view_of(rows, rules, lens);
   for (const DomainView& view : views) add_view(view, set, lens, out);
-  try_rewards(rows, rules);
+  if (!offline) try_rewards(rows, rules);
   return views;
 }
 
@@ -118,7 +118,7 @@ ConfigData view_data(const Config& config, bool offline) {
       continue;
     }
     if (!tokenizer) tokenizer = Tokenizer::load(model_folder(policy_of(config)));
-    const auto views = view_set(config, set, *tokenizer, rules, out);
+    const auto views = view_set(config, set, *tokenizer, rules, offline, out);
     if (&set.data == &config.actor_train.data_args) warn_of_idle_domains(config, views, out);
   }
   return out;

@@ -14,8 +14,8 @@ struct ConfigData {
 };
 
 /// The training rows, and those of the validation. `config` is complete and checked. When `offline`, what is not here
-/// is only said. UserError: a row that a training would refuse, a domain of which no row is left, code of the user's
-/// that gives no reward.
+/// is only said, and code of the user's is not asked. UserError: a row that a training would refuse, a domain of which
+/// no row is left, code of the user's that gives no reward.
 ConfigData view_data(const Config& config, bool offline);
 
 }  // namespace roll

@@ -24,8 +24,8 @@ RewardQuery query_of(const Row& row, std::string response) {
 }
 
 std::string complaint(const Row& row, const std::string& gold, const RewardResult& result) {
-  const std::string why = result.detail.contains("error") ? to_line(result.detail["error"])
-                                                          : fmt::format("scored {}", json_float(result.score).dump());
+  const std::string why =
+      result.detail.contains("error") ? to_line(result.detail["error"]) : fmt::format("scored {:g}", result.score);
   return fmt::format("{}: {}: {}", row.origin, shown_text(gold), why);
 }
 
