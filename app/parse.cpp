@@ -1,6 +1,7 @@
 #include "app/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <regex>
 
 #include "app/config_flags.h"
 #include "base/error.h"
@@ -79,6 +80,23 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
                     words.empty() ? "" : words.front(), command);
 }
 
+/// What CLI11 says of a value, in the words of all other messages.
+std::string in_our_words(const std::string& error) {
+  std::smatch part;
+  if (std::regex_match(error, part, std::regex("(-\\S+): Value (.+) not in range (\\S+) to (\\S+)"))) {
+    const double low = std::stod(part[3]), high = std::stod(part[4]);
+    const std::string range = high < 1e18 ? fmt::format("in {:.10g}..{:.10g}", low, high)
+                              : low > 0   ? std::string("above 0")
+                                          : fmt::format("{:.10g} or more", low);
+    return fmt::format("{} = {}: must be {}", part[1].str(), part[2].str(), range);
+  }
+  if (std::regex_match(error, part, std::regex("(-\\S+): 1 required \\S+ missing")))
+    return part[1].str() + ": its value is missing; write it behind the flag";
+  if (std::regex_match(error, part, std::regex("Could not convert: (-\\S+) = (.*)")))
+    return fmt::format("{} = {}: must be a number", part[1].str(), part[2].str());
+  return error;
+}
+
 }  // namespace
 
 int parse_and_run(CLI::App& app, int argc, char** argv) {
@@ -92,7 +110,7 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
     if (!app.remaining(true).empty())
       throw unknown_word(app, argc, argv);  // perhaps the misspelt flag that seems to be missing
-    throw user_error("{}\n`{} --help` says more", e.what(), chosen_command(app).second);
+    throw user_error("{}\n`{} --help` says more", in_our_words(e.what()), chosen_command(app).second);
   }
   return 0;
 }

@@ -155,7 +155,7 @@ void for_each_json_line(std::istream& in, const std::string& origin,
     const std::string here = fmt::format("{}:{}", origin, line);
     const Json value = parse_json(text, here);
     if (!value.is_object())
-      throw user_error("{}: a {} where a JSON object is needed, one per line", here, value.type_name());
+      throw user_error("{}: {} where a JSON object is needed, one per line", here, value.type_name());
     row(line, value);
   }
 }

@@ -67,7 +67,7 @@ size_t num_bytes(const TensorEntry& entry, const std::string& where) {
 
 TensorEntry parse_entry(const std::string& name, const FileJson& tensor, const std::string& file) {
   const std::string where = fmt::format("{}: {}", file, name);
-  if (!tensor.is_object()) throw user_error("{}: a {} where an object is needed", where, tensor.type_name());
+  if (!tensor.is_object()) throw user_error("{}: {} where an object is needed", where, tensor.type_name());
   const auto dtype = tensor.find("dtype");
   if (dtype == tensor.end() || !dtype->is_string()) throw user_error("{}: dtype: a string is needed", where);
   TensorEntry entry;
@@ -137,7 +137,7 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
 
 void SafetensorsFile::parse_header(std::string_view text) {
   const FileJson header = parse_unique_json(text, file_ + ": header");  // JSON itself allows a key twice
-  if (!header.is_object()) throw user_error("{}: header: a {} where an object is needed", file_, header.type_name());
+  if (!header.is_object()) throw user_error("{}: header: {} where an object is needed", file_, header.type_name());
   for (const auto& [name, value] : header.items()) {
     if (name != "__metadata__") {
       entries_.push_back(parse_entry(name, value, file_));

@@ -41,7 +41,7 @@ void write_batch(const Transformer& model, const std::vector<std::vector<int64_t
 std::vector<int64_t> parse_ids(const Json& row, const std::string& where, int64_t vocab_size) {
   const auto ids = row.find("ids");
   if (ids == row.end()) throw user_error("{}: ids: is missing; a row is {{\"ids\": [1, 2, 3]}}", where);
-  if (!ids->is_array()) throw user_error("{}: ids: a {} where a list of token ids is needed", where, ids->type_name());
+  if (!ids->is_array()) throw user_error("{}: ids: {} where a list of token ids is needed", where, ids->type_name());
   if (ids->empty()) throw user_error("{}: ids = []: at least one token is needed", where);
   std::vector<int64_t> result;
   for (const Json& id : *ids) {

@@ -24,7 +24,7 @@ void find_rows_in(const std::filesystem::path& file, const PromptColumns& column
     const std::string origin = fmt::format("{}:{}", file.string(), number);
     try {
       const Json json = parse_json(line, origin);
-      if (!json.is_object()) throw user_error("{}: a {} where a JSON object is needed", origin, json.type_name());
+      if (!json.is_object()) throw user_error("{}: {} where a JSON object is needed", origin, json.type_name());
       found.rows.push_back(parse_row(json, origin, columns));
     } catch (const UserError& e) {
       found.bad.emplace_back(e.what());

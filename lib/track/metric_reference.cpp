@@ -192,8 +192,10 @@ std::string metric_table(std::string_view pattern, bool markdown) {
         of_topic += fmt::format("{}{}: {}\n", name, *unit ? fmt::format(" [{}]", unit) : "", words);
     }
     if (of_topic.empty()) continue;
-    const char* head = markdown ? "## {}\n\n| metric | unit | meaning |\n|---|---|---|\n" : "# {}\n";
-    text += (text.empty() ? "" : "\n") + fmt::format(fmt::runtime(head), title) + of_topic;
+    if (!text.empty()) text += '\n';
+    text += fmt::format("{} {}\n", markdown ? "##" : "#", title);
+    if (markdown) text += "\n| metric | unit | meaning |\n|---|---|---|\n";
+    text += of_topic;
   }
   return text;
 }

@@ -88,7 +88,7 @@ TEST_CASE("a wrong model folder is refused with what is missing", "[checkpoint]"
   CHECK_THAT(opening(folder.write("file", "x")), Contains("a file where a model folder is needed"));
   CHECK_THAT(opening(folder.path()), Contains("no config.json"));
   folder.write("config.json", "[]");
-  CHECK_THAT(opening(folder.path()), Contains("config.json: a array where a JSON object is needed"));
+  CHECK_THAT(opening(folder.path()), Contains("config.json: array where a JSON object is needed"));
   folder.write("config.json", "{");
   CHECK_THAT(opening(folder.path()), Contains("config.json: not valid JSON"));
   folder.write("config.json", "{}");

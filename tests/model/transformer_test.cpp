@@ -220,7 +220,7 @@ TEST_CASE("ids that are none are refused by row and place", "[model]") {
     return message_of([&] { parse_ids(parse_json(row, "r"), "rows:3", 71); });
   };
   CHECK_THAT(refusal(R"({"id":[1]})"), Contains("rows:3: ids: is missing"));
-  CHECK_THAT(refusal(R"({"ids":"1 2"})"), Contains("ids: a string where a list"));
+  CHECK_THAT(refusal(R"({"ids":"1 2"})"), Contains("ids: string where a list"));
   CHECK_THAT(refusal(R"({"ids":[]})"), Contains("ids = []: at least one token"));
   CHECK_THAT(refusal(R"({"ids":[1,71]})"), Contains("ids[1] = 71: a whole number from 0 to 70"));
   CHECK_THAT(refusal(R"({"ids":[-1]})"), Contains("ids[0] = -1"));
