@@ -87,6 +87,18 @@ std::vector<FrameLine> head_of(const ScreenState& state, int columns, int rows) 
   return lines;
 }
 
+/// A line through the values for `count` places, so that a young run's curve is as wide as an old one's.
+std::vector<double> stretched(const std::vector<double>& values, size_t count) {
+  if (values.size() < 2 || values.size() >= count) return values;
+  std::vector<double> line;
+  for (size_t i = 0; i < count; ++i) {
+    const double place = static_cast<double>(i * (values.size() - 1)) / static_cast<double>(count - 1);
+    const size_t left = std::min(static_cast<size_t>(place), values.size() - 2);
+    line.push_back(std::lerp(values[left], values[left + 1], place - static_cast<double>(left)));
+  }
+  return line;
+}
+
 /// A title and a curve, `width` wide, `height` + 1 lines.
 std::vector<std::string> panel(const ScreenState& state, size_t curve, int width, int height) {
   const std::vector<double>& values = state.curves[curve];
@@ -98,7 +110,8 @@ std::vector<std::string> panel(const ScreenState& state, size_t curve, int width
   // The axis takes as much as its longest number, which only the curve itself knows, and which its width may change.
   std::string picture = plot_curve(values, width, height);
   const int axis = display_width(picture.substr(0, picture.find("┤"))) + 1;
-  picture = plot_curve(values, std::max(4, width - axis - 2), height);
+  const int room = std::max(4, width - axis - 2);
+  picture = plot_curve(stretched(values, static_cast<size_t>(2 * room)), room, height);
   std::istringstream in(picture);
   for (std::string line; std::getline(in, line);) lines.push_back(padded(line, width));
   lines.resize(static_cast<size_t>(height) + 1, padded("", width));
@@ -115,8 +128,8 @@ std::vector<FrameLine> curves_of(const ScreenState& state, int columns, size_t b
     for (size_t row = 0; row <= static_cast<size_t>(height); ++row) {
       FrameLine line;
       for (const auto& one : panels) {
+        if (!line.empty()) line.push_back({std::string(gap, ' ')});
         line.push_back({one[row], row == 0 ? Style::kBold : Style::kCurve});
-        line.push_back({std::string(gap, ' ')});
       }
       lines.push_back(std::move(line));
     }

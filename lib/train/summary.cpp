@@ -16,15 +16,13 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
 }
 
 RunFace rlvr_face(const Config& config, const std::string& roles) {
-  Shown third{"gradient norm", "actor/grad_norm"};
-  if (config.uses_reference()) third = {"KL", config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
+  const Shown kl{"KL", config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
   return {.name = config.exp_name,
           .model = roles,
           .algorithm = describe_algorithm(config),
           .headline = {.goal = {"score", "score/mean"},
                        .others = {{"right in validation", "val_correct/all/mean"},
-                                  {"KL", "kl"},
-                                  {"KL loss", "actor/kl_loss"},
+                                  kl,
                                   {"entropy", "actor/entropy"},
                                   {"length", "token/response_length/mean"},
                                   {"clipped", "actor/clipfrac"},
@@ -34,7 +32,7 @@ RunFace rlvr_face(const Config& config, const std::string& roles) {
                                   {"tokens/s", "system/tps"}}},
           .curves = {{"score", "score/mean"},
                      {"response length", "token/response_length/mean"},
-                     third,
+                     config.uses_reference() ? kl : Shown{"gradient norm", "actor/grad_norm"},
                      {"entropy", "actor/entropy"}}};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 namespace roll {
 
@@ -100,7 +101,7 @@ TEST_CASE("samples are one line each, harmless and short", "[track]") {
     CHECK(display_width(line) <= 40);
     CHECK(line.find_first_of("\x1b\r\n") == std::string::npos);
   }
-  CHECK_THAT(lines[1], Catch::Contains("so·[31m red↵xx") && Catch::EndsWith("the end ·?"));
+  CHECK_THAT(lines[1], Catch::Contains("so·[31m red↵x") && Catch::EndsWith("the end ·?"));
   CHECK_THAT(lines[2], Catch::EndsWith("wrong; expected 4"));
   const ShownSample sample = sample_from(to_json(ShownSample{3, true, "a", "b", "c", "d"}));
   CHECK((sample.step == 3 && sample.is_validation && sample.prompt == "a" && sample.response == "b" &&
