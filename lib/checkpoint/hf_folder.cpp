@@ -39,8 +39,7 @@ Json HfFolder::read_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
   if (!is_there(file)) throw user_error("{}: no config.json; a Hugging Face model folder is needed", folder.string());
   Json config = read_json(file);
-  if (!config.is_object())
-    throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
+  if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;
 }
 

@@ -62,7 +62,7 @@ function phasesOf(run) {
   const shown = PHASES.map(([name, label]) => ({ name, label, series: openSeries(run.metrics[name]) }))
     .filter(({ series }) => series && series.v.length === total.v.length && sum(series) >= sum(total) / 100);
   const rest = total.v.map((value, i) => Math.max(0, shown.reduce((left, { series }) => left - (series.v[i] ?? 0), value ?? 0)));
-  return [...shown, { label: "all else", series: { ...total, v: rest } }].map((line, i) => ({ ...line, colour: colour(i) }));
+  return [...shown, { label: shown.length ? "all else" : "the step", series: { ...total, v: rest } }].map((line, i) => ({ ...line, colour: colour(i) }));
 }
 
 // [metric, label] pairs of a chart in a run.

@@ -50,9 +50,9 @@ Json settings_json(const std::vector<Setting>& settings) {
   return rows;
 }
 
-Json warnings_json(const std::vector<Warning>& warnings) {
+Json warnings_json(const std::vector<LoggedWarning>& warnings) {
   Json rows = Json::array();
-  for (const Warning& warning : warnings)
+  for (const LoggedWarning& warning : warnings)
     rows.push_back({{"text", warning.text}, {"last", warning.last}, {"count", warning.count}});
   return rows;
 }

@@ -97,7 +97,7 @@ function show(data) {
   const sections = [
     ["learning", "Learning", "Is it learning?", [chartsOf(KINDS.learning, data.runs)]],
     ["problems", "Problems", "What went wrong?", problemsView(data.runs)],
-    ["policy", "Policy", "How the policy moves", [chartsOf(KINDS.policy, data.runs)]],
+    ["policy", "Model", "How the model moves", [chartsOf(KINDS.policy, data.runs)]],
     ["speed", "Speed", "Where the time goes", [chartsOf(KINDS.speed, data.runs)]],
     ["metrics", "Any metric", "Any other metric", anyMetric(data.runs, state)],
     ["responses", "Responses", "Responses", [responsesSection(data)]],

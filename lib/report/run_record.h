@@ -22,7 +22,7 @@ struct RunRecord {
   int64_t last_step = 0;     // of them
   int64_t wanted_steps = 0;  // max_steps; 0: unknown
   std::map<std::string, Series> metrics{};
-  std::vector<Warning> warnings{};
+  std::vector<LoggedWarning> warnings{};
   std::vector<Setting> settings{};
   std::vector<std::string> notes{};  // what is missing or damaged, in words
 };

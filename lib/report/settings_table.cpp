@@ -11,10 +11,16 @@ namespace roll {
 
 namespace {
 
+/// Without the quotes that make a scalar text: a default may have them where the written value needs none.
+std::string shown(const Node& node) {
+  return node.kind == Node::Kind::kScalar ? node.text : flow_text(node);
+}
+
 /// Every value that is no mapping, under its path.
 void add_leaves(const Node& node, const std::string& path, std::vector<Setting>& settings) {
   if (node.kind != Node::Kind::kMap || node.map.empty()) {
-    settings.push_back({path, flow_text(node), std::nullopt});
+    const bool is_empty = node.kind != Node::Kind::kScalar && node.list.empty();  // which is every list's default
+    settings.push_back({path, shown(node), is_empty ? std::optional(shown(node)) : std::nullopt});
     return;
   }
   for (const MapEntry& entry : node.map)
@@ -48,8 +54,7 @@ std::vector<Setting> settings_of(const std::string& resolved, const std::string&
   add_leaves(tree, "", settings);
   for (Setting& setting : settings)
     if (const auto found = defaults.find(listed_key(setting.key)); found != defaults.end())
-      // Quotes are YAML's, which the tree no longer has where they change nothing.
-      setting.default_value = flow_text(parse_yaml(found->second, setting.key, /*single_line=*/true));
+      setting.default_value = shown(parse_yaml(found->second, setting.key, /*single_line=*/true));
   return settings;
 }
 

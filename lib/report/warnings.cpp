@@ -29,7 +29,7 @@ std::string without_numbers(const std::string& text) {
 
 }  // namespace
 
-std::vector<Warning> warnings_in(std::string_view log) {
+std::vector<LoggedWarning> warnings_in(std::string_view log) {
   std::vector<std::string> texts;
   bool goes_on = false;
   while (!log.empty()) {
@@ -45,7 +45,7 @@ std::vector<Warning> warnings_in(std::string_view log) {
       goes_on = false;
     }
   }
-  std::vector<Warning> warnings;
+  std::vector<LoggedWarning> warnings;
   std::map<std::string, size_t> place_of;
   for (const std::string& text : texts) {
     const auto [place, is_new] = place_of.try_emplace(without_numbers(text), warnings.size());

@@ -9,13 +9,13 @@
 namespace roll {
 
 /// Warnings that differ in nothing but numbers are one, told once.
-struct Warning {
+struct LoggedWarning {
   std::string text;  // the first one's, with the lines that go on
   std::string last;  // the last one's; empty: there is one only
   int64_t count = 1;
 };
 
 /// In the order in which they first came.
-std::vector<Warning> warnings_in(std::string_view log);
+std::vector<LoggedWarning> warnings_in(std::string_view log);
 
 }  // namespace roll

@@ -18,7 +18,8 @@ const std::set<std::string>& free_keys() {
       "exp_name", "output_dir", "logging_dir", "track_with", "tracker_kwargs", "logging_steps", "save_steps",
       "eval_steps", "max_ckpt_to_keep", "best_ckpt_to_keep", "metric_for_best_model", "greater_is_better",
       "early_stopping_patience", "early_stopping_threshold", "resume_from_checkpoint", "rollout_dump_dir",
-      "dump_experience", "hostfile", "system_envs", "validation", "val_prompt_length", "val_sequence_length",
+      "dump_experience", "dump_samples", "hostfile", "system_envs", "validation", "val_prompt_length",
+      "val_sequence_length",
       "file_name",  // that the rows are the same is known of the rows
       // the job
       "max_restarts", "max_nonfinite_updates", "backend_timeout", "device_mapping", "num_gpus_per_worker",

@@ -12,6 +12,7 @@
 #include "train/advantage_stage.h"
 #include "train/roles.h"
 #include "train/rollout_record.h"
+#include "train/token_samples.h"
 #include "train/worker_setup.h"
 
 namespace roll {
@@ -135,7 +136,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
           {mesh, model.parts()}),
       loss_(config) {}
 
-Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first) {
+Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples& samples) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
   UpdatePlan plan = update_plan("actor", config_.actor_train, config_.loss, model_.spec(), model_.device());
@@ -145,6 +146,7 @@ Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first) {
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const auto out = token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute,
                                      e.response_mask().to(at::kBool));
+    samples.take(e, out.log_probs);
     return loss_(e, out, counts);
   };
   const Prepare<Experience> prepare = weigh_samples(step, config_.loss, mesh_);

@@ -43,14 +43,17 @@ struct FirstUpdates {
   std::vector<std::pair<std::string, UpdateTrace>> traces;  // by role
 };
 
+class TokenSamples;
+
 class ActorTrainer {
  public:
   /// `model` must outlive this and keep its parameters.
   ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log);
 
   /// ppo_epochs x mini-batches of PPO updates; between epochs sequences go where the next one wants them. `first` (when
-  /// given) receives what the first update did. **Collective**. Metrics of run_updates with actor/*.
-  Metrics train(TrainingStep step, FirstUpdates* first);
+  /// given) receives what the first update did, `samples` log-probs. **Collective**. Metrics of run_updates with
+  /// actor/*.
+  Metrics train(TrainingStep step, FirstUpdates* first, TokenSamples& samples);
 
   /// Leaves the device to the sampler, which needs the weights only.
   void put_away() { learner_.put_away(/*keeps_parameters=*/true); }

@@ -24,6 +24,7 @@
 #include "train/sampling.h"
 #include "train/summary.h"
 #include "train/throughput.h"
+#include "train/token_samples.h"
 
 namespace roll {
 
@@ -274,6 +275,7 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
   const bool trains_actor = step.number > config_.critic_warmup;
   FirstUpdates updates;
   FirstUpdates* const looked_at = config_.dump_experience && step.number == 1 ? &updates : nullptr;
+  TokenSamples samples(step, config_.dump_samples, meshes.actor);
   Metrics of_critic, of_actor;
   if (config_.uses_critic()) {
     ranks_.traffic().set_phase("train_critic");
@@ -283,13 +285,14 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
   if (trains_actor) {
     ranks_.traffic().set_phase("train_actor");
     auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, meshes.actor);
-    if (actor_) of_actor = actor_->train(std::move(wanted), looked_at);
+    if (actor_) of_actor = actor_->train(std::move(wanted), looked_at, samples);
   }
   if (config_.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
   if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
   if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step.number, updates);
   throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
+  samples.write(run_.folder().samples(), tokenizer_);
 }
 
 /// Those of the first rank that samples, on all ranks. **Collective**.

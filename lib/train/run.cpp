@@ -9,6 +9,7 @@
 #include "dist/agree.h"
 #include "track/mlflow.h"
 #include "track/take_back.h"
+#include "train/rollout_files.h"
 
 namespace roll {
 
@@ -89,6 +90,7 @@ void Run::start(const RunFace& face) {
     if (start_.resume && is_there(store.path(step))) store.mark_latest(step);
     store.rotate(start_.run, keeping_of(keys_.checkpoints));
     take_back(options, start_.resume ? step : -1);
+    take_back_rollouts(folder_.samples(), "step_", step);
   }
   if (keys_.screen) {
     keys_.screen->begin(face, first_step(), last_step_);

@@ -29,7 +29,7 @@ std::unique_ptr<FileLock> RunFolder::start(const std::string& run, const std::st
                                            std::unique_ptr<FileLock> held) const {
   make_folder(path_);
   if (!held) held = lock_run_folder(path_);
-  for (const fs::path& folder : {path_, rollouts(), experience(), checkpoints()}) sweep_temporaries(folder);
+  for (const fs::path& folder : {path_, rollouts(), samples(), experience(), checkpoints()}) sweep_temporaries(folder);
   write_file_atomic(path_ / kRunFile, to_line({{"run", run}}) + "\n");
   write_file_atomic(path_ / "config.resolved.yaml", resolved_config);
   return held;

@@ -1,6 +1,6 @@
 // The run folder (`output_dir`): where each file of a run lies.
 //   run.json  config.resolved.yaml  log.txt  metrics.jsonl  tensorboard/  .lock
-//   rollouts/step_000001.jsonl, val_000000.jsonl   experience/step_000001.jsonl
+//   rollouts/step_000001.jsonl, val_000000.jsonl   samples/step_000001.jsonl   experience/step_000001.jsonl
 //   checkpoints/latest -> step_000010, best -> step_000005   checkpoints/step_000010/{actor,critic,optimizer}/ and
 //   manifest.json
 #pragma once
@@ -30,6 +30,7 @@ class RunFolder {
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path rollouts() const { return path_ / "rollouts"; }
+  std::filesystem::path samples() const { return path_ / "samples"; }
   std::filesystem::path experience() const { return path_ / "experience"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 

@@ -4,6 +4,7 @@ light; charts, their keys, the chooser of steps and the tokens' colours work; wh
 binary; a second one, if given, names a folder to keep pages and screenshots in."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -26,10 +27,10 @@ def report(*arguments):
 
 
 def make_evil(run):
-    """Every response of a step, and its prompt, try to be markup."""
-    file = run / "rollouts/step_000002.jsonl"
-    lines = [json.loads(line) | {"response": EVIL, "prompt": EVIL, "ground_truth": EVIL} for line in open(file)]
-    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    """Every response of the last two steps, and its prompt, try to be markup."""
+    for file in (run / "rollouts/step_000002.jsonl", run / "rollouts/step_000003.jsonl"):
+        lines = [json.loads(line) | {"response": EVIL, "prompt": EVIL, "ground_truth": EVIL} for line in open(file)]
+        file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
 
 
 def choose(browser, label, value):
@@ -85,6 +86,32 @@ def check_responses(browser, run):
     assert f"score {best:g}" in badges and any("truncated" in b for b in badges), badges
 
 
+def check_tokens(browser, run):
+    """Tokens are coloured by what is chosen, and a tap or a key says the numbers of samples/."""
+    browser.open(report(run).as_uri(), 400)
+    shares = "[...document.querySelectorAll('.tokens span')].map(e => parseFloat(e.style.getPropertyValue('--share')))"
+    advantages = browser.evaluate(shares)
+    assert max(advantages) == 75 and min(advantages) < 75, advantages
+    choose(browser, "Colour tokens by", "sampler")
+    assert browser.evaluate(shares) != advantages
+    samples = [json.loads(line) for line in open(run / "samples/step_000002.jsonl")]
+    tokens = browser.evaluate("[...document.querySelector('.tokens').querySelectorAll('span')].map(e => e.textContent)")
+    log_probs = next(line["sampler_log_probs"] for line in samples if line["tokens"] == tokens)
+
+    def check_said(number, log_prob):
+        said = browser.evaluate("document.querySelector('.readout').textContent")
+        found = re.search(rf"token {number} of {len(tokens)} .*log-prob, sampler (-?[0-9.e-]+)", said)
+        assert found and abs(float(found[1]) - log_prob) <= 1e-3 * abs(log_prob), (said, log_prob)
+
+    browser.evaluate("document.querySelector('.tokens span').click()")
+    check_said(1, log_probs[0])
+    browser.evaluate("document.querySelector('.tokens').focus()")
+    browser.press("End")
+    check_said(len(tokens), log_probs[-1])
+    choose(browser, "Colour tokens by", "")
+    assert browser.evaluate("document.querySelectorAll('.tokens').length") == 0
+
+
 def check_absences(browser, folder, run, kept):
     """Runs that lack something have a page that says so."""
     for name, change, said in (
@@ -109,7 +136,7 @@ sft_train:\n  training_args: {{learning_rate: 1.0e-3, per_device_train_batch_siz
     roll("sft", "--config", folder / "sft.yaml")
     check_page(browser, report(folder / "sft"), kept, "sft")
     text = browser.evaluate("document.body.innerText")
-    assert "Loss" in text and "no rollouts to show" in text and "There are no rollouts in" not in text, text[:500]
+    assert "Loss" in text and "roll sft samples nothing" in text and "There are no rollouts in" not in text, text[:500]
 
 
 def check_several(browser, folder, run, kept):
@@ -171,6 +198,7 @@ def main():
         check_keys(browser)
         check_responses(browser, run)
         check_several(browser, folder, run, kept)
+        check_tokens(browser, folder / "other")
         check_sft(browser, folder, kept)
         check_serve(browser, folder, run)
         check_absences(browser, folder, run, kept)

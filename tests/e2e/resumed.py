@@ -89,6 +89,8 @@ def check_same(out, base, checkpoints=True):
     for step in steps(base):
         prefix, number = step.split("_")
         assert rollout_text(out, int(number), prefix + "_") == rollout_text(base, int(number), prefix + "_"), step
+    shown = lambda folder: {file.name: file.read_text() for file in (folder / "samples").iterdir()}
+    assert shown(out) == shown(base)
     for role in ("actor", "critic"):
         file = f"checkpoints/latest/{role}/model.safetensors"
         assert (out / file).read_bytes() == (base / file).read_bytes(), file

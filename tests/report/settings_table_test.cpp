@@ -15,7 +15,8 @@ const roll::Setting& setting(const std::vector<roll::Setting>& settings, const s
 TEST_CASE("what a configuration changes is told from what it leaves") {
   const auto settings = roll::settings_of(
       "exp_name: mine\nmax_steps: 500\nseed: 42\nactor_train:\n  training_args:\n    learning_rate: 0.25\n"
-      "rewards:\n  sums:\n    type: math_rule\n    on_reward_error: drop\ntag_to_template: {}\n",
+      "rewards:\n  sums:\n    type: math_rule\n    on_reward_error: drop\ntag_to_template: {}\nresume_from_checkpoint: "
+      "false\n",
       "config.resolved.yaml");
   CHECK(setting(settings, "exp_name").is_changed());
   CHECK_FALSE(setting(settings, "max_steps").is_changed());
@@ -24,6 +25,8 @@ TEST_CASE("what a configuration changes is told from what it leaves") {
   CHECK(setting(settings, "actor_train.training_args.learning_rate").value == "0.25");
   CHECK_FALSE(setting(settings, "rewards.sums.on_reward_error").is_changed());
   CHECK(setting(settings, "rewards.sums.type").is_changed());
+  CHECK_FALSE(setting(settings, "tag_to_template").is_changed());
+  CHECK_FALSE(setting(settings, "resume_from_checkpoint").is_changed());
   CHECK(roll::find_setting(settings, "rewards.sums") == nullptr);
 }
 
