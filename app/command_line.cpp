@@ -65,8 +65,15 @@ bool CommandInfo::takes_overrides() const {
 
 std::vector<CommandInfo> commands_of(const CLI::App& app) {
   std::vector<CommandInfo> commands;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
-    commands.push_back(command_of(*sub));
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+    CommandInfo command = command_of(*sub);
+    for (CommandInfo& inner : commands_of(*sub)) {
+      command.subcommands.push_back(inner.name);
+      inner.name = command.name + " " + inner.name;
+      commands.push_back(std::move(inner));
+    }
+    commands.push_back(std::move(command));
+  }
   std::ranges::sort(commands, {}, &CommandInfo::name);
   return commands;
 }

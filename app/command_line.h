@@ -23,14 +23,15 @@ struct ArgumentInfo {
 };
 
 struct CommandInfo {
-  std::string name, doc, footer;
+  std::string name, doc, footer;  // "train"; of a subcommand's subcommand "data check"
   std::vector<ArgumentInfo> flags, positionals;
+  std::vector<std::string> subcommands;  // "check"
 
   /// Whether it takes key=value pairs.
   bool takes_overrides() const;
 };
 
-/// All subcommands, by name.
+/// All subcommands, and theirs, by name.
 std::vector<CommandInfo> commands_of(const CLI::App& app);
 
 }  // namespace roll

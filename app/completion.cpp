@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -28,6 +29,17 @@ std::string key_lines(const std::vector<SharedKey>& keys) {
   return lines;
 }
 
+bool is_nested(const CommandInfo& command) {
+  return command.name.find(' ') != std::string::npos;
+}
+
+/// "data/check": one word for the scripts.
+std::string word_of(const CommandInfo& command) {
+  std::string word = command.name;
+  std::ranges::replace(word, ' ', '/');
+  return word;
+}
+
 /// A branch for each flag with a value, `file` or `words` with its choices; other values cannot be completed.
 std::string value_branches(const std::vector<CommandInfo>& commands) {
   std::string branches;
@@ -35,7 +47,7 @@ std::string value_branches(const std::vector<CommandInfo>& commands) {
     for (const ArgumentInfo& flag : command.flags) {
       if (flag.type.empty()) continue;
       std::vector<std::string> patterns;
-      for (const std::string& name : flag.names) patterns.push_back("'" + command.name + " " + name + "'");
+      for (const std::string& name : flag.names) patterns.push_back("'" + word_of(command) + " " + name + "'");
       const std::string values =
           flag.may_be_file() ? "kind=file" : fmt::format("kind=words values='{}'", fmt::join(flag.choices, " "));
       branches += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), values);
@@ -45,23 +57,33 @@ std::string value_branches(const std::vector<CommandInfo>& commands) {
 
 std::string names_of(const std::vector<CommandInfo>& commands) {
   std::vector<std::string> names;
-  for (const CommandInfo& command : commands) names.push_back(command.name);
+  for (const CommandInfo& command : commands)
+    if (!is_nested(command)) names.push_back(command.name);
   return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string nested_names(const std::vector<CommandInfo>& commands) {
+  std::string names = "_roll_nested=' ";
+  for (const CommandInfo& command : commands)
+    if (is_nested(command)) names += word_of(command) + " ";
+  return names + "'\n";
 }
 
 /// What a subcommand takes behind its flags: keys of a list, one of a few words, or else perhaps a file.
 std::string key_branches(const std::vector<CommandInfo>& commands) {
   std::string branches;
   for (const CommandInfo& command : commands) {
+    if (!command.subcommands.empty())
+      branches += fmt::format("    {}) behind='{}' ;;\n", command.name, fmt::join(command.subcommands, " "));
     if (!command.positionals.empty() && !command.positionals.front().choices.empty())
-      branches +=
-          fmt::format("    {}) behind='{}' ;;\n", command.name, fmt::join(command.positionals.front().choices, " "));
+      branches += fmt::format("    {}) behind='{}' ;;\n", word_of(command),
+                              fmt::join(command.positionals.front().choices, " "));
     if (!command.takes_overrides()) continue;
     const bool any = command.name == "validate-config";
     const char* keys = command.name == "sft" ? "$_roll_sft_keys"
                        : any                 ? "$_roll_train_keys$_roll_sft_keys"
                                              : "$_roll_train_keys";
-    branches += fmt::format("    {}) keys={} ;;\n", command.name, keys);
+    branches += fmt::format("    {}) keys={} ;;\n", word_of(command), keys);
   }
   return branches;
 }
@@ -99,6 +121,9 @@ _roll() {
   for (( i = 1; i < ${#words[@]} - 1; ++i )); do
     [[ ${words[i]} == -* ]] || { command=${words[i]}; break; }
   done
+  if (( i + 2 < ${#words[@]} )) && [[ $_roll_nested == *" $command/${words[i + 1]} "* ]]; then
+    command+=/${words[i + 1]}
+  fi
   if [[ -z $command ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$_roll_commands" -- "$word")
     return
@@ -132,14 +157,14 @@ std::string flag_branches(const std::vector<CommandInfo>& commands) {
   for (const CommandInfo& command : commands) {
     std::vector<std::string> names;
     for (const ArgumentInfo& flag : command.flags) names.insert(names.end(), flag.names.begin(), flag.names.end());
-    branches += fmt::format("    {}) flags='{}' ;;\n", command.name, fmt::join(names, " "));
+    branches += fmt::format("    {}) flags='{}' ;;\n", word_of(command), fmt::join(names, " "));
   }
   return branches;
 }
 
 std::string bash_script(const std::vector<CommandInfo>& commands) {
   return "# Completion of roll for bash; `roll completion bash` writes it.\n" + key_variables() +
-         fmt::format("_roll_commands='{} --help --version'\n", names_of(commands)) +
+         fmt::format("_roll_commands='{} --help --version'\n", names_of(commands)) + nested_names(commands) +
          "\n# What a flag's value is, and what a subcommand takes.\n_roll_kind() {\n  case \"$1 $2\" in\n" +
          value_branches(commands) + "  esac\n  case $1 in\n" + flag_branches(commands) + "  esac\n  case $1 in\n" +
          key_branches(commands) + "  esac\n}\n" + kBashFunctions;
@@ -171,6 +196,7 @@ _roll() {
     _describe -t commands subcommand _roll_commands
     return
   fi
+  if (( CURRENT > 3 )) && [[ $_roll_nested == *" $command/$words[3] "* ]]; then command+=/$words[3]; fi
   if [[ $PREFIX == --*=* ]]; then flag=${PREFIX%%=*}; fi
   _roll_kind $command $flag
   if [[ -n $kind && $PREFIX == --*=* ]]; then compset -P '*='; fi
@@ -199,7 +225,7 @@ std::string described(const std::string& name, const std::string& doc) {
 std::string described_flag_branches(const std::vector<CommandInfo>& commands) {
   std::string branches;
   for (const CommandInfo& command : commands) {
-    branches += fmt::format("    {}) flags=(\n", command.name);
+    branches += fmt::format("    {}) flags=(\n", word_of(command));
     for (const ArgumentInfo& flag : command.flags)
       for (const std::string& name : flag.names) branches += "      " + described(name, flag.doc) + "\n";
     branches += "    ) ;;\n";
@@ -209,8 +235,9 @@ std::string described_flag_branches(const std::vector<CommandInfo>& commands) {
 
 std::string zsh_script(const std::vector<CommandInfo>& commands) {
   std::string script = "#compdef roll\n# Completion of roll for zsh; `roll completion zsh` writes it.\n" +
-                       key_variables() + "_roll_commands=(\n";
-  for (const CommandInfo& command : commands) script += "  " + described(command.name, command.doc) + "\n";
+                       key_variables() + nested_names(commands) + "_roll_commands=(\n";
+  for (const CommandInfo& command : commands)
+    if (!is_nested(command)) script += "  " + described(command.name, command.doc) + "\n";
   return script + ")\n\n# What a flag's value is, and what a subcommand takes.\n_roll_kind() {\n  case \"$1 $2\" in\n" +
          value_branches(commands) + "  esac\n  case $1 in\n" + described_flag_branches(commands) +
          "  esac\n  case $1 in\n" + key_branches(commands) + "  esac\n}\n" + kZshFunctions;

@@ -42,7 +42,7 @@ fs::path script_beside(const fs::path& program) {
 }  // namespace
 
 void add_quickstart(CLI::App& app) {
-  auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, on the CPU, in about two minutes");
+  auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, in about two minutes");
   auto overrides = std::make_shared<std::vector<std::string>>();
   sub->add_option("overrides", *overrides, "key=value pairs for the training, as max_steps=3");
   sub->callback([=] { become_script(*overrides); });

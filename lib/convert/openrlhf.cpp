@@ -30,8 +30,8 @@ constexpr ForeignRow kRows[] = {
     {"agent_func_path", kUnsupported, "Python that is loaded at run time"},
     {"prompt_data", kCopied, "actor_train.data_args.file_name", "", listed},
     {"eval_dataset", kCopied, "validation.data_args.file_name", "", listed},
-    {"eval_temperature", kCopied, "validation.generating_args.temperature"},
-    {"eval_n_samples_per_prompt", kCopied, "validation.generating_args.num_return_sequences"},
+    {"eval_temperature", kCopied, "validation.generating_args.temperature", "0.6"},
+    {"eval_n_samples_per_prompt", kCopied, "validation.generating_args.num_return_sequences", "4"},
     {"eval_steps", kCopied, "eval_steps", "0", steps_or_never},
     {"save_steps", kCopied, "save_steps", "0", steps_or_never},
     {"save_path", kCopied, "output_dir"},
@@ -60,6 +60,7 @@ constexpr ForeignRow kRows[] = {
     {"num_episodes", kAutomatic, "max_steps is the length of a run"},
     {"temperature", kCopied, "actor_infer.generating_args.temperature", "1.0"},
     {"top_p", kCopied, "actor_infer.generating_args.top_p", "1.0"},
+    {"top_k", kCopied, "actor_infer.generating_args.top_k", "-1"},
     {"use_dynamic_batch", kCombined, "", "false"},
     {"train_max_tokens_per_gpu", kCombined, "", "16384"},
     {"rollout_max_tokens_per_gpu", kCombined},
@@ -216,8 +217,7 @@ void combine_openrlhf(Conversion& c) {
   c.differs(
       "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
       "rollout_batch_size");
-  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
-  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
   set_reward(c);
   set_roles(c);
 }

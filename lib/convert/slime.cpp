@@ -65,7 +65,7 @@ constexpr ForeignRow kRows[] = {
     {"dynamic-sampling-filter-path", kCombined},
     {"partial-rollout", kAutomatic, "no response is thrown away; async_generation_ratio samples ahead"},
     {"eval-prompt-data", kCopied, "validation.data_args.file_name", "", second_word},
-    {"n-samples-per-eval-prompt", kCopied, "validation.generating_args.num_return_sequences"},
+    {"n-samples-per-eval-prompt", kCopied, "validation.generating_args.num_return_sequences", "1"},
     {"eval-temperature", kCopied, "validation.generating_args.temperature"},
     {"eval-top-p", kCopied, "validation.generating_args.top_p"},
     {"eval-top-k", kCopied, "validation.generating_args.top_k"},
@@ -261,8 +261,7 @@ void combine_slime(Conversion& c) {
     c.differs(
         "length: a run has max_steps steps here (default 500); num-epoch counts passes: set it to rows x passes / "
         "rollout_batch_size");
-  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
-  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_data(c, {"rollout-temperature", "rollout-top-p", "rollout-top-k", "n-samples-per-eval-prompt"});
   set_reward(c);
   set_roles(c);
 }

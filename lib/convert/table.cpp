@@ -167,6 +167,33 @@ void set_clip(Conversion& conversion, const std::string& low, const std::string&
   conversion.set("dual_clip_c", c, origin);
 }
 
+void set_data(Conversion& conversion, const ValidationKeys& keys) {
+  Draft& draft = conversion.draft;
+  const auto tell_unset = [&](const char* path) {
+    const DraftKey* key = draft.find(path);
+    if (key && key->value.find("set-me/") == std::string::npos) return;
+    draft.set(path, key ? key->value : "[set-me/rows.jsonl]", "not given: set it");
+    conversion.differs(fmt::format("{}: was not given; set it", path));
+  };
+  tell_unset("pretrain");
+  tell_unset("actor_train.data_args.file_name");
+  draft.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  if (!draft.find("validation.data_args.file_name")) {
+    for (const std::string& path : draft.paths())
+      if (path.starts_with("validation.")) draft.remove(path);
+    return;
+  }
+  draft.set("validation.data_args.messages", "messages", "the column of chat messages");
+  const std::pair<const char*, const char*> sampling[] = {{"temperature", keys.temperature},
+                                                          {"top_p", keys.top_p},
+                                                          {"top_k", keys.top_k},
+                                                          {"num_return_sequences", keys.responses}};
+  for (const auto& [name, key] : sampling) {
+    const std::string path = std::string("validation.generating_args.") + name;
+    if (!draft.find(path)) conversion.set_from(path, key);
+  }
+}
+
 void set_reward(Conversion& conversion) {
   conversion.set("actor_train.data_args.domain_interleave_probs.math_rule", "1.0", "all rows are of this domain");
   conversion.set("rewards.math_rule.type", "math_rule",

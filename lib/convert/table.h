@@ -105,6 +105,12 @@ void set_devices(Conversion& conversion, const std::string& origin);
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// Their keys of a validation's sampling where its own are not set.
+struct ValidationKeys {
+  const char *temperature, *top_p, *top_k, *responses;
+};
+/// Columns; the validation's sampling, and no validation where it has no rows; what must be set by hand is told.
+void set_data(Conversion& conversion, const ValidationKeys& keys);
 /// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most.
 void set_reward(Conversion& conversion);
 /// A critic like the policy, and a reference where something measures a KL to it.

@@ -200,7 +200,7 @@ void combine_trl(Conversion& c) {
   for (const char* role : {"actor_infer", "reference"})
     if (const DraftKey* dtype = c.draft.find("actor_train.model_args.dtype"))
       c.set(std::string(role) + ".model_args.dtype", std::string(dtype->value), "as the policy's");
-  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
+  set_data(c, {"temperature", "top_p", "top_k", "num_generations"});
   set_reward(c);
   set_roles(c);
 }

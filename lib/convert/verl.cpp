@@ -296,8 +296,8 @@ void combine_verl(Conversion& c) {
                     "it to rows x passes / rollout_batch_size",
                     c.text("trainer.total_epochs")));
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
-  c.set("actor_train.data_args.messages", "messages", "the column of chat messages");
-  if (c.draft.find("validation.data_args.file_name")) c.set("validation.data_args.messages", "messages", "");
+  set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
+               ROLLOUT "val_kwargs.n"});
   set_reward(c);
   set_roles(c);
 }

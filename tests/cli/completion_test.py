@@ -60,11 +60,16 @@ def check_bash(folder):
         offered = bash_offers(script, line, work)
         known = {word for word in wanted if word is not ...}
         assert offered >= known if ... in wanted else offered == known, (line, sorted(offered), wanted)
-    # Every flag of every subcommand, as --help lists them.
+    # Every flag of every subcommand, and of theirs, as --help lists them.
     commands = bash_offers(script, "roll ", work) - {"--help", "--version"}
     assert len(commands) >= 15, commands
+    for command in sorted(commands):
+        inner = set(re.findall(r"^  ([a-z][\w-]*)  ", printed(command, "--help").split("Subcommands:\n")[-1], re.M))
+        if "Subcommands:" in printed(command, "--help"):
+            assert bash_offers(script, f"roll {command} ", work) == inner, (command, inner)
+            commands |= {f"{command} {name}" for name in inner}
     for command in commands:
-        listed = set(re.findall(r"^  +(?:-\w,)?(--[\w-]+)", printed(command, "--help"), re.M))
+        listed = set(re.findall(r"^  +(?:-\w,)?(--[\w-]+)", printed(*command.split(), "--help"), re.M))
         assert listed <= bash_offers(script, f"roll {command} --", work), (command, listed)
 
 

@@ -59,7 +59,7 @@ WANTED = {
     "openrlhf_reinforce.sh": {
         "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
         "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.gradient_accumulation_steps": "32",
-        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine", "reward_clip": "10"},
+        "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1"},
 }
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
@@ -94,6 +94,18 @@ def check_arguments(folder):
              "algorithm.adv_estimator=grpo", "trainer.n_gpus_per_node=1", "actor_rollout_ref.rollout.tensor_model_parallel_size=1"]
     done = run("convert-config", *words, cwd=folder)
     assert "rollout_batch_size: 64" in done.stdout and "converted from verl" in done.stderr, done.stdout
+    assert "pretrain: was not given; set it" in done.stderr, done.stderr
+    (folder / "few.yaml").write_text(done.stdout)
+    run("validate-config", "--offline", "--config", "few.yaml", cwd=folder)
+    # What is not set has the other trainer's default, not ours: no top_k, and the validation as slime's rollouts.
+    done = run("convert-config", "--rollout-batch-size", "8", "--n-samples-per-prompt", "4", "--eval-prompt-data", "aime", "/data/aime.jsonl",
+               "--rollout-temperature", "0.8", "--actor-num-gpus-per-node", "1", cwd=folder)
+    (folder / "slime.yaml").write_text(done.stdout)
+    resolved = run("validate-config", "--offline", "--print", "--config", "slime.yaml", cwd=folder).stdout
+    for path, value in {"actor_infer.generating_args.top_k": "-1", "validation.generating_args.temperature": "0.8",
+                        "validation.generating_args.top_p": "1", "validation.generating_args.num_return_sequences": "1",
+                        "validation.data_args.file_name": "[/data/aime.jsonl]"}.items():
+        assert value_of(resolved, path) == value, (path, value_of(resolved, path))
     # A file, and arguments that replace its values.
     done = run("convert-config", GOLDEN / "verl_ppo.yaml", "data.train_batch_size=128", cwd=folder)
     assert "rollout_batch_size: 128 " in done.stdout, done.stdout
