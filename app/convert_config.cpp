@@ -75,9 +75,9 @@ void add_convert_config(CLI::App& app) {
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
   sub->add_option("--out", flags->out, "file to write; default: standard output");
-  sub->prefix_command();
+  sub->allow_extras();
   sub->footer(
-      "Its arguments, after the flags above: a YAML file, a shell script that starts the training, that command's own "
+      "Its other arguments: a YAML file, a shell script that starts the training, that command's own "
       "arguments\n"
       "(data.train_batch_size=1024 ..., --rollout-batch-size 32 ...), or a file with arguments behind it that replace "
       "its values.\n"

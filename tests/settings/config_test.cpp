@@ -354,7 +354,8 @@ TEST_CASE("with the model at hand, memory is estimated, through the Hub cache to
   // 1024 / 8 ranks = 128 sequences x 200 tokens x 2 layers x (k, v) x 2 heads x 16 x 2 bytes
   CHECK(mentions(memory, fmt::format("KV cache {:.3f}", 128 * 200 * 2 * 2 * 2 * 16 * 2 / 1e9)));
   set_env("HF_HOME", folder.path.string());
-  CHECK(mentions(recipe().memory, "unknown"));
+  CHECK(mentions(recipe().memory, "its shape is taken from its name"));
+  CHECK(mentions(recipe({"pretrain=Some/Body"}).memory, "unknown"));
 }
 
 TEST_CASE("sft has its own root with the same structs", "[train]") {
