@@ -63,6 +63,6 @@ TEST_CASE("TensorBoard's own reader finds every scalar", "[track]") {
   std::filesystem::remove_all(folder);
   CHECK(read ==
         "301 bad nan True\n"
-        "0 score/mean 0.0 True\n1 score/mean 0.25 True\n300 score/mean 75.0 True\n"
-        "0 lr 9.999999974752427e-07 True\n1 lr 9.999999974752427e-07 True\n300 lr 9.999999974752427e-07 True\n");
+        "0 lr 9.999999974752427e-07 True\n1 lr 9.999999974752427e-07 True\n300 lr 9.999999974752427e-07 True\n"
+        "0 score/mean 0.0 True\n1 score/mean 0.25 True\n300 score/mean 75.0 True\n");
 }
