@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "job/threads.h"
 #include "model/decoder.h"
+#include "model/device.h"
 #include "ops/matmul_peak.h"
 #include "ops/read_bandwidth.h"
 #include "rollout/roofline.h"
@@ -105,8 +106,8 @@ class Bench {
 
 void print_head(const Transformer& model, const GenerateFlags& flags) {
   fmt::print("{:.1f} M parameters in {} on {}, {}; {} prompt tokens, {} new ones\n",
-             static_cast<double>(model.spec().num_parameters()) / 1e6, c10::toString(model.dtype()),
-             model.device().str(), threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
+             static_cast<double>(model.spec().num_parameters()) / 1e6, dtype_name(model.dtype()), model.device().str(),
+             threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
              "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");

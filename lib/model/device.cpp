@@ -43,6 +43,13 @@ at::ScalarType parse_storage_dtype(const std::string& name, const std::string& o
   throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
 }
 
+const char* dtype_name(at::ScalarType dtype) {
+  if (dtype == at::kFloat) return "fp32";
+  if (dtype == at::kBFloat16) return "bf16";
+  ROLL_CHECK(dtype == at::kHalf, "models are of no other dtype");
+  return "fp16";
+}
+
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin) {
   if (name == "auto") return device.is_cuda() ? at::kBFloat16 : at::kFloat;
   const at::ScalarType dtype = parse_storage_dtype(name, origin);

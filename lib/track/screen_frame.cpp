@@ -106,6 +106,8 @@ std::vector<std::string> panel(const ScreenState& state, size_t curve, int width
   const bool is_goal = shown.metric == state.face.headline.goal.metric;
   std::string title = values.empty() ? shown.word + ": nothing yet" : shown.word + " " + short_number(values.back());
   if (is_goal && !state.goal.empty()) title = state.goal;
+  if (display_width(title) > width)
+    title = title.substr(0, title.find(" @")) + ")";  // when the best was can be left out
   std::vector<std::string> lines = {padded(title, width)};
   // The axis takes as much as its longest number, which only the curve itself knows, and which its width may change.
   std::string picture = plot_curve(values, width, height);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/device.h"
 #include "settings/describe_algorithm.h"
 #include "track/curve.h"
 
@@ -11,7 +12,7 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
   const ModelSpec& spec = roles.policy_spec;
   return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6,
-                     c10::toString(model_dtype(config.actor_train.model_args, device)), device.str(),
+                     dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),
                      config.uses_reference() ? "; reference: yes" : "", config.uses_critic() ? "; critic: yes" : "");
 }
 

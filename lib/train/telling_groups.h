@@ -1,8 +1,8 @@
 // Which groups and responses of a step tell most about it. A function of facts that every rank knows.
 #pragma once
 
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace roll {
