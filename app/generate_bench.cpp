@@ -106,8 +106,8 @@ class Bench {
 
 void print_head(const Transformer& model, const GenerateFlags& flags) {
   fmt::print("{:.1f} M parameters in {} on {}, {}; {} prompt tokens, {} new ones\n",
-             static_cast<double>(model.spec().num_parameters()) / 1e6, dtype_name(model.dtype()), model.device().str(),
-             threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
+             static_cast<double>(model.spec().num_parameters()) / 1e6, compute_dtype_name(model.dtype()),
+             model.device().str(), threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
              "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");

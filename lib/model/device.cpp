@@ -43,7 +43,7 @@ at::ScalarType parse_storage_dtype(const std::string& name, const std::string& o
   throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
 }
 
-const char* dtype_name(at::ScalarType dtype) {
+const char* compute_dtype_name(at::ScalarType dtype) {
   if (dtype == at::kFloat) return "fp32";
   if (dtype == at::kBFloat16) return "bf16";
   ROLL_CHECK(dtype == at::kHalf, "models are of no other dtype");

@@ -27,7 +27,7 @@ at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, c
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin);
 
 /// The name that parse_storage_dtype() reads. Bug: another dtype.
-const char* dtype_name(at::ScalarType dtype);
+const char* compute_dtype_name(at::ScalarType dtype);
 
 /// Bytes of the device that nothing uses, after memory that is only kept for later was given back. 0 on the CPU, where
 /// nobody can say.

@@ -18,6 +18,7 @@
 #include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
 #include "settings/placement.h"
+#include "settings/step_cost.h"
 
 namespace roll {
 
@@ -140,7 +141,8 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   models.policy = *planned_policy;
   models.critic = planned_spec(critic, config.critic.model_args.model_name_or_path);
   models.reference = planned_spec(reference, config.reference.model_args.model_name_or_path);
-  return memory_of(config, models) + (policy ? "" : "\nthe policy is not here: its shape is taken from its name");
+  return fmt::format("{}\n{}{}", memory_of(config, models), cost_text(step_cost(config, models)),
+                     policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.

@@ -19,7 +19,7 @@ constexpr MetricWords kLearning[] = {
     {"advantages/*", "", "advantages of response tokens, after whitening; by domain"},
     {"returns/*", "", "returns of response tokens, which the critic learns; by domain"},
     {"kl", "nats", "estimated KL of the policy from the reference, a response token's mean; by domain"},
-    {"kl_coef", "", "the coefficient of the KL in token rewards, as its controller has it"},
+    {"kl_coef", "", "the coefficient of the KL in token rewards, as its controller has it; by domain"},
     {"reward_clip_frac", "", "share of verdicts cut by reward_clip; by domain"},
     {"token_reward_clip_frac", "", "share of token rewards cut by token_reward_clip; by domain"},
     {"advantage_clip_frac", "", "share of advantages cut by advantage_clip; by domain"},

@@ -12,7 +12,7 @@ std::string describe_roles(const Roles& roles, const Config& config, at::Device 
   const ModelSpec& spec = roles.policy_spec;
   return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6,
-                     dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),
+                     compute_dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),
                      config.uses_reference() ? "; reference: yes" : "", config.uses_critic() ? "; critic: yes" : "");
 }
 

@@ -17,7 +17,7 @@ STOPS = [(signal.SIGINT, 130, "roll: stopped by Ctrl-C (SIGINT)"), (signal.SIGTE
 
 
 def only_line(err, begin):
-    lines = [line for line in err.splitlines() if line]
+    lines = [line for line in err.splitlines() if line and not line.startswith("warning: ")]
     assert len(lines) == 1 and lines[0].startswith(begin), f"{begin!r} is not all of:\n{err}"
 
 

@@ -1,0 +1,54 @@
+#include "settings/step_cost.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "settings/batch_plan.h"
+
+namespace roll {
+
+namespace {
+
+/// A forward pass over all sequences of the step.
+double forward_of_step(const Config& config, const ModelSpec& spec, bool with_lm_head) {
+  const int64_t rows = with_lm_head ? config.response_length.value_or(0) : 0;
+  return static_cast<double>(config.sequences_per_step()) *
+         spec.forward_flops(config.sequence_length.value_or(0), rows);
+}
+
+double training_of(const Config& config, const WorkerConfig& worker, double forward) {
+  return static_cast<double>(config.ppo_epochs) * forward * (worker.recomputes() ? 4 : 3);
+}
+
+}  // namespace
+
+StepCost step_cost(const Config& config, const PlannedModels& models) {
+  StepCost cost;
+  const double policy = forward_of_step(config, models.policy, /*with_lm_head=*/true);
+  cost.tokens = static_cast<double>(config.sequences_per_step() * config.sequence_length.value_or(0));
+  cost.sampling = policy;
+  const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
+  if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;
+  if (config.uses_reference())
+    cost.forwards += forward_of_step(config, models.reference.value_or(models.policy), /*with_lm_head=*/true);
+  cost.training = training_of(config, config.actor_train, policy);
+  if (config.uses_critic() && models.critic) {
+    const double critic = forward_of_step(config, *models.critic, /*with_lm_head=*/false);
+    cost.forwards += critic;
+    cost.training += training_of(config, config.critic, critic);
+  }
+  return cost;
+}
+
+std::string cost_text(const StepCost& cost) {
+  const auto [unit, name] = cost.total() < 1e12   ? std::pair(1e9, "GFLOP")
+                            : cost.total() < 1e15 ? std::pair(1e12, "TFLOP")
+                                                  : std::pair(1e15, "PFLOP");
+  return fmt::format(
+      "a step of full length: {:.0f} tokens, {:.3g} {} (sampling {:.2g}, log-probs and values {:.2g}, "
+      "training {:.2g})",
+      cost.tokens, cost.total() / unit, name, cost.sampling / unit, cost.forwards / unit, cost.training / unit);
+}
+
+}  // namespace roll
