@@ -2,6 +2,7 @@
 """How a run is stopped: Ctrl-C once and twice, SIGTERM, SIGUSR1, the time limit, a launcher or a disk that goes. Argument: the roll binary."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ STOPS = [(signal.SIGINT, 130, "roll: stopped by Ctrl-C (SIGINT)"), (signal.SIGTE
 
 
 def only_line(err, begin):
-    lines = [line for line in err.splitlines() if line and not line.startswith("warning: ")]
+    lines = [line for line in err.splitlines() if line and not re.match(r"(\[rank \d+\] )?warning: ", line)]
     assert len(lines) == 1 and lines[0].startswith(begin), f"{begin!r} is not all of:\n{err}"
 
 

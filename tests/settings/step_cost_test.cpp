@@ -30,7 +30,6 @@ Config grpo() {
   config.enable_old_logprobs_recompute = false;
   config.actor_train.training_args.per_device_train_batch_size = 8;
   config.actor_train.ranks = {0};
-  config.actor_train.model_args.disable_gradient_checkpointing = true;
   return config;
 }
 
@@ -52,7 +51,7 @@ TEST_CASE("old log-probs, reference, recomputation and epochs cost forwards", "[
   CHECK(step_cost(config, {wide_spec()}).forwards == Approx(forward));
   config.enable_reference = true;
   CHECK(step_cost(config, {wide_spec()}).forwards == Approx(2 * forward));
-  config.actor_train.model_args.disable_gradient_checkpointing = false;
+  config.actor_train.strategy_args.strategy_config.recompute_granularity = Recompute::kFull;
   config.ppo_epochs = 3;
   CHECK(step_cost(config, {wide_spec()}).training == Approx(12 * forward));
 }
