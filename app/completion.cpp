@@ -22,9 +22,7 @@ std::string key_lines(const std::vector<SharedKey>& keys) {
     std::string values = key.entry.type.starts_with("true or false") ? "true|false" : "";
     if (key.entry.type.starts_with("word")) values = key.entry.allowed;
     std::erase(values, ' ');
-    const std::vector<std::string> no_role{""};
-    for (const std::string& role : key.roles.empty() ? no_role : key.roles)
-      lines += role + (role.empty() ? "" : ".") + key.entry.path + "=" + values + "\n";
+    for (const std::string& path : key.paths()) lines += path + "=" + values + "\n";
   }
   return lines;
 }

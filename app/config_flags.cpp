@@ -20,10 +20,9 @@ bool is_yaml_name(const std::string& word) {
 
 bool is_key(const std::string& name) {
   const auto keys = all_keys();
-  return std::any_of(keys.begin(), keys.end(), [&](const SharedKey& key) {
-    if (key.roles.empty()) return key.entry.path == name;
-    return std::any_of(key.roles.begin(), key.roles.end(),
-                       [&](const std::string& role) { return role + "." + key.entry.path == name; });
+  return std::ranges::any_of(keys, [&](const SharedKey& key) {
+    const auto paths = key.paths();
+    return std::ranges::find(paths, name) != paths.end();
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "app/commands.h"
 #include "app/reward_flags.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"
@@ -97,12 +98,10 @@ void check_data_rows(const Flags& flags) {
   const DataReport report = look_at(question);
   std::fputs(to_text(report, question).c_str(), stdout);
   std::fflush(stdout);
-  for (const std::string& warning : report.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  print_warnings(report.warnings);
   if (asked.rules.empty())
     std::fprintf(stderr, "note: no reward was asked; --type math_rule, say, shows whether it can judge these rows\n");
-  if (report.bad.empty()) return;
-  throw user_error("{} of {} rows cannot be used, the first: {}", report.bad.size(), report.num_lines,
-                   report.bad.front());
+  require_usable(report);
 }
 
 }  // namespace

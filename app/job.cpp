@@ -71,8 +71,7 @@ constexpr double kOwnErrorsFirst_s = 5;  // a communicator that has a limit of i
 at::Device device_of(const std::string& wish, const World& world) {
   if (wish == "cpu" || (wish == "auto" && !at::hasCUDA())) return at::kCPU;
   if (!at::hasCUDA()) throw user_error("--device = cuda: no CUDA device is usable here; use cpu, or check nvidia-smi");
-  const auto num_devices = static_cast<int>(at::globalContext().getAcceleratorHooksInterface(at::kCUDA).deviceCount());
-  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(world.local_rank % num_devices));
+  return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(world.local_rank % num_cuda_devices()));
 }
 
 /// The whole command line again, for mpirun: what follows the program's name.

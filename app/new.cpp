@@ -1,13 +1,13 @@
 // roll new: a first configuration for a model and rows of one's own, asked for on a terminal or by flags.
 #include <unistd.h>
 
-#include <ATen/Context.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 
 #include "app/commands.h"
+#include "app/streams.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -15,6 +15,7 @@
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "config/flag.h"
+#include "model/device.h"
 #include "preview/config_data.h"
 #include "preview/data_report.h"
 #include "preview/new_run.h"
@@ -121,16 +122,12 @@ NewAlgorithm algorithm_of(const Flags& flags) {
   return algorithm;
 }
 
-int64_t num_gpus() {
-  return at::hasCUDA() ? at::globalContext().getAcceleratorHooksInterface(at::kCUDA).deviceCount() : 0;
-}
-
 int64_t devices_of(const Flags& flags) {
   int64_t devices = 0;
   const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
   const auto given = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
   value_of(flags, "devices", given, "how many GPUs, or processes without one",
-           std::to_string(std::max<int64_t>(1, num_gpus())), check);
+           std::to_string(std::max<int64_t>(1, num_cuda_devices())), check);
   return devices;
 }
 
@@ -166,11 +163,9 @@ void measure_rows(NewRun& run, const fs::path& folder) {
   const DataReport report = look_at(question);
   std::fputs(to_text(report, question).c_str(), stdout);
   std::fflush(stdout);
-  if (!report.bad.empty())
-    throw user_error("{} of {} rows cannot be used, the first: {}", report.bad.size(), report.num_lines,
-                     report.bad.front());
+  require_usable(report);
   if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
-  for (const std::string& warning : report.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  print_warnings(report.warnings);
   run.num_rows = report.views.front().num_rows;
   run.prompts = report.views.front().prompts;
   run.domains = domains_in(report.facts);
@@ -213,7 +208,7 @@ void show_result(const NewRun& run) {
   std::printf("\n%s\n%s\n%s\n", checked.plan.c_str(), checked.algorithm.c_str(), checked.memory.c_str());
   const ConfigData data = view_data(checked.config, false);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
-  for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  print_warnings(data.warnings);
   std::vector<std::string> command{"roll", "train", "--config", file.string()};
   if (counts_ranks) command.insert(command.end(), {"-n", std::to_string(run.num_devices)});
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
@@ -233,7 +228,7 @@ void make_new(const Flags& flags) {
   run.reward = reward_of(flags);
   run.algorithm = algorithm_of(flags);
   run.num_devices = devices_of(flags);
-  run.on_gpu = num_gpus() > 0 || flags.memory_gb;
+  run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
   measure_rows(run, model);

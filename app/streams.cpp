@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <iostream>
 
 #include "base/error.h"
@@ -50,6 +51,10 @@ Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), 
 void Output::close() {
   stream_->flush();
   if (!*stream_) throw system_error("{}: cannot write{}", name_, errno_text());
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }
 
 }  // namespace roll

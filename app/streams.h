@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace roll {
 
@@ -38,5 +39,8 @@ class Output {
   std::ofstream file_;
   std::ostream* stream_;
 };
+
+/// "warning: ..." for each, on standard error.
+void print_warnings(const std::vector<std::string>& warnings);
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/config_flags.h"
 #include "app/simulate.h"
+#include "app/streams.h"
 #include "preview/config_data.h"
 #include "preview/pack_preview.h"
 #include "preview/simulation.h"
@@ -35,7 +36,7 @@ void show_data(const Config& config, const ValidateFlags& flags) {
   const ConfigData data = view_data(config, flags.options.offline);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   std::fflush(stdout);
-  for (const std::string& warning : data.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  print_warnings(data.warnings);
 }
 void show_data(const SftConfig&, const ValidateFlags&) {}
 

@@ -126,6 +126,13 @@ KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind) {
           .meaning = info.doc};
 }
 
+std::vector<std::string> SharedKey::paths() const {
+  if (roles.empty()) return {entry.path};
+  std::vector<std::string> paths;
+  for (const std::string& role : roles) paths.push_back(role + "." + entry.path);
+  return paths;
+}
+
 std::string SharedKey::name() const {
   return roles.empty() ? entry.path : fmt::format("{}: {}", fmt::join(roles, ", "), entry.path);
 }

@@ -84,7 +84,8 @@ struct SharedKey {
   KeyEntry entry;                  // its path is the end that all have
   std::vector<std::string> roles;  // "actor_train", "rewards.<name>"; empty: of the configuration itself
 
-  std::string name() const;  // "actor_train, critic: training_args.learning_rate"
+  std::string name() const;                // "actor_train, critic: training_args.learning_rate"
+  std::vector<std::string> paths() const;  // "actor_train.training_args.learning_rate", "critic. ..."
 };
 /// In the order in which the first of each was declared. A role is a group at the top level, or an entry of `rewards`.
 std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries);

@@ -11,20 +11,13 @@ namespace roll {
 
 namespace {
 
-bool knows(const ForeignTrainer& trainer, const std::string& key) {
-  return std::ranges::any_of(trainer.rows, [&](const ForeignRow& row) {
-    const std::string_view theirs = row.theirs;
-    return theirs.ends_with('*') ? theirs.size() > 3 && key.starts_with(theirs.substr(0, theirs.size() - 1))
-                                 : key == theirs;
-  });
-}
-
 const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std::string& name) {
   const ForeignTrainer* best = nullptr;
   int64_t most = 0;
   for (const ForeignTrainer& trainer : foreign_trainers()) {
     if (trainer.name == name) return trainer;
-    const int64_t known = std::ranges::count_if(keys, [&](const ForeignKey& key) { return knows(trainer, key.key); });
+    const int64_t known =
+        std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer.rows, key.key) != nullptr; });
     if (known > most) best = &trainer, most = known;
   }
   if (!best)

@@ -210,10 +210,7 @@ void combine_openrlhf(Conversion& c) {
     c.set_from("rewards.math_rule.overlong_buffer.len", "overlong_buffer_len");
     c.set_from("rewards.math_rule.overlong_buffer.penalty_factor", "overlong_penalty_factor");
   }
-  if (c.is_true("dynamic_filtering"))
-    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "dynamic_filtering");
-  if (c.is_true("dynamic_filtering"))
-    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+  if (c.is_true("dynamic_filtering")) set_group_filter(c, "dynamic_filtering");
   c.differs(
       "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
       "rollout_batch_size");

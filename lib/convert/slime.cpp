@@ -197,8 +197,7 @@ void combine_algorithm(Conversion& c) {
   c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
   if (c.is_set("use-tis")) c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
   if (c.is_set("dynamic-sampling-filter-path")) {
-    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "dynamic-sampling-filter-path");
-    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+    set_group_filter(c, "dynamic-sampling-filter-path");
     c.differs(
         "filter: groups whose responses are all right or all wrong are dropped; a filter function of yours does not "
         "run here");

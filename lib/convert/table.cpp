@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "config/read_context.h"
 #include "config/scalar.h"
 
 namespace roll {
@@ -58,12 +59,9 @@ Conversion::Conversion(std::span<const ForeignRow> rows, const std::vector<Forei
   }
 }
 
-const ForeignRow* Conversion::row_of(const std::string& key) const {
-  const auto same = std::ranges::find_if(rows_, [&](const ForeignRow& row) {
-    const std::string_view theirs = row.theirs;
-    return theirs.ends_with('*') ? key.starts_with(theirs.substr(0, theirs.size() - 1)) : key == theirs;
-  });
-  return same == rows_.end() ? nullptr : &*same;
+const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key) {
+  const auto same = std::ranges::find_if(rows, [&](const ForeignRow& row) { return matches(key, row.theirs); });
+  return same == rows.end() ? nullptr : &*same;
 }
 
 bool Conversion::is_set(const std::string& key) const {
@@ -167,6 +165,11 @@ void set_clip(Conversion& conversion, const std::string& low, const std::string&
   conversion.set("dual_clip_c", c, origin);
 }
 
+void set_group_filter(Conversion& conversion, const std::string& origin) {
+  conversion.set("rewards.math_rule.query_filter_config.type", "mean_filter", origin);
+  conversion.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
+}
+
 void set_data(Conversion& conversion, const ValidationKeys& keys) {
   Draft& draft = conversion.draft;
   const auto tell_unset = [&](const char* path) {
@@ -224,7 +227,7 @@ void set_roles(Conversion& conversion) {
     if (is_idle) draft.remove(path);
   }
   if (!needs_critic) draft.remove("lambd");
-  for (const char* path : {"reference.sequence_packing_args.max_packed_sequence_length_train"}) draft.remove(path);
+  draft.remove("reference.sequence_packing_args.max_packed_sequence_length_train");
   if (needs_critic && !draft.find("critic.training_args.learning_rate"))
     conversion.differs("critic: no learning rate was given; it has the default here");
 }

@@ -31,6 +31,9 @@ struct ForeignRow {
   std::string (*change)(const std::string& value) = nullptr;
 };
 
+/// The first row whose key, or pattern with '*' at its end, `key` is; nullptr: none.
+const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key);
+
 /// The settings with their defaults filled in, and what is to be told.
 class Conversion {
  public:
@@ -60,7 +63,7 @@ class Conversion {
   std::vector<std::string> without;      // keys that have no counterpart, and why
 
  private:
-  const ForeignRow* row_of(const std::string& key) const;
+  const ForeignRow* row_of(const std::string& key) const { return find_row(rows_, key); }
 
   std::span<const ForeignRow> rows_;
   std::map<std::string, ForeignKey> given_;
@@ -105,6 +108,8 @@ void set_devices(Conversion& conversion, const std::string& origin);
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// Groups that are all right or all wrong are dropped, and made up for.
+void set_group_filter(Conversion& conversion, const std::string& origin);
 /// Their keys of a validation's sampling where its own are not set.
 struct ValidationKeys {
   const char *temperature, *top_p, *top_k, *responses;

@@ -222,10 +222,7 @@ void combine_algorithm(Conversion& c) {
     c.differs(
         "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
         "0.2");
-  if (c.is_true("algorithm.filter_groups.enable")) {
-    c.set("rewards.math_rule.query_filter_config.type", "mean_filter", "algorithm.filter_groups.enable");
-    c.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
-  }
+  if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, "algorithm.filter_groups.enable");
 }
 
 void combine_kl(Conversion& c) {

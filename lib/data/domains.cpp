@@ -29,7 +29,7 @@ std::vector<std::string> keys(const Map& map) {
 
 }  // namespace
 
-void assign_domains(std::vector<Row>& rows, const DomainTags& domains) {
+void assign_domains(std::span<Row> rows, const DomainTags& domains) {
   const auto owner = domain_of_tag(domains);
   const bool one_takes_all = domains.size() == 1 && domains.begin()->second.empty();
   for (Row& row : rows) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,6 @@ using DomainTags = std::map<std::string, std::vector<std::string>>;
 /// domain without tag_included takes every row that has no domain of its own.
 /// UserError names file, line and tag: an unknown domain, a tag that no domain lists (or the row has none), a tag that
 /// two domains list.
-void assign_domains(std::vector<Row>& rows, const DomainTags& domains);
+void assign_domains(std::span<Row> rows, const DomainTags& domains);
 
 }  // namespace roll

@@ -10,6 +10,10 @@
 
 namespace roll {
 
+int64_t num_cuda_devices() {
+  return at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+}
+
 at::Device parse_device(const std::string& name, const std::string& origin) {
   if (name == "cpu") return at::kCPU;
   const bool is_cuda = name == "cuda" || (name.starts_with("cuda:") && name.size() > 5 && name.size() < 8 &&
@@ -17,7 +21,7 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
   if (!is_cuda)
     throw user_error("{} = {}: must be cpu, cuda or cuda:N{}", origin, name, did_you_mean(name, {"cpu", "cuda"}));
   const int64_t index = name == "cuda" ? 0 : std::stol(name.substr(5));
-  const int64_t count = at::hasCUDA() ? at::detail::getCUDAHooks().deviceCount() : 0;
+  const int64_t count = num_cuda_devices();
   if (index >= count)
     throw user_error("{} = {}: {}", origin, name,
                      count > 0       ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)

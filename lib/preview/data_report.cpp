@@ -15,6 +15,10 @@ namespace {
 constexpr int64_t kAllGolds = 1'000'000'000;
 constexpr size_t kShownFaults = 10, kShownPrompt = 600;
 
+DataLens lens_of(const DataQuestion& question) {
+  return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
+}
+
 /// Rows for which `use` throws are bad.
 template <class F>
 void keep_usable(FoundRows& found, const F& use) {
@@ -33,9 +37,7 @@ void assign_domain(Row& row, const DataQuestion& question) {
   if (question.one_domain) {
     row.domain = *question.one_domain;
   } else if (!question.source.domains.empty()) {
-    std::vector<Row> one{row};
-    assign_domains(one, question.source.domains);
-    row.domain = one.front().domain;
+    assign_domains({&row, 1}, question.source.domains);
   }
 }
 
@@ -75,14 +77,21 @@ void warn_of_repeats(const RowFacts& facts, std::vector<std::string>& warnings) 
 
 }  // namespace
 
+void require_usable(const DataReport& report) {
+  if (!report.bad.empty())
+    throw user_error("{} of {} rows cannot be used, the first: {}", report.bad.size(), report.num_lines,
+                     report.bad.front());
+}
+
 DataReport look_at(const DataQuestion& question) {
   FoundRows found =
       find_rows(question.source.data.file_name, {question.source.data.messages, question.source.data.prompt});
   DataReport report{.num_lines = std::ssize(found.rows) + std::ssize(found.bad), .facts = facts_of(found.rows)};
   keep_usable(found, [&](Row& row) { assign_domain(row, question); });
-  if (question.source.rules) keep_usable(found, [&](Row& row) { check_reward_rows({row}, *question.source.rules); });
+  if (question.source.rules)
+    keep_usable(found, [&](Row& row) { check_reward_rows({&row, 1}, *question.source.rules); });
   if (question.tokenizer) encode_rows(found, question);
-  const DataLens lens{question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
+  const DataLens lens = lens_of(question);
   const DomainRules nobody;
   const DomainRules* const rules = question.source.rules ? question.source.rules : &nobody;
   report.views = view_of(found.rows, *rules, lens);
@@ -95,7 +104,7 @@ DataReport look_at(const DataQuestion& question) {
 }
 
 std::string to_text(const DataReport& report, const DataQuestion& question) {
-  const DataLens lens{question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
+  const DataLens lens = lens_of(question);
   std::string text = fmt::format("rows: {}, of which {} cannot be used\n", report.num_lines, report.bad.size());
   for (size_t i = 0; i < std::min(kShownFaults, report.bad.size()); ++i) text += fmt::format("  {}\n", report.bad[i]);
   if (report.bad.size() > kShownFaults) text += fmt::format("  and {} more\n", report.bad.size() - kShownFaults);

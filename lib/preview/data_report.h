@@ -31,6 +31,9 @@ struct DataReport {
 /// UserError: files that are not there, a template that cannot be had.
 DataReport look_at(const DataQuestion& question);
 
+/// UserError: lines that no training would take.
+void require_usable(const DataReport& report);
+
 /// Some lines of text, each ending in a newline.
 std::string to_text(const DataReport& report, const DataQuestion& question);
 

@@ -31,8 +31,7 @@ std::map<std::string, std::string> defaults_of(const std::vector<SharedKey>& key
   std::map<std::string, std::string> defaults;
   for (const SharedKey& key : keys) {
     if (key.entry.kind != KeyEntry::Kind::kKey) continue;
-    if (key.roles.empty()) defaults[key.entry.path] = key.entry.value;
-    for (const std::string& role : key.roles) defaults[role + "." + key.entry.path] = key.entry.value;
+    for (const std::string& path : key.paths()) defaults[path] = key.entry.value;
   }
   return defaults;
 }

@@ -11,7 +11,7 @@ DomainRules rules_of(const Config& config) {
   return rules;
 }
 
-void check_reward_rows(const std::vector<Row>& rows, const DomainRules& rules) {
+void check_reward_rows(std::span<const Row> rows, const DomainRules& rules) {
   std::string first;
   int64_t count = 0;
   for (const Row& row : rows) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,6 @@ DomainRules rules_of(const Config& config);
 
 /// UserError "file:line: column = value: rule; remedy" of the first row that its domain's reward could not judge, and
 /// how many of `rows` there are. Rows have their domains; those of a domain that is not in `rules` are not looked at.
-void check_reward_rows(const std::vector<Row>& rows, const DomainRules& rules);
+void check_reward_rows(std::span<const Row> rows, const DomainRules& rules);
 
 }  // namespace roll

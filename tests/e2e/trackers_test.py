@@ -6,19 +6,9 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-import one_step
-
-binary = pathlib.Path(sys.argv[1]).resolve()
-
-
-def run(folder, *overrides):
-    done = subprocess.run([binary, "sft", "--config", folder / "sft.yaml", "--device", "cpu", *overrides], capture_output=True, text=True,
-                          timeout=300)
-    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
-    return done.stdout
+from tiny_sft import prepare, run
 
 
 def stored(folder, metric):
@@ -47,15 +37,8 @@ def check_with_mlflow(folder, losses):
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        one_step.make_model(binary, folder / "model", 1, False)
-        (folder / "rows.jsonl").write_text("".join(json.dumps(dict(question=f"{i:02}+1=", answer=f"{i + 1:02}")) + "\n" for i in range(8)))
-        data = dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="question", response="answer"))
-        config = dict(exp_name="tracked", seed=3, output_dir=str(folder / "out"), pretrain=str(folder / "model"), sequence_length=32,
-                      save_steps=2, eval_steps=4, max_steps=3, track_with=["stdout", "jsonl", "csv", "mlflow"], validation=data,
-                      tracker_kwargs=dict(tracking_uri=str(folder / "mlruns")),
-                      sft_train=data | dict(training_args=dict(learning_rate=1e-3, per_device_train_batch_size=2, gradient_accumulation_steps=1,
-                                                               lr_scheduler_type="constant")))
-        (folder / "sft.yaml").write_text(json.dumps(config))
+        prepare(folder, "tracked", 1e-3, save_steps=2, eval_steps=4, max_steps=3, track_with=["stdout", "jsonl", "csv", "mlflow"],
+                tracker_kwargs=dict(tracking_uri=str(folder / "mlruns")))
         run(folder)
         # As if the run had died after step 3, whose checkpoint is gone.
         subprocess.run(["rm", "-r", folder / "out/checkpoints/step_000003"], check=True)
