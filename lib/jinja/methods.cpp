@@ -136,8 +136,8 @@ template <class Table>
 std::optional<Value> bind(const Table& table, const Value& object, std::string_view name) {
   for (const Named& entry : table)
     if (entry.name == name)
-      return Value(
-          Function([object, method = entry.method](const Arguments& arguments) { return method(object, arguments); }));
+      return Value::make_method(
+          object, [object, method = entry.method](const Arguments& arguments) { return method(object, arguments); });
   return {};
 }
 

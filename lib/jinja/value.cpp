@@ -73,6 +73,7 @@ Value Arguments::need(size_t index, std::string_view name) const {
 void Value::nest(const Value& child) {
   depth_ = std::max(depth_, child.depth_ + 1);
   if (depth_ > kMaxDepth) throw Failure(fmt::format("a value is nested more than {} deep", kMaxDepth));
+  holds_namespace_ |= child.is_namespace() || child.holds_namespace_;
 }
 
 void check_length(size_t length) {
@@ -110,7 +111,20 @@ Value::Value(Dict dict) {
 
 Value::Value(Function function) : data_(std::make_shared<const Function>(std::move(function))) {}
 
+Value Value::make_method(const Value& object, Function function) {
+  Value out(std::move(function));
+  out.nest(object);
+  return out;
+}
+
+// Else a namespace could be made to hold itself, by itself or within a list, and would never be freed.
+void Value::check_member(const Value& value) {
+  if (value.is_namespace() || value.holds_namespace_)
+    throw Failure("a namespace cannot be, or be within, a member of a namespace");
+}
+
 Value Value::make_namespace(Dict members) {
+  for (const auto& [name, value] : members) check_member(value);
   Value out;
   out.data_ = NamespacePointer{std::make_shared<Dict>(std::move(members))};
   return out;
@@ -178,8 +192,7 @@ double Value::number() const {
 
 void Value::set_member(const std::string& name, Value value) const {
   if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
-  // Else a namespace could be made to hold itself, and would never be freed.
-  if (value.is_namespace()) throw Failure("a namespace cannot be a member of a namespace");
+  check_member(value);
   Dict& members = *std::get<NamespacePointer>(data_).members;
   if (const Value* old = find_in(members, name))
     const_cast<Value&>(*old) = std::move(value);

@@ -72,6 +72,8 @@ class Value {
 
   /// `namespace(...)`: the one thing whose members templates may set.
   static Value make_namespace(Dict members);
+  /// A function that keeps `object`.
+  static Value make_method(const Value& object, Function function);
   static Value from_json(const Json& json);
 
   bool is_undefined() const { return std::holds_alternative<Undefined>(data_); }
@@ -121,6 +123,7 @@ class Value {
 
   static Value from_json(const Json& json, int depth);
   void nest(const Value& child);
+  static void check_member(const Value& value);
   template <class T>
   const T& get(std::string_view needed) const;
   [[noreturn]] void wrong_type(std::string_view needed) const;
@@ -129,6 +132,7 @@ class Value {
                FunctionPointer>
       data_;
   int depth_ = 0;
+  bool holds_namespace_ = false;
 };
 
 bool equal(const Value& a, const Value& b);

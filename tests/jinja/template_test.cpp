@@ -1,5 +1,7 @@
 #include "jinja/template.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -77,6 +79,16 @@ TEST_CASE("no template hangs, overflows the stack or fills the memory", "[text]"
   CHECK(render(sum + " }}") == "1900");
   CHECK(error_of(std::string(3000, '\n') + "{{ '" + std::string("\xff") + "' }}").find("not UTF-8") !=
         std::string::npos);
+}
+
+TEST_CASE("no namespace can come to hold itself", "[text]") {
+  for (const char* value : {"n", "[n]", "[[1, n]]", "{'a': n}", "[n].index", "namespace(a=n)"}) {
+    INFO(value);
+    const std::string set = fmt::format("{{% set n.x = {} %}}", value);
+    CHECK(error_of("{% set n = namespace(x=1) %}" + set).find("a member of a namespace") != std::string::npos);
+  }
+  CHECK(render("{% set n = namespace(x=1) %}{% set n.x = [1, [2]] %}{% set l = [n, [n]] %}{{ l[1][0].x }}") ==
+        "[1, [2]]");
 }
 
 }  // namespace
