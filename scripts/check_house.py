@@ -54,7 +54,7 @@ headers = {n: t for n, t in sources.items() if n.endswith(".h") and not n.starts
 check_lines(headers, r"#include <(torch/torch|ATen/ATen)\.h>",
             "35 s of compile time in a header; include <ATen/core/Tensor.h>")
 
-for readme in (n for n in texts if n.endswith("README.md")):
+for readme in (n for n in texts if n.endswith(".md")):
     for path in re.findall(r"(?<![\w/.-])((?:app|lib|cuda|configs|scripts|tests|third_party)/[\w./-]*\w)(?![\w*<])", texts[readme]):
         if not (root / path).exists():
             wrong.append(f"{readme}: names {path}, which does not exist")

@@ -24,13 +24,6 @@ int64_t parse_bytes(const std::string& text, const std::string& origin) {
   return static_cast<int64_t>(bytes);
 }
 
-std::string_view whole_characters(std::string_view text, size_t max_bytes) {
-  if (text.size() <= max_bytes) return text;
-  size_t end = max_bytes;
-  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;
-  return text.substr(0, end);
-}
-
 uint64_t fnv1a(std::string_view bytes, uint64_t hash) {
   for (const unsigned char byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
   return hash;

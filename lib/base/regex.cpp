@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 namespace roll {
 
@@ -127,7 +128,6 @@ std::optional<Span> Regex::find(std::string_view text, size_t from, MatchMemory&
 }
 
 void Regex::find_all(std::string_view text, MatchMemory& memory, std::vector<Span>& matches) const {
-  const auto inside_character = [&](size_t i) { return i < text.size() && (text[i] & 0xC0) == 0x80; };
   size_t last_end = std::string_view::npos;
   for (size_t from = 0; from <= text.size();) {
     const Span match = code_->find(text, from, *memory.parts_);
@@ -138,8 +138,7 @@ void Regex::find_all(std::string_view text, MatchMemory& memory, std::vector<Spa
       matches.push_back(match);
       continue;
     }
-    do ++from;
-    while (inside_character(from));
+    from = from < text.size() ? next_character(text, from + 1) : from + 1;
   }
 }
 

@@ -14,6 +14,8 @@ namespace roll {
 
 namespace {
 
+constexpr const char* kFirstVersion = "0.1";
+
 bool is_idle(const KeyEntry& entry) {
   return entry.kind == KeyEntry::Kind::kNoted || entry.kind == KeyEntry::Kind::kRefused;
 }
@@ -56,8 +58,9 @@ std::string markdown_cell(const std::string& text) {
 }
 
 std::vector<std::string> cells_of(const SharedKey& key) {
-  return {key.entry.path, fmt::format("{}", fmt::join(key.roles, ", ")), key.entry.type, key.entry.value,
-          words_of(key.entry)};
+  return {key.entry.path,      fmt::format("{}", fmt::join(key.roles, ", ")),
+          key.entry.type,      key.entry.value,
+          words_of(key.entry), key.entry.since};
 }
 
 std::string row_of(const SharedKey& key, KeyFormat format) {
@@ -74,9 +77,9 @@ std::string head_of(KeyFormat format) {
     case KeyFormat::kText:
       return "";
     case KeyFormat::kMarkdown:
-      return "| key | of | type | default | meaning |\n|---|---|---|---|---|\n";
+      return "| key | of | type | default | meaning | since |\n|---|---|---|---|---|---|\n";
     case KeyFormat::kHtml:
-      return "<table>\n<tr><th>key</th><th>of</th><th>type</th><th>default</th><th>meaning</th></tr>\n";
+      return "<table>\n<tr><th>key</th><th>of</th><th>type</th><th>default</th><th>meaning</th><th>since</th></tr>\n";
   }
   return "";
 }
@@ -112,18 +115,22 @@ std::string paragraph_of(const SharedKey& key) {
   std::string text = key.name() + "\n";
   if (key.entry.kind == KeyEntry::Kind::kKey)
     text += fmt::format("  {}; default {}\n", key.entry.type, key.entry.value);
-  return text + "  " + words_of(key.entry) + "\n";
+  return text + fmt::format("  {}\n  since {}\n", words_of(key.entry), key.entry.since);
 }
 
 }  // namespace
 
 KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind) {
+  static constexpr std::string_view kSince = "; since ";
+  const size_t since = info.doc.rfind(kSince);
+  const bool is_younger = since != std::string::npos;
   return {.kind = kind,
           .path = info.path,
           .type = {},
           .value = {},
           .allowed = info.allowed.empty() ? info.range.brief() : fmt::format("{}", fmt::join(info.allowed, " | ")),
-          .meaning = info.doc};
+          .meaning = info.doc.substr(0, since),
+          .since = is_younger ? info.doc.substr(since + kSince.size()) : kFirstVersion};
 }
 
 std::vector<std::string> SharedKey::paths() const {

@@ -18,6 +18,7 @@ struct KeyEntry {
   std::string value;    // its default, as YAML writes it; of a key
   std::string allowed;  // "round | square", "[0, 1]"; empty: any
   std::string meaning;  // or the reason why it means nothing here, or is refused
+  std::string since;    // "0.2": the version that brought it
 
   bool operator==(const KeyEntry&) const = default;
 };
@@ -52,7 +53,8 @@ struct TypeWords<std::map<std::string, M>> {
   static std::string text() { return "map: " + TypeWords<M>::text(); }
 };
 
-/// An entry without type and default.
+/// An entry without type and default. A key that is younger than the program says so at the end of its line: "...;
+/// since 0.2".
 KeyEntry entry_of(const KeyInfo& info, KeyEntry::Kind kind);
 
 /// All keys of T in the order in which they are declared, a group before its keys.

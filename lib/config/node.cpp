@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/bytes.h"
+#include "base/utf8.h"
 #include "config/scalar.h"
 
 namespace roll {

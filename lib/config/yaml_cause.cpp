@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/utf8.h"
 
 namespace roll {
 
@@ -241,14 +241,12 @@ std::string pointed_line(std::string_view text, int line, int column) {
   const Lines lines = lines_of(text);
   if (line < 1 || column < 1 || line > static_cast<int>(lines.size())) return "";
   const size_t at = std::min<size_t>(column - 1, lines[line - 1].size());
-  size_t from = at > kBefore ? at - kBefore : 0;
-  while (from < at && (static_cast<unsigned char>(lines[line - 1][from]) & 0xC0) == 0x80) ++from;
+  const size_t from = at > kBefore ? std::min(next_character(lines[line - 1], at - kBefore), at) : 0;
   std::string shown(whole_characters(lines[line - 1].substr(from), kWidth));
   for (char& c : shown)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   // The caret counts characters, not bytes.
-  const std::string_view before = lines[line - 1].substr(from, at - from);
-  const auto width = std::count_if(before.begin(), before.end(), [](unsigned char c) { return (c & 0xC0) != 0x80; });
+  const int64_t width = num_characters(lines[line - 1].substr(from, at - from));
   const std::string number = std::to_string(line);
   return fmt::format("\n  {} | {}\n  {} | {}^", number, shown, std::string(number.size(), ' '),
                      std::string(static_cast<size_t>(width), ' '));

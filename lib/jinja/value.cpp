@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "jinja/budget.h"
 #include "jinja/strings.h"
 #include "unicode/unicode.h"
@@ -261,7 +262,7 @@ int64_t Value::length() const {
   if (is_dict()) return static_cast<int64_t>(dict().size());
   if (is_undefined()) return 0;
   charge(string().size());
-  return std::ranges::count_if(string(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return num_characters(string());
 }
 
 bool equal(const Value& a, const Value& b) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "data/domains.h"
 #include "data/tokenise.h"
 

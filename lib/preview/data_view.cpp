@@ -5,16 +5,14 @@
 #include <algorithm>
 #include <map>
 
+#include "base/utf8.h"
+
 namespace roll {
 
 namespace {
 
-int64_t num_characters(const std::string& utf8) {
-  return std::ranges::count_if(utf8, [](char c) { return (c & 0xC0) != 0x80; });
-}
-
 /// Of what people wrote: the template's own words depend on the model.
-int64_t num_characters(const Row& row) {
+int64_t characters_of(const Row& row) {
   if (!row.messages) return num_characters(row.prompt);
   int64_t sum = 0;
   for (const Json& message : *row.messages) sum += num_characters(message["content"].get_ref<const std::string&>());
@@ -29,7 +27,7 @@ std::map<std::string, std::vector<const Row*>> by_domain(const std::vector<Row>&
 
 void add_lengths(const std::vector<const Row*>& rows, const DataLens& lens, DomainView& view) {
   std::vector<int64_t> lengths;
-  for (const Row* row : rows) lengths.push_back(lens.tokenizer ? std::ssize(row->prompt_ids) : num_characters(*row));
+  for (const Row* row : rows) lengths.push_back(lens.tokenizer ? std::ssize(row->prompt_ids) : characters_of(*row));
   view.shortest = *std::ranges::min_element(lengths);
   if (lens.tokenizer && lens.prompt_length > 0)
     view.dropped = std::ranges::count_if(lengths, [&](int64_t n) { return n == 0 || n > lens.prompt_length; });

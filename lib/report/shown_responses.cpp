@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "train/rollout_files.h"
 #include "train/telling_groups.h"
 
@@ -82,8 +82,7 @@ TokensOf tokens_of(RunRecord& run, int64_t step) {
 Json shown_text(const std::string& text) {
   if (text.size() <= kShownBytes) return text;
   const std::string begin(whole_characters(text, kShownBytes / 2));
-  size_t tail = text.size() - kShownBytes / 2;
-  while (tail < text.size() && (static_cast<unsigned char>(text[tail]) & 0xC0) == 0x80) ++tail;
+  const size_t tail = next_character(text, text.size() - kShownBytes / 2);
   return Json::array({begin, tail - begin.size(), text.substr(tail)});
 }
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace roll {
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
 #include "text/byte_symbols.h"
@@ -265,8 +266,7 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text, bool parse_special
 
 std::string Tokenizer::disarmed(std::string text) const {
   for (const AddedToken& token : parts_->added.tokens()) {
-    size_t first = 1;  // bytes of its first character
-    while (first < token.content.size() && (token.content[first] & 0xC0) == 0x80) ++first;
+    const size_t first = next_character(token.content, 1);  // bytes of its first character
     for (size_t at = 0; token.special && (at = text.find(token.content, at)) != std::string::npos; at += first)
       text.insert(at + first, 1, ' ');
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal.h"
+#include "base/utf8.h"
 
 namespace roll {
 
@@ -14,8 +15,7 @@ namespace {
 std::string end_of(const std::string& text, int columns) {
   size_t begin = 0;
   while (begin < text.size() && display_width(std::string_view(text).substr(begin)) > columns) {
-    ++begin;
-    while (begin < text.size() && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) ++begin;
+    begin = next_character(text, begin + 1);
   }
   return text.substr(begin);
 }

@@ -14,7 +14,7 @@ struct LearningKeys {
   template <class V>
   void fields(V& v) {
     v("rate", rate, "of learning <fast>", within(0, 1));
-    v("most", most, "at most so many", at_least(1));
+    v("most", most, "at most so many; since 0.7", at_least(1));
     v.noted({"idle"}, "it is of another program");
     v.refused({"pipe_*"}, "needs pipes");
   }
@@ -75,8 +75,8 @@ TEST_CASE("a table is text, Markdown or HTML, with idle keys where they are want
   CHECK(key_table(rate, KeyFormat::kText, false) ==
         "rate: 0.5" + std::string(48, ' ') + "of learning <fast> [0..1]  (first, second, rewards.<name>)\n");
   CHECK(key_table(rate, KeyFormat::kMarkdown, false) ==
-        "| key | of | type | default | meaning |\n|---|---|---|---|---|\n"
-        "| rate | first, second, rewards.<name> | number | 0.5 | of learning <fast> [0..1] |\n");
+        "| key | of | type | default | meaning | since |\n|---|---|---|---|---|---|\n"
+        "| rate | first, second, rewards.<name> | number | 0.5 | of learning <fast> [0..1] | 0.1 |\n");
   CHECK(key_table(keys_with("names", listed()), KeyFormat::kMarkdown, false).find("a \\| b") != std::string::npos);
   CHECK(key_table(rate, KeyFormat::kHtml, false).find("<td>of learning &lt;fast&gt; [0..1]</td>") != std::string::npos);
   CHECK(key_table(listed(), KeyFormat::kText, false).find("idle") == std::string::npos);
@@ -86,10 +86,12 @@ TEST_CASE("a table is text, Markdown or HTML, with idle keys where they are want
 }
 
 TEST_CASE("a key is explained by its name, or by any end of its path", "[config]") {
-  const std::string rate = "first, second, rewards.<name>: rate\n  number; default 0.5\n  of learning <fast> [0..1]\n";
+  const std::string rate =
+      "first, second, rewards.<name>: rate\n  number; default 0.5\n  of learning <fast> [0..1]\n  since 0.1\n";
   for (const char* key : {"rate", "first.rate", "second.rate"}) CHECK(explain_key(key, listed()) == rate);
   CHECK(explain_key("rewards.math.rate", listed()) == rate);
-  CHECK(explain_key("count", listed()) == "count\n  integer; default 3\n  how many [>= 0]\n");
+  CHECK(explain_key("count", listed()) == "count\n  integer; default 3\n  how many [>= 0]\n  since 0.1\n");
+  CHECK(explain_key("first.most", listed()).find("at most so many [>= 1]\n  since 0.7\n") != std::string::npos);
   CHECK(explain_key("first.pipe_size", listed()).find("needs pipes") != std::string::npos);
   CHECK_THROWS_WITH(explain_key("first.names", listed()), Catch::Contains("no such key; did you mean 'names'"));
   CHECK_THROWS_WITH(explain_key("ate", listed()), Catch::Contains("ate: no such key"));

@@ -29,6 +29,8 @@ WORDS = {
     "reply": ["\"id\":1", "\"reward\":", "\"detail\":", "{", "}", "[", "null", "NaN", "1e999", "\\ud800"],
     "judge": ["\"choices\":[{", "\"message\":{", "\"content\":", "\"error\":", "\"usage\":{\"total_tokens\":", "\"refusal\":", "\"finish_reason\":\"length\"",
               "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],
+    "convert": ["script\n", "yaml\n", "actor_rollout_ref.", "algorithm.", "data.", "--", "=", "${", "}", "$(", "\\\n", "'", "\"", "[", "null",
+                "True", "1e-6", "99999999999999999999", "algorithm.adv_estimator=", "--rollout-batch-size", "num_generations: "],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
 }
 
@@ -69,6 +71,9 @@ def seeds():
     for said in ("Score: 7", "**Score:** 8/10", "<think>no</think>YES", "NO."):
         yield "judge", said.encode()
         yield "judge", json.dumps(dict(choices=[dict(message=dict(content=said), finish_reason="stop")], usage=dict(total_tokens=3))).encode()
+    for file in sorted((SOURCE / "tests/golden/convert").iterdir()):
+        if not file.name.endswith(".ours.yaml"):
+            yield "convert", (b"script\n" if file.suffix == ".sh" else b"yaml\n") + file.read_bytes()
     for name, content, stdin in case_files():
         if name.endswith(".yaml"):
             yield "yaml", b"a.b=1\n" + content

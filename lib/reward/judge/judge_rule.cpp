@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/utf8.h"
 #include "reward/judge/verdict.h"
 #include "reward/reply.h"
 #include "reward/row_columns.h"

@@ -6,7 +6,9 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <utility>
 
+#include "base/utf8.h"
 #include "reward/math/limits.h"
 
 namespace roll::math {
@@ -353,9 +355,8 @@ class Lexer {
       if (found->second.size() == 1) return add(TokenKind::kSign, found->second);
       return add(TokenKind::kCommand, found->second);
     }
-    std::string bytes(1, s_[at_++]);
-    while (at_ < s_.size() && (static_cast<unsigned char>(s_[at_]) & 0xc0) == 0x80) bytes += s_[at_++];
-    add(TokenKind::kLetter, bytes);
+    const size_t from = std::exchange(at_, next_character(s_, at_ + 1));
+    add(TokenKind::kLetter, std::string(s_.substr(from, at_ - from)));
   }
 
   std::string_view s_;
