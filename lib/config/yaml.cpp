@@ -191,19 +191,6 @@ size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-void check_text(std::string_view text, const std::string& origin) {
-  if (text.size() > kMaxBytes)
-    throw user_error("{}: {} MB; a configuration is smaller than {} MB", origin, text.size() >> 20, kMaxBytes >> 20);
-  int line = 1;
-  for (size_t i = 0, n = 0; i < text.size(); i += n) {
-    n = sequence_length(text.substr(i));
-    if (n == 0)
-      throw user_error("{}:{}: byte 0x{:02x} is no UTF-8 text; this is not a YAML file", origin, line,
-                       static_cast<unsigned char>(text[i]));
-    line += text[i] == '\n';
-  }
-}
-
 /// yaml-cpp spends quadratic time on nested flow collections; nobody nests 100 of them.
 void check_flow_depth(std::string_view text, const std::string& origin) {
   size_t depth = 0;
@@ -226,6 +213,19 @@ UserError syntax_error(std::string_view text, const std::string& origin, bool si
 }
 
 }  // namespace
+
+void check_text(std::string_view text, const std::string& origin) {
+  if (text.size() > kMaxBytes)
+    throw user_error("{}: {} MB; a configuration is smaller than {} MB", origin, text.size() >> 20, kMaxBytes >> 20);
+  int line = 1;
+  for (size_t i = 0, n = 0; i < text.size(); i += n) {
+    n = sequence_length(text.substr(i));
+    if (n == 0)
+      throw user_error("{}:{}: byte 0x{:02x} is no UTF-8 text; this is not a configuration", origin, line,
+                       static_cast<unsigned char>(text[i]));
+    line += text[i] == '\n';
+  }
+}
 
 Node parse_yaml(std::string_view text, const std::string& origin, bool single_line) {
   check_text(text, origin);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/terminal.h"
 #include "convert/table.h"
 
 namespace roll {
@@ -42,6 +43,9 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   Conversion conversion(chosen.rows, keys, num_ranks);
   chosen.combine(conversion);
   conversion.tell_unread();
+  // They become comments, and lines of a terminal.
+  for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
+    for (std::string& line : *lines) line = on_one_line(line);
   const std::string head =
       fmt::format("# Made by `roll convert-config` from {} keys of {}; behind each key stands what it comes from.\n#\n",
                   keys.size(), chosen.name);

@@ -4,11 +4,30 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "config/writer.h"
+#include "config/yaml.h"
+
 namespace roll {
 
 namespace {
 
 constexpr size_t kCommentColumn = 56;
+
+/// What the other trainer's file or shell gave may be anything; what reads otherwise than it stands is quoted.
+std::string value_text(const std::string& value) {
+  try {
+    const Node line = parse_yaml("key: " + value, "value", /*single_line=*/true);
+    const bool is_one = line.kind == Node::Kind::kMap && line.map.size() == 1 && value.find('\n') == value.npos;
+    if (is_one) {
+      const Node& node = line.map[0].value;
+      if (node.kind != Node::Kind::kScalar || node.text == value) return value;
+      if (value.starts_with('"') || value.starts_with('\'')) return value;
+    }
+  } catch (const UserError&) {
+  }
+  return quoted_yaml(value);
+}
 
 /// `keys` all begin with the same `prefix_length` characters, which the lines around have said.
 std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, int indent) {
@@ -18,7 +37,7 @@ std::string lines_of(const std::vector<DraftKey>& keys, size_t prefix_length, in
     const std::string rest = key.path.substr(prefix_length);
     const size_t dot = rest.find('.');
     if (dot == std::string::npos) {
-      const std::string line = fmt::format("{:{}}{}: {}", "", indent, rest, key.value);
+      const std::string line = fmt::format("{:{}}{}: {}", "", indent, rest, value_text(key.value));
       plain += key.origin.empty() ? line + "\n" : fmt::format("{:<{}}  # {}\n", line, kCommentColumn, key.origin);
       continue;
     }

@@ -8,7 +8,7 @@ namespace roll {
 
 struct DraftKey {
   std::string path;    // "actor_train.training_args.learning_rate"
-  std::string value;   // as YAML
+  std::string value;   // as YAML, or a text
   std::string origin;  // for the comment beside it
 };
 

@@ -11,6 +11,9 @@ namespace roll {
 
 namespace {
 
+// Variables of variables could grow without end.
+constexpr size_t kLongestWord = 64 << 10, kMostBytes = 4 << 20;
+
 void flatten(const Node& node, const std::string& path, std::vector<ForeignKey>& keys) {
   if (node.kind != Node::Kind::kMap) {
     keys.push_back({path, node.kind == Node::Kind::kScalar ? node.text : flow_text(node), node.place.text()});
@@ -34,9 +37,9 @@ bool is_name(std::string_view text) {
 
 /// The words of a whole script: quotes and comments as the shell has them, the words of arrays without their
 /// parentheses. An empty word without quotes ends a command, or an array.
-class Words {
+class ShellWords {
  public:
-  explicit Words(std::string_view text) : text_(text) {}
+  explicit ShellWords(std::string_view text) : text_(text) {}
 
   std::vector<Word> all() {
     for (; at_ < text_.size(); ++at_) take(text_[at_]);
@@ -96,10 +99,10 @@ class Words {
   std::vector<Word> words_;
 };
 
-/// `text` with $NAME, ${NAME} and ${NAME:-default} filled in from what the script set before.
+/// `text` with $NAME, ${NAME} and ${NAME:-default} filled in from what the script set before; cut once it is too long.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& variables) {
   std::string result;
-  for (size_t i = 0; i < text.size(); ++i) {
+  for (size_t i = 0; i < text.size() && result.size() <= kLongestWord; ++i) {
     if (text[i] != '$' || i + 1 == text.size()) {
       result += text[i];
       continue;
@@ -150,15 +153,20 @@ std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& o
 }
 
 std::vector<ForeignKey> keys_of_script(std::string_view text, const std::string& origin) {
+  check_text(text, origin);
   std::vector<ForeignKey> keys;
   std::map<std::string, std::string> variables;
   bool takes_values = false;  // the last flag may
-  for (Word word : Words(text).all()) {
+  size_t num_bytes = 0;
+  for (Word word : ShellWords(text).all()) {
     if (word.text.empty() && !word.is_quoted) {
       takes_values = false;
       continue;
     }
     word.text = filled(word.text, variables);
+    if (word.text.size() > kLongestWord || (num_bytes += word.text.size()) > kMostBytes)
+      throw user_error("{}:{}: too long once its variables are filled in; this is no script that starts a training",
+                       origin, word.line);
     const size_t equals = word.text.find('=');
     const std::string place = fmt::format("{}:{}", origin, word.line);
     if (is_flag(word)) {

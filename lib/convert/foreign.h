@@ -18,7 +18,8 @@ struct ForeignKey {
 std::vector<ForeignKey> keys_of_yaml(std::string_view text, const std::string& origin);
 
 /// A shell script, or the words of a command line: key=value words whose key has a dot, and flags with the words behind
-/// them. Variables that the script sets itself are filled in; what else begins with $ stays as it is.
+/// them. Variables that the script sets itself are filled in; what else begins with $ stays as it is. UserError: bytes
+/// that are no text; variables that grow without end.
 std::vector<ForeignKey> keys_of_script(std::string_view text, const std::string& origin);
 
 }  // namespace roll

@@ -178,7 +178,7 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  c.num_ranks = c.whole("actor_num_nodes") * c.whole("actor_num_gpus_per_node");
+  c.num_ranks = c.count("actor_num_nodes") * c.count("actor_num_gpus_per_node");
   set_devices(c, c.origin("actor_num_nodes") + " x actor_num_gpus_per_node");
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
@@ -187,9 +187,9 @@ void combine_batches(Conversion& c) {
   }
   const bool packs = c.is_true("use_dynamic_batch");
   for (const char* role : {"actor_train", "critic"})
-    set_updates(c, {role, c.whole("train_batch_size"), c.origin("train_batch_size") + ", which counts samples",
-                    packs ? 1 : c.whole("micro_train_batch_size"),
-                    c.whole("ds_tensor_parallel_size") * c.whole("ring_attn_size")});
+    set_updates(c, {role, c.count("train_batch_size"), c.origin("train_batch_size") + ", which counts samples",
+                    packs ? 1 : c.count("micro_train_batch_size"),
+                    c.count("ds_tensor_parallel_size") * c.count("ring_attn_size")});
   const std::string tokens = c.text("train_max_tokens_per_gpu"), forward = c.text("rollout_max_tokens_per_gpu");
   if (packs) set_packing(c, tokens, forward.empty() ? tokens : forward, c.origin("train_max_tokens_per_gpu"));
 }

@@ -217,12 +217,12 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_devices(Conversion& c) {
-  c.num_ranks = c.whole("actor-num-nodes") * c.whole("actor-num-gpus-per-node");
+  c.num_ranks = c.count("actor-num-nodes") * c.count("actor-num-gpus-per-node");
   set_devices(c, c.origin("actor-num-nodes") + " x actor-num-gpus-per-node");
-  const int64_t engine = c.whole("rollout-num-gpus-per-engine");
+  const int64_t engine = c.count("rollout-num-gpus-per-engine");
   if (!c.is_true("colocate") && c.is_set("rollout-num-gpus"))
     c.set("actor_infer.device_mapping",
-          fmt::format("\"list(range({},{}))\"", c.num_ranks, c.num_ranks + c.whole("rollout-num-gpus")),
+          fmt::format("\"list(range({},{}))\"", c.num_ranks, c.num_ranks + c.count("rollout-num-gpus")),
           "rollout-num-gpus, beside the others");
   c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", engine),
         c.origin("rollout-num-gpus-per-engine"));
@@ -234,18 +234,18 @@ void combine_devices(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  const int64_t sampled = c.whole("rollout-batch-size") * c.whole("n-samples-per-prompt");
+  const int64_t sampled = c.count("rollout-batch-size") * c.count("n-samples-per-prompt");
   int64_t update = sampled;
   std::string origin = "a step's samples: no global-batch-size";
   if (c.is_set("num-steps-per-rollout"))
-    update = sampled / std::max<int64_t>(1, c.whole("num-steps-per-rollout")),
+    update = std::max<int64_t>(1, sampled / c.count("num-steps-per-rollout")),
     origin = "samples / num-steps-per-rollout";
   if (c.is_set("global-batch-size"))
-    update = c.whole("global-batch-size"), origin = "global-batch-size, which counts samples";
+    update = c.count("global-batch-size"), origin = "global-batch-size, which counts samples";
   const bool packs = c.is_true("use-dynamic-batch-size");
   for (const char* role : {"actor_train", "critic"})
-    set_updates(c, {role, update, origin, packs ? 1 : c.whole("micro-batch-size"),
-                    c.whole("tensor-model-parallel-size") * c.whole("context-parallel-size")});
+    set_updates(c, {role, update, origin, packs ? 1 : c.count("micro-batch-size"),
+                    c.count("tensor-model-parallel-size") * c.count("context-parallel-size")});
   if (!packs || !c.is_set("max-tokens-per-gpu")) return;
   const std::string tokens = c.text("max-tokens-per-gpu"), forward = c.text("log-probs-max-tokens-per-gpu");
   set_packing(c, tokens, forward.empty() ? tokens : forward, "max-tokens-per-gpu");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "base/error.h"
@@ -88,14 +89,20 @@ std::string Conversion::text(const std::string& key) const {
 double Conversion::number(const std::string& key) const {
   const std::string value = text(key);
   if (const auto parsed = parse_number(value)) return *parsed;
-  const auto found = given_.find(key);
-  throw user_error(
-      "{}: {} = {}: must be a number; write the number, as this program knows nothing of the shell's variables",
-      found == given_.end() ? "defaults" : found->second.place, key, value);
+  throw user_error("{}: must be a number; write the number, as this program knows nothing of the shell's variables",
+                   said(key));
 }
 
-int64_t Conversion::whole(const std::string& key) const {
-  return static_cast<int64_t>(number(key));
+std::string Conversion::said(const std::string& key) const {
+  const auto found = given_.find(key);
+  return fmt::format("{}: {} = {}", found == given_.end() ? "defaults" : found->second.place, key, text(key));
+}
+
+int64_t Conversion::count(const std::string& key) const {
+  constexpr double kMost = 1e6;  // of which three may be multiplied
+  const double value = number(key);
+  if (value >= 1 && value <= kMost && value == std::floor(value)) return static_cast<int64_t>(value);
+  throw user_error("{}: must be a whole number from 1 to {}", said(key), kMost);
 }
 
 bool Conversion::is_true(const std::string& key) const {

@@ -44,7 +44,8 @@ class Conversion {
   std::string text(const std::string& key) const;
   /// UserError names the key's place where it is no number.
   double number(const std::string& key) const;
-  int64_t whole(const std::string& key) const;
+  /// The same for a whole number from 1 to 1,000,000.
+  int64_t count(const std::string& key) const;
   bool is_true(const std::string& key) const;
   /// Keys that no function has asked for: under the others they mean nothing.
   void tell_unread();
@@ -63,6 +64,8 @@ class Conversion {
   std::vector<std::string> without;      // keys that have no counterpart, and why
 
  private:
+  /// "run.sh:4: lr = x", for messages.
+  std::string said(const std::string& key) const;
   const ForeignRow* row_of(const std::string& key) const { return find_row(rows_, key); }
 
   std::span<const ForeignRow> rows_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "convert/table.h"
@@ -160,14 +161,16 @@ void combine_advantages(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  if (c.is_set("num_processes")) c.num_ranks = c.whole("num_processes");
+  if (c.is_set("num_processes")) c.num_ranks = c.count("num_processes");
   set_devices(c, c.is_set("num_processes") ? "num_processes" : "-n");
-  const int64_t micro = c.whole("per_device_train_batch_size"), accumulated = c.whole("gradient_accumulation_steps");
-  const int64_t update = micro * accumulated * c.num_ranks, group = c.whole("num_generations");
-  const int64_t steps = c.is_set("steps_per_generation") ? c.whole("steps_per_generation") : accumulated;
+  const int64_t micro = c.count("per_device_train_batch_size"), accumulated = c.count("gradient_accumulation_steps");
+  const int64_t update = micro * accumulated * c.num_ranks, group = c.count("num_generations");
+  const auto count_or = [&](const char* key, int64_t otherwise) {
+    return c.text(key).empty() ? otherwise : c.count(key);
+  };
   const int64_t sampled =
-      c.is_set("generation_batch_size") ? c.whole("generation_batch_size") : micro * steps * c.num_ranks;
-  if (group < 1 || sampled % group != 0)
+      count_or("generation_batch_size", micro * count_or("steps_per_generation", accumulated) * c.num_ranks);
+  if (sampled % group != 0)
     throw user_error(
         "{} completions are sampled at a time, which num_generations = {} does not divide; give the number of "
         "processes with -n",
@@ -176,13 +179,14 @@ void combine_batches(Conversion& c) {
         fmt::format("prompts: {} completions of a generation / num_generations", sampled));
   set_updates(
       c, {"actor_train", update, "per_device_train_batch_size x gradient_accumulation_steps x processes", micro, 1});
-  if (!c.is_set("max_steps") || c.whole("max_steps") < 1)
+  if (c.text("max_steps").empty() || c.number("max_steps") < 1)
     return c.differs(
         fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
                     "it to rows x passes / rollout_batch_size",
                     c.text("num_train_epochs")));
-  const int64_t updates = std::max<int64_t>(1, sampled * c.whole("num_iterations") / update);
-  c.set("max_steps", fmt::format("{}", (c.whole("max_steps") + updates - 1) / updates),
+  const double passes = static_cast<double>(c.count("num_iterations"));
+  const double updates = std::max(1.0, std::floor(static_cast<double>(sampled) * passes / static_cast<double>(update)));
+  c.set("max_steps", fmt::format("{}", std::ceil(c.number("max_steps") / updates)),
         fmt::format("max_steps, which counts updates: {} of them make a step", updates));
   if (updates > 1)
     c.differs("steps: save_steps, eval_steps and logging_steps counted updates there, and count steps here");

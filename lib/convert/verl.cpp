@@ -243,12 +243,12 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  c.num_ranks = c.whole("trainer.n_gpus_per_node") * c.whole("trainer.nnodes");
+  c.num_ranks = c.count("trainer.n_gpus_per_node") * c.count("trainer.nnodes");
   set_devices(c, "trainer.n_gpus_per_node x trainer.nnodes");
   const int64_t context =
-      std::max(c.whole(ACTOR "ulysses_sequence_parallel_size"), c.whole(ACTOR "megatron.context_parallel_size"));
-  const int64_t tensor = c.whole(ACTOR "megatron.tensor_model_parallel_size");
-  const int64_t sampler = std::min(c.num_ranks, c.whole(ROLLOUT "tensor_model_parallel_size"));
+      std::max(c.count(ACTOR "ulysses_sequence_parallel_size"), c.count(ACTOR "megatron.context_parallel_size"));
+  const int64_t tensor = c.count(ACTOR "megatron.tensor_model_parallel_size");
+  const int64_t sampler = std::min(c.num_ranks, c.count(ROLLOUT "tensor_model_parallel_size"));
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
     if (context > 1) c.set(layout + "context_parallel_size", fmt::format("{}", context), "sequence parallel ranks");
@@ -260,10 +260,10 @@ void combine_batches(Conversion& c) {
 
   const bool packs = c.is_true(ACTOR "use_dynamic_bsz");
   const std::string micro = c.text(ACTOR "ppo_micro_batch_size_per_gpu");
-  const int64_t sequences = c.whole(ACTOR "ppo_mini_batch_size") * c.whole(ROLLOUT "n");
+  const int64_t sequences = c.count(ACTOR "ppo_mini_batch_size") * c.count(ROLLOUT "n");
   const std::string origin = fmt::format("{} prompts x {}", c.origin(ACTOR "ppo_mini_batch_size"), ROLLOUT "n");
   for (const char* role : {"actor_train", "critic"})
-    set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.whole(ACTOR "ppo_micro_batch_size_per_gpu"),
+    set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.count(ACTOR "ppo_micro_batch_size_per_gpu"),
                     context * tensor});
   if (!packs) return;
   const std::string tokens = c.text(ACTOR "ppo_max_token_len_per_gpu"),

@@ -72,7 +72,7 @@ TEST_CASE("malformed text is a located error", "[config]") {
 
 TEST_CASE("what is no text is refused with its line", "[config]") {
   CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) ==
-        "f.yaml:2: byte 0x00 is no UTF-8 text; this is not a YAML file");
+        "f.yaml:2: byte 0x00 is no UTF-8 text; this is not a configuration");
   CHECK(parse_error("a: \xff\n").find("byte 0xff") != std::string::npos);
   CHECK(parse_error("\x7f"
                     "ELF\x02\x01\x01")

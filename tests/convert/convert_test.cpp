@@ -1,0 +1,63 @@
+#include "convert/convert.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "config/yaml.h"
+
+namespace roll {
+namespace {
+
+using Catch::Matchers::Contains;
+
+Converted converted(const std::string& script) {
+  return convert_config(keys_of_script(script, "s"), "auto", 1);
+}
+
+/// The value of the top-level `key` of what is written.
+std::string value_in(const Converted& converted, const std::string& key) {
+  const Node tree = parse_yaml(converted.yaml, "converted");
+  const Node* value = tree.find(key);
+  return value ? value->text : "none";
+}
+
+}  // namespace
+
+TEST_CASE("a value that YAML would read otherwise is quoted", "[convert]") {
+  for (const char* path : {"a: b", "[a", "x # y", "'a", "*a", "a\nmax_steps: 1", "${HOME}/m", "${oc.env:HOME}/m"}) {
+    INFO(path);
+    const ForeignKey key{"actor_rollout_ref.model.path", path, "y:1"};
+    CHECK(value_in(convert_config({key}, "verl", 8), "pretrain") == path);
+  }
+}
+
+TEST_CASE("what has no counterpart stays on its line of the comment", "[convert]") {
+  const Converted out = converted("run actor_rollout_ref.model.path=m trainer.nobody_knows='a\nb\tc\nmax_steps: 3'");
+  REQUIRE(out.without.size() == 1);
+  CHECK_THAT(out.without[0], Contains("trainer.nobody_knows"));
+  CHECK(out.without[0].find('\n') == std::string::npos);
+  CHECK(value_in(out, "max_steps") == "none");
+}
+
+TEST_CASE("a count that is none is named with its place", "[convert]") {
+  const std::string verl = "run actor_rollout_ref.model.path=m trainer.nnodes=";
+  for (const char* count : {"0", "-1", "1.5", "1e300", "2000000"}) {
+    INFO(count);
+    CHECK_THROWS_WITH(converted(verl + count),
+                      Contains("s:1: trainer.nnodes = " + std::string(count) + ": must be a whole number from 1 to"));
+  }
+  CHECK_THROWS_WITH(converted(verl + "$N"), Contains("s:1: trainer.nnodes = $N: must be a number; write the number"));
+}
+
+TEST_CASE("a passing of TRL's samples makes at least one update, and a step of slime's too", "[convert]") {
+  const Converted trl = converted(
+      "run --num_generations 8 --per_device_train_batch_size 8 --steps_per_generation null --num_iterations 2 "
+      "--gradient_accumulation_steps 1 --max_steps 5 --beta 0.1 --loss_type grpo");
+  CHECK(value_in(trl, "max_steps") == "3");
+  const Converted slime = converted(
+      "run --hf-checkpoint m --rollout-batch-size 2 --n-samples-per-prompt 2 --num-steps-per-rollout 9 --num-rollout "
+      "3");
+  CHECK_THAT(slime.yaml, Contains("per_device_train_batch_size: 1 "));
+}
+
+}  // namespace roll
