@@ -90,6 +90,10 @@ std::string in_our_words(const std::string& error) {
                                           : fmt::format("{:.10g} or more", low);
     return fmt::format("{} = {}: must be {}", part[1].str(), part[2].str(), range);
   }
+  if (std::regex_match(error, part, std::regex("(-\\S+): (.*) not in \\{(.*)\\}"))) {
+    const std::string words = std::regex_replace(part[3].str(), std::regex(","), ", ");
+    return fmt::format("{} = {}: must be one of {}", part[1].str(), part[2].str(), words);
+  }
   if (std::regex_match(error, part, std::regex("(-\\S+): 1 required \\S+ missing")))
     return part[1].str() + ": its value is missing; write it behind the flag";
   if (std::regex_match(error, part, std::regex("Could not convert: (-\\S+) = (.*)")))
@@ -108,9 +112,10 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
     throw unknown_word(app, argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    if (!app.remaining(true).empty())
+    const auto [where, command] = chosen_command(app);
+    if (!where->get_allow_extras() && !app.remaining(true).empty())
       throw unknown_word(app, argc, argv);  // perhaps the misspelt flag that seems to be missing
-    throw user_error("{}\n`{} --help` says more", in_our_words(e.what()), chosen_command(app).second);
+    throw user_error("{}\n`{} --help` says more", in_our_words(e.what()), command);
   }
   return 0;
 }
