@@ -31,14 +31,14 @@ void show_sandboxes(const Config& config) {
 }
 void show_sandboxes(const SftConfig&) {}
 
-/// Every row, through tokenizer, template and reward.
-void show_data(const Config& config, const ValidateFlags& flags) {
+/// Every row, through tokenizer, template and rewards.
+template <class T>
+void show_data(const T& config, const ValidateFlags& flags) {
   const ConfigData data = view_data(config, flags.options.offline);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   std::fflush(stdout);
   print_warnings(data.warnings);
 }
-void show_data(const SftConfig&, const ValidateFlags&) {}
 
 /// Who does what when, where roles have devices and the shapes of their models are known.
 void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {

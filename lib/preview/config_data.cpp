@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "checkpoint/hub_cache.h"
 #include "data/tokenise.h"
 #include "preview/data_view.h"
+#include "preview/missing_part.h"
 #include "train/prompts.h"
 
 namespace roll {
@@ -35,20 +35,6 @@ std::vector<DataSet> sets_of(const Config& config) {
 
 const std::string& policy_of(const Config& config) {
   return *config.actor_train.model_args.model_name_or_path;
-}
-
-/// Why rows cannot be looked at; "" where they can.
-std::string missing_part(const Config& config, const DataSet& set, bool offline) {
-  const auto folder = find_model_folder(policy_of(config));
-  if (!folder) return policy_of(config) + " is not here";
-  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
-  try {
-    expand_files(set.data.file_name);
-  } catch (const UserError& e) {
-    if (!offline) throw;
-    return e.what();
-  }
-  return "";
 }
 
 std::vector<Row> checked_rows(const PromptSource& source, const DataSet& set) {
@@ -113,7 +99,7 @@ ConfigData view_data(const Config& config, bool offline) {
   const DomainRules rules = rules_of(config);
   std::optional<Tokenizer> tokenizer;
   for (const DataSet& set : sets_of(config)) {
-    if (const std::string missing = missing_part(config, set, offline); !missing.empty()) {
+    if (const std::string missing = missing_part(policy_of(config), set.data, offline); !missing.empty()) {
       out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));
       continue;
     }

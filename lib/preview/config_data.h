@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "settings/config.h"
+#include "settings/sft_config.h"
 
 namespace roll {
 
@@ -17,5 +18,7 @@ struct ConfigData {
 /// is only said, and code of the user's is not asked. UserError: a row that a training would refuse, a domain of which
 /// no row is left, code of the user's that gives no reward.
 ConfigData view_data(const Config& config, bool offline);
+/// The same of a fine-tuning: lengths, and how much of them is learnt.
+ConfigData view_data(const SftConfig& config, bool offline);
 
 }  // namespace roll

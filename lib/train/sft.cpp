@@ -13,42 +13,31 @@
 #include "base/random.h"
 #include "base/stop.h"
 #include "checkpoint/hub_cache.h"
-#include "data/sft_rows.h"
 #include "dist/agree.h"
 #include "job/restart.h"
 #include "model/log_probs.h"
-#include "text/chat_template.h"
-#include "text/tokenizer.h"
 #include "track/progress.h"
 #include "train/comm_metrics.h"
 #include "train/forward.h"
 #include "train/plugin_inputs.h"
 #include "train/rollout_record.h"
 #include "train/run.h"
+#include "train/sft_data.h"
 #include "train/worker_setup.h"
 
 namespace roll {
 
 namespace {
 
-std::vector<SftRow> load_sft_rows(const DataArgs& data, const SftConfig& config,
-                                  const std::filesystem::path& model_folder, const Tokenizer& tokenizer,
-                                  const std::string& what, Log& log) {
-  if (data.file_name.empty()) return {};
-  const auto chat = ChatTemplate::load(
-      model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
-  const SftEncoder encoder{
-      .render = [&](const Json& messages, bool open) { return chat.render(messages, open); },
-      .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
-      .eos_ids = tokenizer.eos_ids()};
-  DroppedRows dropped;
-  auto rows = encode_sft_rows(read_rows(data.file_name, {data.messages, data.prompt}), data.response, encoder,
-                              config.sequence_length, data.preprocessing_num_workers, dropped);
-  log.info("{}: {} rows{}", what, rows.size(),
-           dropped.total()
-               ? fmt::format(" ({} longer than sequence_length = {} dropped)", dropped.total(), config.sequence_length)
-               : "");
-  return rows;
+std::vector<SftRow> load_said(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+                              const Tokenizer& tokenizer, const char* what, Log& log) {
+  SftRows loaded = load_sft_rows(config, data, model_folder, tokenizer);
+  if (!data.file_name.empty())
+    log.info("{}: {} rows{}", what, loaded.rows.size(),
+             loaded.num_dropped ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped,
+                                              config.sequence_length)
+                                : "");
+  return std::move(loaded.rows);
 }
 
 /// Tells whether a run goes on with the same rows in the same order.
@@ -93,17 +82,12 @@ SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) 
                {},
                {}};
   const Tokenizer tokenizer = Tokenizer::load(data.model_folder);
-  data.training = load_sft_rows(config.sft_train.data_args, config, data.model_folder, tokenizer, "training rows", log);
-  data.validation =
-      load_sft_rows(config.validation.data_args, config, data.model_folder, tokenizer, "validation rows", log);
+  const auto load = [&](const DataArgs& rows, const char* what) {
+    return load_said(config, rows, data.model_folder, tokenizer, what, log);
+  };
+  data.training = load(config.sft_train.data_args, "training rows");
+  data.validation = load(config.validation.data_args, "validation rows");
   return data;
-}
-
-int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {
-  const int64_t updates = config.max_steps.value_or(config.num_train_epochs * num_rows / batch_size);
-  if (updates > 0) return updates;
-  throw user_error("sft_train: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
-                   num_rows, config.num_train_epochs, batch_size);
 }
 
 RunFace sft_face(const SftConfig& config, const ModelSpec& spec) {

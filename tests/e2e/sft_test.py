@@ -30,6 +30,25 @@ def run(folder, name, learning_rate, ranks=1, cp=1, tp=1):
     return [json.loads(line) for line in open(folder / name / "metrics.jsonl")]
 
 
+def check_preview(folder):
+    """validate-config says what a run makes of the rows."""
+    def validated(*overrides, code=0):
+        done = subprocess.run([binary, "validate-config", "--config", folder / "still.yaml", *overrides], capture_output=True, text=True)
+        assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+        return done.stdout + done.stderr
+
+    text = validated()
+    tokens = 5 + 3  # "00+1=" and "01" with its end, a token a byte
+    assert f"training rows: {ROWS} rows; tokens: p50 {tokens}, " in text and f"; {3 * ROWS} of {tokens * ROWS} are learnt" in text, text
+    assert f"{ROWS // BATCH * PASSES} updates of {BATCH} rows: {PASSES} passes over the training rows" in text, text
+    with open(folder / "rows.jsonl", "a") as rows:
+        rows.write(json.dumps(dict(question="long" * 9, answer="1")) + "\n")
+    text = validated()
+    assert f"sequence_length = 32: 1 of {ROWS + 1} rows are longer and dropped; raise it to keep them" in text, text
+    text = validated("sft_train.training_args.per_device_train_batch_size=25", code=2)
+    assert f"{ROWS} rows x {PASSES} epochs are fewer than one update of 25; lower the batch size or add rows" in text, text
+
+
 def check_layout(folder):
     """Four ranks that share sequences and weights learn what one learns."""
     one, four = run(folder, "one", 1e-4), run(folder, "four", 1e-4, ranks=4, cp=2, tp=2)
@@ -57,6 +76,7 @@ def main():
         moved = [line["val/loss"] for line in run(folder, "moved", 1e-2)]
         assert 0 < moved[-1] < 0.7 * moved[0], moved
         check_layout(folder)
+        check_preview(folder)
         print(f"every row once a pass; the loss goes from {moved[0]:.2f} to {moved[-1]:.2f}")
 
 

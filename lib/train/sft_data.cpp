@@ -1,0 +1,30 @@
+#include "train/sft_data.h"
+
+#include "base/error.h"
+#include "text/chat_template.h"
+
+namespace roll {
+
+SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+                      const Tokenizer& tokenizer) {
+  if (data.file_name.empty()) return {};
+  const auto chat = ChatTemplate::load(
+      model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
+  const SftEncoder encoder{
+      .render = [&](const Json& messages, bool open) { return chat.render(messages, open); },
+      .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
+      .eos_ids = tokenizer.eos_ids()};
+  DroppedRows dropped;
+  auto rows = encode_sft_rows(read_rows(data.file_name, {data.messages, data.prompt}), data.response, encoder,
+                              config.sequence_length, data.preprocessing_num_workers, dropped);
+  return {std::move(rows), dropped.total()};
+}
+
+int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {
+  const int64_t updates = config.max_steps.value_or(config.num_train_epochs * num_rows / batch_size);
+  if (updates > 0) return updates;
+  throw user_error("sft_train: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
+                   num_rows, config.num_train_epochs, batch_size);
+}
+
+}  // namespace roll

@@ -1,0 +1,26 @@
+// The rows of a fine-tuning as it trains on them.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "data/sft_rows.h"
+#include "settings/sft_config.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+struct SftRows {
+  std::vector<SftRow> rows;
+  int64_t num_dropped = 0;  // longer than sequence_length
+};
+
+/// `data` through the tokenizer and the chat template of `model_folder`; nothing where no file is named. UserError: see
+/// sft_rows.h.
+SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+                      const Tokenizer& tokenizer);
+
+/// Updates of `batch_size` rows. UserError: the rows are fewer than one needs.
+int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);
+
+}  // namespace roll
