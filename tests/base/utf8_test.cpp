@@ -15,6 +15,7 @@ TEST_CASE("a text is cut between characters", "[base]") {
 
 TEST_CASE("bytes that are no UTF-8 are cut somewhere", "[base]") {
   CHECK(whole_characters("\x80\x80\x80", 2).empty());
+  CHECK(whole_characters(std::string_view("x\x80").substr(0, 1), 1) == "x");  // what lies behind a view is not read
   CHECK(next_character("\x80\x80", 0) == 2);
   CHECK(num_characters("\xff\x80") == 1);
 }

@@ -1,5 +1,7 @@
 #include "config/yaml_cause.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
@@ -68,6 +70,28 @@ TEST_CASE("brackets, marks, anchors and lists in the wrong place are named", "[c
   CHECK(cause_of("a: - b\n") ==
         "f.yaml:1:4: not valid YAML: a list item behind its key; begin it on the next line, or write [item, item]");
   CHECK(cause_of("a: \"x\" y\n") == "f.yaml:1:8: not valid YAML: text behind a closing quote; put all of it in quotes");
+}
+
+TEST_CASE("words, comments and line ends are what they are to YAML", "[config]") {
+  CHECK(cause_of("a 1\r\nb: 2\r\n") == "f.yaml:1:2: not valid YAML: no ': ' between key and value; write `a: 1`");
+  CHECK(cause_of("a: don't\nb: [1\n") == "f.yaml:2:4: not valid YAML: this '[' is never closed; close it with ']'");
+  CHECK(cause_of("a: [x#y]]\n") == "f.yaml:1:9: not valid YAML: this ']' closes nothing; remove it");
+  CHECK(cause_of("a: x [1\nb: [2]]\n") == "f.yaml:2:7: not valid YAML: this ']' closes nothing; remove it");
+}
+
+TEST_CASE("a cause that does not fit the parser's words is not told", "[config]") {
+  const auto words_of = [](const char* yaml, int line, int column, const char* words) {
+    const YamlCause cause = yaml_cause(yaml, line, column, words);
+    return fmt::format("{}:{}: {}", cause.line, cause.column, cause.words);
+  };
+  CHECK(words_of("a:\n\tb: 1\nc: 2\n", 3, 1, "x") == "2:1: a tab in the indentation; YAML indents with spaces");
+  CHECK(words_of("a: ]\nc: d: e\n", 2, 5, "illegal map value").starts_with("2:5: a second ': ' in one line"));
+  CHECK(words_of("a:\n- b c\n  d: 1\n", 3, 4, "illegal map value").starts_with("3:3: indented deeper than line 2"));
+  CHECK(words_of("a 1\n# b: 2\nc: 3\n", 3, 2, "illegal map value").starts_with("1:2: no ': ' between"));
+  CHECK(words_of("a: 1\nb: 2\n", 2, 2, "illegal map value") == "2:2: illegal map value");
+  CHECK(words_of("a: 1\n  \"b\": 2\n", 2, 3, "end of map not found").starts_with("2:3: begins in column 3"));
+  CHECK(words_of("a: 1\nb: 2\n", 2, 1, "end of map not found") == "2:1: end of map not found");
+  CHECK(words_of("a: 1\n", 5, 1, "illegal map value") == "5:1: illegal map value");
 }
 
 TEST_CASE("a caret stands below its character, of a long line the part around it is shown", "[config]") {

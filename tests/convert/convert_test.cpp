@@ -24,7 +24,8 @@ std::string value_in(const Converted& converted, const std::string& key) {
 }  // namespace
 
 TEST_CASE("a value that YAML would read otherwise is quoted", "[convert]") {
-  for (const char* path : {"a: b", "[a", "x # y", "'a", "*a", "a\nmax_steps: 1", "${HOME}/m", "${oc.env:HOME}/m"}) {
+  for (const char* path :
+       {"a: b", "[a", "x # y", "'a", "*a", "a\nmax_steps: 1", "[a,\nb]", "${HOME}/m", "${oc.env:HOME}/m"}) {
     INFO(path);
     const ForeignKey key{"actor_rollout_ref.model.path", path, "y:1"};
     CHECK(value_in(convert_config({key}, "verl", 8), "pretrain") == path);
