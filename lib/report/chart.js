@@ -30,11 +30,18 @@ function ticksOf(low, high, count) {
   return ticks;
 }
 
+// Powers of ten, some of many; of few, their doubles and fives too.
 function logTicks(low, high) {
-  const all = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power) all.push(10 ** power);
-  const few = all.filter((_, i) => i % Math.ceil(all.length / 6) === 0);
-  return few.filter(tick => tick >= low * 0.999 && tick <= high * 1.001);
+  const ticksWith = factors => {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); ++power)
+      for (const factor of factors) ticks.push(Number((factor * 10 ** power).toPrecision(12)));
+    return ticks.filter(tick => tick >= low * 0.999 && tick <= high * 1.001);
+  };
+  const powers = ticksWith([1]);
+  if (powers.length > 3) return powers.filter((_, i) => i % Math.ceil(powers.length / 6) === 0);
+  const thirds = ticksWith([1, 2, 5]);
+  return thirds.length <= 6 ? thirds : ticksWith([1, 5]);
 }
 
 // Values on top of each other, step by step of the first line.

@@ -10,6 +10,7 @@
 #include "report/page_text.h"
 #include "report/run_record.h"
 #include "report/shown_responses.h"
+#include "report/shown_validation.h"
 
 namespace roll {
 
@@ -61,7 +62,7 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
   Json metrics = Json::object();
   for (const auto& [metric, series] : run.metrics)
     metrics[metric] = drawn_series(series, wish.runs.size() > 1 ? kPointsOfSeveral : kPoints);
-  const Json rollouts = shown_responses(run, wish.steps);
+  const Json rollouts = shown_responses(run, wish.steps), validation = shown_validation(run);
   return {{"name", name},
           {"folder", fs::absolute(run.folder).lexically_normal().string()},
           {"is_sft", run.is_sft},
@@ -73,6 +74,7 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
           {"warnings", warnings_json(run.warnings)},
           {"settings", settings_json(run.settings)},
           {"rollouts", rollouts},
+          {"validation", validation},
           {"notes", run.notes}};
 }
 

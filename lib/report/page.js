@@ -101,6 +101,7 @@ function show(data) {
     ["speed", "Speed", "Where the time goes", [chartsOf(KINDS.speed, data.runs)]],
     ["metrics", "Any metric", "Any other metric", anyMetric(data.runs, state)],
     ["responses", "Responses", "Responses", [responsesSection(data)]],
+    ["validation", "Validation", "Validation, answer by answer", validationSection(data)],
     ["configuration", "Configuration", "Configuration", settingsView(data, state)],
   ].filter(([, , , content]) => content.some(part => part.childElementCount > 0 || part.textContent));
   const page = document.getElementById("page");
@@ -112,6 +113,14 @@ function show(data) {
 function isRead(place) {
   const { top, bottom } = place.getBoundingClientRect();
   return bottom > 0 && top < innerHeight;
+}
+
+function validationSection(data) {
+  if (state.answers && isRead(state.answers)) return [state.answers];
+  const parts = validationView(data.runs);
+  if (parts.length === 0) return [];
+  state.answers = element("div", {}, parts);
+  return [state.answers];
 }
 
 function responsesSection(data) {

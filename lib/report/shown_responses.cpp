@@ -1,7 +1,6 @@
 #include "report/shown_responses.h"
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -10,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/utf8.h"
+#include "report/rollout_lines.h"
 #include "train/rollout_files.h"
 #include "train/telling_groups.h"
 
@@ -23,67 +22,24 @@ namespace {
 /// Numbers per token of one response, as samples/ has them; see train/token_samples.h.
 using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
 
-/// Calls `take` for each line that is a JSON object; counts what is not, or what it does not understand.
-template <class Take>
-int64_t read_lines(const fs::path& file, const Take& take) {
-  std::ifstream in(file);
-  int64_t num_bad = 0;
-  for (std::string text; std::getline(in, text);) {
-    if (text.empty()) continue;
-    try {
-      take(parse_json(text, file.filename().string()));
-    } catch (const UserError&) {
-      ++num_bad;
-    } catch (const nlohmann::json::exception&) {
-      ++num_bad;
-    }
-  }
-  return num_bad;
-}
-
-void note_bad(RunRecord& run, const fs::path& file, int64_t num_bad) {
-  if (num_bad > 0)
-    run.notes.push_back(fmt::format("{} {} of {} could not be read.", num_bad, num_bad == 1 ? "line" : "lines",
-                                    file.filename().string()));
-}
-
-std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, int64_t step) {
-  std::vector<RolloutRecord> records;
-  for (const fs::path& file : rollout_files(folder, "step_", step))
-    note_bad(run, file, read_lines(file, [&](const Json& line) {
-               RolloutRecord record = record_from_json(line, file.filename().string());
-               if (!record.is_baseline) records.push_back(std::move(record));
-             }));
-  sort_records(records);
-  return records;
-}
-
 TokensOf tokens_of(RunRecord& run, int64_t step) {
   TokensOf tokens;
   const fs::path file = numbered(run.folder / "samples", "step_", step, ".jsonl");
   if (!is_there(file)) return tokens;
-  note_bad(run, file, read_lines(file, [&](Json line) {
-             const std::pair key{line.at("group_index").get<int64_t>(), line.at("sample_index").get<int64_t>()};
-             const size_t count = line.at("tokens").size();
-             Json columns;
-             for (auto& [name, column] : line.items()) {
-               if (!column.is_array() || column.size() != count) continue;
-               if (count > kShownTokens) column.get_ref<Json::array_t&>().resize(kShownTokens);
-               for (Json& x : column)
-                 if (x.is_number_float()) x = std::stod(fmt::format("{:.4g}", x.get<double>()));
-               columns[name] = std::move(column);
-             }
-             tokens[key] = {{"columns", std::move(columns)}, {"num_tokens", count}};
-           }));
+  read_lines(run, file, [&](Json line) {
+    const std::pair key{line.at("group_index").get<int64_t>(), line.at("sample_index").get<int64_t>()};
+    const size_t count = line.at("tokens").size();
+    Json columns;
+    for (auto& [name, column] : line.items()) {
+      if (!column.is_array() || column.size() != count) continue;
+      if (count > kShownTokens) column.get_ref<Json::array_t&>().resize(kShownTokens);
+      for (Json& x : column)
+        if (x.is_number_float()) x = std::stod(fmt::format("{:.4g}", x.get<double>()));
+      columns[name] = std::move(column);
+    }
+    tokens[key] = {{"columns", std::move(columns)}, {"num_tokens", count}};
+  });
   return tokens;
-}
-
-/// The text, or of a long one [begin, bytes left out, end].
-Json shown_text(const std::string& text) {
-  if (text.size() <= kShownBytes) return text;
-  const std::string begin(whole_characters(text, kShownBytes / 2));
-  const size_t tail = next_character(text, text.size() - kShownBytes / 2);
-  return Json::array({begin, tail - begin.size(), text.substr(tail)});
 }
 
 Json response_json(const RolloutRecord& record, const TokensOf& tokens) {
@@ -125,7 +81,7 @@ Json group_json(const GroupSummary& group, const std::vector<RolloutRecord>& rec
 }
 
 Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
-  const std::vector<RolloutRecord> records = records_of(run, folder, step);
+  const std::vector<RolloutRecord> records = records_of(run, folder, "step_", step);
   std::vector<ScoredResponse> scored;
   for (const RolloutRecord& r : records) scored.push_back({r.group_index, r.score, r.is_judged});
   const std::vector<GroupSummary> groups = group_scores(scored);

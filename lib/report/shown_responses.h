@@ -12,7 +12,6 @@ namespace roll {
 constexpr size_t kShownSteps = 24;
 constexpr size_t kShownMixedGroups = 2;
 constexpr size_t kShownResponses = 8;  // of a group
-constexpr size_t kShownBytes = 4000;   // of a text; its middle is left out
 constexpr size_t kShownTokens = 4000;  // of a response with numbers per token
 
 /// At most `most` of the `available` steps, spread evenly, and beside them the first, the last, those of `wanted` and

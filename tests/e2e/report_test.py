@@ -66,6 +66,11 @@ def check_charts(browser):
         assert "by step" in label and "first" in label and paths and min(paths) > 10, (title, label, paths)
 
 
+    for low, high in ((1e-6, 1e3), (0.1, 0.9), (3e-4, 0.05), (7, 2e4)):
+        ticks = browser.evaluate(f"logTicks({low}, {high})")
+        assert 2 <= len(ticks) <= 7 and ticks == sorted(ticks) and low * 0.99 <= ticks[0] and ticks[-1] <= high * 1.01, (low, high, ticks)
+
+
 def check_keys(browser):
     """The arrow keys say the values of earlier steps."""
     legend = "document.querySelector('figure .legend').textContent"
@@ -84,6 +89,31 @@ def check_responses(browser, run):
     badges = browser.evaluate("[...document.querySelectorAll('.response .badge')].map(e => e.textContent)")
     best = max(line["score"] for line in lines)
     assert f"score {best:g}" in badges and any("truncated" in b for b in badges), badges
+
+
+def check_validation(browser, folder, run):
+    """What became of each prompt, told from the validations' files; what nobody wrote has no section."""
+    copy = folder / "validated"
+    shutil.copytree(run, copy)
+    lines = [json.loads(line) for line in open(run / "rollouts/step_000001.jsonl")]
+    prompts = sorted({line["group_index"] for line in lines})
+    for step, right in ((0, prompts[:2]), (1, prompts[:1]), (3, prompts[1:3])):
+        (copy / f"rollouts/val_{step:06}.jsonl").write_text("".join(json.dumps(line | dict(
+            step=step, score=float(line["group_index"] in right), response=f"said {max(step, 1)}", prompt=EVIL)) + "\n" for line in lines))
+    browser.open(report(copy).as_uri(), 400)
+    assert browser.complaints() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 400
+    assert browser.evaluate("window.injected") is None
+    section = "document.querySelector('section[aria-labelledby=validation]')"
+    browser.evaluate(f"{section}.querySelectorAll('details').forEach(d => d.open = true)")
+    text = browser.evaluate(f"{section}.innerText")
+    rest = len(prompts) - 3
+    for said in (f"{len(prompts)} prompts, first response to each, 3 validations: 1 wrong at first, right now; 1 right at first, wrong now; "
+                 f"{rest} wrong at first and now; 1 right at first and now.", "wrong at first, right now (1 of 1 shown)",
+                 "before training and after step 1", "after step 3"):
+        assert said in text, (said, text)
+    assert EVIL in browser.evaluate(f"{section}.querySelector('pre').textContent")
+    browser.open(report(run).as_uri(), 400)
+    assert not browser.evaluate(f"Boolean({section})")
 
 
 def check_tokens(browser, run):
@@ -197,6 +227,7 @@ def main():
         check_charts(browser)
         check_keys(browser)
         check_responses(browser, run)
+        check_validation(browser, folder, run)
         check_several(browser, folder, run, kept)
         check_tokens(browser, folder / "other")
         check_sft(browser, folder, kept)
