@@ -96,10 +96,13 @@ def check_validation(browser, folder, run):
     copy = folder / "validated"
     shutil.copytree(run, copy)
     lines = [json.loads(line) for line in open(run / "rollouts/step_000001.jsonl")]
+    lines = [line | dict(group_index=line["group_index"] + more) for more in (0, 100) for line in lines]
     prompts = sorted({line["group_index"] for line in lines})
-    for step, right in ((0, prompts[:2]), (1, prompts[:1]), (3, prompts[1:3])):
+    assert len(prompts) > 7 and len({line["domain"] for line in lines}) == 1, prompts
+    for step, right in ((0, prompts[:2]), (1, prompts[:1]), (3, prompts[1:3]), (9, prompts)):  # the run is at step 3
         (copy / f"rollouts/val_{step:06}.jsonl").write_text("".join(json.dumps(line | dict(
-            step=step, score=float(line["group_index"] in right), response=f"said {max(step, 1)}", prompt=EVIL)) + "\n" for line in lines))
+            step=step, score=float(line["group_index"] in right), response=f"said {max(step, 1)}", prompt=EVIL,
+            ground_truth=f"truth {prompts.index(line['group_index'])}")) + "\n" for line in lines))
     browser.open(report(copy).as_uri(), 400)
     assert browser.complaints() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 400
     assert browser.evaluate("window.injected") is None
@@ -108,9 +111,12 @@ def check_validation(browser, folder, run):
     text = browser.evaluate(f"{section}.innerText")
     rest = len(prompts) - 3
     for said in (f"{len(prompts)} prompts, first response to each, 3 validations: 1 wrong at first, right now; 1 right at first, wrong now; "
-                 f"{rest} wrong at first and now; 1 right at first and now.", "wrong at first, right now (1 of 1 shown)",
+                 f"{rest} wrong at first and now; 1 right at first and now.", "wrong at first, right now (1 of 1 shown)", f"wrong at first and now (4 of {rest} shown)",
                  "before training and after step 1", "after step 3"):
         assert said in text, (said, text)
+    fates = browser.evaluate(f"[...{section}.querySelectorAll('details')].map(d => [d.querySelector('summary').textContent, d.innerText])")
+    truths = [re.findall(r"truth \d+", text) for _, text in fates]
+    assert truths[:2] == [["truth 2"], ["truth 0"]] and truths[3] == ["truth 1"], fates
     assert EVIL in browser.evaluate(f"{section}.querySelector('pre').textContent")
     browser.open(report(run).as_uri(), 400)
     assert not browser.evaluate(f"Boolean({section})")
