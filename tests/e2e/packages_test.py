@@ -120,7 +120,9 @@ def check_deb(folder, warm_up):
     check_elf_files(folder / "root")
     roll = folder / "root/usr/bin/roll"
     text = run(roll, "--version", env=bare(folder), wanted=2)
-    assert "no LibTorch found" in text and "pip install torch==" in text, text
+    assert "no LibTorch found." in text and "pip install torch==" in text, text
+    (folder / "torch").mkdir()  # a folder of this name is no LibTorch
+    assert "no LibTorch found." in run(roll, "--version", env=bare(folder), cwd=folder, wanted=2)
     env = {**bare(folder), "ROLL_TORCH": str(TORCH)}
     check_trains(roll, folder / "root/usr/lib/roll/share/roll", folder, warm_up, env)
 
