@@ -112,7 +112,7 @@ _roll_override() {
 }
 
 _roll() {
-  local line=${COMP_LINE:0:COMP_POINT} words word command= flag= value kind= values= flags= keys= i
+  local line=${COMP_LINE:0:COMP_POINT} words word command= flag= value kind= values= flags= keys= behind= i
   read -ra words <<< "$line"
   [[ $line != *[[:space:]] ]] || words+=("")
   word=${words[-1]} COMPREPLY=()

@@ -1,6 +1,8 @@
 // roll convert-config: another trainer's configuration as one of ours.
 #include "convert/convert.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -53,8 +55,10 @@ void convert(const ConvertFlags& flags, const std::vector<std::string>& words) {
     if (is_there(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
     write_file_atomic(flags.out, converted.yaml);
   }
-  for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
-  for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
+  if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys
+    for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
+    for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
+  }
   const std::string where = flags.out.empty() ? "FILE" : flags.out;
   std::fprintf(stderr, "converted from %s; next: roll validate-config --offline --config %s\n",
                converted.trainer.c_str(), where.c_str());

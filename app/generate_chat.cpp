@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/terminal.h"
 #include "job/threads.h"
 #include "model/decoder.h"
 #include "rollout/conversation.h"
@@ -42,13 +43,19 @@ void wait_for_input() {
   }
 }
 
+/// A model may say anything, a terminal would do it.
+std::string shown(const std::string& text) {
+  static const bool is_for_people = ::isatty(STDOUT_FILENO) == 1;
+  return is_for_people ? without_controls(text) : text;
+}
+
 class Chat {
  public:
   Chat(const GenerateFlags& flags, const Tokenizer& tokenizer, ChatTemplate chat_template, const Transformer& model)
       : conversation_(tokenizer, std::move(chat_template), flags.system),
         limits_(limits_of(flags, model)),
         engine_(model, tokenizer, limits_),
-        decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); }),
+        decode_([&](std::span<const int64_t> ids, bool skip) { return shown(tokenizer.decode(ids, skip)); }),
         sampling_(flags.sampling),
         is_terminal_(terminal_of(0).interactive),
         log_(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)}) {
@@ -107,7 +114,7 @@ class Chat {
             .generate({request}, sampling_, {},
                       {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts, .on_token = show})
             .front();
-    std::cout << text.rest(response.text) << std::endl;
+    std::cout << text.rest(shown(response.text)) << std::endl;
     if (!std::cout) throw system_error("stdout: cannot write{}", errno_text());
     ++num_answers_;
     num_computed_ += counts.prompt_tokens, num_known_ += counts.shared_tokens, num_drawn_ += counts.drawn;

@@ -1,5 +1,6 @@
 // Prompts to responses: JSON lines in the order of the prompts, or text as it is drawn.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/terminal.h"
 #include "job/threads.h"
 #include "rollout/engine.h"
 #include "rollout/prompt_lines.h"
@@ -161,12 +163,18 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
 
 /// Without progress: a line that is redrawn would get in the way of the text.
 void show_texts(const Work& work, std::ostream& out) {
-  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip); };
+  // A model may say anything, a terminal would do it.
+  const auto shown = [is_for_people = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1](const std::string& text) {
+    return is_for_people ? without_controls(text) : text;
+  };
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
+    return shown(work.tokenizer.decode(ids, skip));
+  };
   OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
   SamplerHooks hooks;
   hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };
   sample(
-      work, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
+      work, [&](int64_t index, const Generation& generation) { texts.end(index, shown(generation.text)); }, hooks);
 }
 
 void write_lines(const Work& work, std::ostream& out) {

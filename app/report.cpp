@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "report/page.h"
+#include "report/run_record.h"
 #include "report/serve.h"
 
 namespace roll {
@@ -22,7 +23,8 @@ struct ReportFlags {
 };
 
 void report(const ReportFlags& flags) {
-  const ReportWish wish{.runs = {flags.runs.begin(), flags.runs.end()}, .steps = flags.steps};
+  ReportWish wish{.runs = {}, .steps = flags.steps};
+  for (const std::string& run : flags.runs) wish.runs.push_back(run_at(run));
   if (flags.port) {
     const auto say = [](int port) {
       std::printf("http://127.0.0.1:%d/\n", port);

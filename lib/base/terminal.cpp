@@ -99,6 +99,21 @@ std::string on_one_line(std::string_view utf8) {
   return line;
 }
 
+std::string without_controls(std::string_view utf8) {
+  std::string text;
+  for (size_t i = 0; i < utf8.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(utf8[i]);
+    const auto next = i + 1 < utf8.size() ? static_cast<unsigned char>(utf8[i + 1]) : 0u;
+    const bool is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F, which begin sequences too
+    if (is_c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t'))
+      text += "·";
+    else
+      text += utf8[i];
+    i += is_c1;
+  }
+  return text;
+}
+
 std::string cut_to_width(std::string_view utf8, int columns) {
   if (columns <= 0) return {};
   if (display_width(utf8) <= columns) return std::string(utf8);
@@ -110,6 +125,25 @@ std::string cut_to_width(std::string_view utf8, int columns) {
     end += c.bytes;
   }
   return std::string(utf8.substr(0, end)) + "…";
+}
+
+std::vector<std::string> wrapped(std::string_view utf8, int columns, std::string_view indent) {
+  std::vector<std::string> lines{""};
+  bool is_empty = true;  // the last line, but for its indent
+  while (!utf8.empty()) {
+    // A word keeps the blanks before it: they may be an indentation, or align columns.
+    const size_t begin = std::min(utf8.find_first_not_of(' '), utf8.size());
+    const size_t end = std::min(utf8.find(' ', begin), utf8.size());
+    if (!is_empty && display_width(lines.back()) + display_width(utf8.substr(0, end)) > columns) {
+      lines.emplace_back(indent);
+      lines.back() += utf8.substr(begin, end - begin);
+    } else {
+      lines.back() += utf8.substr(0, end);
+    }
+    is_empty = false;
+    utf8.remove_prefix(end);
+  }
+  return lines;
 }
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace roll {
 
@@ -25,7 +26,15 @@ int display_width(std::string_view utf8);
 /// overrides as "·"; bytes that are no UTF-8 as "?".
 std::string on_one_line(std::string_view utf8);
 
+/// Text of others as it stands, harmless to a terminal: control characters but line ends and tabs as "·". What begins
+/// as another text did begins so here too.
+std::string without_controls(std::string_view utf8);
+
 /// `utf8` cut to `columns`, ending in "…" where something was cut off.
 std::string cut_to_width(std::string_view utf8, int columns);
+
+/// `utf8`, which has no line ends, on lines of at most `columns` between its words; those after the first begin with
+/// `indent`. A word that is longer stands on a line of its own, whole.
+std::vector<std::string> wrapped(std::string_view utf8, int columns, std::string_view indent = "");
 
 }  // namespace roll

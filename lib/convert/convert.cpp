@@ -43,6 +43,8 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
   Conversion conversion(chosen.rows, keys, num_ranks);
   chosen.combine(conversion);
   conversion.tell_unread();
+  std::ranges::stable_partition(conversion.without,
+                                [](const std::string& line) { return line.find(kNotSupported) != line.npos; });
   // They become comments, and lines of a terminal.
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);

@@ -23,7 +23,7 @@ const char* words_of(Fate fate) {
     case Fate::kNothing:
       return "nothing of the kind here";
     case Fate::kUnsupported:
-      return "NOT SUPPORTED";
+      return kNotSupported;
     case Fate::kCopied:
     case Fate::kCombined:
       break;

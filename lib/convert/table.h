@@ -14,6 +14,9 @@
 
 namespace roll {
 
+/// Stands in what is told of a key whose effect is lost.
+constexpr const char* kNotSupported = "NOT SUPPORTED";
+
 /// What a row does with its key.
 enum class Fate {
   kCopied,       // to `ours`, by `change` where there is one

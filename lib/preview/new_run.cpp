@@ -98,7 +98,7 @@ const char* algorithm_text(NewAlgorithm algorithm) {
       return R"(# GRPO: a response is as good as its reward is above the mean of its group, in deviations.
 adv_estimator: grpo
 pg_clip: 0.2  # how far one step may move a token's probability
-loss_agg_mode: token-mean
+loss_agg_mode: seq-mean-token-mean
 # use_kl_loss: true  # keeps the policy near its first weights, which costs a second model
 
 )";

@@ -96,7 +96,7 @@ function drawArea(line, x, y) {
 
 function chart(spec) {
   const lines = spec.lines.filter(line => line.series && line.series.v.length > 0);
-  if (lines.length === 0 || (spec.quiet && lines.every(line => line.series.hi.every(value => value === 0)))) return undefined;
+  if (lines.length === 0 || (spec.quiet && lines.every(line => finite(line.series.hi).every(value => Math.abs(value) < 1e-6)))) return undefined;
   const all = lines.flatMap(line => [...finite(line.series.lo), ...finite(line.series.hi)]);
   const positive = !spec.stacked && !spec.share && Math.min(...all) > 0 && Math.max(...all) > 10 * Math.min(...all);
   let isLog = Boolean(spec.log && positive), picked;
@@ -106,9 +106,9 @@ function chart(spec) {
     "aria-label": `${spec.title}: chart; arrow keys go through the steps`, onkeydown: move, onpointermove: point, onpointerdown: point,
     onpointerleave: () => show(undefined) });
   const legend = element("div", { class: "legend", role: "status" });
-  const toggle = positive && element("button", { type: "button", "aria-pressed": isLog, onclick: () => {
+  const toggle = positive && element("button", { type: "button", "aria-pressed": String(isLog), onclick: () => {
     isLog = !isLog;
-    toggle.setAttribute("aria-pressed", isLog);
+    toggle.setAttribute("aria-pressed", String(isLog));
     draw();
   } }, "log");
   const most = Math.max(...lines.map(line => Math.max(...line.series.last.map((last, i) => last - line.series.first[i] + 1))));
@@ -149,7 +149,8 @@ function chart(spec) {
         ? element("svg:rect", { width: 18, height: 10, rx: 2, fill: line.colour })
         : element("svg:line", { x1: 0, x2: 18, y1: 5, y2: 5, stroke: line.colour, "stroke-width": 3, "stroke-dasharray": line.dots ? "3 3" : undefined }));
       const range = i >= 0 && series.isReduced && !spec.stacked && series.lo[i] !== null ? ` (${number(series.lo[i])} to ${number(series.hi[i])})` : "";
-      return element("span", {}, swatch, `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), range);
+      const ended = index === undefined && i >= 0 && series.x[i] !== at ? ` at step ${series.last[i]}` : "";  // runs differ in length
+      return element("span", {}, swatch, `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), range, ended);
     });
     const any = lines.find(line => line.series.x.includes(at)).series, place = any.x.indexOf(at);
     const where = any.first[place] === any.last[place] ? `step ${at}` : `steps ${any.first[place]}–${any.last[place]}`;

@@ -12,7 +12,7 @@ const KINDS = {
       help: "Where all responses of a group score alike there is little to learn.",
       colours: [2, 0, 1], lines: [["group/all_correct_ratio", "all right"], ["group/mixed_ratio", "mixed"], ["group/all_incorrect_ratio", "all wrong"]] },
     { title: "Loss", unit: "nats per token", lines: [["sft/loss", "training"]], dots: [["val/loss", "validation"]], wide: true, log: 50 },
-    { title: "Reward after penalties", unit: "mean, KL in the reward included", lines: [["rewards/mean", "reward"]] },
+    { title: "Reward after penalties", unit: "mean, KL in the reward included", lines: [["rewards/mean", "reward"]], quiet: true },
   ],
   policy: [
     { title: "KL to the reference", unit: "nats per token", lines: [["kl", "in the reward's measure"], ["actor/kl_loss", "in the loss's measure"]] },
@@ -99,8 +99,10 @@ function chartOfRun(kind, run) {
   if (kind.unless && same(run.metrics[found[0].name], run.metrics[kind.unless])) return undefined;
   if (kind.asDots && found.length < 2) return undefined;
   const lines = distinct(kind, run, found.filter(line => line.series));
-  return chart({ ...kind, lines, log: kind.log && lines.some(line => spans(line.series, kind.log)) });
+  return chart({ ...kind, lines, log: isLogOf(kind, lines) });
 }
+
+const isLogOf = (kind, lines) => kind.log && lines.some(line => line.series && spans(line.series, kind.log));
 
 // Whether a logarithmic axis shows more.
 function spans(series, factor) {
@@ -114,7 +116,7 @@ function chartOfRuns(kind, runs) {
   const lines = runs.flatMap((run, r) => shown.map(([name, label]) => ({ name, colour: colour(r), dots: isDotted(kind, name), series: openSeries(run.metrics[name]),
     label: shown.length > 1 ? `${run.name}, ${label}` : run.name })));
   const what = kind.lines?.length > 1 && shown.length === 1 ? `: ${shown[0][1]}` : "";
-  return chart({ ...kind, stacked: false, title: kind.title + what, lines });
+  return chart({ ...kind, stacked: false, title: kind.title + what, lines, log: isLogOf(kind, lines) });
 }
 
 function chartsOf(kinds, runs) {

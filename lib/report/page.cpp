@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/clock.h"
 #include "base/html.h"
@@ -39,6 +40,20 @@ std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
     std::ranges::sort(sorted);
     if (all_whole || std::ranges::adjacent_find(sorted) == sorted.end()) return names;
   }
+}
+
+/// What they call themselves, where that tells them apart; else by their folders.
+std::vector<std::string> names_of(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names;
+  std::vector<fs::path> folders;
+  for (const RunRecord& run : runs) {
+    const Setting* const name = find_setting(run.settings, "exp_name");
+    names.push_back(name ? name->value : "");
+    folders.push_back(run.folder);
+  }
+  const std::set<std::string> distinct(names.begin(), names.end());
+  const bool are_told_apart = runs.size() > 1 && distinct.size() == names.size() && !distinct.contains("");
+  return are_told_apart ? names : short_names(folders);
 }
 
 Json settings_json(const std::vector<Setting>& settings) {
@@ -91,13 +106,14 @@ Json differences_json(const std::vector<Difference>& differ) {
 }  // namespace
 
 Json report_data(const ReportWish& wish) {
-  const std::vector<std::string> names = short_names(wish.runs);
+  std::vector<RunRecord> records;
+  for (const fs::path& folder : wish.runs) records.push_back(read_run(folder));
+  const std::vector<std::string> names = names_of(records);
   Json runs = Json::array();
   std::vector<std::vector<Setting>> settings;
-  for (size_t i = 0; i < wish.runs.size(); ++i) {
-    RunRecord run = read_run(wish.runs[i]);
-    runs.push_back(run_json(run, names[i], wish));
-    settings.push_back(std::move(run.settings));
+  for (size_t i = 0; i < records.size(); ++i) {
+    runs.push_back(run_json(records[i], names[i], wish));
+    settings.push_back(std::move(records[i].settings));
   }
   return {{"made", local_time_text("%Y-%m-%d %H:%M:%S")},
           {"is_live", wish.is_live},

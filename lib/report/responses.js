@@ -25,13 +25,15 @@ function shownText(text) {
   return [text[0], element("span", { class: "left-out" }, ` [… ${plural(text[1], "byte")} left out …] `), text[2]];
 }
 
-// The largest distance from the middle over the step's responses, so that colours compare.
+// The distance from the middle that nine in ten tokens of the step's responses do not exceed, so that colours compare and
+// one token alone does not pale all others; the largest where that is none.
 function reach(step, measure) {
-  let most = 0;
+  const distances = [];
   for (const group of step.groups)
     for (const { tokens } of group.responses)
-      tokens?.columns.tokens.forEach((_, i) => { most = Math.max(most, Math.abs((measure.of(tokens.columns, i) ?? 0) - (measure.middle ?? 0))); });
-  return most;
+      tokens?.columns.tokens.forEach((_, i) => distances.push(Math.abs((measure.of(tokens.columns, i) ?? 0) - (measure.middle ?? 0))));
+  distances.sort((a, b) => a - b);
+  return distances[Math.ceil(0.9 * distances.length) - 1] || (distances.at(-1) ?? 0);
 }
 
 function tokenView(response, step, measure) {
@@ -39,7 +41,7 @@ function tokenView(response, step, measure) {
   const readout = element("div", { class: "readout", role: "status" }, "Point at a token, or go through them with the arrow keys.");
   const spans = columns.tokens.map((text, i) => {
     const value = measure.of(columns, i), distance = value === undefined ? 0 : value - (measure.middle ?? 0);
-    const share = most > 0 ? 75 * Math.abs(distance) / most : 0;
+    const share = most > 0 ? 75 * Math.min(1, Math.abs(distance) / most) : 0;
     return element("span", { "data-place": i, style: `--hue: var(--${distance < 0 ? "minus" : "plus"}); --share: ${share.toFixed(1)}%` }, text);
   });
   let picked;
@@ -118,5 +120,5 @@ function responsesView(runs, state, redraw) {
 
 function legendOf(step, measure) {
   const most = reach(step, measure), middle = measure.middle ?? 0;
-  return element("span", { class: "row small" }, number(middle - most), element("span", { class: "scale", "aria-hidden": "true" }), number(middle + most));
+  return element("span", { class: "row small" }, number(middle - most), element("span", { class: "scale", "aria-hidden": "true" }), `${number(middle + most)} and beyond`);
 }

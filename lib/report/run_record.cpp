@@ -1,6 +1,9 @@
 #include "report/run_record.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -30,12 +33,28 @@ std::optional<Json> metrics_line(std::string_view text) {
   }
 }
 
+bool holds_run(const fs::path& folder) {
+  return std::ranges::any_of(std::array{"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"},
+                             [&](const char* name) { return is_there(folder / name); });
+}
+
+/// Runs in the folder's folders and in theirs; `latest` is one of them.
+void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& runs) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (!entry.is_directory(ignored) || entry.is_symlink(ignored)) continue;
+    if (holds_run(entry.path()))
+      runs.push_back(entry.path());
+    else if (levels > 1)
+      add_runs_below(entry.path(), levels - 1, runs);
+  }
+}
+
 void refuse_no_run(const fs::path& folder) {
   if (!is_there(folder)) throw user_error("{}: no such run folder", folder.string());
   if (!is_folder(folder))
     throw user_error("{}: is a file; give the run's folder, output_dir of its configuration", folder.string());
-  for (const char* name : {"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"})
-    if (is_there(folder / name)) return;
+  if (holds_run(folder)) return;
   const std::string remedy = is_there(folder / "latest") ? fmt::format("try {}", (folder / "latest").string())
                                                          : "give output_dir of its configuration";
   throw user_error("{}: holds no run: no metrics.jsonl, config.resolved.yaml, log.txt or rollouts; {}", folder.string(),
@@ -99,6 +118,21 @@ std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std
       series.values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
     }
   return metrics;
+}
+
+fs::path run_at(const fs::path& folder) {
+  constexpr int kLevels = 2;
+  constexpr size_t kNamed = 5;
+  if (!is_folder(folder) || holds_run(folder) || is_there(folder / "latest")) return folder;
+  std::vector<fs::path> runs;
+  add_runs_below(folder, kLevels, runs);
+  if (runs.size() <= 1) return runs.empty() ? folder : runs.front();
+  std::ranges::sort(runs);
+  std::vector<std::string> names;
+  for (const fs::path& run : runs)
+    if (names.size() < kNamed) names.push_back(run.string());
+  throw user_error("{}: holds {} runs; name those that you want: {}{}", folder.string(), runs.size(),
+                   fmt::join(names, ", "), runs.size() > kNamed ? ", ..." : "");
 }
 
 RunRecord read_run(const fs::path& folder) {

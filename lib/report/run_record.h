@@ -27,6 +27,9 @@ struct RunRecord {
   std::vector<std::string> notes{};  // what is missing or damaged, in words
 };
 
+/// `folder`, or where it is no run, the one that it holds up to two levels below. UserError: several.
+std::filesystem::path run_at(const std::filesystem::path& folder);
+
 /// UserError: no such folder, a file instead, a folder without a run.
 RunRecord read_run(const std::filesystem::path& folder);
 

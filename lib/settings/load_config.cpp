@@ -107,7 +107,7 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
                                 memory_text(estimate_memory(config, models, on_gpu, ranks.front()))));
   }
   const int first = config.actor_train.ranks.front();
-  lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.2g} GB of memory in all", first,
+  lines.push_back(fmt::format("computed on the CPU, rank {} takes about {:.3g} GB of memory in all", first,
                               estimate_memory(config, models, /*on_gpu=*/false, first).on_cpu() / 1e9));
   return fmt::format("{}", fmt::join(lines, "\n"));
 }

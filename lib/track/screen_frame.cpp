@@ -114,6 +114,9 @@ std::vector<std::string> panel(const ScreenState& state, size_t curve, int width
   const int axis = display_width(picture.substr(0, picture.find("┤"))) + 1;
   const int room = std::max(4, width - axis - 2);
   picture = plot_curve(stretched(values, static_cast<size_t>(2 * room)), room, height);
+  const int over = display_width(picture.substr(0, picture.find('\n'))) - width;
+  if (over > 0 && room > over)
+    picture = plot_curve(stretched(values, static_cast<size_t>(2 * (room - over))), room - over, height);
   std::istringstream in(picture);
   for (std::string line; std::getline(in, line);) lines.push_back(padded(line, width));
   lines.resize(static_cast<size_t>(height) + 1, padded("", width));
@@ -155,11 +158,19 @@ Style style_of(LineKind kind) {
 std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines = {rule("log", columns)};
   for (const std::string& warning : state.warnings)
-    if (std::ssize(lines) < rows / 2) lines.push_back({{"! " + warning, Style::kWarning}});
+    for (const std::string& line : wrapped("! " + on_one_line(warning), columns, "  "))
+      if (std::ssize(lines) < rows / 2 + 1) lines.push_back({{line, Style::kWarning}});
+  const auto holds = [&](const ScreenState::Line& line) {
+    return line.kind == LineKind::kWarning && std::ranges::any_of(state.warnings, [&](const std::string& warning) {
+             return line.text.ends_with(warning);
+           });
+  };
+  std::vector<const ScreenState::Line*> others;
+  for (const ScreenState::Line& line : state.log)
+    if (!holds(line)) others.push_back(&line);
   const auto room = std::max<std::ptrdiff_t>(0, rows - std::ssize(lines));
-  const auto shown = std::min(room, std::ssize(state.log));
-  for (auto line = state.log.end() - shown; line != state.log.end(); ++line)
-    lines.push_back({{on_one_line(line->text), style_of(line->kind)}});
+  for (auto line = others.end() - std::min(room, std::ssize(others)); line != others.end(); ++line)
+    lines.push_back({{on_one_line((*line)->text), style_of((*line)->kind)}});
   return lines;
 }
 

@@ -322,7 +322,7 @@ Metrics Rlvr::validate(int64_t step) {
   const std::vector<ShownSample> samples = told_samples(records);
   log_.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
            history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
-  for (const ShownSample& sample : samples) log_.say("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
+  for (const ShownSample& sample : samples) log_.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
   if (!samples.empty()) run_.show(samples.back());
   return metrics;
 }

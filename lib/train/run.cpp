@@ -70,7 +70,10 @@ void Run::start(const RunFace& face) {
   store.sweep();
   log_.copy_to(fs::path(keys_.log_dir.value_or(folder_.path().string())) / "log.txt");
   const int64_t step = first_step() - 1;
-  if (start_.resume) log_.info("going on after step {}, from {}", step, start_.resume->folder.string());
+  if (start_.resume && step >= last_step())
+    log_.say("step {} is done, and the run ends there; give a larger max_steps to go on", step);
+  else if (start_.resume)
+    log_.info("going on after step {}, from {}", step, start_.resume->folder.string());
   if (start_.goes_on && !start_.resume) log_.info("{}: no checkpoint yet; beginning again", folder_.path().string());
   const TrackerKwargs& kwargs = keys_.track.tracker_kwargs;
   TrackerOptions options{.track_with = keys_.track.track_with,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "checkpoint/temporary_folder.h"
 #include "error_of.h"
 #include "report/shown_responses.h"
 
@@ -35,6 +36,25 @@ TEST_CASE("a step that is there twice counts as its last line says") {
   const auto metrics = roll::metrics_in("{\"step\":1,\"a\":1}\n{\"step\":2,\"a\":2}\n{\"step\":1,\"a\":5}\n", notes);
   CHECK(metrics.at("a").steps == std::vector<int64_t>{1, 2});
   CHECK(metrics.at("a").values == std::vector<double>{5, 2});
+}
+
+TEST_CASE("a run is found up to two levels below the folder that is named") {
+  namespace fs = std::filesystem;
+  const roll::test::TemporaryFolder folder;
+  const fs::path top = folder.path();
+  CHECK(roll::run_at(top / "gone") == top / "gone");
+  fs::create_directories(top / "a/run");
+  CHECK(roll::run_at(top) == top);
+  roll::write_file_atomic(top / "a/run/metrics.jsonl", "");
+  CHECK(roll::run_at(top) == top / "a/run");
+  CHECK(roll::run_at(top / "a/run") == top / "a/run");
+  fs::create_directories(top / "b/c/d");
+  roll::write_file_atomic(top / "b/c/d/log.txt", "");  // too deep
+  CHECK(roll::run_at(top) == top / "a/run");
+  fs::create_directories(top / "b/rollouts");
+  const std::string error = roll::testing::error_of([&] { roll::run_at(top); });
+  CHECK(error == top.string() + ": holds 2 runs; name those that you want: " + (top / "a/run").string() + ", " +
+                     (top / "b").string());
 }
 
 TEST_CASE("what is no run folder is refused") {

@@ -39,8 +39,8 @@ std::string with(std::vector<std::string> keys, const std::vector<std::string>& 
 
 }  // namespace
 
-TEST_CASE("every row of the table in configs/README.md is the algorithm that it says", "[train]") {
-  std::ifstream table(std::string(ROLL_SOURCE_DIR) + "/configs/README.md");
+TEST_CASE("every row of the table in configs/algorithms/README.md is the algorithm that it says", "[train]") {
+  std::ifstream table(std::string(ROLL_SOURCE_DIR) + "/configs/algorithms/README.md");
   const std::regex key("`([^`=]+=[^`]*)`"), domain("<domain>");
   int num_rows = 0;
   for (std::string line; std::getline(table, line);) {
