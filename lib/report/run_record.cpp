@@ -31,7 +31,8 @@ std::optional<Json> metrics_line(std::string_view text) {
 }
 
 void refuse_no_run(const fs::path& folder) {
-  if (!is_there(folder)) throw user_error("{}: no such run folder", folder.string());
+  if (!is_there(folder))
+    throw user_error("{}: no such run folder; give output_dir of the run's configuration", folder.string());
   if (!is_folder(folder))
     throw user_error("{}: is a file; give the run's folder, output_dir of its configuration", folder.string());
   for (const char* name : {"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"})
