@@ -25,6 +25,8 @@ bool is_yaml(const std::string& word) {
   return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
 }
 
+constexpr const char* kCommandLine = "command line";
+
 /// Of files and words of a command line alike: where both say something, the words count.
 std::vector<ForeignKey> read_keys(const std::vector<std::string>& words) {
   std::vector<ForeignKey> keys;
@@ -39,7 +41,10 @@ std::vector<ForeignKey> read_keys(const std::vector<std::string>& words) {
     for (ForeignKey& key : is_yaml(word) ? keys_of_yaml(text, word) : keys_of_script(text, word))
       keys.push_back(std::move(key));
   }
-  for (ForeignKey& key : keys_of_script(shell_line(line), "command line")) keys.push_back(std::move(key));
+  for (ForeignKey& key : keys_of_script(shell_line(line), kCommandLine)) {
+    key.place = kCommandLine;  // it has no lines
+    keys.push_back(std::move(key));
+  }
   if (keys.empty())
     throw user_error(
         "no keys: give a YAML file, a script, or arguments such as data.train_batch_size=1024 or --rollout-batch-size "

@@ -63,7 +63,7 @@ void check_uses(const CLI::App& sub) {
   for (const auto& [flag, others, reason] : exclusions())
     for (const char* other : others)
       if (is_given(flag) && is_given(other))
-        throw user_error("{} and {}: do not go together, since {}; leave one away", flag, other, reason);
+        throw user_error("{} and {}: do not go together, since {}; leave one out", flag, other, reason);
   for (const char* flag : {"--prompt-tokens", "--batch", "--json"})
     if (is_given(flag) && !is_given("--bench")) throw user_error("{}: belongs to --bench; add it", flag);
   if (is_given("--as-message") && !is_given("--prompt")) throw user_error("--as-message: is about --prompt; give one");

@@ -61,7 +61,7 @@ void explain(const std::string& name) {
     std::printf("%s: a metric%s%s%s\n  %s\n", name.c_str(), *metric->unit ? " in " : "", metric->unit,
                 name == metric->name ? "" : fmt::format(" (one of {})", metric->name).c_str(), metric->words);
   else if (name.find('/') != std::string::npos)
-    throw user_error("{}: no such metric{}; `roll metrics` lists them all", name, did_you_mean(name, metric_names()));
+    throw user_error("{}: no such metric; `roll metrics` lists them all{}", name, did_you_mean(name, metric_names()));
   else
     std::fputs(explain_key(name, all_keys()).c_str(), stdout);
 }

@@ -49,16 +49,17 @@ void show(const PackStatsFlags& flags) {
     throw user_error("--config = {}: describes sft_train; pack-stats previews `roll train`", flags.config);
   const bool reads_data = flags.rollouts.empty() && flags.lengths.empty();
   if (!reads_data && (flags.mean || flags.std))
-    throw user_error("--mean, --std: belong to assumed responses, but the lengths are given; leave them out");
+    throw user_error("{}: belongs to assumed responses, but the lengths are given; leave it out",
+                     flags.mean ? "--mean" : "--std");
   const auto checked =
       load_config(flags.config, flags.overrides, {.num_ranks = flags.num_ranks, .offline = !reads_data});
-  for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   const Config& config = checked.config;
   const RoleSpecs specs = role_specs(config, flags.arch);
   std::optional<double> memory_bytes;
   if (flags.memory_gb) memory_bytes = *flags.memory_gb * 1e9;
   PackReport report = pack_preview(config, specs, lengths_of(flags, config), memory_bytes);
   report.config = flags.config;
+  for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.html.empty()) write_file_atomic(flags.html, report_html(report));
   const std::string text = flags.json ? to_line(report_json(report)) + "\n" : report_text(report, flags.bars);
   std::fputs(text.c_str(), stdout);

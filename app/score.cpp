@@ -47,11 +47,12 @@ Wanted from_flags(const Flags& flags) {
   RewardWorkerConfig& worker = config.rewards[kDomain];
   worker.reward = args.reward;
   if (worker.shares_model())
-    throw user_error("--judge-model-type = cluster: there is nobody to share with; write inference");
+    throw user_error(
+        "--judge-model-type = cluster: shares one model among several rewards, and here is one; write inference");
   if (worker.has_own_model() != flags.judge_model.has_value())
-    throw user_error("--judge-model: {}",
-                     flags.judge_model ? "this reward has no model in this program; leave it out"
-                                       : "missing; name the judging model's folder or Hub name, or use --config");
+    throw flags.judge_model
+        ? user_error("--judge-model = {}: this reward asks no model in this program; leave it out", *flags.judge_model)
+        : UserError("--judge-model: missing; name the judging model's folder or Hub name, or use --config");
   worker.model.model_args.model_name_or_path = flags.judge_model;
   return {std::move(config), "--"};
 }

@@ -75,7 +75,8 @@ void SimulateFlags::show(const std::string& file, const std::vector<std::string>
   const Values& v = *values_;
   if (is_sft_config(file)) throw user_error("--config = {}: describes sft_train; --simulate is for `roll train`", file);
   if (!v.rollouts.empty() && (v.mean || v.std))
-    throw user_error("--mean, --std: belong to assumed responses, but --rollouts gives the lengths; leave them out");
+    throw user_error("{}: belongs to assumed responses, but --rollouts gives the lengths; leave it out",
+                     v.mean ? "--mean" : "--std");
   SimulationRequest request{
       .scale = {.file = file, .overrides = overrides, .num_ranks = num_ranks, .keeps_batch = v.keeps_batch},
       .arch = v.arch,

@@ -56,10 +56,10 @@ class ElfFile {
 };
 
 std::vector<Elf64_Shdr> sections_of(const ElfFile& file, const std::string& bytes) {
-  if (!bytes.starts_with(ELFMAG)) throw UserError("is no shared library");
+  if (!bytes.starts_with(ELFMAG)) throw UserError("is not a shared library");
   const auto header = file.read<Elf64_Ehdr>(0);
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != kMachine || header.e_type != ET_DYN)
-    throw UserError("is no shared library for this machine");
+    throw UserError("is not a shared library for this machine");
   return file.list<Elf64_Shdr>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
 }
 

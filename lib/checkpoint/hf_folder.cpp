@@ -14,6 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kIncomplete = "the model is not complete, fetch it again";
 constexpr const char* kSingleFile = "model.safetensors";
 constexpr const char* kIndexFile = "model.safetensors.index.json";
 
@@ -26,7 +27,9 @@ FileJson read_weight_map(const fs::path& index_file) {
     throw user_error("{}: weight_map: an object of tensor name -> file name is needed", where);
   for (const auto& [tensor, file] : map->items()) {
     const bool plain = file.is_string() && fs::path(file.get<std::string>()).filename() == file.get<std::string>();
-    if (!plain) throw user_error("{}: weight_map: {}: the name of a file in this folder is needed", where, tensor);
+    if (!plain)
+      throw user_error("{}: weight_map: {} = {}: must be the name of a file in this folder", where, tensor,
+                       file.dump(-1, ' ', true, FileJson::error_handler_t::replace));
   }
   return *map;
 }
@@ -53,15 +56,16 @@ HfFolder HfFolder::open(const fs::path& folder) {
     result.add_file(kSingleFile);
   } else {
     const bool pickled = is_there(folder / "pytorch_model.bin") || is_there(folder / "pytorch_model.bin.index.json");
-    throw user_error(
-        "{}: neither {} nor {}{}", folder.string(), kSingleFile, kIndexFile,
-        pickled ? "; pickled weights (pytorch_model.bin) are not read, save the model as safetensors" : "");
+    throw user_error("{}: neither {} nor {}; {}", folder.string(), kSingleFile, kIndexFile,
+                     pickled ? "pickled weights (pytorch_model.bin) are not read, save the model as safetensors"
+                             : "give the folder that holds the weights, or fetch them");
   }
   return result;
 }
 
 void HfFolder::add_file(const std::string& name) {
-  if (!is_there(path_ / name)) throw user_error("{}: {}: no such file", (path_ / kIndexFile).string(), name);
+  if (!is_there(path_ / name))
+    throw user_error("{}: {}: no such file; {}", (path_ / kIndexFile).string(), name, kIncomplete);
   files_.emplace_back(path_ / name);
   file_names_.push_back(name);
   for (const TensorEntry& entry : files_.back().entries()) {
@@ -80,11 +84,12 @@ void HfFolder::check_index(const FileJson& weight_map) {
   for (const auto& [tensor, file] : weight_map.items()) {
     const auto found = where_.find(tensor);
     if (found == where_.end() || file_names_[found->second.first] != file.get<std::string>())
-      throw user_error("{}: weight_map: {}: is not in {}", index, tensor, file.get<std::string>());
+      throw user_error("{}: weight_map: {}: is not in {}; {}", index, tensor, file.get<std::string>(), kIncomplete);
   }
   for (const TensorEntry& entry : entries_)
     if (!weight_map.contains(entry.name))
-      throw user_error("{}: {}: is not in the weight_map of {}", file_of(entry.name), entry.name, kIndexFile);
+      throw user_error("{}: {}: is not in the weight_map of {}; {}", file_of(entry.name), entry.name, kIndexFile,
+                       kIncomplete);
 }
 
 const TensorEntry* HfFolder::find(const std::string& name) const {

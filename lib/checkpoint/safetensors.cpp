@@ -23,6 +23,7 @@ static_assert(std::endian::native == std::endian::little, "safetensors holds lit
 
 namespace {
 
+constexpr const char* kDamaged = "the file is damaged, fetch it again";
 constexpr size_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference implementation
 
 constexpr std::array<std::pair<const char*, at::ScalarType>, 12> kDtypes = {{{"F64", at::kDouble},
@@ -79,8 +80,8 @@ TensorEntry parse_entry(const std::string& name, const FileJson& tensor, const s
   entry.begin = static_cast<size_t>(offsets[0]), entry.end = static_cast<size_t>(offsets[1]);
   const size_t expected = num_bytes(entry, where);
   if (entry.end - entry.begin != expected)
-    throw user_error("{}: data_offsets span {} bytes, but {} {} takes {}", where, entry.end - entry.begin,
-                     dtype_name(entry.dtype), shape_text(entry.shape), expected);
+    throw user_error("{}: data_offsets span {} bytes, but {} {} takes {}; {}", where, entry.end - entry.begin,
+                     dtype_name(entry.dtype), shape_text(entry.shape), expected, kDamaged);
   return entry;
 }
 
@@ -155,15 +156,17 @@ void SafetensorsFile::check_ranges(size_t data_bytes) {
   });
   size_t end = 0;
   for (const TensorEntry& entry : entries_) {
-    if (entry.begin < end) throw user_error("{}: {}: its bytes overlap another tensor's", file_, entry.name);
+    if (entry.begin < end)
+      throw user_error("{}: {}: its bytes overlap another tensor's; {}", file_, entry.name, kDamaged);
     if (entry.begin > end)
-      throw user_error("{}: {}: {} bytes before it belong to no tensor", file_, entry.name, entry.begin - end);
+      throw user_error("{}: {}: {} bytes before it belong to no tensor; {}", file_, entry.name, entry.begin - end,
+                       kDamaged);
     if (entry.end > data_bytes)
       throw user_error("{}: {}: ends at byte {} of {}; the file is truncated, fetch it again", file_, entry.name,
                        entry.end, data_bytes);
     end = entry.end;
   }
-  if (end != data_bytes) throw user_error("{}: {} bytes after the last tensor", file_, data_bytes - end);
+  if (end != data_bytes) throw user_error("{}: {} bytes after the last tensor; {}", file_, data_bytes - end, kDamaged);
 }
 
 at::Tensor SafetensorsFile::read(const std::string& name) const {

@@ -25,6 +25,13 @@ class Checker {
     return holds;
   }
 
+  /// Unless `is_given`: complains "place: key: missing; remedy", for a key without a default worth showing.
+  template <class M>
+  bool require_given(bool is_given, const M& member, const std::string& remedy) {
+    if (!is_given) complaints_.add(keys_.place(member), fmt::format("{}: missing; {}", keys_.path(member), remedy));
+    return is_given;
+  }
+
   template <class M>
   bool is_set(const M& member) const {
     return keys_.is_set(member);

@@ -223,7 +223,7 @@ class Interpolator {
   Failure cycle(size_t first) const {
     std::string chain;
     for (size_t i = first; i < active_.size(); ++i) chain += active_[i].path + " -> ";
-    return failure("refers to itself: {}{}", chain, active_[first].path);
+    return failure("refers to itself: {}{}; give one of them a value", chain, active_[first].path);
   }
 
   static Node* child(Node& node, const std::string& name) {
@@ -244,7 +244,8 @@ class Interpolator {
     }
     std::vector<std::string> keys;
     for (const MapEntry& entry : parent.map) keys.push_back(entry.key);
-    throw failure("there is no key {}{}", target, did_you_mean(part, keys));
+    const std::string near = did_you_mean(part, keys);
+    throw failure("there is no key {}{}", target, near.empty() ? "; correct the name, or add the key" : near);
   }
 
   bool comes_from_hydra(const std::string& name) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "config/yaml.h"
 
 namespace roll {
@@ -35,8 +36,9 @@ Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& 
     }
     if (next->kind == Node::Kind::kNull) next->kind = Node::Kind::kMap, next->place = place;
     if (next->kind != Node::Kind::kMap)
-      throw user_error("{}: {}: {} is {} at {}, not a mapping", kOrigin, argument, parts[i], describe(*next),
-                       next->place.text());
+      throw user_error("{}: {}: {} is {} at {}, not a mapping; write {}{}", kOrigin, argument, parts[i],
+                       describe(*next), next->place.text(), fmt::join(parts.begin(), parts.begin() + i + 1, "."),
+                       argument.substr(argument.find('=')));
     node = next;
   }
   return *node;
@@ -46,7 +48,14 @@ void remove_key(Node& root, const std::string& argument) {
   const auto parts = split_path(argument.substr(1), argument);
   Node* node = &root;
   for (size_t i = 0; node && i + 1 < parts.size(); ++i) node = node->find(parts[i]);
-  if (!node || !node->find(parts.back())) throw user_error("{}: {}: there is no such key to remove", kOrigin, argument);
+  if (!node || !node->find(parts.back())) {
+    std::vector<std::string> keys;
+    if (node)
+      for (const MapEntry& entry : node->map) keys.push_back(entry.key);
+    const std::string near = did_you_mean(parts.back(), keys);
+    throw user_error("{}: {}: there is no such key to remove{}", kOrigin, argument,
+                     near.empty() ? "; the file does not set it, leave this out" : near);
+  }
   std::erase_if(node->map, [&](const MapEntry& entry) { return entry.key == parts.back(); });
 }
 
@@ -55,7 +64,7 @@ void remove_key(Node& root, const std::string& argument) {
   const std::string said = word;
   if (word.ends_with(':')) word.pop_back();
   const bool has_value = !next.empty() && next.find('=') == std::string::npos;
-  throw user_error("{}: {}: neither a flag nor an override; overrides are key=value: {}={}", kOrigin, said, word,
+  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}={}", kOrigin, said, word,
                    has_value ? next : "...");
 }
 

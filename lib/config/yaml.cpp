@@ -238,8 +238,10 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
     parser.HandleNextDocument(builder);
     Node root = builder.take();
     Builder second(origin, single_line);
-    if (parser.HandleNextDocument(second) && second.take().kind != Node::Kind::kNull)
-      throw user_error("{}: holds several documents (---); a configuration is one", origin);
+    if (!parser.HandleNextDocument(second)) return root;
+    if (const Node more = second.take(); more.kind != Node::Kind::kNull)
+      throw user_error("{}: begins a second document, behind a ---; a configuration is one: remove it",
+                       more.place.text());
     return root;
   } catch (const YAML::Exception& e) {
     throw syntax_error(text, origin, single_line, e);

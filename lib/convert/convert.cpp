@@ -23,9 +23,9 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
   }
   if (!best)
     throw user_error(
-        "none of the {} keys is one of {}; give a YAML file, a script with the command that starts the training, or "
-        "its arguments",
-        keys.size(), fmt::join(foreign_trainer_names(), ", "));
+        "{}: {}: not a key of {}, nor is any other here; give a YAML file of one of them, a script with the command "
+        "that starts the training, or its arguments",
+        keys.front().place, keys.front().key, fmt::join(foreign_trainer_names(), ", "));
   return *best;
 }
 

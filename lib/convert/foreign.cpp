@@ -165,8 +165,10 @@ std::vector<ForeignKey> keys_of_script(std::string_view text, const std::string&
     }
     word.text = filled(word.text, variables);
     if (word.text.size() > kLongestWord || (num_bytes += word.text.size()) > kMostBytes)
-      throw user_error("{}:{}: too long once its variables are filled in; this is no script that starts a training",
-                       origin, word.line);
+      throw user_error(
+          "{}:{}: more than {} KB in a word, or {} MB in all, once variables are filled in; this is not a "
+          "script that starts a training",
+          origin, word.line, kLongestWord >> 10, kMostBytes >> 20);
     const size_t equals = word.text.find('=');
     const std::string place = fmt::format("{}:{}", origin, word.line);
     if (is_flag(word)) {

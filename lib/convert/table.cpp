@@ -89,8 +89,9 @@ std::string Conversion::text(const std::string& key) const {
 double Conversion::number(const std::string& key) const {
   const std::string value = text(key);
   if (const auto parsed = parse_number(value)) return *parsed;
-  throw user_error("{}: must be a number; write the number, as this program knows nothing of the shell's variables",
-                   said(key));
+  const bool is_variable = value.find('$') != std::string::npos;
+  throw user_error("{}: must be a number{}", said(key),
+                   is_variable ? "; write it out, as this program knows nothing of the shell's variables" : "");
 }
 
 std::string Conversion::said(const std::string& key) const {

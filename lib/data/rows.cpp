@@ -88,8 +88,10 @@ void read_prompt(Row& row, PromptColumns columns) {
   }
   std::string wanted = columns.messages.value_or("");
   if (columns.prompt) wanted += (wanted.empty() ? "" : "' or '") + *columns.prompt;
-  throw user_error("{}: the row has no column '{}' for its prompt; it has: {}", row.origin, wanted,
-                   column_names(row.raw));
+  throw user_error(
+      "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a "
+      "list of messages) or data_args.prompt (text)",
+      row.origin, wanted, column_names(row.raw));
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class MappingParser {
 
   void add(int64_t device) {
     if (device < 0 || device >= kMaxDevices) throw user_error("device {} is not in 0..{}", device, kMaxDevices - 1);
-    if (!seen_.insert(device).second) throw user_error("names device {} twice", device);
+    if (!seen_.insert(device).second) throw user_error("names device {} twice; name each device once", device);
     devices_.push_back(device);
   }
 

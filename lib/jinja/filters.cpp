@@ -297,7 +297,7 @@ const auto& entry_of(const Table& table, const std::string& name, std::string_vi
   std::vector<std::string> names;
   for (const auto& e : table) names.emplace_back(e.name);
   throw Failure(
-      fmt::format("no {} '{}' here{}; there are {}", kind, name, did_you_mean(name, names), fmt::join(names, " ")));
+      fmt::format("no {} '{}' here; known are {}{}", kind, name, fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
 }  // namespace

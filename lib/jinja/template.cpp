@@ -177,7 +177,7 @@ class TemplateParser {
     if (in_.take_name("with")) return with_statement();
     if (in_.take_name("break")) return loop_control(Flow::kBreak);
     if (in_.take_name("continue")) return loop_control(Flow::kContinue);
-    in_.fail("unknown or unsupported tag; there are if for set macro with raw break continue generation");
+    in_.fail("unknown tag (known are if, for, set, macro, with, raw, break, continue, generation)");
   }
 
   Statement if_statement() {

@@ -78,7 +78,7 @@ void Value::nest(const Value& child) {
 }
 
 void check_length(size_t length) {
-  if (length > kMaxLength) throw Failure("a text or list becomes too long");
+  if (length > kMaxLength) throw Failure(fmt::format("a text or list grows beyond {} bytes or items", kMaxLength));
 }
 
 // A name may be as long as a text; a message needs its beginning.
@@ -161,7 +161,7 @@ std::string Value::type_name() const {
 
 void Value::wrong_type(std::string_view needed) const {
   if (const auto* undefined = std::get_if<Undefined>(&data_))
-    throw Failure(fmt::format("{} is undefined", undefined->what));
+    throw Failure(fmt::format("{} is undefined; the messages or the template must set it", undefined->what));
   throw Failure(fmt::format("a {} is needed, this is a {}", needed, type_name()));
 }
 

@@ -52,7 +52,7 @@ Host parse_host(const std::vector<std::string>& words, const std::string& place)
     else if (key == "max_slots" || key == "max-slots")
       max_slots = count_of(value, key, place);
     else
-      throw user_error("{}: {}: unknown word{}; a line is a host's name, slots=N and perhaps max_slots=N", place, key,
+      throw user_error("{}: {}: unknown word; a line is a host's name, slots=N and perhaps max_slots=N{}", place, key,
                        did_you_mean(key, {"slots", "max_slots"}));
   }
   if (host.slots == 0)

@@ -50,8 +50,8 @@ class Context : public LossContext {
     if (const auto found = among.find(name); found != among.end()) return found->second;
     std::vector<std::string> known;
     for (const auto& [key, tensor] : among) known.push_back(key);
-    throw user_error("there is no {} {}{}; there are {}", what, name, did_you_mean(name, known),
-                     fmt::join(known, ", "));
+    throw user_error("there is no {} {}; there are {}{}", what, name, fmt::join(known, ", "),
+                     did_you_mean(name, known));
   }
 
   const LossPlugin& plugin_;

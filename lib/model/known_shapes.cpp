@@ -111,11 +111,10 @@ ModelSpec shape_of(const std::string& text) {
   for (const KnownShape& known : known_shapes()) names.push_back(known.name), lowered.push_back(lower(known.name));
   const std::string near = nearest(shape_name(text), lowered);
   const auto found = std::find(lowered.begin(), lowered.end(), near);
-  throw user_error("--arch = {}: is neither a config.json nor the name of a known shape{}; known are {}", text,
-                   found == lowered.end()
-                       ? ""
-                       : fmt::format("; did you mean {}?", names[static_cast<size_t>(found - lowered.begin())]),
-                   fmt::join(names, ", "));
+  const std::string advice = found == lowered.end()
+                                 ? fmt::format("known are {}", fmt::join(names, ", "))
+                                 : fmt::format("did you mean {}?", names[static_cast<size_t>(found - lowered.begin())]);
+  throw user_error("--arch = {}: is neither a config.json nor the name of a known shape; {}", text, advice);
 }
 
 }  // namespace roll

@@ -22,18 +22,20 @@ class ConfigReader {
   int64_t count(const char* key, int64_t most, std::optional<int64_t> absent = {}, int64_t least = 1) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
-    if (!value) throw user_error("{}: {}: is missing", origin_, key);
+    const std::string rule = fmt::format("a whole number of {} to {} is needed", least, most);
+    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
     const bool is_count = value->is_number_integer() && value->get<double>() >= static_cast<double>(least) &&
                           value->get<double>() <= static_cast<double>(most);
-    if (!is_count) fail(key, fmt::format("a whole number of {} to {} is needed", least, most));
+    if (!is_count) fail(key, rule);
     return value->get<int64_t>();
   }
 
   double positive(const char* key, std::optional<double> absent = {}) const {
     const Json* value = find(key);
     if (!value && absent) return *absent;
-    if (!value) throw user_error("{}: {}: is missing", origin_, key);
-    if (!value->is_number() || !(value->get<double>() > 0)) fail(key, "a number above 0 is needed");
+    const char* const rule = "a number above 0 is needed";
+    if (!value) throw user_error("{}: {}: missing; {}", origin_, key, rule);
+    if (!value->is_number() || !(value->get<double>() > 0)) fail(key, rule);
     return value->get<double>();
   }
 
@@ -108,7 +110,8 @@ void refuse_unknown_maths(const ConfigReader& config) {
   if (config.text("hidden_act", "silu") != "silu") config.fail("hidden_act", "only silu is supported");
   const Json* dropout = config.find("attention_dropout");
   if (dropout && *dropout != 0) config.fail("attention_dropout", "only 0 is supported");
-  if (config.find("quantization_config")) config.fail("quantization_config", "quantized weights are not read");
+  if (config.find("quantization_config"))
+    config.fail("quantization_config", "quantized weights are not read; give the model that was not quantized");
 }
 
 void read_sizes(const ConfigReader& config, ModelSpec& spec) {
@@ -146,7 +149,8 @@ void read_features(const ConfigReader& config, ModelSpec& spec) {
 
 ModelSpec parse_spec(const Json& json, const std::string& origin) {
   const ConfigReader config(json, origin);
-  if (!config.find("model_type")) throw user_error("{}: model_type: is missing", origin);
+  if (!config.find("model_type"))
+    throw user_error("{}: model_type: missing; only {} are supported", origin, architecture_list());
   ModelSpec spec;
   spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type");
   read_sizes(config, spec);

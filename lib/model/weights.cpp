@@ -8,13 +8,14 @@
 #include <unordered_set>
 
 #include "base/error.h"
-#include "base/nearest.h"
 #include "base/random.h"
 
 namespace roll {
 
 namespace {
 
+constexpr const char* kMismatch =
+    "config.json and the weights are of different models: fetch the folder again, or correct config.json";
 constexpr double kLargestBf16 = 3.39e38;  // a little more is rounded to infinity
 
 std::vector<std::string> names_of(const std::vector<ParameterShape>& wanted) {
@@ -29,19 +30,19 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
   const std::unordered_set<std::string> known(names.begin(), names.end());
   for (const TensorEntry& entry : folder.entries())
     if (!known.contains(entry.name) && !may_ignore(entry.name))
-      throw user_error("{}: {} {}: config.json describes a model without this tensor{}", folder.file_of(entry.name),
-                       entry.name, shape_text(entry.shape), did_you_mean(entry.name, names));
+      throw user_error("{}: {} {}: config.json describes a model without this tensor; {}", folder.file_of(entry.name),
+                       entry.name, shape_text(entry.shape), kMismatch);
 }
 
 at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterParts& parts,
                     at::Device device, at::ScalarType dtype) {
   const TensorEntry* entry = folder.find(wanted.name);
   if (!entry)
-    throw user_error("{}: {}: is missing; expected {} by config.json", folder.path().string(), wanted.name,
-                     shape_text(wanted.shape));
+    throw user_error("{}: {}: is missing; expected {} by config.json; {}", folder.path().string(), wanted.name,
+                     shape_text(wanted.shape), kMismatch);
   if (entry->shape != wanted.shape)
-    throw user_error("{}: {}: expected {} by config.json, found {}", folder.file_of(wanted.name), wanted.name,
-                     shape_text(wanted.shape), shape_text(entry->shape));
+    throw user_error("{}: {}: expected {} by config.json, found {}; {}", folder.file_of(wanted.name), wanted.name,
+                     shape_text(wanted.shape), shape_text(entry->shape), kMismatch);
   if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
     throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
                      wanted.name, dtype_name(entry->dtype));

@@ -66,7 +66,7 @@ std::string first_prompt_of(const std::vector<Row>& rows, const Tokenizer* token
 void warn_of_repeats(const RowFacts& facts, std::vector<std::string>& warnings) {
   if (facts.contradicting > 0)
     warnings.push_back(
-        fmt::format("prompts that come again with another ground truth: {}, the first: {}; one of the two "
+        fmt::format("prompts repeated with a different ground truth: {}, the first: {}; one of the two "
                     "is wrong",
                     facts.contradicting, facts.first_contradiction));
   if (facts.repeated > facts.contradicting)

@@ -19,6 +19,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr int64_t kLengthsEnd = int64_t{1} << 31;
+constexpr const char* kRule = "must be a whole number of tokens from 1 on, below 2^31";
+
 /// 12 of "step_000012.jsonl" and of the first of several parts; 0 of any other name.
 int64_t step_of(const fs::path& file) {
   const std::string name = file.filename().string();
@@ -44,12 +47,13 @@ std::vector<int64_t> steps_in(const fs::path& folder) {
 int64_t listed_object(const Json& json, const std::string& place) {
   const auto size = [&](const char* key) -> int64_t {
     if (!json.contains(key)) return -1;
-    if (!json[key].is_array()) throw user_error("{}: {}: must be a list of token ids", place, key);
+    if (!json[key].is_array())
+      throw user_error("{}: {} = {}: must be a list of token ids", place, key, to_line(json[key]).substr(0, 40));
     return static_cast<int64_t>(json[key].size());
   };
   if (json.contains("length")) {
     if (!json["length"].is_number_integer())
-      throw user_error("{}: length = {}: must be a number of tokens", place, to_line(json["length"]));
+      throw user_error("{}: length = {}: {}", place, to_line(json["length"]), kRule);
     return json["length"].get<int64_t>();
   }
   if (const int64_t ids = size("ids"); ids >= 0) return ids;
@@ -69,12 +73,10 @@ int64_t listed_length(std::string_view line, const std::string& origin, int64_t 
   const auto [stop, error] = std::from_chars(line.data(), line.data() + line.size(), length);
   if (error != std::errc() || stop != line.data() + line.size()) {
     const std::string place = fmt::format("{}:{}", origin, number);
-    if (line.front() != '{')
-      throw user_error("{}: {}: must be a number of tokens, or a JSON object", place, line.substr(0, 40));
+    if (line.front() != '{') throw user_error("{}: {}: {}, or a JSON object", place, line.substr(0, 40), kRule);
     length = listed_object(parse_json(line, place), place);
   }
-  if (length < 1 || length > (int64_t{1} << 31))
-    throw user_error("{}:{}: a length of {}: must be 1 token or more, and below 2^31", origin, number, length);
+  if (length < 1 || length >= kLengthsEnd) throw user_error("{}:{}: {}: {}", origin, number, length, kRule);
   return length;
 }
 
@@ -125,8 +127,9 @@ LengthSource listed_lengths(std::istream& in, const std::string& origin, int64_t
   int64_t num_steps = std::ssize(lengths) / per_step;
   if (num_steps == 0)
     throw user_error(
-        "{}: {} lengths are fewer than one step of {} (rollout_batch_size x num_return_sequences_in_group)", origin,
-        lengths.size(), per_step);
+        "{}: {} lengths are fewer than one step of {} (rollout_batch_size x num_return_sequences_in_group); list more, "
+        "or lower rollout_batch_size",
+        origin, lengths.size(), per_step);
   if (max_steps > 0) num_steps = std::min(num_steps, max_steps);
   for (int64_t step = 0; step < num_steps; ++step)
     source.steps.push_back({step + 1, {lengths.begin() + step * per_step, lengths.begin() + (step + 1) * per_step}});

@@ -137,7 +137,7 @@ std::vector<Cutting> cuts_of(const std::vector<int64_t>& lengths) {
   for (const int64_t size : {int64_t{1}, int64_t{3}, num_sequences}) {
     BatchRule rule;
     rule.num_sequences = size;
-    cuts.push_back({fmt::format("micro-batches of {} sequences", size), rule});
+    cuts.push_back({fmt::format("micro-batches of {} sequence{}", size, size == 1 ? "" : "s"), rule});
   }
   const int64_t budget = 2 * *std::max_element(lengths.begin(), lengths.end());
   for (const PackAlgorithm algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance}) {

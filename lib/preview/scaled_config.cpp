@@ -51,9 +51,9 @@ std::string ScaledConfig::misfit(int64_t num_ranks) const {
   const int64_t batch = base_.config.rollout_batch_size, ranks = base_.config.actor_train.data_ranks();
   if (!request_.keeps_batch && batch * scaled_data_ranks(num_ranks) % ranks != 0)
     return fmt::format(
-        "its {} data-parallel ranks would share out no whole number of prompts, where {} have {}; give "
-        "--keep-batch, or another number",
-        scaled_data_ranks(num_ranks), ranks, batch);
+        "rollout_batch_size grows with the ranks, and {} prompts x {} / {} data-parallel ranks is not a whole number; "
+        "give --keep-batch, or another number",
+        batch, scaled_data_ranks(num_ranks), ranks);
   return "";
 }
 

@@ -29,8 +29,9 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
                         const std::string& arch) {
   const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
   const std::string rule = tensor_parallel_rule(spec, tp);
-  const std::string where = arch.empty() ? role : fmt::format("--arch = {}: {}", arch, role);
-  if (!rule.empty()) throw user_error("{}: {} tensor ranks {}", where, tp, rule);
+  const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
+  if (!rule.empty())
+    throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
 }
 
 PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std::string& arch) {

@@ -51,7 +51,8 @@ void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& r
 }
 
 void refuse_no_run(const fs::path& folder) {
-  if (!is_there(folder)) throw user_error("{}: no such run folder", folder.string());
+  if (!is_there(folder))
+    throw user_error("{}: no such run folder; give output_dir of the run's configuration", folder.string());
   if (!is_folder(folder))
     throw user_error("{}: is a file; give the run's folder, output_dir of its configuration", folder.string());
   if (holds_run(folder)) return;

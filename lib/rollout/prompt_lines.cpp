@@ -103,7 +103,7 @@ class LineEncoder {
     std::vector<int64_t> ids = kind == "ids"        ? ids_of(value, where)
                                : kind == "messages" ? messages_of(value, where)
                                                     : text_of(value, where);
-    if (ids.empty()) throw user_error("{}: {}: gives no token; sampling starts from at least one", where, kind);
+    if (ids.empty()) throw user_error("{}: {} = {}: has no token; give at least one", where, kind, to_line(value));
     if (std::ssize(ids) > rules_.max_tokens)
       throw user_error("{}: {}: has {} tokens; at most {} leave room for a response", where, kind, ids.size(),
                        rules_.max_tokens);

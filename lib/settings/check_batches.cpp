@@ -34,12 +34,13 @@ void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker&
 void check_whole_groups(const Config& config, Checker& check) {
   const LossConfig& loss = config.loss;
   if (!needs_whole_groups(loss_modes(loss))) return;
+  const TrainingArgs& args = config.actor_train.training_args;
   const int64_t mini_batch = config.actor_train.mini_batch();
   const int64_t group = config.num_return_sequences_in_group;
   const std::string rule = fmt::format(
-      "prompt-mean keeps the {} responses of a prompt in one update, so the mini-batch of {} sequences must be a "
-      "multiple of {}{}",
-      group, mini_batch, check.name(config.num_return_sequences_in_group), nearest_multiples(mini_batch, group));
+      "prompt-mean keeps the {0} responses of a prompt in one update, so the mini-batch of {1} sequences must be a "
+      "multiple of {0}; change {2} x {3}",
+      group, mini_batch, check.key(args.per_device_train_batch_size), check.key(args.gradient_accumulation_steps));
   if (loss.loss_aggregation)
     check.require(mini_batch % group == 0, loss.loss_aggregation, "{}", rule);
   else
@@ -48,12 +49,13 @@ void check_whole_groups(const Config& config, Checker& check) {
 
 void check_budget(const std::optional<int64_t>& budget, const LongestSequence& longest, bool packs,
                   const StrategyConfig& strategy, const std::string& wish, Checker& check) {
-  if (!check.require(!packs || budget, budget, "{} needs this many tokens per micro-batch; set it", wish)) return;
   if (!packs) return;
   const int64_t alignment = sequence_alignment(strategy.context_parallel(), strategy.tensor_parallel());
   const int64_t needed = aligned_length(longest.tokens, alignment);
-  check.require(*budget >= needed, budget, "cannot hold one sequence of {} tokens ({}); set it to {} or more", needed,
-                longest.name, needed);
+  if (check.require(budget.has_value(), budget, "{} needs this many tokens per micro-batch; set it to {} or more ({})",
+                    wish, needed, longest.name))
+    check.require(*budget >= needed, budget, "cannot hold one sequence of {} tokens ({}); set it to {} or more", needed,
+                  longest.name, needed);
 }
 
 }  // namespace
@@ -64,12 +66,14 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
   const SequencePackingArgs& args = packing.sequence_packing_args;
   const StrategyArgs& strategy = worker.strategy_args;
   for (const bool* dynamic : {&packing.use_dynamic_batching_in_train, &packing.use_dynamic_batching_in_infer})
-    check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
-                  "{} is the other spelling of a token budget; keep one of the two",
-                  check.name(packing.use_sequence_packing));
-  check.require(!packing.use_sequence_packing || is_megatron(strategy.strategy_name), packing.use_sequence_packing,
-                "needs a strategy that packs, but {}; set it to megatron_train or megatron_infer",
-                check.name(strategy.strategy_name));
+    if (!check.require(!*dynamic || !packing.use_sequence_packing, *dynamic,
+                       "{} is the other spelling of a token budget; keep one of the two",
+                       check.name(packing.use_sequence_packing)))
+      return;
+  if (!check.require(!packing.use_sequence_packing || is_megatron(strategy.strategy_name), packing.use_sequence_packing,
+                     "needs a strategy that packs, but {}; set it to megatron_train or megatron_infer",
+                     check.name(strategy.strategy_name)))
+    return;
   const std::string wish = check.name(packing.use_sequence_packing);
   const auto& layout = strategy.strategy_config;
   if (trains) {

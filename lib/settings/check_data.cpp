@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kNameRows = "name the JSON-lines files of the training rows";
 constexpr int64_t kBytesRead = 1 << 20;  // of each file: enough to meet the usual mistakes, and quick
 
 /// The whole lines at the beginning of a file.
@@ -37,7 +38,8 @@ std::vector<Row> first_rows(const fs::path& file, const PromptColumns& columns) 
   for_each_json_line(lines, file.string(), [&](int64_t line, const Json& value) {
     rows.push_back(parse_row(value, fmt::format("{}:{}", file.string(), line), columns));
   });
-  if (rows.empty()) throw user_error("{}: has no rows", file.string());
+  if (rows.empty())
+    throw user_error(R"({}: has no rows; write one JSON object per line, as {{"messages": [...]}})", file.string());
   return rows;
 }
 
@@ -48,7 +50,9 @@ void check_template(const std::string& name, const auto& member, Checker& check)
 }
 
 void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
-  if (data.template_name) check_template(*data.template_name, data.template_name, check);
+  // What was inherited is told of at the key that says it.
+  if (data.template_name && !global && check.is_set(data.template_name))
+    check_template(*data.template_name, data.template_name, check);
   if (data.template_name && global && *data.template_name != *global)
     check.note(fmt::format("{} wins over {}", check.name(global), check.name(data.template_name)));
 }
@@ -117,7 +121,7 @@ bool check_tags(const Config& config, Checker& check) {
     for (const std::string& tag : worker.reward.tag_included) {
       const auto [found, is_new] = owner.emplace(tag, domain);
       is_unique &= check.require(is_new || found->second == domain, worker.reward.tag_included,
-                                 "the tag {} belongs to {} already", tag, found->second);
+                                 "the tag {} belongs to {} already; remove it from one of the two", tag, found->second);
     }
   return is_unique;
 }
@@ -176,11 +180,12 @@ void check_data(const Config& config, bool offline, Checker& check) {
   note_reward_model(config, check);
   if (config.rollout_replay)
     return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
-  check.require(!config.rewards.empty(), config.rewards, "names no domain; describe at least one reward");
+  check.require_given(!config.rewards.empty(), config.rewards,
+                      "describe at least one, as rewards: {math: {type: math_rule}}");
   check_shares(config, check);
   if (check_tags(config, check)) domains.tags = tags_of(config);
   const DataArgs& data = config.actor_train.data_args;
-  if (check.require(!data.file_name.empty(), data.file_name, "names no file of training rows"))
+  if (check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
     check_files(data, domains, offline, check);
   if (config.validates()) check_files(config.validation.data_args, domains, offline, check);
 }
@@ -195,7 +200,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
     if (!data->file_name.empty()) check_files(*data, {}, offline, check);
   }
   const auto& files = config.sft_train.data_args.file_name;
-  check.require(!files.empty(), files, "names no file of training rows");
+  check.require_given(!files.empty(), files, kNameRows);
 }
 
 }  // namespace roll

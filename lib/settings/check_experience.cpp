@@ -5,17 +5,18 @@ namespace roll {
 
 namespace {
 
-void check_groups(const Config& config, Checker& check) {
-  if (config.num_return_sequences_in_group > 1) return;
+/// Whether rewards can be normalised by groups of this size, where they are.
+bool check_groups(const Config& config, Checker& check) {
+  if (config.num_return_sequences_in_group > 1) return true;
   const ExperienceConfig& experience = config.experience;
   const std::string size = check.name(config.num_return_sequences_in_group);
-  if (check.require(!experience.adv_estimator->compares_group, experience.adv_estimator,
-                    "compares the responses of one prompt, and {}; set that to 2 or more", size)) {
-    check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
-                  "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size);
-    check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
-                  "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
-  }
+  const bool can_normalise =
+      check.require(!experience.adv_estimator->compares_group, experience.adv_estimator,
+                    "compares the responses of one prompt, and {}; set that to 2 or more", size) &&
+      check.require(experience.norm_std_type != NormType::kGroup, experience.norm_std_type,
+                    "a group of one has no deviation, and {}; set that to 2 or more, or this to batch", size) &&
+      check.require(experience.norm_mean_type != NormType::kGroup, experience.norm_mean_type,
+                    "a group of one minus its mean is always 0, and {}; set that to 2 or more, or this to batch", size);
   check.require(!experience.difficulty_mask, experience.difficulty_mask,
                 "looks at the mean score of a prompt's responses, and {}; set that to 2 or more, or this to false",
                 size);
@@ -24,6 +25,7 @@ void check_groups(const Config& config, Checker& check) {
     check.require(filter.type == QueryFilter::kNone, filter.type,
                   "compares the responses of one prompt, and {}; set that to 2 or more, or this to no_filter", size);
   }
+  return can_normalise;
 }
 
 void check_normalisation(const ExperienceConfig& experience, Checker& check) {
@@ -108,18 +110,15 @@ void check_masks(const Config& config, Checker& check) {
 
 void check_correction(const TrainInferCorrection& correction, Checker& check) {
   for (const CorrectionFilter& filter : correction.filters) {
-    check.require(filter.ratio_high >= filter.ratio_low, filter.ratio_high, "must be {} or more",
-                  check.name(filter.ratio_low));
-    check.require(filter.diff_high >= filter.diff_low, filter.diff_high, "must be {} or more",
-                  check.name(filter.diff_low));
+    check_bounds(filter.ratio_low, filter.ratio_high, check);
+    check_bounds(filter.diff_low, filter.diff_high, check);
   }
 }
 
 }  // namespace
 
 void check_experience(const Config& config, Checker& check) {
-  check_groups(config, check);
-  check_normalisation(config.experience, check);
+  if (check_groups(config, check)) check_normalisation(config.experience, check);
   check_critic(config, check);
   check_kl(config, check);
   check_old_log_probs(config, check);

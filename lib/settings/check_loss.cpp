@@ -55,22 +55,42 @@ void check_plugin(const PluginArgs& plugin, bool offline, Checker& check) {
     check.require(plugin.name.empty(), plugin.name, "needs {} as well", check.key(plugin.library));
     return;
   }
-  if (!check.require(!plugin.name.empty(), plugin.name,
-                     "which loss of {}? give the name in its ROLL_LOSS(name, function)", check.name(plugin.library)))
+  if (!check.require_given(!plugin.name.empty(), plugin.name,
+                           fmt::format("give the name in the ROLL_LOSS(name, function) of {}", plugin.library)))
     return;
   if (offline && !is_there(plugin.library))
     return check.note(fmt::format("{}: not here, so not checked", check.name(plugin.library)));
   check.collect_named(plugin.library, [&] { check_plugin_file(plugin, check.key(plugin)); });
 }
 
+void check_masks(const std::vector<std::string>& keys, const LossMasks& masks, Checker& check) {
+  bool all_known = true;
+  for (const std::string& key : keys)
+    all_known &= check.require(std::ranges::find(masks.known, key) != masks.known.end(), keys,
+                               "there is no mask {}; there are {}{}", key, fmt::join(masks.known, ", "),
+                               did_you_mean(key, masks.known));
+  if (!all_known) return;
+  std::vector<std::string> left_out;
+  for (const std::string& mask : masks.counted)
+    if (std::ranges::find(keys, mask) == keys.end()) left_out.push_back(mask);
+  check.require(left_out.empty(), keys, "leaves out {}, whose tokens the loss counts; add {}",
+                fmt::join(left_out, " and "), left_out.size() == 1 ? "it" : "them");
+}
+
 }  // namespace
+
+void check_bounds(const double& low, const double& high, Checker& check) {
+  if (check.is_set(low))
+    check.require(low <= high, low, "is above {}; lower it, or raise that one", check.name(high));
+  else
+    check.require(low <= high, high, "is below {}; raise it, or lower that one", check.name(low));
+}
 
 void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check) {
   check.require(
       policy.pg_variant != Chosen<PolicyLossKind>("gmpo") || loss.importance_sampling == ImportanceSampling::kToken,
       loss.importance_sampling, "{} has a mean of token ratios of its own; remove this", check.name(policy.pg_variant));
-  check.require(policy.tis_upper_bound >= policy.tis_lower_bound, policy.tis_upper_bound, "must be {} or more",
-                check.name(policy.tis_lower_bound));
+  check_bounds(policy.tis_lower_bound, policy.tis_upper_bound, check);
 }
 
 void check_plugins(const WorkerConfig& worker, bool offline, Checker& check) {
@@ -98,13 +118,7 @@ void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check) 
   check_per_token(loss, check);
   check_divisor(loss, check);
   check_sample_weights(loss, check);
-  const auto& keys = loss.loss_mask_keys;
-  for (const std::string& key : keys)
-    check.require(std::ranges::find(masks.known, key) != masks.known.end(), keys, "there is no mask {}; there are {}{}",
-                  key, fmt::join(masks.known, ", "), did_you_mean(key, masks.known));
-  for (const std::string& mask : masks.counted)
-    check.require(std::ranges::find(keys, mask) != keys.end(), keys, "the loss counts the tokens of {} too; add it",
-                  mask);
+  check_masks(loss.loss_mask_keys, masks, check);
 }
 
 }  // namespace roll

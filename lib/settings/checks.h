@@ -22,6 +22,9 @@ void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 /// Notes the keys that were set and have no effect beside the others, such as pg_clip_low without use_pg_clip_range.
 void note_idle_keys(const Config& config, Checker& check);
 
+/// `low` is at most `high`; told at the one that is set.
+void check_bounds(const double& low, const double& high, Checker& check);
+
 /// The keys of the policy loss against each other.
 void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check);
 

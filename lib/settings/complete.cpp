@@ -10,14 +10,18 @@ namespace roll {
 
 namespace {
 
+void require_room(bool has_room, const std::optional<int64_t>& sequence, const auto& prompt, Checker& check) {
+  check.require(has_room, sequence, "leaves no room for a response after {}; raise it, or lower {}", check.name(prompt),
+                check.key(prompt));
+}
+
 void complete_lengths(Config& config, Checker& check) {
   auto& response = config.response_length;
   auto& sequence = config.sequence_length;
   if (!check.require(response || sequence, response, "set it, or {}", check.key(sequence))) return;
   if (!sequence) sequence = config.prompt_length + *response;
   if (!response) response = *sequence - config.prompt_length;
-  check.require(*response >= 1, check.is_set(response) ? response : sequence, "leaves no room for a response after {}",
-                check.name(config.prompt_length));
+  require_room(*response >= 1, sequence, config.prompt_length, check);
   check.require(config.prompt_length + *response == *sequence, sequence, "is not {} + {}; keep one of {} and {}",
                 check.name(config.prompt_length), check.name(response), check.key(response), check.key(sequence));
 }
@@ -29,8 +33,8 @@ void complete_validation_lengths(Config& config, Checker& check) {
   check.require(!prompt || sequence, prompt, "needs {} as well", check.key(sequence));
   if (!prompt) prompt = config.prompt_length;
   if (!sequence) sequence = config.sequence_length;
-  if (sequence)
-    check.require(*sequence > *prompt, sequence, "leaves no room for a response after {}", check.name(prompt));
+  // What was inherited is told of at the key that says it.
+  if (sequence && check.is_set(sequence)) require_room(*sequence > *prompt, sequence, prompt, check);
 }
 
 void complete_sampling(std::optional<int64_t>& max_new_tokens, int64_t room, const std::string& room_name,
@@ -55,10 +59,11 @@ void complete_generating(Config& config, Checker& check) {
   for (GeneratingArgs* args : {&infer, &validation})
     if (!args->do_sample.value_or(true)) args->temperature = 0;
   constexpr const char* kGreedy =
-      "a greedy policy has no other responses to learn from; only the validation may be greedy";
-  check.require(infer.do_sample.value_or(true), infer.do_sample, "{}", kGreedy);
-  check.require(infer.temperature > 0 || !infer.do_sample.value_or(true), infer.temperature, "{}", kGreedy);
-  check.require(infer.top_k != 1, infer.top_k, "{}", kGreedy);
+      "a greedy policy always gives one response, and there is nothing to compare; only the validation may be greedy";
+  check.require(infer.do_sample.value_or(true), infer.do_sample, "must be true: {}", kGreedy);
+  check.require(infer.temperature > 0 || !infer.do_sample.value_or(true), infer.temperature,
+                "must be above 0, usually 1: {}", kGreedy);
+  check.require(infer.top_k != 1, infer.top_k, "must not be 1: {}", kGreedy);
   auto& responses = infer.num_return_sequences;
   if (!responses) responses = config.num_return_sequences_in_group;
   check.require(*responses == config.num_return_sequences_in_group, responses, "must equal {}",

@@ -43,7 +43,8 @@ void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optio
   const int64_t slots = hosts.empty() ? 1 : num_slots(hosts);
   result.num_ranks = options.num_ranks.value_or(num_devices > 0 ? num_devices : slots);
   check.require(num_devices == 0 || num_devices == result.num_ranks, mapping,
-                "the roles name {} devices, but -n asks for {} ranks; make them equal", num_devices, result.num_ranks);
+                "the roles name {} {}, but -n asks for {}; make them equal", num_devices,
+                num_devices == 1 ? "device" : "devices", result.num_ranks);
   if (hosts.empty() || result.num_ranks <= slots) return;
   throw user_error("{}: {} = {}: the hosts have {} slots; ask for fewer ranks, or add hosts", result.hostfile,
                    options.num_ranks ? "-n" : "device_mapping", result.num_ranks, slots);

@@ -87,7 +87,8 @@ void BytePairs::read_vocabulary(const JsonView& json) {
 
 int32_t BytePairs::token_of_merge(const JsonView& merge, const std::string& token) const {
   const auto entry = vocabulary_.find(token);
-  if (entry == vocabulary_.end()) merge.fail(fmt::format("token '{}' is not in model.vocab", token));
+  if (entry == vocabulary_.end())
+    merge.fail(fmt::format("token '{}' is not in model.vocab; the file is damaged, fetch it again", token));
   return entry->second;
 }
 

@@ -11,7 +11,6 @@ namespace {
 constexpr size_t kShownBytes = 60;
 
 std::string shown(const FileJson& value) {
-  if (value.is_structured()) return fmt::format("{} of {}", value.type_name(), value.size());
   const std::string text = value.dump(-1, ' ', true, FileJson::error_handler_t::replace);
   return text.size() <= kShownBytes ? text : text.substr(0, kShownBytes) + "...";
 }

@@ -72,13 +72,15 @@ class Translator {
     if (in_.size() > kMaxBytes)
       throw user_error("{}: a regular expression of {} bytes; at most {} are read", where_, in_.size(), kMaxBytes);
     while (pos_ < in_.size()) step();
-    if (!groups_.empty()) fail("(", "is not closed");
+    if (!groups_.empty()) fail("(", "is not closed", kClose);
     return std::move(out_);
   }
 
  private:
-  [[noreturn]] void fail(std::string_view construct, std::string_view what) const {
-    throw user_error("{}: regular expression '{}', at byte {}: {} {}; {}", where_, in_, pos_, construct, what, kSyntax);
+  static constexpr std::string_view kClose = "close it";
+
+  [[noreturn]] void fail(std::string_view construct, std::string_view what, std::string_view remedy = kSyntax) const {
+    throw user_error("{}: regular expression '{}', at byte {}: {} {}; {}", where_, in_, pos_, construct, what, remedy);
   }
   [[noreturn]] void unsupported(std::string_view construct) const { fail(construct, "is not supported"); }
 
@@ -197,7 +199,7 @@ class Translator {
         unsupported("a letter beyond ASCII under (?i)");
       take(1, in_.substr(pos_, 1));
     }
-    if (pos_ == in_.size()) fail("[", "is not closed");
+    if (pos_ == in_.size()) fail("[", "is not closed", kClose);
     take(1, "]");
   }
 

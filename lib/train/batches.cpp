@@ -75,8 +75,10 @@ std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const Bat
 Partition plan_mini_batches(int64_t num_sequences, int64_t size, int64_t group_size, uint64_t seed, int64_t step,
                             int64_t epoch) {
   if (num_sequences % size)
-    throw user_error("{} sequences of a step are no multiple of the mini-batch of {}; see validate-config for sizes",
-                     num_sequences, size);
+    throw user_error(
+        "{} sequences of a step are not a multiple of the mini-batch of {}; use rollouts of this "
+        "configuration, or change gradient_accumulation_steps",
+        num_sequences, size);
   if (size % group_size)
     throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,
                      group_size);

@@ -81,8 +81,8 @@ MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::stri
     if (found == mini_batch.masks.end()) {
       std::vector<std::string> known;
       for (const auto& [name, mask] : mini_batch.masks) known.push_back(name);
-      throw user_error("loss_mask_keys = {}: the batch has no such mask{}; it has {}", key, did_you_mean(key, known),
-                       fmt::join(known, ", "));
+      throw user_error("loss_mask_keys = {}: the batch has no such mask; it has {}{}", key, fmt::join(known, ", "),
+                       did_you_mean(key, known));
     }
     counts.set(key, local_counts(found->second, mini_batch.axis(), num_groups));
   }

@@ -42,7 +42,7 @@ TEST_CASE("a library's symbols are read without loading it", "[base]") {
 
 TEST_CASE("what is no library of this machine says so", "[base]") {
   const test::TemporaryFolder folder;
-  CHECK_THROWS_WITH(exported_object(folder.write("text", "hello"), "f", 4), "is no shared library");
+  CHECK_THROWS_WITH(exported_object(folder.write("text", "hello"), "f", 4), "is not a shared library");
   CHECK_THROWS_WITH(exported_object(folder.write("short", "\177ELF"), "f", 4), Catch::Contains("is damaged"));
   std::string other = read_file(mathematics_library());
   other[18] = '\x03';  // its machine

@@ -108,8 +108,8 @@ TEST_CASE("an index that disagrees with its files is refused", "[checkpoint]") {
   };
   CHECK_THAT(with_index("{}"), Contains("weight_map: an object"));
   CHECK_THAT(with_index(R"({"weight_map":{}})"), Contains("weight_map: an object"));
-  CHECK_THAT(with_index(R"({"weight_map":{"a":3}})"), Contains("a: the name of a file"));
-  CHECK_THAT(with_index(R"({"weight_map":{"a":"../one.safetensors"}})"), Contains("a: the name of a file"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":3}})"), Contains("must be the name of a file"));
+  CHECK_THAT(with_index(R"({"weight_map":{"a":"../one.safetensors"}})"), Contains("must be the name of a file"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"none.safetensors"}})"), Contains("none.safetensors: no such file"));
   CHECK_THAT(with_index(R"({"weight_map":{"c":"one.safetensors"}})"), Contains("c: is not in one.safetensors"));
   CHECK_THAT(with_index(R"({"weight_map":{"a":"one.safetensors"}})"), Contains("b: is not in the weight_map"));

@@ -77,7 +77,7 @@ TEST_CASE("oc.env takes the variable, else the default", "[config]") {
 }
 
 TEST_CASE("cycles are told with their chain", "[config]") {
-  CHECK(error_at("a: ${a}\n", "a") == "refers to itself: a -> a");
+  CHECK(error_at("a: ${a}\n", "a") == "refers to itself: a -> a; give one of them a value");
   CHECK(error_at("a: ${b}\nb: ${c}\nc: x${a}\n", "a").find("a -> b -> c -> a") != std::string::npos);
   CHECK(resolved("a: {b: '${a}'}\n").find("a")->find("b")->error.find("refers to itself") != std::string::npos);
   CHECK(error_at("a: {x: 1, y: '${a.x}'}\n", "a").empty());

@@ -42,12 +42,13 @@ TEST_CASE("templates render what jinja2 renders, and fail where it fails", "[tex
 
 TEST_CASE("a template's error names file, line and what is wrong", "[text]") {
   CHECK(error_of("a\n{{ x") == "test:2: a tag is not closed by }}");
-  CHECK(error_of("\n\n{{ missing.name }}") == "test:3: 'missing' is undefined");
+  CHECK(error_of("\n\n{{ missing.name }}") ==
+        "test:3: 'missing' is undefined; the messages or the template must set it");
   CHECK(error_of("{% if 1 %}\n{{ raise_exception('only ' ~ 2 ~ ' roles') }}\n{% endif %}") ==
         "test:2: the template refuses: only 2 roles");
-  CHECK(error_of("{{ [1] | lenght }}").starts_with("test:1: no filter 'lenght' here; did you mean 'length'?"));
+  CHECK(error_of("{{ [1] | lenght }}").ends_with(", upper; did you mean 'length'?"));
   CHECK(error_of("{{ 'abc'[::0] }}") == "test:1: a slice's step is 0");
-  CHECK(error_of("{% include 'x' %}").starts_with("test:1: unknown or unsupported tag"));
+  CHECK(error_of("{% include 'x' %}").starts_with("test:1: unknown tag"));
   CHECK(error_of("{% for x in y recursive %}{% endfor %}") == "test:1: %} is expected, at 'recursive'");
 }
 
@@ -65,8 +66,8 @@ TEST_CASE("no template hangs, overflows the stack or fills the memory", "[text]"
   CHECK(error_of("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("macros call each other") !=
         std::string::npos);
   CHECK(error_of("{% set n = namespace(s='ab') %}{% for i in range(99) %}{% set n.s = n.s ~ n.s %}{% endfor %}")
-            .find("too long") != std::string::npos);
-  CHECK(error_of("{{ 'x' * 99999999999 }}").find("too long") != std::string::npos);
+            .find("grows beyond 16777216 bytes") != std::string::npos);
+  CHECK(error_of("{{ 'x' * 99999999999 }}").find("grows beyond 16777216 bytes") != std::string::npos);
   CHECK(error_of("{% set n = namespace(l=[]) %}{% for i in range(999) %}{% set n.l = [n.l] %}{% endfor %}")
             .find("nested") != std::string::npos);
   CHECK(error_of("{{ " + std::string(100000, '(') + "1" + std::string(100000, ')') + " }}").find("tokens") !=

@@ -63,9 +63,10 @@ TEST_CASE("a shape may be a known one, a config.json, or its folder", "[train]")
     CHECK(shape_of(text).forward_flops(1000, 1000) == known.forward_flops(1000, 1000));
   }
   std::ofstream(file) << "{}";
-  CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: is missing"));
+  CHECK_THROWS_WITH(shape_of(file), Catch::Contains("config.json: model_type: missing"));
   std::filesystem::remove_all(folder);
-  CHECK_THROWS_WITH(shape_of("Qwen/Qwen25-7B-Instruct"), Catch::Contains("did you mean Qwen2.5-7B?"));
+  CHECK_THROWS_WITH(shape_of("Qwen/Qwen25-7B-Instruct"),
+                    Catch::Contains("did you mean Qwen2.5-7B?") && !Catch::Contains("known are"));
   CHECK_THROWS_WITH(shape_of("gpt2"), Catch::Contains("known are Qwen2.5-0.5B, ") && !Catch::Contains("did you mean"));
   CHECK_THROWS_AS(shape_of("gpt2"), UserError);
 }

@@ -253,21 +253,21 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"loss_agg_mode=constant", "loss_aggregation_divisor=0"}, "must be above 0"},
       {{"loss_agg_mode=constant"}, "needs it"},
       {{"loss_agg_mode=token-mean", "loss_aggregation_divisor=3"}, "have a divisor, but loss_agg_mode = token-mean"},
-      {{"loss_mask_keys=[response_mask]"}, "counts the tokens of final_response_mask too"},
-      {{"loss_mask_keys=[final_response_mask]"}, "counts the tokens of response_mask too"},
+      {{"loss_mask_keys=[response_mask]"}, "leaves out final_response_mask, whose tokens the loss counts; add it"},
+      {{"loss_mask_keys=[final_response_mask]"}, "leaves out response_mask, whose"},
       {{"difficulty_range=[9, 3]"}, "the smaller one first"},
       {{"difficulty_range=[3]"}, "the smaller one first"},
       {{"kl_penalty=full"}, "probabilities of the whole vocabulary"},
       {{"loss_agg_mode=prompt-mean", "calculate_per_token_loss=true"}, "means token-mean, but"},
-      {{"loss_mask_keys=[]"}, "counts the tokens of final_response_mask too"},
+      {{"loss_mask_keys=[]"}, "leaves out final_response_mask and response_mask"},
       {{"loss_mask_keys=[response_maks]"}, "there is no mask response_maks"},
       {{train + "adam_beta2=1"}, "below 1"},
       {{train + "learning_rate=-1e-6"}, "learning_rate"},
       {{train + "warmup_ratio=1.5"}, "warmup_ratio"},
       {{generate + "top_p=0"}, "must be above 0 and at most 1"},
       {{generate + "num_beams=2"}, "beam search"},
-      {{generate + "top_k=1"}, "a greedy policy has no other responses"},
-      {{generate + "do_sample=false"}, "do_sample = false: a greedy policy has no other responses"},
+      {{generate + "top_k=1"}, "top_k = 1: must not be 1: a greedy policy"},
+      {{generate + "do_sample=false"}, "do_sample = false: must be true: a greedy policy"},
       {{generate + "temperature=1e-5"}, "must be 0 or in 0.001..1000"},
       {{"rewards.math_rule.world_size=5000"}, "world_size = 5000: must be in 1..1024"},
       {{train + "learning_rate=.inf"}, "must be a finite number, 0 or more"},
@@ -340,7 +340,7 @@ TEST_CASE("tensor ranks must fit the model's heads; each error is said once", "[
 
 TEST_CASE("the devices of a role are as many as the ranks", "[train]") {
   CHECK_THROWS_WITH(load_config(kRecipe, {}, {.num_ranks = 4, .offline = true}),
-                    Catch::Contains("name 8 devices, but -n asks for 4 ranks"));
+                    Catch::Contains("name 8 devices, but -n asks for 4; make"));
 }
 
 TEST_CASE("with the model at hand, memory is estimated, through the Hub cache too", "[train]") {
