@@ -40,7 +40,7 @@ TEST_CASE("variables that grow without end, and bytes that are no text, are refu
   std::string many = "A=" + std::string(60'000, 'x') + "\nrun";
   for (int i = 0; i < 100; ++i) many += " --a $A";
   CHECK_THROWS_WITH(keys_of(many), Contains("s:2: too long once its variables are filled in"));
-  CHECK_THROWS_WITH(keys_of("run\n --a \xff"), Contains("s:2: byte 0xff is no UTF-8 text"));
+  CHECK_THROWS_WITH(keys_of("run\n --a \xff"), Contains("s:2:6: byte 0xff is no UTF-8; save the file as UTF-8"));
 }
 
 }  // namespace roll
