@@ -77,7 +77,7 @@ TEST_CASE("an object of more keys than can be looked up is refused, in a table o
   CHECK(parse_json(object_with_keys(10'000), "x").size() == 10'000);
   const std::string many = object_with_keys(100'000);
   CHECK_THAT(error_of([&] { parse_json(many, "x.json"); }),
-             Contains("x.json: a JSON object with") && Contains("keys, too many to look up, at line 1, column"));
+             Contains("x.json: a JSON object of") && Contains("keys, too many to look up, at line 1, column"));
   for (const std::string& text : {"[" + many + "]", "{\"a\": " + many.substr(0, many.size() - 1)})
     CHECK_THAT(error_of([&] { parse_json(text, "x.json"); }), Contains("too many to look up"));
   CHECK(parse_file_json(many, "x").size() == 100'000);
