@@ -51,12 +51,10 @@ std::string shown_value(const std::string& path, const Node& node) {
 }
 
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
-  // Of what the environment gave only the text where no secret belongs, since no one can look it up in the file.
-  const bool is_told = !node.env_text.empty() && !names_secret(path);
-  Node read = node;
-  read.env_text.clear();
-  const std::string given = is_told ? fmt::format("; with the environment's value it is {}", excerpt(read)) : "";
-  complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, given));
+  // What the environment gave is not shown, whatever the key: it may be a secret.
+  const char* const origin =
+      node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
+  complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, origin));
 }
 
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
