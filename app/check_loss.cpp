@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "app/config_flags.h"
 #include "base/error.h"
+#include "preview/length_sources.h"
 #include "preview/loss_layouts.h"
 #include "settings/load_config.h"
 #include "train/advantage_stage.h"
@@ -27,7 +28,8 @@ Experience mini_batch_of(const CheckLossFlags& flags, const Config& config) {
   const int64_t group_size = config.num_return_sequences_in_group;
   const bool with_baselines = config.experience.adv_estimator->samples_baseline;
   if (!flags.rollouts.empty())
-    return experience_from(read_replay(flags.rollouts, flags.step, group_size, with_baselines));
+    return experience_from(
+        read_replay(folder_with_step(flags.rollouts, flags.step), flags.step, group_size, with_baselines));
   constexpr int64_t kEnough = 64;
   const int64_t configured = config.actor_train.mini_batch();
   const int64_t wanted = std::min(configured, kEnough);
@@ -52,8 +54,11 @@ void check(const CheckLossFlags& flags) {
   std::printf("largest deviation from one batch in float64: %.1e (%s: %s); tolerance %.0e\n", worst.worst(),
               worst.role.c_str(), worst.layout.c_str(), flags.tolerance);
   if (!(worst.worst() <= flags.tolerance))
-    throw system_error("{}: the {} loss depends on the layout: {:.1e} under {}", flags.config, worst.role,
-                       worst.worst(), worst.layout);
+    throw system_error(
+        "{}: the {} loss depends on the layout: under {} it is {:.1e} (relative) from that of one batch, more than "
+        "--tolerance = {:.0e}; look at apply_loss_scale and the plug-ins of {}, or raise --tolerance",
+        flags.config, worst.role, worst.layout, worst.worst(), flags.tolerance,
+        worst.role == "actor" ? "actor_train" : "critic");
 }
 
 }  // namespace

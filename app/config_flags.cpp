@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "settings/key_lists.h"
 
 namespace roll {
@@ -36,6 +37,8 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
     if (named != overrides.end()) {
       file = *named;
       overrides.erase(named);
+    } else if (!file.empty() && !is_there(file)) {
+      throw user_error("--config = {}: no such file; give the path of a configuration", file);
     }
     const bool is_broken = sub.remaining_size() > 0;  // an unknown flag, which says more
     if (file.empty() && !is_broken)

@@ -35,8 +35,9 @@ struct Asked {
   DataQuestion question;
 };
 
-void measure_with(const std::string& model, Asked& asked) {
-  const auto folder = model_folder(model);
+/// `key`: what names the model, for errors.
+void measure_with(const std::string& model, const std::string& key, Asked& asked) {
+  const auto folder = model_folder(model, key);
   asked.tokenizer = Tokenizer::load(folder);
   asked.question.tokenizer = &*asked.tokenizer;
   asked.question.source.model_folder = folder;
@@ -54,7 +55,7 @@ void ask_by_flags(const Flags& flags, Asked& asked) {
     asked.rules[domain] = make_reward(reward.reward, question.response_length, "--");
     question.one_domain = domain;
   }
-  if (flags.model) measure_with(*flags.model, asked);
+  if (flags.model) measure_with(*flags.model, "--model", asked);
 }
 
 /// A training configuration, completed as for a run; what is not about data may be wrong.
@@ -84,7 +85,9 @@ void ask_by_config(const Flags& flags, Asked& asked) {
   asked.rules = rules_of(config);
   asked.question.source = source_of(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
   asked.question.response_length = config.response_length.value_or(0);
-  measure_with(*config.actor_train.model_args.model_name_or_path, asked);
+  const auto& model = config.actor_train.model_args.model_name_or_path;
+  const char* key = model == config.pretrain ? "pretrain" : "actor_train.model_args.model_name_or_path";
+  measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
 }
 
 void check_data_rows(const Flags& flags) {
@@ -94,6 +97,8 @@ void check_data_rows(const Flags& flags) {
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())
     throw user_error("FILE: missing; name the JSON-lines files, or a --config that does");
+  const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
+  files_of_flag(key, question.source.data.file_name);
   if (!asked.rules.empty()) question.source.rules = &asked.rules;
   const DataReport report = look_at(question);
   std::fputs(to_text(report, question).c_str(), stdout);

@@ -2,11 +2,13 @@
 #include "app/generate.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "app/commands.h"
 #include "app/field_flags.h"
 #include "base/error.h"
+#include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "text/chat_template.h"
 
@@ -72,14 +74,19 @@ void check_uses(const CLI::App& sub) {
 }
 
 void check_values(const GenerateFlags& flags) {
-  check_sampling(flags.sampling);
+  const SamplingParams& sampling = flags.sampling;
+  if (std::ranges::find(sampling.generating.stop_strings, "") != sampling.generating.stop_strings.end())
+    throw UserError("--stop = \"\": would end every response at once; remove it");
+  if (sampling.max_running_requests < 1)
+    throw user_error("--max-running-requests = {}: must be 1 or more", sampling.max_running_requests);
+  check_sampling(sampling);
   if (flags.page_size < 8 || flags.page_size > 128 || flags.page_size % 8 != 0)
     throw user_error("--block-size = {}: must be a multiple of 8 within 8 .. 128", flags.page_size);
   if (flags.kv_cache_mib < 0) throw user_error("--kv-cache-mib = {}: must be at least 0", flags.kv_cache_mib);
 }
 
 void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
-  sub.add_option("--model", flags.model, "Hugging Face model folder")->required();
+  sub.add_option("--model", flags.model, "Hugging Face model folder, or a Hub name in the local cache")->required();
   sub.add_option("--input", flags.input, "JSON lines; - is standard input")->capture_default_str();
   sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
   sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
@@ -88,8 +95,8 @@ void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
                "a --prompt is what the user says, and goes through the chat template");
   sub.add_flag("--chat", flags.chats, "a conversation; /reset begins anew, /quit ends, Ctrl-C stops an answer");
   sub.add_option("--system", flags.system, "the first message of --chat and --as-message");
-  sub.add_option("--template", flags.template_name,
-                 fmt::format("for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
+  sub.add_option("--template", flags.template_name, "chat template for messages")
+      ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
 }
 
@@ -100,7 +107,7 @@ void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
       {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
   sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
       ->capture_default_str();
-  sub.add_option("-n", flags.num_responses, "responses per prompt")->capture_default_str();
+  sub.add_option("-n", flags.num_responses, "responses per prompt")->check(CLI::Range(1, 65536))->capture_default_str();
   sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "go on after end tokens");
   sub.add_option("--stop", args.stop_strings, "end a response at this text (may be given several times)")
       ->allow_extra_args(false);
@@ -126,7 +133,10 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
       "--bench", flags.benches,
       "tokens a second of prefill and decoding, and their share of what memory and arithmetic allow here, both "
       "measured");
-  sub.add_option("--batch", flags.batches, "for --bench: sequences together")->delimiter(',')->capture_default_str();
+  sub.add_option("--batch", flags.batches, "for --bench: sequences together")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
   sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: of each sequence")->capture_default_str();
   sub.add_flag("--json", flags.writes_json, "for --bench: JSON lines instead of a table");
 }
@@ -135,6 +145,7 @@ void run(const CLI::App& sub, GenerateFlags& flags) {
   flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
   check_uses(sub);
   check_values(flags);
+  flags.model = model_folder(flags.model, "--model");
   const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
   use(flags);
 }

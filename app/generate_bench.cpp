@@ -23,7 +23,6 @@ namespace roll {
 namespace {
 
 constexpr double kPeak_s = 0.5;
-constexpr int64_t kMaxBatch = 1 << 16;
 
 double best_matmul_peak(const Transformer& model) {
   const Stopwatch watch;
@@ -34,8 +33,6 @@ double best_matmul_peak(const Transformer& model) {
 }
 
 void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
-  for (const int64_t batch : flags.batches)
-    if (batch < 1 || batch > kMaxBatch) throw user_error("--batch = {}: must be within 1 .. {}", batch, kMaxBatch);
   if (flags.prompt_tokens < 1) throw user_error("--prompt-tokens = {}: must be 1 or more", flags.prompt_tokens);
   const int64_t new_tokens = *flags.sampling.generating.max_new_tokens;
   if (new_tokens < 2) throw user_error("--max-new-tokens = {}: must be at least 2 with --bench", new_tokens);

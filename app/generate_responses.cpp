@@ -193,8 +193,6 @@ void write_lines(const Work& work, std::ostream& out) {
 }  // namespace
 
 void generate_responses(const GenerateFlags& flags) {
-  if (flags.num_responses < 1 || flags.num_responses > kMaxResponses)
-    throw user_error("-n = {}: must be within 1 .. {}", flags.num_responses, kMaxResponses);
   std::ios::sync_with_stdio(false);  // stdio's writes fail where a signal comes
   std::optional<Input> input;
   if (flags.prompts.empty()) input.emplace(flags.input);

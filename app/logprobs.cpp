@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/field_flags.h"
 #include "app/streams.h"
+#include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "model/id_rows.h"
 
@@ -16,7 +17,8 @@ struct Flags {
   LogProbsJob job;
 };
 
-void run(const Flags& flags) {
+void run(Flags& flags) {
+  flags.model = model_folder(flags.model, "--model");
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
   const at::ScalarType dtype = parse_compute_dtype(flags.dtype, device, "--dtype");
@@ -33,7 +35,7 @@ void add_logprobs(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub =
       app.add_subcommand("logprobs", "log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
-  sub->add_option("--model", flags->model, "Hugging Face model folder")->required();
+  sub->add_option("--model", flags->model, "Hugging Face model folder, or a Hub name in the local cache")->required();
   sub->add_option("--input", flags->input, "JSON lines with \"ids\"; - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines with \"log_probs\" (ids - 1 of them); - is standard output")
       ->capture_default_str();

@@ -70,7 +70,7 @@ std::string value_of(const Flags& flags, const char* flag, const std::optional<s
 
 /// A Hub name, or a folder's absolute path.
 std::string model_of(const Flags& flags) {
-  const auto check = [](const std::string& name) { Tokenizer::load(model_folder(name)); };
+  const auto check = [](const std::string& name) { Tokenizer::load(model_folder(name, "--model")); };
   const std::string name =
       value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
   return fs::is_directory(name) ? fs::canonical(name).string() : name;
@@ -83,11 +83,11 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
 }
 
 std::vector<std::string> data_of(const Flags& flags) {
-  const auto check = [](const std::string& file) { expand_files({file}); };
-  if (flags.data.size() > 1) return absolute(expand_files(flags.data));
+  const auto check = [](const std::string& file) { files_of_flag("--data", {file}); };
+  if (flags.data.size() > 1) return absolute(files_of_flag("--data", flags.data));
   const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
   const std::string file = value_of(flags, "data", given, "the training rows, a file of JSON lines", "", check);
-  return absolute(expand_files({file}));
+  return absolute(files_of_flag("--data", {file}));
 }
 
 RewardArgs reward_args(const std::string& name) {
@@ -224,7 +224,7 @@ void make_new(const Flags& flags) {
   NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
   run.model = model_of(flags);
   run.data = data_of(flags);
-  if (flags.validation) run.validation = absolute(expand_files({*flags.validation})).front();
+  if (flags.validation) run.validation = absolute(files_of_flag("--validation", {*flags.validation})).front();
   run.reward = reward_of(flags);
   run.algorithm = algorithm_of(flags);
   run.num_devices = devices_of(flags);

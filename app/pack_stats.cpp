@@ -35,7 +35,7 @@ LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
   const int64_t group = config.num_return_sequences_in_group;
   const std::string recorded = flags.rollouts.empty() ? config.rollout_replay.value_or("") : flags.rollouts;
   if (!flags.lengths.empty()) {
-    Input input(flags.lengths);
+    Input input(flags.lengths, "--lengths");
     return listed_lengths(input.stream(), input.name(), config.sequences_per_step(), flags.steps);
   }
   if (!recorded.empty()) return recorded_lengths(recorded, group, flags.steps);
@@ -47,6 +47,7 @@ LengthSource lengths_of(const PackStatsFlags& flags, const Config& config) {
 void show(const PackStatsFlags& flags) {
   if (is_sft_config(flags.config))
     throw user_error("--config = {}: describes sft_train; pack-stats previews `roll train`", flags.config);
+  check_folder_of("--html", flags.html);
   const bool reads_data = flags.rollouts.empty() && flags.lengths.empty();
   if (!reads_data && (flags.mean || flags.std))
     throw user_error("{}: belongs to assumed responses, but the lengths are given; leave it out",

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <regex>
+#include <sstream>
 
 #include "app/config_flags.h"
 #include "base/error.h"
@@ -80,24 +81,40 @@ UserError unknown_word(const CLI::App& app, int argc, char** argv) {
                     words.empty() ? "" : words.front(), command);
 }
 
+/// The rule of CLI11's range, whose bounds it prints without a point where they are whole numbers. `low` may be
+/// PositiveNumber's least double, which it prints as zero.
+std::string range_rule(const std::string& value, const std::string& low, const std::string& high) {
+  if (std::stod(high) > 1e18) return "must be above 0";
+  const bool is_whole = low.find('.') == std::string::npos;
+  const bool is_one = std::regex_match(value, std::regex(is_whole ? "[-+]?\\d+" : "[-+.eE\\d]+"));
+  const char* const kind = is_whole ? "a whole number " : "a number ";
+  return fmt::format("must be {}in {:.10g}..{:.10g}", is_one ? "" : kind, std::stod(low), std::stod(high));
+}
+
 /// What CLI11 says of a value, in the words of all other messages.
 std::string in_our_words(const std::string& error) {
   std::smatch part;
-  if (std::regex_match(error, part, std::regex("(-\\S+): Value (.+) not in range (\\S+) to (\\S+)"))) {
-    const double low = std::stod(part[3]), high = std::stod(part[4]);
-    const std::string range = high < 1e18 ? fmt::format("in {:.10g}..{:.10g}", low, high)
-                              : low > 0   ? std::string("above 0")
-                                          : fmt::format("{:.10g} or more", low);
-    return fmt::format("{} = {}: must be {}", part[1].str(), part[2].str(), range);
-  }
-  if (std::regex_match(error, part, std::regex("(-\\S+): (.*) not in \\{(.*)\\}"))) {
-    const std::string words = std::regex_replace(part[3].str(), std::regex(","), ", ");
-    return fmt::format("{} = {}: must be one of {}", part[1].str(), part[2].str(), words);
+  if (std::regex_match(error, part, std::regex("(-\\S+): Value (.*) not in range (\\S+) to (\\S+)")))
+    return fmt::format("{} = {}: {}", part[1].str(), part[2].str(),
+                       range_rule(part[2].str(), part[3].str(), part[4].str()));
+  if (std::regex_match(error, part, std::regex("(\\S+): (.*) not in \\{(.*)\\}"))) {
+    std::vector<std::string> words;
+    std::istringstream list(part[3].str());
+    for (std::string word; std::getline(list, word, ',');) words.push_back(word);
+    return fmt::format("{} = {}: must be one of {}{}", part[1].str(), part[2].str(), fmt::join(words, ", "),
+                       did_you_mean(part[2].str(), words));
   }
   if (std::regex_match(error, part, std::regex("(-\\S+): 1 required \\S+ missing")))
     return part[1].str() + ": its value is missing; write it behind the flag";
   if (std::regex_match(error, part, std::regex("Could not convert: (-\\S+) = (.*)")))
     return fmt::format("{} = {}: must be a number", part[1].str(), part[2].str());
+  if (std::regex_match(error, part, std::regex("(-\\S+) excludes (-\\S+)")))
+    return fmt::format("{} and {} do not go together; leave one out", part[1].str(), part[2].str());
+  if (std::regex_match(error, part, std::regex("(-\\S+) requires (-\\S+)")))
+    return fmt::format("{0} belongs to {1}; add {1}", part[1].str(), part[2].str());
+  if (std::regex_match(error, part, std::regex("(\\S+) is required"))) return part[1].str() + ": missing; give it";
+  if (std::regex_match(error, part, std::regex("(\\S+): At Most 1 required but received (\\d+)")))
+    return fmt::format("{}: given {} times; give it once", part[1].str(), part[2].str());
   return error;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/commands.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "report/page.h"
@@ -33,6 +34,7 @@ void report(const ReportFlags& flags) {
     serve_report(wish, *flags.port, say);
     return;
   }
+  check_folder_of("--out", flags.out);
   const std::string page = report_page(wish);
   const std::filesystem::path out =
       flags.out.empty() ? wish.runs.front() / "report.html" : std::filesystem::path(flags.out);

@@ -7,6 +7,8 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "data/rows.h"
 
 namespace roll {
 
@@ -25,12 +27,15 @@ bool is_same_file(const std::string& input, const std::string& output) {
 
 }  // namespace
 
-Input::Input(const std::string& name) : path_(name), name_(name == "-" ? "stdin" : name), stream_(&std::cin) {
+Input::Input(const std::string& name, const std::string& flag)
+    : path_(name), name_(name == "-" ? "stdin" : name), stream_(&std::cin) {
   if (name == "-") return;
+  if (!is_there(name))
+    throw user_error("{} = {}: no such file; give a JSON-lines file, or - for standard input", flag, name);
   file_.open(name, std::ios::binary);
   if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
-    if (!file_.is_open()) throw user_error("{}: cannot open{}", name, errno_text());
-    if (file_.bad()) throw user_error("{}: cannot read{}", name, errno_text());
+    if (!file_.is_open()) throw user_error("{} = {}: cannot open{}", flag, name, errno_text());
+    if (file_.bad()) throw user_error("{} = {}: cannot read{}", flag, name, errno_text());
     file_.clear();  // an empty file is an empty list of rows
   }
   stream_ = &file_;
@@ -43,14 +48,29 @@ Output::Output(const std::string& name, const Input& input)
 
 Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
   if (name == "-") return;
+  check_folder_of("--output", name);
   file_.open(name, std::ios::binary | std::ios::trunc);
-  if (!file_) throw user_error("{}: cannot open for writing{}", name, errno_text());
+  if (!file_) throw user_error("--output = {}: cannot open for writing{}", name, errno_text());
   stream_ = &file_;
 }
 
 void Output::close() {
   stream_->flush();
   if (!*stream_) throw system_error("{}: cannot write{}", name_, errno_text());
+}
+
+void check_folder_of(const std::string& flag, const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path();
+  if (!folder.empty() && !is_folder(folder))
+    throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());
+}
+
+std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names) {
+  try {
+    return expand_files(names);
+  } catch (const UserError& e) {  // "name: rule"
+    throw user_error("{} = {}", flag, e.what());
+  }
 }
 
 void print_warnings(const std::vector<std::string>& warnings) {

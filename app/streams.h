@@ -1,6 +1,7 @@
 // Files named by --input and --output; "-" is standard input or output.
 #pragma once
 
+#include <filesystem>
 #include <fstream>
 #include <iosfwd>
 #include <string>
@@ -10,8 +11,8 @@ namespace roll {
 
 class Input {
  public:
-  /// UserError when the file cannot be opened.
-  explicit Input(const std::string& name);
+  /// UserError "flag = name: ..." when the file cannot be opened.
+  explicit Input(const std::string& name, const std::string& flag = "--input");
   std::istream& stream() { return *stream_; }
   /// For messages.
   const std::string& name() const { return name_; }
@@ -39,6 +40,12 @@ class Output {
   std::ofstream file_;
   std::ostream* stream_;
 };
+
+/// The files of data rows that a flag or key names (expand_files()). UserError "flag = name: ...".
+std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names);
+
+/// UserError "flag = file: ..." where the folder is missing in which a file is to be written.
+void check_folder_of(const std::string& flag, const std::filesystem::path& file);
 
 /// "warning: ..." for each, on standard error.
 void print_warnings(const std::vector<std::string>& warnings);

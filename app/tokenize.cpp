@@ -10,6 +10,7 @@
 #include "app/streams.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "checkpoint/hub_cache.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -52,7 +53,8 @@ class LineTokenizer {
   std::optional<ChatTemplate> template_;
 };
 
-void tokenize(const Flags& flags) {
+void tokenize(Flags& flags) {
+  flags.model = model_folder(flags.model, "--model");
   LineTokenizer tokenizer(flags);
   Input in(flags.input);
   Output out(flags.output, in);
@@ -70,14 +72,16 @@ void add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub =
       app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
-  sub->add_option("--model", flags->model, "Hugging Face model folder with tokenizer.json")->required();
+  sub->add_option("--model", flags->model,
+                  "Hugging Face model folder with tokenizer.json, or a Hub name in the local cache")
+      ->required();
   sub->add_option("--input", flags->input, "JSON lines file, - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();
   sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
   sub->add_flag("--add-special,!--no-add-special", flags->add_special,
                 "Add the tokens that the post-processor adds to a text, never to messages (default)");
-  sub->add_option("--chat", flags->chat,
-                  fmt::format("Template for messages: {}", fmt::join(ChatTemplate::names(), ", ")))
+  sub->add_option("--chat", flags->chat, "Template for messages")
+      ->check(CLI::IsMember(ChatTemplate::names()))
       ->capture_default_str();
   sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,
                 "End messages with the opening of the assistant's turn (default)");

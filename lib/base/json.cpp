@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -10,19 +11,50 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal.h"
+#include "base/utf8.h"
 
 namespace roll {
 
 namespace {
 
-/// "line L, column C" of a byte offset in `text`.
-std::string place(std::string_view text, size_t byte) {
+constexpr size_t kShownBytes = 30;
+
+/// Whether `origin` is a "file:line", so that its text is one line of JSON lines.
+bool is_line(const std::string& origin) {
+  const size_t digits = origin.find_last_not_of("0123456789") + 1;
+  return digits > 0 && digits < origin.size() && origin[digits - 1] == ':';
+}
+
+/// "file:line:column: rule" of a byte of `text`, or "origin: rule at line L, column C" of text that is no line.
+UserError error_at(const std::string& origin, std::string_view text, size_t byte, const std::string& rule,
+                   const char* remedy) {
   size_t line = 1, column = 1;
-  for (size_t i = 0; i + 1 < byte && i < text.size(); ++i) {
-    column = text[i] == '\n' ? 1 : column + 1;
-    line += text[i] == '\n';
+  for (const char c : text.substr(0, byte)) {
+    column = c == '\n' ? 1 : column + (begins_character(c) ? 1 : 0);
+    line += c == '\n';
   }
-  return fmt::format("line {}, column {}", line, column);
+  if (is_line(origin)) return user_error("{}:{}: {}; {}", origin, column, rule, remedy);
+  return user_error("{}: {} at line {}, column {}; {}", origin, rule, line, column, remedy);
+}
+
+size_t first_wrong_byte(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size() && character_bytes(text.substr(at)) > 0) at += character_bytes(text.substr(at));
+  return at;
+}
+
+/// `byte`: where the parser gave up, which may be the end.
+UserError not_json(const std::string& origin, std::string_view text, size_t byte) {
+  if (const size_t wrong = first_wrong_byte(text); wrong < text.size())
+    return error_at(origin, text, wrong,
+                    fmt::format("byte 0x{:02x} is no UTF-8", static_cast<unsigned char>(text[wrong])),
+                    "save the file as UTF-8");
+  if (!is_line(origin)) return error_at(origin, text, byte, "not valid JSON", "repair the file or fetch it again");
+  constexpr const char* kRemedy = "write one whole JSON object per line";
+  if (byte >= text.size()) return error_at(origin, text, byte, "the line ends before its JSON does", kRemedy);
+  const std::string rest = on_one_line(whole_characters(text.substr(byte), kShownBytes));
+  return error_at(origin, text, byte, fmt::format("not valid JSON from here: \"{}\"", rest), kRemedy);
 }
 
 /// Reads over a text before it is parsed, and refuses what would cost too much.
@@ -65,8 +97,8 @@ class Bounds {
   void open(size_t i) {
     open_.emplace_back();
     if (open_.size() > kMaxJsonDepth)
-      throw user_error("{}: JSON nested more than {} levels deep at {}; flatten it", origin_, kMaxJsonDepth,
-                       place(text_, i + 1));
+      throw error_at(origin_, text_, i, fmt::format("JSON nested more than {} levels deep", kMaxJsonDepth),
+                     "flatten it");
   }
 
   /// An ordered object compares each key with all before it, which costs at most their bytes.
@@ -75,8 +107,8 @@ class Bounds {
     if (ordered_) compared_ += object.key_bytes;
     ++object.keys, object.key_bytes += string_bytes_;
     if (compared_ > kMaxCompared)
-      throw user_error("{}: a JSON object with {} keys before {}, too many to look up; use a list", origin_,
-                       object.keys, place(text_, i + 1));
+      throw error_at(origin_, text_, i, fmt::format("a JSON object of {} keys, too many to look up,", object.keys),
+                     "use a list");
   }
 
   std::string_view text_;
@@ -94,7 +126,7 @@ J parse(std::string_view text, const std::string& origin, const typename J::pars
   try {
     return J::parse(text, see);
   } catch (const nlohmann::json::parse_error& e) {
-    throw user_error("{}: not valid JSON at {}; repair the file or fetch it again", origin, place(text, e.byte));
+    throw not_json(origin, text, std::max<size_t>(e.byte, 1) - 1);
   } catch (const nlohmann::json::out_of_range&) {
     throw user_error("{}: not valid JSON: a number in it is too large for a float64", origin);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace roll {
@@ -20,6 +21,13 @@ inline size_t next_character(std::string_view text, size_t from) {
 inline int64_t num_characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), begins_character);
 }
+
+/// Bytes of the character at the beginning of `text`, 0 where that is no UTF-8.
+size_t character_bytes(std::string_view text);
+
+/// Text of others, harmless to a terminal, with every byte still to be read: bytes of control characters (but line ends
+/// and tabs), of characters that turn the direction of writing, and those that are no UTF-8, as "\x1b".
+std::string escaped(std::string_view text);
 
 /// The longest beginning of at most `max_bytes` bytes that ends within no character.
 std::string_view whole_characters(std::string_view text, size_t max_bytes);

@@ -37,10 +37,11 @@ FileJson read_weight_map(const fs::path& index_file) {
 }  // namespace
 
 Json HfFolder::read_config(const fs::path& folder) {
-  if (!is_there(folder)) throw user_error("{}: no such model folder", folder.string());
+  if (!is_there(folder)) throw user_error("{}: there is no such folder; give a model's folder", folder.string());
   if (!is_folder(folder)) throw user_error("{}: a file where a model folder is needed", folder.string());
   const fs::path file = folder / "config.json";
-  if (!is_there(file)) throw user_error("{}: no config.json; a Hugging Face model folder is needed", folder.string());
+  if (!is_there(file))
+    throw user_error("{}: the folder has no config.json; give a Hugging Face model folder", folder.string());
   Json config = read_json(file);
   if (!config.is_object()) throw user_error("{}: {} where a JSON object is needed", file.string(), config.type_name());
   return config;

@@ -53,11 +53,16 @@ std::optional<fs::path> find_model_folder(const std::string& name) {
   return is_hub_name(name) ? snapshot_of(repository_folder(name)) : std::nullopt;
 }
 
-fs::path model_folder(const std::string& name) {
+std::string missing_model(const std::string& name) {
+  if (!is_hub_name(name))
+    return "there is no such folder; give a model's folder, or a Hub name such as Qwen/Qwen2.5-0.5B";
+  return fmt::format("there is no such folder, and no snapshot of it in {}; download it with: hf download {}",
+                     hub_cache().string(), name);
+}
+
+fs::path model_folder(const std::string& name, const std::string& flag) {
   if (const auto folder = find_model_folder(name)) return *folder;
-  if (!is_hub_name(name)) throw user_error("there is no folder {}", name);
-  throw user_error("there is no folder {0}, and no snapshot of it in {1}; download it with: hf download {0}", name,
-                   hub_cache().string());
+  throw user_error("{}{}: {}", flag.empty() ? "" : flag + " = ", name, missing_model(name));
 }
 
 }  // namespace roll

@@ -125,12 +125,19 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file)
     : file_(file.string()), mapping_(std::make_shared<Mapping>(file_)) {
   uint64_t header_bytes = 0;
   if (mapping_->bytes < sizeof header_bytes)
-    throw user_error("{}: {} bytes are too few for a safetensors file; it is truncated", file_, mapping_->bytes);
+    throw user_error("{}: {} bytes are too few for a safetensors file; it is cut off, fetch it again", file_,
+                     mapping_->bytes);
+  if (std::string_view(mapping_->begin(), mapping_->bytes).starts_with("version https://git-lfs"))
+    throw user_error(
+        "{}: a git-lfs pointer, not the weights; run `git lfs pull` in the model's folder, or download it with hf "
+        "download",
+        file_);
   std::memcpy(&header_bytes, mapping_->data, sizeof header_bytes);
   const size_t rest = mapping_->bytes - sizeof header_bytes;
   if (header_bytes > rest || header_bytes > kMaxHeaderBytes)
-    throw user_error("{}: header of {} bytes in a file of {}; it is truncated or no safetensors file", file_,
-                     header_bytes, mapping_->bytes);
+    throw user_error(
+        "{}: its header should take {} bytes, the file has {}; it is cut off or no safetensors file, fetch it again",
+        file_, header_bytes, mapping_->bytes);
   data_start_ = sizeof header_bytes + header_bytes;
   parse_header({mapping_->begin() + sizeof header_bytes, header_bytes});
   check_ranges(rest - header_bytes);

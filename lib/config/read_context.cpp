@@ -51,7 +51,10 @@ std::string shown_value(const std::string& path, const Node& node) {
 }
 
 void ReadContext::complain(const Node& node, const std::string& path, const std::string& rule) {
-  complaints.add(node.place, fmt::format("{} = {}: {}", path, shown_value(path, node), rule));
+  // What the environment gave is not shown, whatever the key: it may be a secret.
+  const char* const origin =
+      node.env_text.empty() ? "" : "; it comes from the environment, give the variable another value";
+  complaints.add(node.place, fmt::format("{} = {}: {}{}", path, shown_value(path, node), rule, origin));
 }
 
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,

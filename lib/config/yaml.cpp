@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "config/scalar.h"
 #include "config/yaml_cause.h"
 
@@ -175,22 +176,6 @@ class Builder : public YAML::EventHandler {
   size_t num_nodes_ = 0;
 };
 
-/// Length of the valid UTF-8 sequence at `text`, 0 when there is none (or it is a control character).
-size_t sequence_length(std::string_view text) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto tail = [&](size_t n) {
-    for (size_t i = 1; i < n; ++i)
-      if ((byte(i) & 0xC0) != 0x80) return size_t{0};
-    return n;
-  };
-  const unsigned b = byte(0);
-  if (b < 0x80) return b >= 0x20 || b == '\n' || b == '\r' || b == '\t' ? 1 : 0;
-  if (b >= 0xC2 && b < 0xE0) return tail(2);
-  if (b >= 0xE0 && b < 0xF0) return b == 0xE0 && byte(1) < 0xA0 ? 0 : tail(3);
-  if (b >= 0xF0 && b < 0xF5) return b == 0xF0 && byte(1) < 0x90 ? 0 : tail(4);
-  return 0;
-}
-
 /// yaml-cpp spends quadratic time on nested flow collections; nobody nests 100 of them.
 void check_flow_depth(std::string_view text, const std::string& origin) {
   size_t depth = 0;
@@ -217,13 +202,16 @@ UserError syntax_error(std::string_view text, const std::string& origin, bool si
 void check_text(std::string_view text, const std::string& origin) {
   if (text.size() > kMaxBytes)
     throw user_error("{}: {} MB; a configuration is smaller than {} MB", origin, text.size() >> 20, kMaxBytes >> 20);
-  int line = 1;
+  int line = 1, column = 1;
   for (size_t i = 0, n = 0; i < text.size(); i += n) {
-    n = sequence_length(text.substr(i));
+    n = character_bytes(text.substr(i));
+    const auto byte = static_cast<unsigned char>(text[i]);
     if (n == 0)
-      throw user_error("{}:{}: byte 0x{:02x} is no UTF-8 text; this is not a configuration", origin, line,
-                       static_cast<unsigned char>(text[i]));
-    line += text[i] == '\n';
+      throw user_error("{}:{}:{}: byte 0x{:02x} is no UTF-8; save the file as UTF-8", origin, line, column, byte);
+    if (byte < 0x20 && byte != '\n' && byte != '\r' && byte != '\t')
+      throw user_error("{}:{}:{}: byte 0x{:02x} is no text; this is not a text file", origin, line, column, byte);
+    column = byte == '\n' ? 1 : column + 1;
+    line += byte == '\n';
   }
 }
 

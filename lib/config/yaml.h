@@ -13,7 +13,8 @@ namespace roll {
 /// large by its aliases to be a configuration. With `single_line` (an override) places have no line and column.
 Node parse_yaml(std::string_view text, const std::string& origin, bool single_line = false);
 
-/// UserError "origin:line: ...": bytes that are no UTF-8, control characters, or more than any configuration has.
+/// UserError "origin:line:column: ...": bytes that are no UTF-8, control characters, or more than any configuration
+/// has.
 void check_text(std::string_view text, const std::string& origin);
 
 }  // namespace roll

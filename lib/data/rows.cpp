@@ -23,7 +23,7 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
   ::globfree(&found);
   if (files.empty())
-    throw user_error("file_name = {}: no such file; give the path of a JSON-lines file, a list, or a glob", pattern);
+    throw user_error("{}: no such file; give the path of a JSON-lines file, a list, or a glob", pattern);
   return files;
 }
 
@@ -97,19 +97,20 @@ void read_prompt(Row& row, PromptColumns columns) {
 }  // namespace
 
 std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
-  if (patterns.empty()) throw UserError("file_name: names no file; give a JSON-lines file, a list, or a glob");
+  if (patterns.empty()) throw UserError("[]: names no file; give a JSON-lines file, a list, or a glob");
   std::vector<fs::path> files;
   std::set<fs::path> seen;
   for (const std::string& pattern : patterns) {
     for (const fs::path& file : expand_glob(pattern)) {
       std::error_code ec;
       const fs::path place = fs::weakly_canonical(file, ec);
-      if (ec) throw user_error("file_name = {}: {}: cannot be looked at ({})", pattern, file.string(), ec.message());
+      if (ec == std::errc::too_many_symbolic_link_levels)
+        throw user_error("{}: a circle of symbolic links; give a JSON-lines file", file.string());
+      if (ec) throw user_error("{}: cannot be looked at ({})", file.string(), ec.message());
       if (!fs::is_regular_file(file, ec) && !fs::is_directory(file, ec) && fs::exists(file, ec))
-        throw user_error("file_name = {}: {} is a pipe or device, and rows are read twice; write it to a file first",
-                         pattern, file.string());
+        throw user_error("{}: is a pipe or device, and rows are read twice; write it to a file first", file.string());
       if (!seen.insert(place).second)
-        throw user_error("file_name = {}: names {} a second time; its rows would count twice", pattern, file.string());
+        throw user_error("{}: names {} a second time; its rows would count twice", pattern, file.string());
       files.push_back(file);
     }
   }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "config/yaml.h"
 
 namespace roll {
 
@@ -41,7 +42,7 @@ Host parse_host(const std::vector<std::string>& words, const std::string& place)
   const bool is_name =
       std::isalnum(static_cast<unsigned char>(host.name[0])) || host.name[0] == '[' || host.name[0] == ':';
   if (!is_name || host.name.find_first_not_of(kNameCharacters) != std::string::npos)
-    throw user_error("{}: {}: no name or address of a host", place, host.name);
+    throw user_error("{}: \"{}\": not the name or address of a host; write e.g. \"node1 slots=8\"", place, host.name);
   int64_t max_slots = kMaxSlots;
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
@@ -65,7 +66,9 @@ Host parse_host(const std::vector<std::string>& words, const std::string& place)
 }  // namespace
 
 std::vector<Host> read_hostfile(const std::filesystem::path& file) {
-  std::istringstream text(read_file(file, kMaxBytes));
+  const std::string bytes = read_file(file, kMaxBytes);
+  check_text(bytes, file.string());
+  std::istringstream text(bytes);
   std::vector<Host> hosts;
   std::map<std::string, int> line_of;
   int number = 0;

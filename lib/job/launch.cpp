@@ -183,8 +183,8 @@ std::vector<std::string> launch_command(const Launch& launch) {
 std::optional<int> run_ranks(const Launch& launch) {
   const World world = detect_world();
   if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
-    throw user_error("-n = {}: {} started {} processes; drop -n, or give both the same number", launch.num_ranks,
-                     name_of(world.launcher), world.size);
+    throw user_error("-n = {0}: {1} processes were started ({2} = {1}); drop -n, or make both equal", launch.num_ranks,
+                     world.size, name_of(world.launcher));
   const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || somebody_stands_by());
   if (world.launcher != Launcher::kNone || goes_on_here) return std::nullopt;
   for (int restart = 0;; ++restart) {

@@ -48,7 +48,8 @@ World from_variables(int rank, int size) {
   world.local_size = count_or("LOCAL_WORLD_SIZE", size);
   for (const char* name : {"MASTER_ADDR", "MASTER_PORT"})
     if (env(name).value_or("").empty())
-      throw user_error("environment: RANK and WORLD_SIZE are set but {} is not; set it, or unset all four", name);
+      throw user_error("environment: RANK and WORLD_SIZE are set but {} is not; set it, or unset RANK and WORLD_SIZE",
+                       name);
   world.one_host = env_count("LOCAL_WORLD_SIZE") == size;
   world.job_secret = env("ROLL_JOB_SECRET").value_or("");
   world.master_address = *env("MASTER_ADDR");

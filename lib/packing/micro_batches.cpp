@@ -22,9 +22,9 @@ Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) 
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (sizes.tokens[i] > options.budget)
       throw user_error(
-          "sequence {} of {} tokens ({} after alignment to {}) is longer than the packing budget of {}; raise "
-          "max_packed_sequence_length",
-          i, lengths[i], sizes.tokens[i], options.alignment, options.budget);
+          "a sequence has {} tokens{}, and the budget of a micro-batch is {}; raise it to {} or more", lengths[i],
+          options.alignment == 1 ? "" : fmt::format(" ({} after alignment to {})", sizes.tokens[i], options.alignment),
+          options.budget, sizes.tokens[i]);
     sizes.work.push_back(options.workload(lengths[i]));
   }
   return sizes;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/ranges.h"
 #include "text/tokenizer.h"
 #include "train/prompts.h"
 #include "train/rollout_files.h"
@@ -83,7 +84,9 @@ int64_t listed_length(std::string_view line, const std::string& origin, int64_t 
 }  // namespace
 
 RecordedSteps recorded_steps(const fs::path& path) {
-  if (!is_there(path)) throw user_error("--rollouts = {}: there is no such file or folder", path.string());
+  if (!is_there(path))
+    throw user_error("--rollouts = {}: there is no such folder; give a run's output_dir, or its folder rollouts",
+                     path.string());
   if (!is_folder(path)) {
     const int64_t step = step_of(path);
     if (step == 0)
@@ -94,6 +97,14 @@ RecordedSteps recorded_steps(const fs::path& path) {
   for (const fs::path& folder : {path, path / "rollouts"})
     if (auto steps = steps_in(folder); !steps.empty()) return {folder, std::move(steps)};
   throw user_error("--rollouts = {}: neither it nor its folder rollouts holds step_NNNNNN.jsonl files", path.string());
+}
+
+fs::path folder_with_step(const fs::path& rollouts, int64_t step) {
+  const RecordedSteps recorded = recorded_steps(rollouts);
+  if (std::ranges::find(recorded.steps, step) == recorded.steps.end())
+    throw user_error("--rollouts = {}: step {} is not recorded there; the recorded steps are {}", rollouts.string(),
+                     step, ranges_text({recorded.steps.begin(), recorded.steps.end()}));
+  return recorded.folder;
 }
 
 int64_t modelled_length(const ResponseModel& model, int64_t longest, const RandomName& name) {

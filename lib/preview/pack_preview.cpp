@@ -95,6 +95,13 @@ void add_step(StageReport& report, const Config& config, const Pass& pass, const
   }
 }
 
+std::string budget_key(const Pass& pass) {
+  const bool trains = pass.stage == Stage::kTrain;
+  if (pass.worker.packing.use_sequence_packing)
+    return fmt::format("sequence_packing_args.max_packed_sequence_length_{}", trains ? "train" : "forward");
+  return fmt::format("max_tokens_per_microbatch_in_{}", trains ? "train" : "infer");
+}
+
 StageReport stage_report(const Config& config, const Pass& pass, const std::vector<BatchRule>& rules,
                          const LengthSource& source) {
   const BatchRule& rule = rules.front();
@@ -110,7 +117,11 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
   for (const auto& step : source.steps) try {
       add_step(report, config, pass, rules, step);
     } catch (const UserError& e) {
-      throw user_error("{} of {}, step {}: {}", report.trains ? "training" : "forward", pass.role, step.step, e.what());
+      const bool is_budget = rule.is_packed && std::ranges::max(step.lengths) > rule.packing.budget;
+      const std::string key =
+          is_budget ? fmt::format("{}.{} = {}: ", pass.role, budget_key(pass), rule.packing.budget) : "";
+      throw user_error("{}{} of {}, step {}: {}", key, report.trains ? "training" : "forward", pass.role, step.step,
+                       e.what());
     }
   return report;
 }
@@ -134,7 +145,7 @@ void add_metrics(StageReport& report, const std::string& who) {
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
     const ModelSpec all = shape_of(arch);
-    return {all, all, all, {fmt::format("FLOPs and memory are those of --arch {}", arch)}};
+    return {all, all, all, {fmt::format("FLOPs and memory are those of --arch {}", arch)}, {}};
   }
   RoleSpecs specs;
   std::set<std::string> notes, unknown;
@@ -153,13 +164,14 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
   add(specs.actor, config.actor_train);
   if (config.uses_reference()) add(specs.reference, config.reference);
   if (config.uses_critic()) add(specs.critic, config.critic);
-  if (!unknown.empty())
-    return {{},
-            {},
-            {},
-            {fmt::format("work is counted in tokens, not in FLOPs, and memory is not estimated: {} {} not "
-                         "on this machine, and no known shape has that name; --arch gives one",
-                         fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are")}};
+  if (!unknown.empty()) {
+    const std::string why = fmt::format("{} {} not on this machine, and no known shape has that name",
+                                        fmt::join(unknown, ", "), unknown.size() == 1 ? "is" : "are");
+    return {.notes = {fmt::format("work is counted in tokens, not in FLOPs, and memory is not estimated: {}; give a "
+                                  "shape, as --arch Qwen2.5-7B",
+                                  why)},
+            .why_unknown = why};
+  }
   specs.notes.assign(notes.begin(), notes.end());
   return specs;
 }

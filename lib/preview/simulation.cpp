@@ -35,7 +35,8 @@ void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, con
 }
 
 PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std::string& arch) {
-  if (!specs.are_known()) throw user_error("--simulate: {}", fmt::join(specs.notes, "; "));
+  if (!specs.are_known())
+    throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
   check_tensor_ranks("actor_train", config.actor_train, *specs.actor, arch);
   check_tensor_ranks("actor_infer", config.actor_infer, *specs.actor, arch);
   if (config.uses_reference()) check_tensor_ranks("reference", config.reference, *specs.actor, arch);

@@ -25,12 +25,8 @@ ThinStep assumed_step(const Config& config, const ResponseModel& responses, int6
 }
 
 ThinStep recorded_step(const std::filesystem::path& rollouts, const Config& config, int64_t step) {
-  const RecordedSteps recorded = recorded_steps(rollouts);
-  if (std::ranges::find(recorded.steps, step) == recorded.steps.end())
-    throw user_error("--rollouts = {}: step {} is not recorded there; the recorded steps are {}", rollouts.string(),
-                     step, fmt::join(recorded.steps, ", "));
   const int64_t group_size = config.num_return_sequences_in_group;
-  const auto records = read_replay(recorded.folder, step, group_size);
+  const auto records = read_replay(folder_with_step(rollouts, step), step, group_size);
   ThinStep thin{.number = step, .group_size = group_size};
   for (int64_t i = 0; i < config.sequences_per_step(); ++i) {
     const RolloutRecord& record = records[static_cast<size_t>(i) % records.size()];

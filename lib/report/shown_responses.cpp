@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/ranges.h"
 #include "report/rollout_lines.h"
 #include "train/rollout_files.h"
 #include "train/telling_groups.h"
@@ -140,7 +141,8 @@ Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted) {
   if (run.num_steps > 0) std::erase_if(available, [&](int64_t step) { return step > run.last_step; });
   for (const int64_t step : wanted)
     if (!std::ranges::binary_search(available, step))
-      throw user_error("--steps: {}: {} has no rollouts of step {}", step, folder.string(), step);
+      throw user_error("--steps = {}: {} holds no such step; it holds {}", step, folder.string(),
+                       available.empty() ? "none" : ranges_text({available.begin(), available.end()}));
   if (available.empty() && !run.is_sft)
     run.notes.push_back(fmt::format("There are no rollouts in {}.", folder.string()));
   Json steps = Json::array();

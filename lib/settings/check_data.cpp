@@ -85,7 +85,15 @@ std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker
 }
 
 void check_files(const DataArgs& data, const Domains& domains, bool offline, Checker& check) {
-  check.collect(data.file_name, [&] { check_rows(existing_files(data, offline, check), data, domains); });
+  std::vector<fs::path> files;
+  check.collect_named(data.file_name, [&] {
+    try {
+      files = existing_files(data, offline, check);
+    } catch (const UserError& e) {  // "name: rule"
+      throw user_error("{} = {}", check.key(data.file_name), e.what());
+    }
+  });
+  check.collect(data.file_name, [&] { check_rows(files, data, domains); });
 }
 
 void check_shares(const Config& config, Checker& check) {

@@ -29,6 +29,8 @@ template <class T>
 std::vector<Host> hosts_of(const CheckedConfig<T>& result, const LoadOptions& options, Checker& check) {
   std::vector<Host> hosts;
   if (result.hostfile.empty() || (options.offline && !is_there(result.hostfile))) return hosts;
+  if (options.hostfile && !is_there(result.hostfile))
+    throw user_error("--hostfile = {}: no such file; give the path of a hostfile", result.hostfile);
   if (options.hostfile) return read_hostfile(result.hostfile);
   check.collect(result.config.hostfile, [&] { hosts = read_hostfile(result.hostfile); });
   return hosts;
@@ -46,8 +48,11 @@ void count_ranks(CheckedConfig<T>& result, int64_t num_devices, const std::optio
                 "the roles name {} {}, but -n asks for {}; make them equal", num_devices,
                 num_devices == 1 ? "device" : "devices", result.num_ranks);
   if (hosts.empty() || result.num_ranks <= slots) return;
-  throw user_error("{}: {} = {}: the hosts have {} slots; ask for fewer ranks, or add hosts", result.hostfile,
-                   options.num_ranks ? "-n" : "device_mapping", result.num_ranks, slots);
+  if (options.num_ranks)
+    throw user_error("{}: {} slots, but -n asks for {} ranks; ask for fewer, or add hosts", result.hostfile, slots,
+                     result.num_ranks);
+  throw user_error("{}: {} slots, but the roles' device_mapping names {} devices; name fewer, or add hosts",
+                   result.hostfile, slots, result.num_ranks);
 }
 
 /// Some role's.
@@ -72,15 +77,21 @@ void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker
   worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
 }
 
-/// config.json of a role's model; nullopt when the folder is absent and that is accepted.
-template <class M>
-std::optional<ModelSpec> spec_of(const M& name, bool offline, Checker& check) {
+using ModelName = std::optional<std::string>;
+
+/// The key that somebody wrote: a role's own, or the one that it was filled from.
+const ModelName& written(const ModelName& own, const ModelName& source, const Checker& check) {
+  return check.is_set(own) || !source ? own : source;
+}
+
+/// config.json of a role's model; nullopt when the folder is absent and that is accepted. `key`: what is complained of.
+std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, bool offline, Checker& check) {
   std::optional<ModelSpec> spec;
-  if (!name || (offline && !find_model_folder(*name))) return spec;
-  check.collect(name, [&] {
-    const auto folder = model_folder(*name);
-    spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
-  });
+  if (!name) return spec;
+  const auto folder = find_model_folder(*name);
+  if (!folder && !offline) check.require(false, key, "{}", missing_model(*name));
+  if (folder)
+    check.collect(key, [&] { spec = parse_spec(HfFolder::read_config(*folder), (*folder / "config.json").string()); });
   return spec;
 }
 
@@ -117,19 +128,22 @@ constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is 
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
-  const auto policy = spec_of(policy_name, offline, check);
-  const auto critic =
-      config.uses_critic() ? spec_of(config.critic.model_args.model_name_or_path, offline, check) : std::nullopt;
-  std::optional<ModelSpec> reference = policy;
-  if (config.uses_reference() &&
-      config.reference.model_args.model_name_or_path != config.actor_train.model_args.model_name_or_path)
-    reference = spec_of(config.reference.model_args.model_name_or_path, offline, check);
+  const auto policy = spec_of(policy_name, written(policy_name, config.pretrain, check), offline, check);
+  // Of the same name only one is told.
+  const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source) {
+    const auto& name = worker.model_args.model_name_or_path;
+    return name == policy_name ? policy : spec_of(name, written(name, source, check), offline, check);
+  };
+  std::optional<ModelSpec> critic, reference;
+  if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain);
+  reference = config.uses_reference() ? spec_of_role(config.reference, policy_name) : policy;
   PlannedModels models;
   for (const JudgingModel& judge : judging_models(config)) {
-    const auto spec = spec_of(judge.worker->model_args.model_name_or_path, offline, check);
-    if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     const auto& name = judge.worker->model_args.model_name_or_path;
-    if (spec && !judge.writes && !offline) check.collect(name, [&] { require_value_head(model_folder(*name)); });
+    const auto& key = written(name, config.reward_pretrain, check);
+    const auto spec = spec_of(name, key, offline, check);
+    if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
+    if (spec && !judge.writes && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
   }
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
@@ -201,7 +215,8 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
-    const auto spec = spec_of(config.sft_train.model_args.model_name_or_path, options.offline, check);
+    const auto& name = config.sft_train.model_args.model_name_or_path;
+    const auto spec = spec_of(name, written(name, config.pretrain, check), options.offline, check);
     if (spec) check_model_layout(config.sft_train.strategy_args, *spec, check);
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);

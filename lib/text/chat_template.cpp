@@ -38,8 +38,8 @@ Source native_source(const fs::path& folder, const std::optional<JsonView>& conf
   const auto entry = config ? config->get("chat_template") : std::nullopt;
   if (entry) return read_config_template(*entry);
   throw user_error(
-      "{}: no chat template (chat_template.jinja, or chat_template in tokenizer_config.json); choose a built-in one: "
-      "{}",
+      "{}: has no chat template (neither chat_template.jinja nor chat_template in tokenizer_config.json); choose a "
+      "built-in template: {}",
       folder.string(), fmt::join(builtin_template_names(), ", "));
 }
 

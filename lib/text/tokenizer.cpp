@@ -202,8 +202,9 @@ Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& o
 Tokenizer Tokenizer::load(const fs::path& folder) {
   const fs::path file = folder / "tokenizer.json";
   if (!is_there(file))
-    throw user_error("{}: no tokenizer.json; name a Hugging Face model folder, saved with its fast tokenizer",
-                     folder.string());
+    throw user_error(
+        "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
+        folder.string());
   Tokenizer tokenizer = parse(read_file(file), file.string());
   tokenizer.parts_->read_folder(folder);
   return tokenizer;

@@ -49,7 +49,21 @@ TEST_CASE("JSON that would exhaust the stack is refused with its place", "[base]
         CHECK_THAT(error, Contains("x.json: JSON nested more than 200 levels deep at " + column));
     }
   }
-  CHECK_THAT(line_error("{\"a\": 1}\n{\"a\": " + nested(100'000, true) + "}\n"), Contains("x.jsonl:2: JSON nested"));
+  CHECK_THAT(line_error("{\"a\": 1}\n{\"a\": " + nested(100'000, true) + "}\n"),
+             Contains("x.jsonl:2:206: JSON nested"));
+}
+
+TEST_CASE("a line that is no JSON is told with the column and what stands there", "[base]") {
+  CHECK(line_error("{\"a\": 1}\n{\"\xc3\xa9\": oops \x1b}\n") ==
+        "x.jsonl:2:7: not valid JSON from here: \"oops \u00b7}\"; write one whole JSON object per line");
+  CHECK(line_error("{\"a\": 1") ==
+        "x.jsonl:1:8: the line ends before its JSON does; write one whole JSON object per line");
+  CHECK(line_error("{\"\xc3\xa9\": \"\xe9t\"}") == "x.jsonl:1:8: byte 0xe9 is no UTF-8; save the file as UTF-8");
+  CHECK(line_error("{" + std::string(100, 'x')) == "x.jsonl:1:2: not valid JSON from here: \"" + std::string(30, 'x') +
+                                                       "\"; write one whole JSON object per line");
+  const auto whole = [](const std::string& text) { return error_of([&] { parse_json(text, "x.json"); }); };
+  CHECK(whole("{\n  oops") == "x.json: not valid JSON at line 2, column 3; repair the file or fetch it again");
+  CHECK(whole("[\n \"\xff\"]") == "x.json: byte 0xff is no UTF-8 at line 2, column 3; save the file as UTF-8");
 }
 
 TEST_CASE("brackets in strings nest nothing", "[base]") {
@@ -63,7 +77,7 @@ TEST_CASE("an object of more keys than can be looked up is refused, in a table o
   CHECK(parse_json(object_with_keys(10'000), "x").size() == 10'000);
   const std::string many = object_with_keys(100'000);
   CHECK_THAT(error_of([&] { parse_json(many, "x.json"); }),
-             Contains("x.json: a JSON object with") && Contains("keys before line 1, column"));
+             Contains("x.json: a JSON object of") && Contains("keys, too many to look up, at line 1, column"));
   for (const std::string& text : {"[" + many + "]", "{\"a\": " + many.substr(0, many.size() - 1)})
     CHECK_THAT(error_of([&] { parse_json(text, "x.json"); }), Contains("too many to look up"));
   CHECK(parse_file_json(many, "x").size() == 100'000);

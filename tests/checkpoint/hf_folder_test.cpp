@@ -84,7 +84,7 @@ TEST_CASE("a save that fails leaves the older folder whole", "[checkpoint]") {
 TEST_CASE("a wrong model folder is refused with what is missing", "[checkpoint]") {
   const TemporaryFolder folder;
   const auto opening = [&](const fs::path& path) { return message_of([&] { HfFolder::open(path); }); };
-  CHECK_THAT(opening(folder / "none"), Contains("no such model folder"));
+  CHECK_THAT(opening(folder / "none"), Contains("there is no such folder; give a model's folder"));
   CHECK_THAT(opening(folder.write("file", "x")), Contains("a file where a model folder is needed"));
   CHECK_THAT(opening(folder.path()), Contains("no config.json"));
   folder.write("config.json", "[]");

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "base/env.h"
 #include "base/error.h"
 #include "config/key_reference.h"
 #include "config/load.h"
@@ -139,6 +140,13 @@ TEST_CASE("a list of groups is read item by item, and errors name the item", "[c
   CHECK(read(to_yaml(c)) == c);
   CHECK(error_of("members:\n  - {rate: 2}\n  - {rat: 3}\n").find("members[1].rat") != std::string::npos);
   CHECK(error_of("members: [7]\n").find("members[0]") != std::string::npos);
+}
+
+TEST_CASE("a value of the environment that does not fit is told, and not shown", "[config]") {
+  set_env("ROLL_TEST_SET", "many");
+  CHECK(error_of("count: ${oc.env:ROLL_TEST_SET}\n") ==
+        "f.yaml:1:8: count = ${oc.env:ROLL_TEST_SET}: a whole number is needed, this is text; it comes from the "
+        "environment, give the variable another value");
 }
 
 TEST_CASE("overrides win, create groups, remove keys, and are located on the command line", "[config]") {

@@ -71,12 +71,11 @@ TEST_CASE("malformed text is a located error", "[config]") {
 }
 
 TEST_CASE("what is no text is refused with its line", "[config]") {
-  CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) ==
-        "f.yaml:2: byte 0x00 is no UTF-8 text; this is not a configuration");
-  CHECK(parse_error("a: \xff\n").find("byte 0xff") != std::string::npos);
+  CHECK(parse_error(std::string("a: 1\nb: \0\n", 10)) == "f.yaml:2:4: byte 0x00 is no text; this is not a text file");
+  CHECK(parse_error("a: \xc3\xa9\xff\n") == "f.yaml:1:5: byte 0xff is no UTF-8; save the file as UTF-8");
   CHECK(parse_error("\x7f"
                     "ELF\x02\x01\x01")
-            .find("no UTF-8 text") != std::string::npos);
+            .find("f.yaml:1:5: byte 0x02 is no text") != std::string::npos);
   CHECK(parse_error("a: \xc3\xa9\n").empty());
   CHECK(parse_error("a: \xc3\n").find("no UTF-8") != std::string::npos);
   CHECK(parse_error("a: \xc0\xaf\n").find("no UTF-8") != std::string::npos);

@@ -41,7 +41,7 @@ TEST_CASE("variables that grow without end, and bytes that are no text, are refu
   for (int i = 0; i < 100; ++i) many += " --a $A";
   CHECK_THROWS_WITH(keys_of(many),
                     Contains("s:2: more than 64 KB in a word, or 4 MB in all, once variables are filled in"));
-  CHECK_THROWS_WITH(keys_of("run\n --a \xff"), Contains("s:2: byte 0xff is no UTF-8 text"));
+  CHECK_THROWS_WITH(keys_of("run\n --a \xff"), Contains("s:2:6: byte 0xff is no UTF-8; save the file as UTF-8"));
 }
 
 }  // namespace roll

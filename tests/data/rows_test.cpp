@@ -161,9 +161,11 @@ TEST_CASE("a broken file is an error that names file and line", "[data]") {
   };
   CHECK_THAT(error(""), Contains("x.jsonl: holds no row"));
   CHECK_THAT(error("\n  \n"), Contains("x.jsonl: holds no row"));
-  CHECK_THAT(error("{\"prompt\": \"a\"}\n{\"prompt\": \n"), Contains("x.jsonl:2: not valid JSON"));
+  CHECK_THAT(error("{\"prompt\": \"a\"}\n{\"prompt\": \n"),
+             Contains("x.jsonl:2:12: the line ends before its JSON does"));
   CHECK_THAT(error("{\"prompt\": \"a\"}\n[1]\n"), Contains("x.jsonl:2: ") && Contains("JSON object"));
-  CHECK_THAT(error("{\"prompt\": \"\xff\"}\n"), Contains("x.jsonl:1: not valid JSON"));
+  CHECK_THAT(error("{\"prompt\": \"\xff\"}\n"),
+             Contains("x.jsonl:1:13: byte 0xff is no UTF-8; save the file as UTF-8"));
 }
 
 TEST_CASE("rows without tokens or above prompt_length are dropped and counted", "[data]") {

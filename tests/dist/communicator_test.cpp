@@ -191,6 +191,7 @@ TEST_CASE("exit codes follow the kind of error", "[dist]") {
 
 TEST_CASE("what a process says at its end names the kind once and no stack", "[dist]") {
   CHECK(error_line(UserError("a.yaml:1: bad")) == "roll: a.yaml:1: bad");
+  CHECK(error_line(UserError("a\x1b[31m\nb")) == "roll: a\\x1b[31m\nb");
   CHECK(error_line(Bug("x")) == "roll: internal error, please report it: x");
   CHECK(error_line(std::runtime_error("shapes differ\nException raised from f at y.cpp:3")) == "roll: shapes differ");
   CHECK(error_line(AnotherRankFailed(3, 2)).empty());

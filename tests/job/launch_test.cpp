@@ -383,7 +383,7 @@ TEST_CASE("without mpirun a rank that throws still ends the others", "[dist]") {
 TEST_CASE("another number of ranks than the launcher's is refused", "[dist]") {
   const Job job({"2", "sum"}, torchrun_variables(0, 3, 29500));
   CHECK(job.exit_code() == 2);
-  CHECK_THAT(job.output(), Catch::Contains("-n = 2: WORLD_SIZE started 3 processes; drop -n"));
+  CHECK_THAT(job.output(), Catch::Contains("-n = 2: 3 processes were started (WORLD_SIZE = 3); drop -n"));
 }
 
 TEST_CASE("the versions of all that is linked are told", "[dist]") {

@@ -166,7 +166,8 @@ TEST_CASE("an instruction that nobody knows, or without its arguments, is no ver
     return complaint;
   };
   CHECK_THAT(complaint_of_truth(""), Catch::Contains("ground_truth: missing"));
-  CHECK_THAT(complaint_of_truth("yes"), Catch::Contains("ground_truth = yes: not valid JSON"));
+  CHECK_THAT(complaint_of_truth("yes"), Catch::Contains("ground_truth = yes: must be the JSON of an object with a "
+                                                        "func_name, as {\"func_name\": \"validate_title\"}"));
   CHECK_THAT(complaint_of_truth("[1]"), Catch::Contains("ground_truth = [1]: must be the JSON of an object"));
   CHECK_THAT(complaint_of_truth(R"({"N": 1})"), Catch::Contains("with a func_name"));
   CHECK_THAT(

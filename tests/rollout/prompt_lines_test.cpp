@@ -113,7 +113,8 @@ TEST_CASE("a prompt that cannot be sampled from is an error that names its line"
   for (int i = 0; i <= 1024; ++i) many += fmt::format(R"({}"{}": 1)", i > 0 ? ", " : "", i);
   CHECK_THAT(sampling(many + "}}"), Contains("names 1025 tokens; at most 1024"));
   CHECK_THAT(error_of("{\"prompt\": \"a\"}\n[1]"), Contains("p.jsonl:2: ") && Contains("JSON object"));
-  CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""), Contains("p.jsonl:2: not valid JSON"));
+  CHECK_THAT(error_of("{\"prompt\": \"a\"}\n{\"prompt\""),
+             Contains("p.jsonl:2:10: the line ends before its JSON does"));
 }
 
 }  // namespace roll

@@ -21,9 +21,15 @@ const InstructionKind& kind_of(std::span<const InstructionKind> kinds, const Jso
 
 Instruction roll_instruction(const std::string& ground_truth) {
   const char* const needed =
-      "must be the JSON of an object with a func_name, or the row needs instruction_id_list and kwargs";
+      "must be the JSON of an object with a func_name, as {\"func_name\": \"validate_title\"}, or the row needs "
+      "instruction_id_list and kwargs";
   if (is_blank(ground_truth)) throw user_error("ground_truth: missing; it {}", needed);
-  Json object = parse_json(ground_truth, "ground_truth = " + shown_text(ground_truth));
+  Json object;
+  try {
+    object = parse_json(ground_truth, "");
+  } catch (const UserError&) {
+    // `object` stays null: what is needed says more than where the JSON breaks off.
+  }
   if (!object.is_object() || !object.contains("func_name"))
     throw user_error("ground_truth = {}: {}", shown_text(ground_truth), needed);
   const InstructionKind& kind = kind_of(roll_functions(), object["func_name"], "ground_truth: func_name");
