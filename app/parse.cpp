@@ -1,10 +1,12 @@
 #include "app/parse.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <regex>
 #include <sstream>
 
 #include "app/config_flags.h"
+#include "app/help.h"
 #include "base/error.h"
 #include "base/nearest.h"
 
@@ -125,6 +127,9 @@ int parse_and_run(CLI::App& app, int argc, char** argv) {
   check_subcommand(app, argc, argv);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(fitted_help(app.help()).c_str(), stdout);
+    return 0;
   } catch (const CLI::ExtrasError&) {
     throw unknown_word(app, argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -56,6 +56,10 @@ def check_bash(folder):
     work = folder / "work"
     (work / "folder").mkdir(parents=True)
     (work / "my.yaml").touch()
+    # One completion leaves nothing behind for the next.
+    asked = f'source {script}; for line in "roll data " "roll verify fo"; do COMP_LINE=$line COMP_POINT=${{#line}}; _roll; done; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "--norc", "-c", asked], cwd=work, capture_output=True, text=True, check=True)
+    assert done.stdout == "folder\n" and not done.stderr, (done.stdout, done.stderr)
     for line, wanted in OFFERS:
         offered = bash_offers(script, line, work)
         known = {word for word in wanted if word is not ...}
