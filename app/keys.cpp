@@ -1,5 +1,7 @@
 // roll keys and roll metrics: every key of a configuration and every metric of a run, as tables; roll explain: what one
 // of them means.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
@@ -8,8 +10,10 @@
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "settings/config.h"
 #include "settings/key_lists.h"
 #include "track/metric_reference.h"
+#include "train/summary.h"
 
 namespace roll {
 
@@ -55,15 +59,36 @@ void list_metrics(const std::string& pattern, bool markdown) {
   std::fputs(table.c_str(), stdout);
 }
 
-/// A metric by the name that a run wrote, else a key.
+/// The metric that a run's screen and lines call `word`; "" where they do not.
+std::string metric_shown_as(const std::string& word) {
+  const RunFace face = rlvr_face(Config{}, "");
+  std::vector<Shown> all{face.headline.goal};
+  for (const auto* shown : {&face.headline.others, &face.curves}) all.insert(all.end(), shown->begin(), shown->end());
+  for (const Shown& shown : all)
+    if (lower_ascii(shown.word) == lower_ascii(word)) return shown.metric;
+  return "";
+}
+
+/// Of a metric by the name that a run wrote, by its family's ("score" for score/mean), or by its word on the screen.
+std::string explain_metric(const std::string& name) {
+  for (const std::string& known : {name, name + "/mean", metric_shown_as(name)})
+    if (const MetricWords* metric = known.empty() ? nullptr : find_metric(known))
+      return fmt::format("{}: a metric{}{}{}\n  {}\n", known, *metric->unit ? " in " : "", metric->unit,
+                         known == metric->name ? "" : fmt::format(" (one of {})", metric->name), metric->words);
+  return "";
+}
+
+/// A metric, a key, or both.
 void explain(const std::string& name) {
-  if (const MetricWords* metric = find_metric(name))
-    std::printf("%s: a metric%s%s%s\n  %s\n", name.c_str(), *metric->unit ? " in " : "", metric->unit,
-                name == metric->name ? "" : fmt::format(" (one of {})", metric->name).c_str(), metric->words);
-  else if (name.find('/') != std::string::npos)
+  std::string text = explain_metric(name);
+  if (text.empty() && name.find('/') != std::string::npos)
     throw user_error("{}: no such metric; `roll metrics` lists them all{}", name, did_you_mean(name, metric_names()));
-  else
-    std::fputs(explain_key(name, all_keys()).c_str(), stdout);
+  try {
+    text += (text.empty() ? "" : "\n") + explain_key(name, all_keys());
+  } catch (const UserError&) {
+    if (text.empty()) throw;
+  }
+  std::fputs(text.c_str(), stdout);
 }
 
 void add_metrics(CLI::App& app) {

@@ -3,14 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/streams.h"
 #include "base/bytes.h"
+#include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/nearest.h"
 #include "base/shell.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
@@ -44,9 +49,14 @@ template <class F>
 std::string asked(const std::string& question, const std::string& usual, const F& check) {
   for (std::string answer;;) {
     std::cout << question << (usual.empty() ? "" : " [" + usual + "]") << ": " << std::flush;
-    if (!std::getline(std::cin, answer)) throw user_error("roll new: the input ended before all was answered");
+    if (!std::getline(std::cin, answer)) {
+      std::cout << std::endl;
+      throw UserError("the input ended before all was answered; begin again, or give the answers as flags");
+    }
     if (answer.empty()) answer = usual;
+    if (answer.starts_with("~/")) answer = env("HOME").value_or("~") + answer.substr(1);
     try {
+      if (answer.empty()) throw UserError("an answer is needed; Ctrl-C ends this");
       check(answer);
       return answer;
     } catch (const UserError& e) {
@@ -82,8 +92,20 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
   return paths;
 }
 
+/// The first line tells rows from other files; all lines are looked at once everything is answered.
+void require_rows(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  while (std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
+  }
+  const std::string place = file.string() + ":1";
+  if (!parse_json(line, place).is_object()) throw user_error("{}: a JSON object is needed on each line", place);
+}
+
 std::vector<std::string> data_of(const Flags& flags) {
-  const auto check = [](const std::string& file) { files_of_flag("--data", {file}); };
+  const auto check = [](const std::string& file) {
+    for (const fs::path& path : files_of_flag("--data", {file})) require_rows(path);
+  };
   if (flags.data.size() > 1) return absolute(files_of_flag("--data", flags.data));
   const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
   const std::string file = value_of(flags, "data", given, "the training rows, a file of JSON lines", "", check);
@@ -117,7 +139,7 @@ std::string reward_of(const Flags& flags) {
 
 NewAlgorithm algorithm_of(const Flags& flags) {
   NewAlgorithm algorithm{};
-  const auto check = [&](const std::string& name) { read_flag("--algorithm", name, algorithm, finite()); };
+  const auto check = [&](const std::string& name) { read_flag("--algorithm", lower_ascii(name), algorithm, finite()); };
   value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo", check);
   return algorithm;
 }

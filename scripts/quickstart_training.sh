@@ -42,7 +42,10 @@ run train --config "$own/configs/quickstart.yaml" "$@"
 cat <<TEXT
 
 what next:
-  roll report $here/train                                   # a page of what happened, with responses token by token
-  roll generate --model $here/train/checkpoints/latest/actor --prompt "What is 52 + 7?"
-  roll new mine --model MODEL --data rows.jsonl             # a configuration for your own model and rows
+  roll report $here/train
+      a page of what happened, with responses token by token
+  roll generate --model $here/train/checkpoints/latest/actor --as-message --prompt "52+7="
+      asks the model
+  roll new mine --model MODEL --data rows.jsonl
+      a configuration for your own model and rows
 TEXT

@@ -22,6 +22,7 @@ void read_flag(const std::string& flag, const std::string& text, M& member, cons
   const Node node = scalar_of_flag(text);
   ReadContext context;
   read_value(context, node, flag, member);
+  context.complaints.throw_if_any();
   if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
   context.complaints.throw_if_any();
 }

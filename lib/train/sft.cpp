@@ -91,6 +91,9 @@ SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) 
 }
 
 RunFace sft_face(const SftConfig& config, const ModelSpec& spec) {
+  std::vector<Shown> curves{{"loss", "sft/loss"}, {"grad norm", "sft/grad_norm"}, {"learning rate", "sft/lr"}};
+  if (!config.validation.data_args.file_name.empty())
+    curves.insert(curves.begin() + 1, {"validation loss", "val/loss"});
   return {.name = config.exp_name,
           .model = fmt::format("{}, {:.2f} M parameters", spec.architecture->name,
                                static_cast<double>(spec.num_parameters()) / 1e6),
@@ -98,10 +101,7 @@ RunFace sft_face(const SftConfig& config, const ModelSpec& spec) {
           .headline = {.goal = {"loss", "sft/loss"},
                        .greater_is_better = false,
                        .others = {{"validation loss", "val/loss"}, {"grad norm", "sft/grad_norm"}, {"lr", "sft/lr"}}},
-          .curves = {{"loss", "sft/loss"},
-                     {"validation loss", "val/loss"},
-                     {"grad norm", "sft/grad_norm"},
-                     {"learning rate", "sft/lr"}}};
+          .curves = std::move(curves)};
 }
 
 class Sft {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every key that a fields() declares is read by code that runs, or is noted or refused there: none is accepted without effect.
+"""Every key that a fields() declares is read by code that runs, or is noted or refused there: none is accepted without effect;
+and its sentence says more than its name.
 
 A key counts as read where its member is named outside of its own declaration, of fields(), and of the checks and
 completions of a configuration (which only look whether values fit each other). keys_test.py BINARY [SOURCE]
@@ -57,6 +58,18 @@ def code():
     return "\n".join(lines)
 
 
+def silent_keys():
+    """Keys whose sentence only repeats their name."""
+    table = subprocess.run([sys.argv[1], "keys", "--markdown"], capture_output=True, text=True, check=True).stdout
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines() if line.startswith("| ")]
+    rows = [row for row in rows if row[0] != "key"]
+    if len(rows) < 300 or any(len(row) != 6 for row in rows):
+        return [f"{len(rows)} rows of `roll keys --markdown`: this test no longer understands them"]
+    stems = lambda text: {word.rstrip("s") for word in re.findall(r"[a-z]{2,}", text.lower())}
+    said = {row[0]: re.sub(r" \[[^\]]*\]$", "", row[4]) for row in rows}  # without the allowed values
+    return [f"{key}: its sentence is its name once more: {text}" for key, text in said.items() if not stems(text) - stems(key)]
+
+
 def main():
     text = code()
     wrong, seen = [], 0
@@ -72,6 +85,7 @@ def main():
     wrong += [f"{key}: excused here, but no key" for key in sorted(unknown)]
     if seen < 150:
         wrong.append(f"only {seen} keys were found: this test no longer understands the sources")
+    wrong += silent_keys()
     print("\n".join(wrong) or f"{seen} keys: each is read, noted or refused")
     sys.exit(bool(wrong))
 
