@@ -39,12 +39,16 @@ std::string comment_list(const std::string& title, const std::vector<std::string
 }  // namespace
 
 Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer, int64_t num_ranks) {
+  if (keys.empty())
+    throw UserError(
+        "no keys: give a YAML file, a script, or arguments such as data.train_batch_size=1024 or --rollout-batch-size "
+        "32");
   const ForeignTrainer& chosen = trainer_of(keys, trainer);
   Conversion conversion(chosen.rows, keys, num_ranks);
   chosen.combine(conversion);
   conversion.tell_unread();
-  std::ranges::stable_partition(conversion.without,
-                                [](const std::string& line) { return line.find(kNotSupported) != line.npos; });
+  std::stable_partition(conversion.without.begin(), conversion.without.end(),
+                        [](const std::string& line) { return line.find(kNotSupported) != line.npos; });
   // They become comments, and lines of a terminal.
   for (std::vector<std::string>* lines : {&conversion.differences, &conversion.without})
     for (std::string& line : *lines) line = on_one_line(line);

@@ -21,7 +21,7 @@ struct Converted {
 };
 
 /// `trainer`: one of their names, or "auto": the one that knows most of the keys. `num_ranks`: where the keys do not
-/// say it. UserError: no key is known to any; a number that is none, with its place.
+/// say it. UserError: no keys; none that is known to any; a number that is none, with its place.
 Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer, int64_t num_ranks);
 
 /// "verl", "trl", ...

@@ -7,7 +7,7 @@ import sys
 
 def main():
     torch = importlib.util.find_spec("torch")
-    if torch and torch.origin and not os.environ.get("ROLL_TORCH"):
+    if torch and not os.environ.get("ROLL_TORCH"):
         os.environ["ROLL_TORCH"] = list(torch.submodule_search_locations)[0]
     launcher = str(pathlib.Path(__file__).resolve().parent / "bundle" / "roll")
     os.execv(launcher, [launcher, *sys.argv[1:]])

@@ -40,6 +40,12 @@ TEST_CASE("what has no counterpart stays on its line of the comment", "[convert]
   CHECK(value_in(out, "max_steps") == "none");
 }
 
+TEST_CASE("no keys, and none that any trainer has, are refused", "[convert]") {
+  for (const char* trainer : {"auto", "verl"})
+    CHECK_THROWS_WITH(convert_config({}, trainer, 1), Contains("no keys: give a YAML file"));
+  CHECK_THROWS_WITH(converted("run a.b=1"), Contains("s:1: a.b: not a key of verl, trl, slime, openrlhf"));
+}
+
 TEST_CASE("a count that is none is named with its place", "[convert]") {
   const std::string verl = "run actor_rollout_ref.model.path=m trainer.nnodes=";
   for (const char* count : {"0", "-1", "1.5", "1e300", "2000000"}) {
