@@ -118,14 +118,7 @@ Value Value::make_method(const Value& object, Function function) {
   return out;
 }
 
-// Else a namespace could be made to hold itself, by itself or within a list, and would never be freed.
-void Value::check_member(const Value& value) {
-  if (value.is_namespace() || value.holds_namespace_)
-    throw Failure("a namespace cannot be, or be within, a member of a namespace");
-}
-
 Value Value::make_namespace(Dict members) {
-  for (const auto& [name, value] : members) check_member(value);
   Value out;
   out.data_ = NamespacePointer{std::make_shared<Dict>(std::move(members))};
   return out;
@@ -193,7 +186,9 @@ double Value::number() const {
 
 void Value::set_member(const std::string& name, Value value) const {
   if (!is_namespace()) throw Failure(fmt::format("only a namespace's members can be set, this is a {}", type_name()));
-  check_member(value);
+  // Else a namespace could be made to hold itself, by itself or within a list, and would never be freed.
+  if (value.is_namespace() || value.holds_namespace_)
+    throw Failure("a namespace cannot become, or be within, a member of a namespace");
   Dict& members = *std::get<NamespacePointer>(data_).members;
   if (const Value* old = find_in(members, name))
     const_cast<Value&>(*old) = std::move(value);

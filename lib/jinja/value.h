@@ -123,7 +123,6 @@ class Value {
 
   static Value from_json(const Json& json, int depth);
   void nest(const Value& child);
-  static void check_member(const Value& value);
   template <class T>
   const T& get(std::string_view needed) const;
   [[noreturn]] void wrong_type(std::string_view needed) const;

@@ -88,6 +88,7 @@ TEST_CASE("no namespace can come to hold itself", "[text]") {
     const std::string set = fmt::format("{{% set n.x = {} %}}", value);
     CHECK(error_of("{% set n = namespace(x=1) %}" + set).find("a member of a namespace") != std::string::npos);
   }
+  CHECK(render("{% set n = namespace(x=1) %}{% set m = namespace(of=n) %}{{ m.of.x }}") == "1");
   CHECK(render("{% set n = namespace(x=1) %}{% set n.x = [1, [2]] %}{% set l = [n, [n]] %}{{ l[1][0].x }}") ==
         "[1, [2]]");
 }
