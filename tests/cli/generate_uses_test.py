@@ -95,7 +95,7 @@ def check_chat(folder):
     expect(code == 0, f"exit {code}: {err}")
     (folder / "model/tokenizer_config.json").rename(folder / "config.away")
     code, _, err = roll(folder, *chat, text="hello\n")
-    expect(code == 2 and "no chat template" in err and "choose a built-in one: " in err, f"exit {code}: {err}")
+    expect(code == 2 and "no chat template" in err and "choose a built-in template: " in err, f"exit {code}: {err}")
     code, _, err = roll(folder, *chat, "--template", "chatml", text="hello\n")
     expect(code == 0, f"exit {code}: {err}")
     (folder / "config.away").rename(folder / "model/tokenizer_config.json")
