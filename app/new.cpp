@@ -96,9 +96,10 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
 void require_rows(const fs::path& file) {
   std::ifstream in(file);
   std::string line;
-  while (std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
+  int64_t number = 1;
+  for (; std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos; ++number) {
   }
-  const std::string place = file.string() + ":1";
+  const std::string place = fmt::format("{}:{}", file.string(), number);
   if (!parse_json(line, place).is_object()) throw user_error("{}: a JSON object is needed on each line", place);
 }
 

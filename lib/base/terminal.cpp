@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/env.h"
+#include "base/utf8.h"
 
 namespace roll {
 
@@ -21,14 +22,11 @@ struct CodePoint {
 /// The first of a text that is not empty; a byte that begins none is one by itself.
 CodePoint first_of(std::string_view utf8) {
   const auto lead = static_cast<unsigned char>(utf8[0]);
-  const size_t bytes = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0x80) return {lead, 1, true};
-  if (lead < 0xC2 || lead > 0xF4 || utf8.size() < bytes) return {};
+  const size_t bytes = character_bytes(utf8);
+  if (bytes == 0) return {};
+  if (bytes == 1) return {lead, 1, true};
   char32_t value = lead & (0x7F >> bytes);
-  for (size_t i = 1; i < bytes; ++i) {
-    if ((static_cast<unsigned char>(utf8[i]) & 0xC0) != 0x80) return {};
-    value = value << 6 | (static_cast<unsigned char>(utf8[i]) & 0x3F);
-  }
+  for (size_t i = 1; i < bytes; ++i) value = value << 6 | (static_cast<unsigned char>(utf8[i]) & 0x3F);
   return {value, bytes, true};
 }
 
@@ -50,6 +48,7 @@ constexpr Block kOnTheOneBefore[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591
                                      {0x064B, 0x065F}, {0x093C, 0x093C}, {0x094D, 0x094D}, {0x1AB0, 0x1AFF},
                                      {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
                                      {0xFE20, 0xFE2F}};
+constexpr Block kControls[] = {{0, 0x1F}, {0x7F, 0x9F}};
 constexpr Block kHarmful[] = {{0, 0x1F}, {0x7F, 0x9F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
 
 int width_of(char32_t c) {
@@ -101,15 +100,13 @@ std::string on_one_line(std::string_view utf8) {
 
 std::string without_controls(std::string_view utf8) {
   std::string text;
-  for (size_t i = 0; i < utf8.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(utf8[i]);
-    const auto next = i + 1 < utf8.size() ? static_cast<unsigned char>(utf8[i + 1]) : 0u;
-    const bool is_c1 = byte == 0xC2 && next >= 0x80 && next < 0xA0;  // U+0080 to U+009F, which begin sequences too
-    if (is_c1 || byte == 0x7F || (byte < 0x20 && byte != '\n' && byte != '\t'))
+  for (size_t at = 0; at < utf8.size();) {
+    const CodePoint c = first_of(utf8.substr(at));
+    if (c.is_sound && is_in(kControls, c.value) && c.value != '\n' && c.value != '\t')
       text += "·";
     else
-      text += utf8[i];
-    i += is_c1;
+      text += utf8.substr(at, c.bytes);
+    at += c.bytes;
   }
   return text;
 }

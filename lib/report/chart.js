@@ -94,6 +94,12 @@ function drawArea(line, x, y) {
   return [element("svg:polygon", { class: "area", fill: line.colour, points: points.map(p => p.map(c => c.toFixed(1)).join(",")).join(" ") })];
 }
 
+function swatchOf(line, isStacked) {
+  return element("svg", { viewBox: "0 0 18 10", "aria-hidden": "true" }, isStacked
+    ? element("svg:rect", { width: 18, height: 10, rx: 2, fill: line.colour })
+    : element("svg:line", { x1: 0, x2: 18, y1: 5, y2: 5, stroke: line.colour, "stroke-width": 3, "stroke-dasharray": line.dots ? "3 3" : undefined }));
+}
+
 function chart(spec) {
   const lines = spec.lines.filter(line => line.series && line.series.v.length > 0);
   if (lines.length === 0 || (spec.quiet && lines.every(line => finite(line.series.hi).every(value => Math.abs(value) < 1e-6)))) return undefined;
@@ -145,12 +151,9 @@ function chart(spec) {
     }
     const entries = lines.map(line => {
       const { series } = line, i = index === undefined ? series.v.length - 1 : line.dots ? series.x.findLastIndex(own => own <= at) : series.x.indexOf(at);
-      const swatch = element("svg", { viewBox: "0 0 18 10", "aria-hidden": "true" }, spec.stacked
-        ? element("svg:rect", { width: 18, height: 10, rx: 2, fill: line.colour })
-        : element("svg:line", { x1: 0, x2: 18, y1: 5, y2: 5, stroke: line.colour, "stroke-width": 3, "stroke-dasharray": line.dots ? "3 3" : undefined }));
       const range = i >= 0 && series.isReduced && !spec.stacked && series.lo[i] !== null ? ` (${number(series.lo[i])} to ${number(series.hi[i])})` : "";
       const ended = index === undefined && i >= 0 && series.x[i] !== at ? ` at step ${series.last[i]}` : "";  // runs differ in length
-      return element("span", {}, swatch, `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), range, ended);
+      return element("span", {}, swatchOf(line, spec.stacked), `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), range, ended);
     });
     const any = lines.find(line => line.series.x.includes(at)).series, place = any.x.indexOf(at);
     const where = any.first[place] === any.last[place] ? `step ${at}` : `steps ${any.first[place]}–${any.last[place]}`;
