@@ -37,10 +37,11 @@ int64_t total_bytes(const FileSums& files) {
 
 void verify(const std::string& folder) {
   const fs::path checkpoint = checkpoint_in(folder);
-  const auto faults = faults_of(checkpoint);
-  for (const std::string& fault : faults) std::printf("%s\n", fault.c_str());
-  if (!faults.empty())
-    throw user_error("{}: {} of its files are not what was written", checkpoint.string(), faults.size());
+  const auto [damage, beside] = faults_of(checkpoint);
+  for (const std::string& fault : damage) std::printf("%s\n", fault.c_str());
+  for (const std::string& other : beside) std::printf("note: %s: nothing reads it\n", other.c_str());
+  if (!damage.empty())
+    throw user_error("{}: {} of its files are not what was written", checkpoint.string(), damage.size());
   const FileSums files = read_manifest(checkpoint).files;
   std::printf("%s: %zu files, %s, all as they were written\n", checkpoint.c_str(), files.size(),
               size_text(total_bytes(files)).c_str());

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
+#include "checkpoint/manifest.h"
 
 namespace roll {
 
@@ -54,6 +55,7 @@ void convert(const ConvertFlags& flags, const std::vector<std::string>& words) {
     std::fputs(converted.yaml.c_str(), stdout);
   } else {
     if (is_there(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
+    refuse_in_checkpoint("--out", flags.out);
     write_file_atomic(flags.out, converted.yaml);
   }
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "checkpoint/manifest.h"
 #include "model/device.h"
 #include "model/rewrite.h"
 
@@ -21,6 +22,7 @@ void run(const Flags& flags) {
   HfSaveOptions options;
   if (flags.dtype != "keep") options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   options.max_shard_bytes = parse_bytes(flags.max_shard_size, "--max-shard-size");
+  refuse_in_checkpoint("--out", flags.out);
   rewrite_folder(flags.model, flags.out, options);
   std::cerr << "wrote " << flags.out << "\n";
 }

@@ -8,6 +8,7 @@
 #include "app/field_flags.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/manifest.h"
 #include "model/device.h"
 #include "model/init_spec.h"
 #include "model/transformer.h"
@@ -41,6 +42,7 @@ std::optional<int64_t> add_tokenizer(const std::string& name, const fs::path& fo
 
 void init_model(const InitFlags& flags) {
   if (is_there(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
+  refuse_in_checkpoint("--out", flags.out);
   HfSaveOptions options;
   options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   write_folder_atomic(flags.out, [&](const fs::path& folder) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -115,8 +116,7 @@ Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
 }
 
 std::string deadline_line(const World& world, const JobPlan& plan, const char* where) {
-  return fmt::format("roll: rank {} of {}, {}: waited {} and not all other ranks came (the limit is backend_timeout)",
-                     world.rank, world.size, where, duration_text(plan.timeout_s));
+  return waited_line(world.rank, world.size, fmt::format("{}: waited {}", where, duration_text(plan.timeout_s)));
 }
 
 /// Past the stream's buffer, which would show a frame in pieces.
@@ -126,6 +126,20 @@ void write_to_terminal(std::string_view text) {
     if (written < 0 && errno != EINTR && errno != EAGAIN) return;  // the terminal is gone
     text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(0, written)));
   }
+}
+
+/// Shows nothing.
+struct NoView : LogView {
+  void show(std::string_view, LineKind) override {}
+  void show_status(std::string_view) override {}
+};
+
+/// What ends the process, to log.txt only: who ends it shows it, where anybody looks.
+void record(const std::string& line, Log& log) {
+  NoView nothing;
+  log.show_on(&nothing);
+  if (!line.empty()) log.say("{}", line);
+  log.show_on(nullptr);
 }
 
 void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
@@ -158,7 +172,9 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   try {
     work({*ranks, log, device, screen ? &*screen : nullptr});
   } catch (const std::exception& error) {
-    end_within(kUnwinding_s, error_line(error), exit_code_of(error));  // a communicator may wait for a lost rank again
+    const std::string line = error_line(error);
+    record(line, log);
+    end_within(kUnwinding_s, line, exit_code_of(error));  // a communicator may wait for a lost rank again
     throw;
   }
   limit.emplace(plan.timeout_s, deadline_line(world, plan, "end"), 1);
@@ -209,6 +225,7 @@ void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<voi
     return;
   }
   catch_stop_signals();
+  std::signal(SIGPIPE, SIG_IGN);  // a run goes on where nobody reads its lines any more; log.txt has them
   if (limit) stop_at(*limit);
   run_rank(flags, plan, work);
 }

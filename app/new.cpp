@@ -16,9 +16,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/nearest.h"
+#include "base/open_file.h"
 #include "base/shell.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "checkpoint/manifest.h"
 #include "config/flag.h"
 #include "model/device.h"
 #include "preview/config_data.h"
@@ -94,7 +96,7 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
 
 /// The first line tells rows from other files; all lines are looked at once everything is answered.
 void require_rows(const fs::path& file) {
-  std::ifstream in(file);
+  std::ifstream in = open_to_read(file);
   std::string line;
   int64_t number = 1;
   for (; std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos; ++number) {
@@ -240,6 +242,7 @@ void show_result(const NewRun& run) {
 void require_new_folder(const std::string& folder) {
   if (is_there(folder) && (!is_folder(folder) || !entries_of(folder).empty()))
     throw user_error("DIR = {}: exists, and is not an empty folder; name another one", folder);
+  refuse_in_checkpoint("DIR", folder);
 }
 
 void make_new(const Flags& flags) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "checkpoint/manifest.h"
 #include "data/rows.h"
 
 namespace roll {
@@ -63,6 +64,7 @@ void check_folder_of(const std::string& flag, const std::filesystem::path& file)
   const std::filesystem::path folder = file.parent_path();
   if (!folder.empty() && !is_folder(folder))
     throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());
+  if (!file.empty()) refuse_in_checkpoint(flag, file);
 }
 
 std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names) {

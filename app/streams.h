@@ -44,7 +44,7 @@ class Output {
 /// The files of data rows that a flag or key names (expand_files()). UserError "flag = name: ...".
 std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names);
 
-/// UserError "flag = file: ..." where the folder is missing in which a file is to be written.
+/// UserError "flag = file: ..." where the folder is missing in which a file is to be written, or is a checkpoint's.
 void check_folder_of(const std::string& flag, const std::filesystem::path& file);
 
 /// "warning: ..." for each, on standard error.

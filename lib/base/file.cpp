@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "base/out_file.h"
 
 namespace roll {
@@ -59,15 +59,11 @@ bool is_folder(const fs::path& path) {
 }
 
 std::string read_file(const fs::path& file, size_t max_bytes) {
+  std::ifstream in = open_to_read(file);
   std::error_code ec;
-  if (!fs::exists(file, ec)) throw user_error("{}: no such file", file.string());
-  if (fs::is_directory(file, ec)) throw user_error("{}: is a folder where a file is needed", file.string());
-  if (!fs::is_regular_file(file, ec))
-    throw user_error("{}: is a pipe or device where a file is needed; write it to a file first", file.string());
   if (const auto bytes = fs::file_size(file, ec); !ec && bytes > max_bytes)
     throw user_error("{}: has {} MB; at most {} MB are read; is it the right file?", file.string(), bytes >> 20,
                      max_bytes >> 20);
-  std::ifstream in(file, std::ios::binary);
   std::ostringstream bytes;
   bytes << in.rdbuf();
   if (!in) throw user_error("{}: cannot read{}", file.string(), errno_text());
@@ -79,6 +75,7 @@ FileSum write_file_atomic(const fs::path& file, std::string_view content) {
 }
 
 FileSum write_file_atomic(const fs::path& file, const std::function<void(const AppendBytes&)>& write) {
+  if (is_there(file)) require_file(file);  // /dev/null must not become a file
   const fs::path temporary = temporary_beside(file);
   try {
     OutFile out(temporary);

@@ -3,7 +3,7 @@
 #include <ostream>
 #include <utility>
 
-#include "base/error.h"
+#include "base/open_file.h"
 
 namespace roll {
 
@@ -22,8 +22,7 @@ Log::~Log() {
 void Log::copy_to(const std::filesystem::path& file) {
   if (!is_first()) return;
   const std::lock_guard lock(mutex_);
-  file_.open(file, std::ios::app);
-  if (!file_) throw system_error("{}: cannot write the log{}", file.string(), errno_text());
+  file_ = open_to_append(file);
   file_ << std::exchange(early_, "") << std::flush;
 }
 

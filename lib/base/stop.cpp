@@ -45,6 +45,9 @@ extern "C" void note_terminate(int) {
 extern "C" void note_preempt(int) {
   wish_for(StopKind::kPreempt);
 }
+extern "C" void note_hangup(int) {
+  wish_for(StopKind::kHangup);
+}
 
 void catch_signal(int number, void (*handler)(int)) {
   struct sigaction action {};
@@ -63,6 +66,8 @@ const char* words_of(StopKind kind) {
       return "SIGUSR1";
     case StopKind::kTimeLimit:
       return "the time limit";
+    case StopKind::kHangup:
+      return "SIGHUP (the terminal is gone)";
   }
   throw Bug("a wish to stop has a kind");
 }
@@ -70,12 +75,27 @@ const char* words_of(StopKind kind) {
 }  // namespace
 
 int stand_in_signal(StopKind kind) {
-  // mpirun hands on SIGUSR1 and SIGUSR2, and SIGVTALRM when told to (launch.cpp); nothing else here uses that one.
-  return kind == StopKind::kInterrupt ? SIGVTALRM : kind == StopKind::kTerminate ? SIGUSR2 : SIGUSR1;
+  // mpirun hands on SIGUSR1 and SIGUSR2, and SIGVTALRM and SIGPROF when told to (launch.cpp); nothing else here uses
+  // these.
+  return kind == StopKind::kInterrupt   ? SIGVTALRM
+         : kind == StopKind::kTerminate ? SIGUSR2
+         : kind == StopKind::kHangup    ? SIGPROF
+                                        : SIGUSR1;
+}
+
+std::optional<StopKind> stop_kind_of(int signal) {
+  if (signal == SIGINT || signal == stand_in_signal(StopKind::kInterrupt)) return StopKind::kInterrupt;
+  if (signal == SIGTERM || signal == stand_in_signal(StopKind::kTerminate)) return StopKind::kTerminate;
+  if (signal == SIGHUP || signal == stand_in_signal(StopKind::kHangup)) return StopKind::kHangup;
+  if (signal == stand_in_signal(StopKind::kPreempt)) return StopKind::kPreempt;
+  return std::nullopt;
 }
 
 int exit_code_of(StopKind kind) {
-  return kind == StopKind::kInterrupt ? 128 + SIGINT : kind == StopKind::kTerminate ? 128 + SIGTERM : kTempFail;
+  return kind == StopKind::kInterrupt   ? 128 + SIGINT
+         : kind == StopKind::kTerminate ? 128 + SIGTERM
+         : kind == StopKind::kHangup    ? 128 + SIGHUP
+                                        : kTempFail;
 }
 
 Stopped::Stopped(StopKind k, const std::string& more)
@@ -85,6 +105,13 @@ void catch_stop_signals() {
   for (const int number : {SIGINT, stand_in_signal(StopKind::kInterrupt)}) catch_signal(number, note_interrupt);
   for (const int number : {SIGTERM, stand_in_signal(StopKind::kTerminate)}) catch_signal(number, note_terminate);
   catch_signal(stand_in_signal(StopKind::kPreempt), note_preempt);
+  catch_signal(stand_in_signal(StopKind::kHangup), note_hangup);
+  if (!ignores_hangup()) catch_signal(SIGHUP, note_hangup);
+}
+
+bool ignores_hangup() {
+  struct sigaction now {};
+  return ::sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 void stop_at(double wall_clock_s) noexcept {

@@ -1,5 +1,5 @@
-// Ctrl-C, SIGTERM, SIGUSR1 and the time limit ask for an end; loops look at the wish and leave by an exception, so that
-// work is saved, files are closed and children reaped. Ctrl-C or SIGTERM once more ends the process at once.
+// Ctrl-C, SIGTERM, SIGHUP, SIGUSR1 and the time limit ask for an end; loops look at the wish and leave by an exception,
+// so that work is saved, files are closed and children reaped. Ctrl-C or SIGTERM once more ends the process at once.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,18 @@ enum class StopKind {
   kTerminate,      // SIGTERM
   kPreempt,        // SIGUSR1: what batch systems send as an early warning
   kTimeLimit,      // see stop_at()
+  kHangup,         // SIGHUP: the terminal is gone
 };
 
 /// What mpirun has to hand to its ranks for this wish, which they take for the wish itself: SIGINT and SIGTERM it would
 /// answer by killing them within a second. Whatever it is, it ends a process that does not listen yet.
 int stand_in_signal(StopKind kind);
 
-/// As shells have it: 128 + signal, so 130 and 143; 75 (EX_TEMPFAIL, "run the same command again") where the machine
-/// is wanted for something else.
+/// The kind that a signal wishes for, also as a stand-in; none: it is no wish.
+std::optional<StopKind> stop_kind_of(int signal);
+
+/// As shells have it: 128 + signal, so 129, 130 and 143; 75 (EX_TEMPFAIL, "run the same command again") where the
+/// machine is wanted for something else.
 int exit_code_of(StopKind kind);
 
 /// Thrown where the wish is honoured. The text is "stopped by Ctrl-C (SIGINT)" and the like, then `more`.
@@ -30,9 +34,14 @@ struct Stopped : std::runtime_error {
   int exit_code() const { return exit_code_of(kind); }
 };
 
-/// From here on SIGINT, SIGTERM, SIGUSR1 and the stand-ins only set a wish; the first one counts. A second one of the
-/// first two kills the process, as if nothing had caught it. Call once, early in main. SystemError.
+/// From here on SIGINT, SIGTERM, SIGHUP, SIGUSR1 and the stand-ins only set a wish; the first one counts. A second one
+/// of the first two kills the process, as if nothing had caught it; SIGHUP, which shell and kernel both send, and
+/// service managers beside SIGTERM, hurries nobody. It stays ignored where it is (nohup). Call once, early in main.
+/// SystemError.
 void catch_stop_signals();
+
+/// Whether this process was started to outlive its terminal.
+bool ignores_hangup();
 
 /// From that moment on (seconds since 1970-01-01 UTC) there is a wish of kTimeLimit, unless another came before.
 void stop_at(double wall_clock_s) noexcept;

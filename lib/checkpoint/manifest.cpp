@@ -1,5 +1,8 @@
 #include "checkpoint/manifest.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/error.h"
 #include "base/file.h"
 
@@ -15,6 +18,59 @@ bool stays_inside(const fs::path& path) {
   for (const auto& part : path)
     if (part == "..") return false;
   return true;
+}
+
+constexpr const char* kOwnSum = "xxh3";
+
+/// Of the rest of a manifest.
+std::string own_sum(const Json& manifest) {
+  RunningSum sum;
+  sum.add(to_line(manifest));
+  return sum.sum().xxh3;
+}
+
+int64_t whole_number(const Json& about, const char* name, int64_t largest, const std::string& origin) {
+  const auto value = about.find(name);
+  if (value == about.end() || !value->is_number_unsigned() || value->get<uint64_t>() > static_cast<uint64_t>(largest))
+    throw user_error("{}: {}: a whole number from 0 to {} is needed", origin, name, largest);
+  return value->get<int64_t>();
+}
+
+/// Takes away what is only there for this look.
+void check_itself(Json& about, const std::string& origin) {
+  const int64_t format = whole_number(about, "format", kManifestFormat, origin);
+  const Json said = about.value(kOwnSum, Json());
+  about.erase(kOwnSum);
+  if (format > 1 && said != own_sum(about)) throw user_error("{}: has changed since it was written", origin);
+}
+
+/// "": it is what was written.
+std::string fault_of(const fs::path& file, const FileSum& expected) {
+  std::error_code ec;
+  if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";
+  const FileSum found = sum_of_file(file);
+  if (found.bytes != expected.bytes) return fmt::format("{} bytes, but {} were written", found.bytes, expected.bytes);
+  return found.xxh3 == expected.xxh3 ? "" : "its bytes have changed since they were written";
+}
+
+/// Whether who reads the folder of a model, or of the optimizer's state, would read this file too.
+bool is_taken_for_part(const fs::path& path, const FileSums& files) {
+  static const std::set<std::string> kRead = {".json", ".safetensors", ".jinja"};
+  const std::string folder = path.parent_path().string() + "/";
+  const auto is_beside = [&](const auto& file) { return file.first.starts_with(folder); };
+  return path.has_parent_path() && kRead.contains(path.extension().string()) &&
+         std::any_of(files.begin(), files.end(), is_beside);
+}
+
+/// Other programs have a manifest.json, too.
+bool is_checkpoint(const fs::path& folder) {
+  if (!is_there(folder / kManifestFile)) return false;
+  try {
+    read_manifest(folder);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -38,8 +94,10 @@ FileSums sums_from_json(const Json& json, const std::string& origin) {
 }
 
 void write_manifest(const fs::path& folder, const Manifest& manifest) {
-  Json json = manifest.about;
+  Json json{{"format", kManifestFormat}, {"step", manifest.step}};
+  json.update(manifest.about);
   json["files"] = to_json(manifest.files);
+  json[kOwnSum] = own_sum(json);
   write_file_atomic(folder / kManifestFile, json.dump(1) + "\n");
 }
 
@@ -48,32 +106,40 @@ Manifest read_manifest(const fs::path& folder) {
   if (!is_there(file)) throw user_error("{}: is missing: the checkpoint is not complete", file.string());
   Manifest manifest{read_json(file), {}};
   if (!manifest.about.is_object()) throw user_error("{}: a JSON object is needed", file.string());
+  check_itself(manifest.about, file.string());
+  manifest.step = whole_number(manifest.about, "step", kLastStep, file.string());
   manifest.files = sums_from_json(manifest.about.value("files", Json()), file.string());
   manifest.about.erase("files");
   return manifest;
 }
 
-std::vector<std::string> faults_of(const fs::path& folder) {
+CheckpointFaults faults_of(const fs::path& folder) {
   const Manifest manifest = read_manifest(folder);
-  std::vector<std::string> faults;
-  for (const auto& [path, expected] : manifest.files) {
-    std::error_code ec;
-    if (!fs::is_regular_file(folder / path, ec)) {
-      faults.push_back(path + ": is missing");
-      continue;
-    }
-    const FileSum found = sum_of_file(folder / path);
-    if (found.bytes != expected.bytes)
-      faults.push_back(fmt::format("{}: {} bytes, but {} were written", path, found.bytes, expected.bytes));
-    else if (found.xxh3 != expected.xxh3)
-      faults.push_back(fmt::format("{}: its bytes have changed since they were written", path));
-  }
+  CheckpointFaults faults;
+  for (const auto& [path, expected] : manifest.files)
+    if (const std::string fault = fault_of(folder / path, expected); !fault.empty())
+      faults.damage.push_back(path + ": " + fault);
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const std::string path = entry.path().lexically_relative(folder).string();
-    if (entry.is_regular_file() && path != kManifestFile && !manifest.files.contains(path))
-      faults.push_back(path + ": is not in the manifest");
+    std::error_code ec;
+    if (entry.is_directory(ec) || path == kManifestFile || manifest.files.contains(path)) continue;
+    auto& lines = is_taken_for_part(path, manifest.files) ? faults.damage : faults.beside;
+    lines.push_back(path + ": is not in the manifest");
   }
   return faults;
+}
+
+std::optional<fs::path> checkpoint_around(const fs::path& path) {
+  std::error_code ec;
+  fs::path folder = fs::weakly_canonical(fs::absolute(path, ec), ec);
+  while (!ec && !is_checkpoint(folder) && folder.has_relative_path()) folder = folder.parent_path();
+  return is_checkpoint(folder) ? std::optional(folder) : std::nullopt;
+}
+
+void refuse_in_checkpoint(const std::string& name, const fs::path& path) {
+  if (const auto checkpoint = checkpoint_around(path))
+    throw user_error("{} = {}: lies in the checkpoint {}, which stays as it was written; choose another place", name,
+                     path.string(), checkpoint->string());
 }
 
 }  // namespace roll

@@ -99,7 +99,7 @@ std::string dtype_name(at::ScalarType dtype) {
 
 struct SafetensorsFile::Mapping {
   explicit Mapping(const std::string& file) {
-    const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait for its writer
     if (fd < 0) throw user_error("{}: cannot open{}", file, errno_text());
     struct stat info = {};
     const bool is_file = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);

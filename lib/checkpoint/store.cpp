@@ -31,6 +31,10 @@ std::optional<int64_t> step_of(const std::string& name) {
   return step;
 }
 
+std::string first_of(const std::vector<std::string>& lines) {
+  return lines.size() == 1 ? lines.front() : fmt::format("{} (and {} more)", lines.front(), lines.size() - 1);
+}
+
 }  // namespace
 
 fs::path CheckpointStore::path(int64_t step) const {
@@ -47,7 +51,7 @@ void CheckpointStore::begin(int64_t step) const {
 }
 
 void CheckpointStore::commit(int64_t step, const Json& about, const FileSums& files) const {
-  write_manifest(saving_path(step), {about, files});
+  write_manifest(saving_path(step), {about, files, step});
   remove(path(step));
   rename_lasting(saving_path(step), path(step));
   mark_latest(step);
@@ -74,10 +78,11 @@ std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(co
   std::vector<int64_t> all = steps();
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     try {
-      const auto faults = faults_of(path(*step));
-      if (faults.empty()) return *step;
-      tell(fmt::format("checkpoint {} is damaged and left out: {}{}", path(*step).string(), faults.front(),
-                       faults.size() > 1 ? fmt::format(" (and {} more files)", faults.size() - 1) : ""));
+      const auto [damage, beside] = faults_of(path(*step));
+      if (!beside.empty())
+        tell(fmt::format("checkpoint {}: {}: nothing reads it", path(*step).string(), first_of(beside)));
+      if (damage.empty()) return *step;
+      tell(fmt::format("checkpoint {} is damaged and left out: {}", path(*step).string(), first_of(damage)));
     } catch (const UserError& error) {
       tell(fmt::format("checkpoint {} is left out: {}", path(*step).string(), error.what()));
     }
@@ -86,7 +91,7 @@ std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(co
 }
 
 void CheckpointStore::rotate(const std::string& run, const Keeping& keeping) const {
-  std::vector<Own> own = own_checkpoints(run);
+  std::vector<Own> own = own_checkpoints(run, keeping.measured);
   std::set<int64_t> kept;
   const auto keep_first = [&](int64_t count) {
     for (int64_t i = 0; i < std::min(count, std::ssize(own)); ++i) kept.insert(own[i].step);
@@ -113,14 +118,16 @@ void CheckpointStore::mark_best(const std::vector<Own>& by_metric, const std::se
     fs::remove(folder_ / kBest, ignored);
 }
 
-std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::string& run) const {
+std::vector<CheckpointStore::Own> CheckpointStore::own_checkpoints(const std::string& run,
+                                                                   const std::string& measured) const {
   std::vector<Own> own;
   for (const int64_t step : steps()) {
     try {
       const Json about = read_manifest(path(step)).about;
       const auto owner = about.find("run"), metric = about.find("metric");
       if (owner == about.end() || *owner != run) continue;
-      const bool is_measured = metric != about.end() && metric->is_number();
+      const bool is_measured =
+          metric != about.end() && metric->is_number() && about.value("measured", Json(measured)) == measured;
       own.push_back({step, is_measured ? std::optional(metric->get<double>()) : std::nullopt});
     } catch (const UserError&) {  // damaged: perhaps somebody wants to look at it
     }

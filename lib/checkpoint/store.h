@@ -20,6 +20,7 @@ struct Keeping {
   int64_t newest = 0;  // 0: all
   int64_t best = 0;    // beside them, by "metric" of the manifests
   bool greater_is_better = true;
+  std::string measured{};  // what is measured, as "measured" of the manifests has it; others' numbers say nothing
 };
 
 class CheckpointStore {
@@ -33,8 +34,8 @@ class CheckpointStore {
 
   /// Makes an empty saving_path(). SystemError.
   void begin(int64_t step) const;
-  /// Finishes it: `about` and `files` are in its manifest, its name is path(), and `latest` leads there. What was put
-  /// there is on the disk by then: write_file_atomic() saw to it. SystemError.
+  /// Finishes it: `about`, `step` and `files` are in its manifest, its name is path(), and `latest` leads there. What
+  /// was put there is on the disk by then: write_file_atomic() saw to it. SystemError.
   void commit(int64_t step, const Json& about, const FileSums& files) const;
   /// Makes `latest` lead to path(). SystemError.
   void mark_latest(int64_t step) const;
@@ -43,7 +44,7 @@ class CheckpointStore {
 
   /// Steps with a folder of that name, ascending, complete or not.
   std::vector<int64_t> steps() const;
-  /// The newest one without a fault; `tell` is given what is wrong with each newer one.
+  /// The newest one without damage; `tell` is given what is wrong with each newer one, and what lies beside its files.
   std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& tell) const;
 
   /// Removes what `keeping` does not keep of the checkpoints whose manifest says "run": `run`; others are not ours.
@@ -62,7 +63,8 @@ class CheckpointStore {
     std::optional<double> metric;
   };
   void mark_best(const std::vector<Own>& by_metric, const std::set<int64_t>& kept) const;
-  std::vector<Own> own_checkpoints(const std::string& run) const;  // ascending
+  /// Ascending.
+  std::vector<Own> own_checkpoints(const std::string& run, const std::string& measured) const;
   void remove(const std::filesystem::path& checkpoint) const;
 
   std::filesystem::path folder_;

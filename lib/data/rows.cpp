@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 
 namespace roll {
 
@@ -153,8 +154,7 @@ std::vector<Row> read_rows(const std::vector<std::string>& patterns, const Promp
   for (const fs::path& file : expand_files(patterns)) {
     if (is_folder(file))
       throw user_error("{}: is a folder; name the files in it, or give {}/*.jsonl", file.string(), file.string());
-    std::ifstream in(file);
-    if (!in) throw user_error("{}: cannot be read{}", file.string(), errno_text());
+    std::ifstream in = open_to_read(file);
     const size_t before = rows.size();
     for_each_json_line(in, file.string(), [&](int64_t number, const Json& line) {
       rows.push_back(parse_row(line, fmt::format("{}:{}", file.string(), number), columns));

@@ -20,11 +20,13 @@ namespace roll {
 namespace {
 
 constexpr int kDaemonsTime_ms = 2000;  // from SIGTERM to SIGKILL
+constexpr int kOthersTime_ms = 1500;   // ranks of a job begin to wait that close to each other
 
 // A signal handler can reach nothing but globals; these are written before the timer starts.
 std::array<char, 1024> last_line;
 size_t last_line_size = 0;
 int last_exit_code = 1;
+int others_time_ms = 0;
 int daemon_fd = -1;
 
 /// A descriptor of the daemon that started us: unlike its id it can not come to mean another process. -1: there is none
@@ -52,6 +54,7 @@ void end_daemon(int daemon) {
 
 extern "C" void end_now(int) {
   [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, last_line.data(), last_line_size);
+  ::poll(nullptr, 0, others_time_ms);
   if (daemon_fd >= 0) end_daemon(daemon_fd);
   ::_exit(last_exit_code);
 }
@@ -62,8 +65,9 @@ void set_timer(double limit_s) {
   if (::setitimer(ITIMER_REAL, &timer, nullptr) != 0) throw system_error("setitimer{}", errno_text());
 }
 
-void begin_deadline(double limit_s, const std::string& line, int exit_code) {
+void begin_deadline(double limit_s, const std::string& line, int exit_code, int time_ms) {
   set_timer(0);
+  others_time_ms = time_ms;
   const std::string text = line.empty() ? "" : line.substr(0, last_line.size() - 1) + "\n";
   std::copy(text.begin(), text.end(), last_line.begin());
   last_line_size = text.size();
@@ -88,7 +92,7 @@ void begin_deadline(double limit_s, const std::string& line, int exit_code) {
 }  // namespace
 
 Deadline::Deadline(double limit_s, const std::string& line, int exit_code) {
-  begin_deadline(limit_s, line, exit_code);
+  begin_deadline(limit_s, line, exit_code, kOthersTime_ms);
 }
 
 Deadline::~Deadline() {
@@ -97,7 +101,7 @@ Deadline::~Deadline() {
 }
 
 void end_within(double limit_s, const std::string& line, int exit_code) {
-  begin_deadline(limit_s, line, exit_code);
+  begin_deadline(limit_s, line, exit_code, 0);
 }
 
 void end_daemon_after(double grace_s) {

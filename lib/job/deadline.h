@@ -6,9 +6,9 @@
 
 namespace roll {
 
-/// While it lives, this process has `limit_s` left; then it writes `line` to standard error and ends with `exit_code`,
-/// and, where a job of run_ranks began on another host, Open MPI's daemon on this host ends with it. One at a time.
-/// Uses SIGALRM.
+/// While it lives, this process has `limit_s` left; then it writes `line` to standard error, gives other ranks time to
+/// write theirs, so that those that wait are told from those that are waited for, and ends with `exit_code`, and, where
+/// a job of run_ranks began on another host, Open MPI's daemon on this host ends with it. One at a time. Uses SIGALRM.
 class Deadline {
  public:
   Deadline(double limit_s, const std::string& line, int exit_code);

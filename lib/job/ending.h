@@ -23,14 +23,16 @@
 //                             the ranks                                                         signal 9"
 //  the process that stands    the kernel ends mpirun,    seconds                    -           -
 //  by is killed               or the only rank
-//  Ctrl-C, SIGTERM            all ranks, together        the current token; the     130, 143    "stopped by SIGTERM"
-//  (base/stop.h)              (stop_agreed)              step, once it trains
-//  one of them once more      every rank, stand_by.h     at once                    130, 143    "ended at once when
+//  Ctrl-C, SIGTERM, SIGHUP    all ranks, together        the current token; the     130, 143,   "stopped by SIGTERM"
+//  (base/stop.h)              (stop_agreed)              step, once it trains       129
+//  one of them to a rank      mpirun, told to            at once                    130, 143,   "stopped by SIGTERM"
+//  that does not listen yet   launch.h                                              129
+//  Ctrl-C, SIGTERM again      every rank, stand_by.h     at once                    130, 143    "ended at once when
 //                                                                                               that came again"
 //  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
 //  (time_limit.h)                                                                               limit"
 //
-// Under max_restarts a job that ends with none of 0, 2, 75, 130, 143 is started again (launch.h, restart.h).
+// Under max_restarts a job that ends with none of 0, 2, 75, 129, 130, 143 is started again (launch.h, restart.h).
 // clang-format on
 #pragma once
 

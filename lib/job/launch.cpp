@@ -97,7 +97,8 @@ std::vector<std::string> mpirun_command(const Launch& launch, const std::string&
   append(command, {"-x", fmt::format("ROLL_TERMINAL_ROWS={}", terminal.rows)});
   append(command, {"-x", "ROLL_LAUNCHED=1"});
   append(command, {"--mca", "ess_base_forward_signals",
-                   fmt::format("SIG{}", sigabbrev_np(stand_in_signal(StopKind::kInterrupt)))});
+                   fmt::format("SIG{},SIG{}", sigabbrev_np(stand_in_signal(StopKind::kInterrupt)),
+                               sigabbrev_np(stand_in_signal(StopKind::kHangup)))});
   if (!can_read_other_processes()) append(command, {"--mca", "btl_vader_single_copy_mechanism", "none"});
   command.insert(command.end(), launch.mpirun_args.begin(), launch.mpirun_args.end());
   command.push_back(program);
@@ -118,7 +119,11 @@ JobEnd run_once(const Launch& launch) {
 
 /// What another attempt may mend: neither a stop nor what the user has to.
 bool is_fault(int exit_code) {
-  static const std::set<int> kNone = {0, 2, exit_code_of(StopKind::kInterrupt), exit_code_of(StopKind::kTerminate),
+  static const std::set<int> kNone = {0,
+                                      2,
+                                      exit_code_of(StopKind::kInterrupt),
+                                      exit_code_of(StopKind::kTerminate),
+                                      exit_code_of(StopKind::kHangup),
                                       exit_code_of(StopKind::kPreempt)};
   return !kNone.contains(exit_code);
 }
@@ -133,24 +138,26 @@ SystemError killed_error(const KilledRank& killed) {
                       strsignal(killed.signal), hint);
 }
 
-/// Whether a wish to stop killed ranks that did not listen yet.
-bool died_of_wish(const JobEnd& end) {
-  if (!end.wish || end.output.failed()) return false;
-  const int number = stand_in_signal(*end.wish);
-  if (end.output.killed()) return end.output.killed()->signal == number;
-  return WIFSIGNALED(end.status) ? WTERMSIG(end.status) == number : WEXITSTATUS(end.status) == 128 + number;
+/// The wish to stop that killed ranks which did not listen yet, or heard it twice; a signal to one of them counts as
+/// one to all, as it does once they listen.
+std::optional<StopKind> died_of(const JobEnd& end) {
+  if (end.output.failed()) return std::nullopt;
+  if (end.output.killed()) return stop_kind_of(end.output.killed()->signal);
+  return stop_kind_of(WIFSIGNALED(end.status) ? WTERMSIG(end.status) : WEXITSTATUS(end.status) - 128);
 }
 
 /// The job's exit code; SystemError, or Stopped, where no rank could say what happened.
 int exit_code_of_job(const JobEnd& end, const Launch& launch) {
   const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 1;
   if (end.insisted) throw Stopped(*end.wish, ", and ended at once when that came again: the last checkpoint stands");
-  if (died_of_wish(end)) throw Stopped(*end.wish);
+  if (const auto kind = died_of(end)) throw Stopped(end.wish.value_or(*kind));
   if (end.late)
     throw system_error(
         "{}: the ranks did not all start in time (the limit is backend_timeout); can this host log in at "
         "all others, and those connect to it?",
         kMpirun);
+  if (const std::string missing = end.output.missing(); !missing.empty())
+    throw system_error("nothing came from rank {}: is it stopped, or does its host hang?", missing);
   if (end.forced)
     throw system_error("{} did not end after that failure (is a host out of reach?), so it was ended",
                        is_alone(launch) ? "the rank" : kMpirun);

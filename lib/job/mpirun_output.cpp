@@ -1,9 +1,12 @@
 #include "job/mpirun_output.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <cstdio>
 #include <regex>
 #include <utility>
+#include <vector>
 
 #include "job/launch.h"
 
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::string_view kError = "roll: ";
 constexpr const char* kStarted = "roll: all ranks are there";
+constexpr const char* kNotAllCame = "not all other ranks came";
 
 bool is_dashes(const std::string& line) {
   return line.size() >= 60 && line.find_first_not_of('-') == std::string::npos;
@@ -51,6 +55,18 @@ void tell_start() {
   if (somebody_stands_by()) std::fprintf(stderr, "%s\n", kStarted);
 }
 
+std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long) {
+  return fmt::format("roll: rank {} of {}, {} and {} (the limit is backend_timeout)", rank, num_ranks,
+                     where_and_how_long, kNotAllCame);
+}
+
+std::string MpirunOutput::missing() const {
+  std::vector<int> missing;
+  for (int rank = 0; rank < num_ranks_; ++rank)
+    if (!waiting_.contains(rank)) missing.push_back(rank);
+  return fmt::format("{}", fmt::join(missing, ", "));
+}
+
 std::string MpirunOutput::take(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -70,6 +86,7 @@ std::string MpirunOutput::rest() {
 }
 
 std::string MpirunOutput::shown(const std::string& line) {
+  if (!waiting_.empty() && line.find(kNotAllCame) != std::string::npos) return understand(line), "";
   understand(line);
   if (is_dashes(line)) {
     const Notice before = std::exchange(notice_, notice_ == Notice::kNone ? Notice::kBegun : Notice::kNone);
@@ -92,9 +109,14 @@ std::string MpirunOutput::shown_in_notice(const std::string& line) {
 void MpirunOutput::understand(const std::string& line) {
   static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
   static const std::regex kCode(R"(with errorcode (\d+)\.?)");
+  static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came .*)");
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
   started_ |= line == kStarted;
+  if (std::regex_match(line, match, kWaited)) {
+    waiting_.insert(number(match[1]));
+    num_ranks_ = number(match[2]);
+  }
   if (first_error_.empty() && line.starts_with(kError) && line != kStarted) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 breaks its sentences

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,10 @@ struct KilledRank {
   std::string host;
   int signal = 0;
 };
+
+/// What a rank says that has waited for the others, at its start or its end, where nobody can tell who is missing: all
+/// that wait say it, and the process that stands by shows it once and counts.
+std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long);
 
 /// Called by the first rank when all are there: a line for the process that stands by, where one does.
 void tell_start();
@@ -33,6 +38,8 @@ class MpirunOutput {
   const std::string& first_error() const { return first_error_; }
   std::optional<int> abort_code() const { return abort_code_; }
   const std::optional<KilledRank>& killed() const { return killed_; }
+  /// Where ranks have waited in vain (waited_line()), those that did not say so: "1, 3".
+  std::string missing() const;
   /// The host that mpirun has lost, "" where it has not.
   const std::string& lost_host() const { return lost_host_; }
 
@@ -51,6 +58,8 @@ class MpirunOutput {
   std::optional<int> abort_code_;
   std::optional<KilledRank> killed_;
   std::string lost_host_;
+  std::set<int> waiting_;
+  int num_ranks_ = 0;  // that those who wait speak of
 };
 
 }  // namespace roll

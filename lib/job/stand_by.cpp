@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "job/mpirun_session.h"
 
 namespace roll {
 
@@ -24,12 +25,9 @@ constexpr int kLook_ms = 500;
 sigset_t signals_to_watch() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&set, number);
+  for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) sigaddset(&set, number);
+  if (!ignores_hangup()) sigaddset(&set, SIGHUP);  // a signal that is ignored would be seen all the same
   return set;
-}
-
-StopKind wish_of(uint32_t signal) {
-  return signal == SIGINT ? StopKind::kInterrupt : signal == SIGUSR1 ? StopKind::kPreempt : StopKind::kTerminate;
 }
 
 /// In the child: its own process group, so that Ctrl-C reaches it only through us, and death with its parent.
@@ -38,6 +36,7 @@ void become(char* const* command, const sigset_t& old_mask, int errors, int orph
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, orphan_signal);
   ::sigprocmask(SIG_SETMASK, &old_mask, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
   ::dup2(errors, STDERR_FILENO);
   if (::isatty(STDIN_FILENO)) {
     const int nothing = ::open("/dev/null", O_RDONLY);
@@ -64,6 +63,7 @@ class StandBy {
     const sigset_t watched = signals_to_watch();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
     if (::pipe2(errors_.data(), O_CLOEXEC) != 0) throw system_error("pipe for mpirun{}", errno_text());
+    std::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the job goes on
     ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
     signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     child_ = spawn(command, old_mask_, errors_[1], orphan_signal);
@@ -92,6 +92,7 @@ class StandBy {
     show(end_.output.rest());
     if (end_began_s_ < 0) end_.failed_s = wall_clock_s();
     end_leftovers();
+    if (WIFSIGNALED(end_.status)) remove_session(session_places(), child_);
     return std::move(end_);
   }
 
@@ -99,13 +100,13 @@ class StandBy {
   void pass_signals_on() {
     signalfd_siginfo info{};
     while (::read(signals_, &info, sizeof info) == sizeof info) {
-      if (info.ssi_signo != SIGCHLD) pass_on(wish_of(info.ssi_signo));
+      if (const auto kind = stop_kind_of(static_cast<int>(info.ssi_signo))) pass_on(*kind);
     }
   }
 
   void pass_on(StopKind kind) {
     if (!end_.wish) end_.wish = kind;
-    const bool urges = kind != StopKind::kPreempt;
+    const bool urges = kind == StopKind::kInterrupt || kind == StopKind::kTerminate;
     if (urges && urged_) {
       end_.insisted = true;
       begin_end();

@@ -22,10 +22,10 @@ struct JobEnd {
   MpirunOutput output{};
 };
 
-/// Runs `command` (mpirun's, or the only rank's) to its end, and ends what it leaves behind on this host. The first
-/// wish to stop is passed on as a signal that mpirun hands to the ranks (see base/stop.h), and then nothing hurries
-/// them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this process is
-/// killed, `command` gets `orphan_signal`. SystemError: fork.
+/// Runs `command` (mpirun's, or the only rank's) to its end, and ends, or removes, what it leaves behind on this host.
+/// The first wish to stop is passed on as a signal that mpirun hands to the ranks (see base/stop.h), and then nothing
+/// hurries them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this process
+/// is killed, `command` gets `orphan_signal`. SystemError: fork.
 JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

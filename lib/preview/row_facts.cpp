@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 
 namespace roll {
 
@@ -16,8 +17,7 @@ bool is_blank(const std::string& line) {
 }
 
 void find_rows_in(const std::filesystem::path& file, const PromptColumns& columns, FoundRows& found) {
-  std::ifstream in(file);
-  if (!in || is_folder(file)) throw user_error("{}: cannot be read{}", file.string(), errno_text());
+  std::ifstream in = open_to_read(file);
   std::string line;
   for (int64_t number = 1; next_line(in, line, file.string(), number); ++number) {
     if (is_blank(line)) continue;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/open_file.h"
 #include "base/utf8.h"
 #include "train/rollout_files.h"
 
@@ -14,7 +15,7 @@ namespace roll {
 namespace fs = std::filesystem;
 
 void read_lines(RunRecord& run, const fs::path& file, const std::function<void(Json)>& take) {
-  std::ifstream in(file);
+  std::ifstream in = open_to_read(file);
   int64_t num_bad = 0;
   for (std::string text; std::getline(in, text);) {
     if (text.empty()) continue;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "checkpoint/manifest.h"
 #include "train/run_folder.h"
 
 namespace roll {
@@ -34,6 +35,7 @@ std::optional<Json> metrics_line(std::string_view text) {
 }
 
 bool holds_run(const fs::path& folder) {
+  if (is_there(folder / kManifestFile)) return false;  // a checkpoint, which has its run's configuration
   return std::ranges::any_of(std::array{"metrics.jsonl", "config.resolved.yaml", "log.txt", "rollouts"},
                              [&](const char* name) { return is_there(folder / name); });
 }
@@ -48,6 +50,13 @@ void add_runs_below(const fs::path& folder, int levels, std::vector<fs::path>& r
     else if (levels > 1)
       add_runs_below(entry.path(), levels - 1, runs);
   }
+}
+
+fs::path run_of_checkpoint(const fs::path& checkpoint) {
+  const fs::path run = checkpoint.parent_path().parent_path();
+  if (checkpoint.parent_path().filename() == "checkpoints" && holds_run(run)) return run;
+  throw user_error("{}: is a checkpoint, without its run; give output_dir of the run's configuration",
+                   checkpoint.string());
 }
 
 void refuse_no_run(const fs::path& folder) {
@@ -124,6 +133,8 @@ std::map<std::string, Series> metrics_in(std::string_view lines, std::vector<std
 fs::path run_at(const fs::path& folder) {
   constexpr int kLevels = 2;
   constexpr size_t kNamed = 5;
+  if (const auto checkpoint = checkpoint_around(folder)) return run_of_checkpoint(*checkpoint);
+  if (folder.filename() == "checkpoints" && holds_run(folder.parent_path())) return folder.parent_path();
   if (!is_folder(folder) || holds_run(folder) || is_there(folder / "latest")) return folder;
   std::vector<fs::path> runs;
   add_runs_below(folder, kLevels, runs);

@@ -27,7 +27,8 @@ struct RunRecord {
   std::vector<std::string> notes{};  // what is missing or damaged, in words
 };
 
-/// `folder`, or where it is no run, the one that it holds up to two levels below. UserError: several.
+/// `folder`; where it leads into a checkpoint, the run that this is of; where it is no run, the one that it holds up to
+/// two levels below. UserError: several, or a checkpoint without its run.
 std::filesystem::path run_at(const std::filesystem::path& folder);
 
 /// UserError: no such folder, a file instead, a folder without a run.

@@ -5,6 +5,8 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
+#include "base/open_file.h"
+#include "checkpoint/manifest.h"
 #include "data/domains.h"
 #include "data/prompt_stream.h"
 #include "data/rows.h"
@@ -23,8 +25,7 @@ constexpr int64_t kBytesRead = 1 << 20;  // of each file: enough to meet the usu
 
 /// The whole lines at the beginning of a file.
 std::string head_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw user_error("{}: cannot be read", file.string());
+  std::ifstream in = open_to_read(file);
   std::string text(kBytesRead, '\0');
   in.read(text.data(), kBytesRead);
   text.resize(static_cast<size_t>(in.gcount()));
@@ -176,9 +177,27 @@ void check_patience(const CheckpointConfig& config, bool validates, Checker& che
                 check.name(config.metric_for_best_model));
 }
 
+template <class Place>
+void check_place(const Place& key, const std::optional<std::string>& path, Checker& check) {
+  const auto checkpoint = path && !path->empty() ? checkpoint_around(*path) : std::nullopt;
+  check.require(!checkpoint, key, "lies in the checkpoint {}, which stays as it was written; choose another place",
+                checkpoint ? checkpoint->string() : "");
+}
+
+/// Where a run writes.
+template <class C>
+void check_places(const C& config, Checker& check) {
+  check_place(config.output_dir, config.output_dir, check);
+  check_place(config.logging_dir, config.logging_dir, check);
+  check_place(config.track.tracker_kwargs.log_dir, config.track.tracker_kwargs.log_dir, check);
+  check_place(config.track.tracker_kwargs.tracking_uri, config.track.tracker_kwargs.tracking_uri, check);
+}
+
 }  // namespace
 
 void check_data(const Config& config, bool offline, Checker& check) {
+  check_places(config, check);
+  check_place(config.rollout_dump_dir, config.rollout_dump_dir, check);
   check_patience(config.checkpoints, config.validates() && config.eval_steps > 0, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
@@ -199,6 +218,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
 }
 
 void check_data(const SftConfig& config, bool offline, Checker& check) {
+  check_places(config, check);
   check_patience(config.checkpoints, !config.validation.data_args.file_name.empty() && config.eval_steps > 0, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {

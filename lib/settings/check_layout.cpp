@@ -68,8 +68,6 @@ void check_layout(const Config& config, Checker& check) {
       "pages of {} tokens must hold a sequence of prompt_length + response_length = {} tokens; give at least {}", block,
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check_sampling_ahead(config, check);
-  check.require(!config.dump_experience || rank_classes(config).size() == 1, config.dump_experience,
-                "is written by rank 0, which must hold all roles; give all the same device_mapping");
   if (config.uses_reference()) check_sizes(config.reference, check);
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.worker, check);

@@ -1,6 +1,5 @@
 #include "settings/config_change.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -21,11 +20,14 @@ const std::set<std::string>& free_keys() {
       "dump_experience", "dump_samples", "hostfile", "system_envs", "validation", "val_prompt_length",
       "val_sequence_length",
       "file_name",  // that the rows are the same is known of the rows
+      // how long it runs: what follows for the learning rate is said by who knows it (train/worker_setup.h)
+      "max_steps", "num_train_epochs",
       // the job
       "max_restarts", "max_nonfinite_updates", "backend_timeout", "device_mapping", "num_gpus_per_worker",
       "strategy_args", "offload", "deterministic", "preprocessing_num_workers", "max_running_requests",
       "is_use_additional_prompts", "use_additional_prompts", "max_additional_running_prompts", "judge_api_url",
-      "judge_api_key", "requests_per_minute", "tokens_per_minute", "max_retries",
+      "judge_api_key", "requests_per_minute", "tokens_per_minute", "max_retries", "world_size",
+      "enable_reference",  // only measured by it: what needs it has keys of its own
       // equal numbers by another way
       "infer_batch_size", "use_sequence_packing", "sequence_packing_args", "use_dynamic_batching_in_train",
       "use_dynamic_batching_in_infer", "max_tokens_per_microbatch_in_train", "max_tokens_per_microbatch_in_infer",
@@ -54,16 +56,6 @@ void flatten(const Node& node, const std::string& key, Flat& flat) {
   for (const MapEntry& entry : node.map) flatten(entry.value, key.empty() ? entry.key : key + "." + entry.key, flat);
 }
 
-/// Whether a learning rate is cut to the length of the run.
-bool depends_on_length(const Flat& flat) {
-  return std::any_of(flat.begin(), flat.end(), [](const auto& entry) {
-    const auto& [key, value] = entry;
-    if (key.ends_with("lr_scheduler_type"))
-      return value != "constant" && value != "constant_with_warmup" && value != "inverse_sqrt";
-    return key.ends_with("warmup_ratio") && value != "0";
-  });
-}
-
 std::string text_at(const Flat& flat, const std::string& key) {
   const auto found = flat.find(key);
   return found == flat.end() ? "" : found->second;
@@ -81,8 +73,7 @@ std::vector<ConfigChange> config_changes(const std::string& before, const std::s
   std::vector<ConfigChange> changes;
   for (const std::string& key : keys) {
     const std::string old = text_at(then, key), fresh = text_at(here, key);
-    const bool lengthens = key == "max_steps" || key == "num_train_epochs";
-    if (old == fresh || is_free(key) || (lengthens && !depends_on_length(here))) continue;
+    if (old == fresh || is_free(key)) continue;
     changes.push_back({key, old, fresh});
   }
   return changes;

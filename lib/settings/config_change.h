@@ -14,8 +14,8 @@ struct ConfigChange {
 
 /// Differences of two resolved_yaml() that change what is trained, in the order of the keys. Keys that only say where
 /// and how the same numbers come about, or what is shown and kept, may differ freely: folders, logging, saving,
-/// layouts, packing, batching, time limits; max_steps too, where the learning rate does not depend on it. UserError:
-/// `before` is no YAML ("origin:line: ...").
+/// layouts, packing, batching, time limits; and how long the run goes on. UserError: `before` is no YAML
+/// ("origin:line: ...").
 std::vector<ConfigChange> config_changes(const std::string& before, const std::string& origin, const std::string& now);
 
 }  // namespace roll

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "track/tracker.h"
 
 namespace roll {
@@ -14,9 +15,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// RFC 4180: only names of domains can hold what needs quotes.
+/// A metric's name in one line: readers of lines, of which we are one, would take a break in it for a row's end.
+std::string column_of(std::string name) {
+  for (char& c : name)
+    if (c == '\n' || c == '\r') c = ' ';
+  return name;
+}
+
+/// RFC 4180: only names of domains and tags can hold what needs quotes.
 std::string cell(const std::string& name) {
-  if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
+  if (name.find_first_of(",\"") == std::string::npos) return name;
   std::string quoted = "\"";
   for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
   return quoted + "\"";
@@ -43,16 +51,20 @@ class CsvSink : public Sink {
  public:
   explicit CsvSink(fs::path file) : file_(std::move(file)) {
     if (file_.has_parent_path()) make_folder(file_.parent_path());
-    std::ifstream in(file_, std::ios::binary);
     std::string header;
-    if (std::getline(in, header)) columns_ = cells_of(header);
+    if (is_there(file_)) {
+      std::ifstream in = open_to_read(file_);
+      std::getline(in, header);
+      columns_ = cells_of(header);
+    }
     if (columns_.empty() || columns_[0] != "step") columns_ = {"step"};
   }
 
   void write(int64_t step, const MetricValues& values) override {
     const size_t before = columns_.size();
     std::map<std::string, double> by_name;
-    for (const auto& [name, value] : values) {
+    for (const auto& [metric, value] : values) {
+      const std::string name = column_of(metric);
       by_name[name] = value;
       if (std::ranges::find(columns_, name) == columns_.end()) columns_.push_back(name);
     }
@@ -62,7 +74,7 @@ class CsvSink : public Sink {
       const auto found = by_name.find(columns_[i]);
       row += found == by_name.end() || !std::isfinite(found->second) ? "," : fmt::format(",{:.9g}", found->second);
     }
-    std::ofstream out(file_, std::ios::app | std::ios::binary);
+    std::ofstream out = open_to_append(file_);
     out << row << '\n' << std::flush;
     if (!out) throw system_error("{}: cannot write{}", file_.string(), errno_text());
   }
@@ -73,7 +85,8 @@ class CsvSink : public Sink {
     std::string text = columns_[0];
     for (size_t i = 1; i < columns_.size(); ++i) text.append(",").append(cell(columns_[i]));
     text += '\n';
-    std::ifstream in(file_, std::ios::binary);
+    if (!is_there(file_)) return write_file_atomic(file_, text), void();
+    std::ifstream in = open_to_read(file_);
     std::string row;
     std::getline(in, row);  // the header
     while (std::getline(in, row)) text += row + std::string(more, ',') + "\n";

@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
+#include "base/open_file.h"
 
 namespace roll {
 
@@ -36,7 +38,8 @@ double mean_of(MetricPoints points) {
 
 void read_metrics(const std::filesystem::path& file,
                   const std::function<void(int64_t step, const MetricValues& values)>& take) {
-  std::ifstream in(file, std::ios::binary);
+  if (!is_there(file)) return;
+  std::ifstream in = open_to_read(file);
   int64_t before = -1;
   for_each_json_line(in, file.string(), [&](int64_t line, const Json& json) {
     const auto step = json.is_object() ? json.find("step") : json.end();

@@ -10,12 +10,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/open_file.h"
 
 namespace roll {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr size_t kLongestName = 250;  // MLflow's; a file system takes 255 for each part
+constexpr size_t kHashLength = 9;     // with its dash
 
 int64_t now_ms() {
   return static_cast<int64_t>(wall_clock_s() * 1000);
@@ -31,15 +35,23 @@ std::string quoted(const std::string& text) {
   return to_line(Json(text));
 }
 
-std::string file_name(const std::string& metric) {
+/// Two names that become alike, or too long, are told apart by a hash of what they were.
+std::string stored_name(const std::string& metric) {
   const size_t group = metric.find('/');
   std::string name = metric;
+  const bool has_parts = group != std::string::npos && name.find('/', group + 1) != std::string::npos;
+  bool is_changed = name.size() > kLongestName || name.starts_with('/') || name.starts_with("../") ||
+                    (has_parts && name.find('.') != std::string::npos);
   for (size_t i = 0; i < name.size(); ++i) {
     const auto c = static_cast<unsigned char>(name[i]);
     if (c == '/' && i != group) name[i] = '.';
-    if (c != '/' && c != '.' && c != '-' && c != ' ' && !std::isalnum(c)) name[i] = '_';
+    if (c == '/' || c == '.' || c == '-' || c == '_' || c == ' ' || (c < 0x80 && std::isalnum(c))) continue;
+    name[i] = '_';
+    is_changed = true;
   }
-  return name;
+  if (!is_changed) return name;
+  for (size_t i = 0; i < name.size() && (name[i] == '.' || name[i] == '/'); ++i) name[i] = '_';
+  return fmt::format("{}-{:08x}", name.substr(0, kLongestName - kHashLength), fnv1a(metric) & 0xFFFF'FFFF);
 }
 
 void write_once(const fs::path& file, const std::string& text) {
@@ -70,9 +82,9 @@ class MlflowSink : public Sink {
   void write(int64_t step, const MetricValues& values) override {
     for (const auto& [name, value] : values) {
       if (!std::isfinite(value)) continue;
-      const fs::path file = folder_ / "metrics" / file_name(name);
+      const fs::path file = folder_ / "metrics" / stored_name(name);
       make_folder(file.parent_path());
-      std::ofstream out(file, std::ios::app);
+      std::ofstream out = open_to_append(file);
       out << fmt::format("{} {:.9g} {}\n", now_ms(), value, step) << std::flush;
       if (!out) throw system_error("{}: cannot write{}", file.string(), errno_text());
     }

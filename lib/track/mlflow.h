@@ -20,7 +20,8 @@ struct MlflowRun {
 std::filesystem::path mlflow_run_folder(const MlflowRun& run);
 
 /// Makes experiment and run where they are not there yet. MLflow takes the part of a metric's name before the first
-/// '/' as its group; the other '/' become '.', because a name may not lead into another one's file. SystemError.
+/// '/' as its group; the other '/' become '.', because a name may not lead into another one's file. A name that MLflow
+/// or a file system would not take becomes one that they take, with a hash of what it was. SystemError.
 std::unique_ptr<Sink> make_mlflow_sink(const MlflowRun& run);
 
 }  // namespace roll

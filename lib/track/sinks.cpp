@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/open_file.h"
 #include "track/tracker.h"
 
 namespace roll {
@@ -15,8 +16,7 @@ class JsonlSink : public Sink {
  public:
   explicit JsonlSink(std::filesystem::path file) : file_(std::move(file)) {
     if (file_.has_parent_path()) make_folder(file_.parent_path());
-    out_.open(file_, std::ios::app);
-    if (!out_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
+    out_ = open_to_append(file_);
   }
   void write(int64_t step, const MetricValues& values) override {
     Json line = {{"step", step}};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "track/tensorboard.h"
 
 namespace roll {
@@ -32,8 +33,8 @@ int64_t number_at(std::string_view text) {
 
 /// Keeps the lines before the first that is not to be kept, or has no end.
 void cut_lines(const fs::path& file, const std::function<bool(std::string_view line)>& is_kept) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return;
+  if (!is_there(file)) return;
+  std::ifstream in = open_to_read(file);
   int64_t kept = 0;
   std::string line;
   while (std::getline(in, line) && !in.eof() && is_kept(line)) kept += std::ssize(line) + 1;
@@ -71,7 +72,7 @@ void take_back_mlflow(const fs::path& run_folder, int64_t step) {
 void take_back_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
   for (const fs::path& file : entries_of(folder)) {
     if (file.filename().string().find(event_file_mark(run)) == std::string::npos) continue;
-    std::ifstream in(file, std::ios::binary);
+    std::ifstream in = open_to_read(file);
     int64_t kept = 0;
     for (std::string event; read_tfrecord(in, event) && step_of_event(event) <= step; event.clear())
       kept = static_cast<int64_t>(in.tellg());

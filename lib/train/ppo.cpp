@@ -124,16 +124,21 @@ Partition epoch_shares(const Config& config, const WorkerConfig& worker, const M
   return shares_of(epoch_plans(config, worker, spec, lengths, step, epoch));
 }
 
+int64_t actor_updates(const Config& config) {
+  return (config.max_steps - config.critic_warmup) * updates_per_step(config, config.actor_train);
+}
+
+int64_t critic_updates(const Config& config) {
+  return config.max_steps * updates_per_step(config, config.critic);
+}
+
 ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log)
     : config_(config),
       model_(model),
       mesh_(mesh),
       log_(log),
-      learner_(
-          "actor_train", model.parameters(),
-          learner_options(config.actor_train, config.max_grad_norm,
-                          (config.max_steps - config.critic_warmup) * updates_per_step(config, config.actor_train)),
-          {mesh, model.parts()}),
+      learner_("actor_train", model.parameters(),
+               learner_options(config.actor_train, config.max_grad_norm, actor_updates(config)), {mesh, model.parts()}),
       loss_(config) {}
 
 Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples& samples) {
@@ -160,9 +165,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
       mesh_(mesh),
       log_(log),
       learner_("critic", model.parameters(),
-               learner_options(config.critic, config.max_grad_norm,
-                               config.max_steps * updates_per_step(config, config.critic)),
-               {mesh, model.parts()}),
+               learner_options(config.critic, config.max_grad_norm, critic_updates(config)), {mesh, model.parts()}),
       loss_(config) {}
 
 Metrics CriticTrainer::train(TrainingStep step, FirstUpdates* first) {

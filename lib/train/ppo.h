@@ -29,6 +29,10 @@ std::vector<std::vector<Partition>> epoch_plans(const Config& config, const Work
 Partition epoch_shares(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                        const std::vector<int64_t>& lengths, int64_t step, int64_t epoch);
 
+/// Updates of a whole run.
+int64_t actor_updates(const Config& config);
+int64_t critic_updates(const Config& config);
+
 /// A step where a role trains on it.
 struct TrainingStep {
   const StepFacts& facts;

@@ -65,10 +65,10 @@ TrainingStep training_step(const RlStep& step, const Config& config, const Worke
           .here = std::move(here)};
 }
 
-Experience whole_on_first(const RlStep& step, Communicator& world) {
+Experience whole_on_first(const RlStep& step, Communicator& learners) {
   std::vector<int64_t> all(step.facts.num_sequences());
   std::iota(all.begin(), all.end(), 0);
-  return bring(step.here, step.facts, step.home, {{{0}}, {all}}, world);
+  return bring(step.here, step.facts, step.home, {{{0}}, {all}}, learners);
 }
 
 }  // namespace roll

@@ -29,7 +29,7 @@ Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state
 TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                            RoleMesh& role);
 
-/// The whole step on the world's first rank, for people who look into it. **Collective** over the world.
-Experience whole_on_first(const RlStep& step, Communicator& world);
+/// The whole step on the first of the learners, for people who look into it. **Collective** over these.
+Experience whole_on_first(const RlStep& step, Communicator& learners);
 
 }  // namespace roll

@@ -25,6 +25,7 @@
 #include "train/summary.h"
 #include "train/throughput.h"
 #include "train/token_samples.h"
+#include "train/worker_setup.h"
 
 namespace roll {
 
@@ -67,6 +68,7 @@ class Rlvr {
   template <class Trainer, class Model>
   std::optional<Trainer> trainer_of(std::optional<Model>& model, RoleMesh& mesh);
   void take_up(const ResumePoint& point);
+  void tell_schedules(const Json& state);
   Json state();
   RunState run_state(Json state);
   void run_step(int64_t number);
@@ -74,7 +76,7 @@ class Rlvr {
   std::vector<RolloutRecord> replayed(int64_t step);
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   Metrics learn(RlStep& step, const std::vector<RolloutRecord>& rollouts);
-  void dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts);
+  void dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communicator& learners);
   void update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
@@ -150,11 +152,20 @@ void Rlvr::take_up(const ResumePoint& point) {
     experience_state_.load_state(state.at("experience"));
     if (actor_) actor_->learner().load(state.at("actor"), optimizers, "actor");
     if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
+    if (ranks_.is_first()) tell_schedules(state);
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
   } catch (const nlohmann::json::exception& error) {
     throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
   }
+}
+
+void Rlvr::tell_schedules(const Json& state) {
+  tell_schedule("actor_train", state.at("actor"),
+                schedule_of(config_.actor_train.training_args, actor_updates(config_)), log_);
+  if (config_.uses_critic())
+    tell_schedule("critic", state.at("critic"), schedule_of(config_.critic.training_args, critic_updates(config_)),
+                  log_);
 }
 
 /// **Collective**.
@@ -210,7 +221,8 @@ void Rlvr::run_step(int64_t number) {
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
   if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
   RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
-  if (!config_.dump_experience) rollouts = {};
+  // The only time that one rank holds a step; those who sample are elsewhere while others learn.
+  rollouts = config_.dump_experience ? exchange_rollouts(std::move(rollouts), ranks_) : std::vector<RolloutRecord>();
   if (learners_.is_here()) of_learning = learn(step, rollouts);
   sampling_.run_ahead(number);
   metrics.merge(learners_.told(of_learning));
@@ -257,39 +269,43 @@ Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
   Stopwatch watch;
   metrics.merge(complete_step(step, config_, experience_state_, meshes.actor));
   metrics.add("time/advantages", watch.seconds());
-  if (config_.dump_experience) dump(step, rollouts);
+  if (config_.dump_experience) dump(step, rollouts, meshes.actor.world());
   update(step, meshes, metrics);
   return metrics;
 }
 
-/// The only time that one rank holds a step.
-void Rlvr::dump(const RlStep& step, const std::vector<RolloutRecord>& rollouts) {
-  const Experience experience = whole_on_first(step, ranks_);
-  std::vector<RolloutRecord> records = exchange_rollouts(rollouts, ranks_);
-  std::erase_if(records, [](const RolloutRecord& record) { return record.is_baseline; });
-  if (ranks_.is_first()) dump_experience(run_.folder().experience(), step.number, records, experience);
+/// `rollouts`: of all ranks. **Collective** over the learners.
+void Rlvr::dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communicator& learners) {
+  const Experience experience = whole_on_first(step, learners);
+  std::erase_if(rollouts, [](const RolloutRecord& record) { return record.is_baseline; });
+  if (learners.is_first()) dump_experience(run_.folder().experience(), step.number, rollouts, experience);
 }
 
 void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics) {
   Stopwatch watch;
   const bool trains_actor = step.number > config_.critic_warmup;
-  FirstUpdates updates;
-  FirstUpdates* const looked_at = config_.dump_experience && step.number == 1 ? &updates : nullptr;
+  FirstUpdates first_of_critic, first_of_actor;
+  const bool is_looked_at = config_.dump_experience && step.number == 1;
   TokenSamples samples(step, config_.dump_samples, meshes.actor);
   Metrics of_critic, of_actor;
   if (config_.uses_critic()) {
     ranks_.traffic().set_phase("train_critic");
     auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, meshes.critic);
-    if (critic_) of_critic = critic_->train(std::move(wanted), looked_at);
+    if (critic_) of_critic = critic_->train(std::move(wanted), is_looked_at ? &first_of_critic : nullptr);
   }
   if (trains_actor) {
     ranks_.traffic().set_phase("train_actor");
     auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, meshes.actor);
-    if (actor_) of_actor = actor_->train(std::move(wanted), looked_at, samples);
+    if (actor_) of_actor = actor_->train(std::move(wanted), is_looked_at ? &first_of_actor : nullptr, samples);
   }
   if (config_.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
   if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
-  if (looked_at && ranks_.is_first()) dump_updates(run_.folder().experience(), step.number, updates);
+  if (is_looked_at) {
+    tell(first_of_critic, meshes.critic);
+    tell(first_of_actor, meshes.actor);
+    if (meshes.actor.world().is_first())
+      dump_updates(run_.folder().experience(), step.number, {std::move(first_of_critic), std::move(first_of_actor)});
+  }
   throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
   samples.write(run_.folder().samples(), tokenizer_);

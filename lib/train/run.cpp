@@ -31,7 +31,7 @@ void take_back(const TrackerOptions& options, int64_t step) {
 }
 
 Keeping keeping_of(const CheckpointConfig& config) {
-  return {config.max_ckpt_to_keep, config.best_ckpt_to_keep, config.greater_is_better};
+  return {config.max_ckpt_to_keep, config.best_ckpt_to_keep, config.greater_is_better, measured_by(config)};
 }
 
 }  // namespace
@@ -64,7 +64,9 @@ Run::Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ran
 
 /// On rank 0.
 void Run::start(const RunFace& face) {
-  start_.lock = folder_.start(start_.run, keys_.wish.resolved_config, std::move(start_.lock));
+  if (!start_.lock) start_.lock = folder_.lock();
+  if (!start_.goes_on) refuse_run_in(folder_.path());  // another one may have begun since, and ended already
+  folder_.start(start_.run, keys_.wish.resolved_config);
   link_latest(keys_.wish, folder_.path());
   const CheckpointStore store(folder_.checkpoints());
   store.sweep();
@@ -142,7 +144,7 @@ bool Run::save(int64_t step, const std::function<RunState()>& make) {
   const Stopwatch watch;
   const RunState made = make();
   Checkpoint checkpoint{.step = step,
-                        .about = about_checkpoint(keys_.wish, start_.run, step),
+                        .about = about_checkpoint(keys_.wish, start_.run),
                         .state = made.state,
                         .config = keys_.wish.resolved_config,
                         .parts = made.parts};

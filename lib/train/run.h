@@ -56,6 +56,7 @@ RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
                                  .new_run = flags.new_run,
                                  .allow_config_change = flags.allow_config_change,
                                  .resolved_config = resolved_yaml(config),
+                                 .measured = measured_by(config.checkpoints),
                                  .version = flags.version,
                                  .sequences_per_update = std::move(sequences_per_update)},
                         .log_dir = config.logging_dir,
@@ -86,7 +87,8 @@ struct RunState {
 class Run {
  public:
   /// Makes the run folder ready and starts log.txt and the trackers, on rank 0: after the plan's checkpoint, what the
-  /// files hold of later steps is taken away. **Collective**. UserError: a rank does not see the folder.
+  /// files hold of later steps is taken away. **Collective**. UserError: a rank does not see the folder; another run
+  /// has begun there since the plan was made.
   Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
 
   const RunFolder& folder() const { return folder_; }

@@ -25,14 +25,16 @@ std::unique_ptr<FileLock> lock_run_folder(const fs::path& folder) {
   return lock;
 }
 
-std::unique_ptr<FileLock> RunFolder::start(const std::string& run, const std::string& resolved_config,
-                                           std::unique_ptr<FileLock> held) const {
+std::unique_ptr<FileLock> RunFolder::lock() const {
   make_folder(path_);
-  if (!held) held = lock_run_folder(path_);
-  for (const fs::path& folder : {path_, rollouts(), samples(), experience(), checkpoints()}) sweep_temporaries(folder);
+  return lock_run_folder(path_);
+}
+
+void RunFolder::start(const std::string& run, const std::string& resolved_config) const {
+  for (const fs::path& folder : {path_, rollouts(), samples(), experience(), skipped(), checkpoints()})
+    sweep_temporaries(folder);
   write_file_atomic(path_ / kRunFile, to_line({{"run", run}}) + "\n");
   write_file_atomic(path_ / "config.resolved.yaml", resolved_config);
-  return held;
 }
 
 }  // namespace roll

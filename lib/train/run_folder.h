@@ -21,17 +21,18 @@ class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Makes the folder what run `run` can write to: the lock (unless it is `held` already), nothing unfinished,
-  /// run.json, the configuration. For rank 0, once nothing else can fail. UserError: another process is at work there.
-  /// SystemError.
-  std::unique_ptr<FileLock> start(const std::string& run, const std::string& resolved_config,
-                                  std::unique_ptr<FileLock> held) const;
+  /// Makes the folder, and takes its lock. UserError: another process is at work there. SystemError.
+  std::unique_ptr<FileLock> lock() const;
+  /// Makes the folder what run `run` can write to: nothing unfinished, run.json, the configuration. For rank 0, under
+  /// the lock, once nothing else can fail. SystemError.
+  void start(const std::string& run, const std::string& resolved_config) const;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path rollouts() const { return path_ / "rollouts"; }
   std::filesystem::path samples() const { return path_ / "samples"; }
   std::filesystem::path experience() const { return path_ / "experience"; }
+  std::filesystem::path skipped() const { return path_ / "skipped"; }
   std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
  private:

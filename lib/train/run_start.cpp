@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "checkpoint/store.h"
 #include "dist/agree.h"
 #include "settings/config_change.h"
@@ -32,7 +33,8 @@ bool is_off(const std::string& resume) {
 }
 
 int64_t num_lines(const fs::path& file) {
-  std::ifstream in(file);
+  if (!is_there(file)) return 0;
+  std::ifstream in = open_to_read(file);
   return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
 }
 
@@ -61,8 +63,9 @@ fs::path checkpoint_at(const std::string& path, Log& log) {
   };
   if (!is_folder(path)) refuse("no such folder");
   if (is_there(fs::path(path) / kManifestFile)) {
-    const auto faults = faults_of(path);
-    if (!faults.empty()) refuse("the checkpoint is damaged: " + faults.front());
+    const auto [damage, beside] = faults_of(path);
+    if (!damage.empty()) refuse("the checkpoint is damaged: " + damage.front());
+    for (const std::string& other : beside) log.warn("checkpoint {}: {}: nothing reads it", path, other);
     return path;
   }
   for (const fs::path& folder : {fs::path(path) / "checkpoints", fs::path(path)})
@@ -71,14 +74,19 @@ fs::path checkpoint_at(const std::string& path, Log& log) {
   return {};
 }
 
-ResumePoint resume_point(const fs::path& checkpoint, const Json& about) {
-  const auto step = about.find("step");
-  if (step == about.end() || !step->is_number_integer() || step->get<int64_t>() < 0)
-    throw user_error("{}: step: a whole number is needed", (checkpoint / kManifestFile).string());
+ResumePoint resume_point(const fs::path& checkpoint, const Manifest& manifest, const RunWish& wish, Log& log) {
+  const Json& about = manifest.about;
+  ResumePoint point{fs::canonical(checkpoint), manifest.step, {}, {}};
+  const Json measured = about.value("measured", Json(wish.measured));
+  if (measured != wish.measured) {
+    log.warn("metric_for_best_model was {} and is {}: which checkpoints are best is found out anew", to_line(measured),
+             to_line(wish.measured));
+    return point;
+  }
   const auto best = about.find("best_metric");
-  return {fs::canonical(checkpoint), step->get<int64_t>(),
-          best != about.end() && best->is_number() ? std::optional(best->get<double>()) : std::nullopt,
-          about.value("early_stopping", Json())};
+  if (best != about.end() && best->is_number()) point.best_metric = best->get<double>();
+  point.early_stop = about.value("early_stopping", Json());
+  return point;
 }
 
 void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json& about, Log& log) {
@@ -138,18 +146,15 @@ RunStart decided(const RunWish& wish, Log& log) {
   if (!is_off(wished) && wished != "true") checkpoint = checkpoint_at(wished, log);
   const bool is_own = checkpoint && is_below(*checkpoint, start.folder);
   start.goes_on = !held.empty() && (restarts || wished == "true" || is_own);
-  if (!held.empty() && !start.goes_on)
-    throw user_error(
-        "output_dir = {}: holds a run already ({}); go on with it by --resume, or begin beside it by --new-run",
-        start.folder.string(), held);
-  start.run = start.goes_on ? run_of(start.folder) : new_id();
+  if (!start.goes_on) refuse_run_in(start.folder);
   if (start.goes_on) start.lock = lock_run_folder(start.folder);
+  start.run = start.goes_on ? run_of(start.folder) : new_id();
   if (start.goes_on && (restarts || !is_own))
     if (const auto newest = newest_in(start.folder / "checkpoints", log)) checkpoint = newest;
   if (checkpoint) {
-    const Json about = read_manifest(*checkpoint).about;
-    refuse_changes(wish, *checkpoint, about, log);
-    start.resume = resume_point(*checkpoint, about);
+    const Manifest manifest = read_manifest(*checkpoint);
+    refuse_changes(wish, *checkpoint, manifest.about, log);
+    start.resume = resume_point(*checkpoint, manifest, wish, log);
   }
   return start;
 }
@@ -163,6 +168,17 @@ std::string run_in(const fs::path& folder) {
   if (!steps.empty()) held += fmt::format("{}checkpoint step_{:06}", held.empty() ? "" : ", ", steps.back());
   if (held.empty() && !entries_of(folder / "rollouts").empty()) held = "rollouts";
   return held;
+}
+
+std::string measured_by(const CheckpointConfig& config) {
+  return (config.greater_is_better ? "" : "-") + config.metric_for_best_model;
+}
+
+void refuse_run_in(const fs::path& folder) {
+  if (const std::string held = run_in(folder); !held.empty())
+    throw user_error(
+        "output_dir = {}: holds a run already ({}); go on with it by --resume, or begin beside it by --new-run",
+        folder.string(), held);
 }
 
 void name_new_run() {
@@ -188,12 +204,11 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   return start;
 }
 
-Json about_checkpoint(const RunWish& wish, const std::string& run, int64_t step) {
-  return {{"format", 1},
-          {"roll", wish.version},
+Json about_checkpoint(const RunWish& wish, const std::string& run) {
+  return {{"roll", wish.version},
           {"run", run},
-          {"step", step},
-          {"sequences_per_update", wish.sequences_per_update}};
+          {"sequences_per_update", wish.sequences_per_update},
+          {"measured", wish.measured}};
 }
 
 }  // namespace roll

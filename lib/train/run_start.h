@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "settings/checkpoint_config.h"
 
 namespace roll {
 
@@ -24,6 +25,7 @@ struct RunWish {
   bool new_run = false;                // --new-run: a folder of its own below output_dir
   bool allow_config_change = false;
   std::string resolved_config;                          // YAML
+  std::string measured;                                 // measured_by()
   std::string version;                                  // of the program and its libraries
   std::map<std::string, int64_t> sequences_per_update;  // by role: what batch sizes and layout come to
 };
@@ -32,8 +34,8 @@ struct RunWish {
 struct ResumePoint {
   std::filesystem::path folder;  // absolute
   int64_t step = 0;
-  std::optional<double> best_metric;  // of all steps up to it
-  Json early_stop;                    // EarlyStop::state()
+  std::optional<double> best_metric;  // of all steps up to it; none: of what is measured now, nothing is known
+  Json early_stop;                    // EarlyStop::state(), or null
 };
 
 struct RunStart {
@@ -47,6 +49,12 @@ struct RunStart {
 /// What output_dir holds of a run: "7 steps and checkpoint step_000005"; "" when it holds none.
 std::string run_in(const std::filesystem::path& folder);
 
+/// What tells good checkpoints from others: "val_correct/all/mean", with a "-" where less is better.
+std::string measured_by(const CheckpointConfig& config);
+
+/// UserError: the folder holds a run.
+void refuse_run_in(const std::filesystem::path& folder);
+
 /// The process that started the ranks, and a restart after it, agree on this name: "2026-11-21_20-24-10".
 void name_new_run();
 
@@ -55,6 +63,6 @@ void name_new_run();
 RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log);
 
 /// What a finished checkpoint's manifest says of the run, read back by start_of().
-Json about_checkpoint(const RunWish& wish, const std::string& run, int64_t step);
+Json about_checkpoint(const RunWish& wish, const std::string& run);
 
 }  // namespace roll

@@ -163,6 +163,8 @@ void Sft::take_up(const ResumePoint& point) {
       throw user_error("the rows of sft_train are not those of {}; resume with the data of that run",
                        point.folder.string());
     learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
+    if (ranks_.is_first())
+      tell_schedule("sft_train", state.at("actor"), schedule_of(config_.sft_train.training_args, total_updates_), log_);
   } catch (const nlohmann::json::exception& error) {
     throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
   }
@@ -216,7 +218,7 @@ Metrics Sft::train(int64_t update) {
 std::string Sft::write_origins(int64_t update, const std::vector<int64_t>& rows) const {
   std::string lines;
   for (const int64_t row : rows) lines += to_line({{"id", rows_[row].id}, {"row", rows_[row].origin}}) + "\n";
-  const auto file = numbered(run_.folder().path() / "skipped", "step_", update, ".jsonl");
+  const auto file = numbered(run_.folder().skipped(), "step_", update, ".jsonl");
   make_folder(file.parent_path());
   write_file_atomic(file, lines);
   return file.string();

@@ -27,6 +27,7 @@ int ending_after(const std::vector<int>& signals) {
 
 constexpr int kInterrupt = static_cast<int>(StopKind::kInterrupt);
 constexpr int kTerminate = static_cast<int>(StopKind::kTerminate);
+constexpr int kHangup = static_cast<int>(StopKind::kHangup);
 constexpr int kPreempt = static_cast<int>(StopKind::kPreempt);
 
 }  // namespace
@@ -45,6 +46,17 @@ TEST_CASE("an early warning stays what was asked for, and may come twice; an end
   CHECK(ending_after({SIGUSR1, SIGTERM}) == kPreempt);
   CHECK(ending_after({SIGUSR1, SIGTERM, SIGTERM}) == -SIGTERM);
   CHECK(ending_after({SIGTERM, SIGUSR1}) == kTerminate);
+}
+
+TEST_CASE("SIGHUP is a wish that hurries nobody, and stays ignored under nohup", "[base]") {
+  CHECK(ending_after({SIGHUP}) == kHangup);
+  CHECK(ending_after({SIGHUP, SIGHUP, SIGTERM}) == kHangup);
+  CHECK(ending_after({SIGTERM, SIGHUP}) == kTerminate);
+  const auto before = std::signal(SIGHUP, SIG_IGN);
+  CHECK(ignores_hangup());
+  CHECK(ending_after({SIGHUP}) == 0);
+  CHECK(ending_after({stand_in_signal(StopKind::kHangup)}) == kHangup);  // of a launcher that had a terminal
+  std::signal(SIGHUP, before);
 }
 
 TEST_CASE("where a wish was granted, the next Ctrl-C is a wish again", "[base]") {
@@ -66,8 +78,11 @@ TEST_CASE("where a wish was granted, the next Ctrl-C is a wish again", "[base]")
 }
 
 TEST_CASE("the signals that mpirun hands on stand for others", "[base]") {
-  for (const StopKind kind : {StopKind::kInterrupt, StopKind::kTerminate, StopKind::kPreempt})
+  for (const StopKind kind : {StopKind::kInterrupt, StopKind::kTerminate, StopKind::kPreempt, StopKind::kHangup}) {
     CHECK(ending_after({stand_in_signal(kind)}) == static_cast<int>(kind));
+    CHECK(stop_kind_of(stand_in_signal(kind)) == kind);
+  }
+  CHECK_FALSE(stop_kind_of(SIGKILL));
   CHECK(ending_after({stand_in_signal(StopKind::kInterrupt), SIGTERM}) == -SIGTERM);
 }
 
@@ -78,6 +93,7 @@ TEST_CASE("a wish becomes an exception with the shell's exit code", "[base]") {
   request_stop(std::nullopt);
   CHECK(Stopped(StopKind::kInterrupt).exit_code() == 130);
   CHECK(Stopped(StopKind::kTerminate).exit_code() == 143);
+  CHECK(Stopped(StopKind::kHangup).exit_code() == 129);
   CHECK(Stopped(StopKind::kPreempt).exit_code() == 75);
   CHECK(Stopped(StopKind::kTimeLimit).exit_code() == 75);
   CHECK(std::string(Stopped(StopKind::kInterrupt).what()) == "stopped by Ctrl-C (SIGINT)");

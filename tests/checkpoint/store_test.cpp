@@ -51,7 +51,7 @@ TEST_CASE("a checkpoint is there when it has its manifest, and latest leads to i
   CHECK(store.steps() == std::vector<int64_t>{3, 12});
   CHECK(fs::canonical(folder / "checkpoints/latest") == fs::canonical(store.path(12)));
   CHECK(names_in(store.folder()) == std::vector<std::string>{"latest", "step_000003", "step_000012"});
-  CHECK(faults_of(store.path(3)).empty());
+  CHECK(faults_of(store.path(3)).damage.empty());
 }
 
 TEST_CASE("each damaged file is named", "[checkpoint]") {
@@ -62,18 +62,81 @@ TEST_CASE("each damaged file is named", "[checkpoint]") {
   const std::string whole = read_file(file);
   const auto fault = [&](const std::string& bytes) {
     write_file_atomic(file, bytes);
-    const auto faults = faults_of(store.path(1));
+    const auto faults = faults_of(store.path(1)).damage;
     return faults.size() == 1 ? faults[0] : fmt::format("{} faults", faults.size());
   };
   CHECK(fault(whole.substr(1)) ==
         fmt::format("actor/model.safetensors: {} bytes, but {} were written", whole.size() - 1, whole.size()));
   CHECK(fault("A" + whole.substr(1)) == "actor/model.safetensors: its bytes have changed since they were written");
   fs::remove(file);
-  CHECK(faults_of(store.path(1)) == std::vector<std::string>{"actor/model.safetensors: is missing"});
+  CHECK(faults_of(store.path(1)).damage == std::vector<std::string>{"actor/model.safetensors: is missing"});
   write_file_atomic(file, whole);
-  CHECK(faults_of(store.path(1)).empty());
-  write_file_atomic(store.path(1) / "stray", "");
-  CHECK(faults_of(store.path(1)) == std::vector<std::string>{"stray: is not in the manifest"});
+  CHECK(faults_of(store.path(1)).damage.empty());
+}
+
+TEST_CASE("what lies beside a checkpoint's files is no damage, unless it would be read with them", "[checkpoint]") {
+  using Lines = std::vector<std::string>;
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  save(store, 1);
+  fs::create_directory(store.path(1) / "notes");
+  for (const char* file : {"report.html", "notes/a.json", "actor/README.md"})
+    write_file_atomic(store.path(1) / file, "");
+  auto [damage, beside] = faults_of(store.path(1));
+  std::sort(beside.begin(), beside.end());
+  CHECK(damage.empty());
+  CHECK(beside == Lines{"actor/README.md: is not in the manifest", "notes/a.json: is not in the manifest",
+                        "report.html: is not in the manifest"});
+  std::vector<std::string> told;
+  CHECK(store.newest_sound([&](const std::string& what) { told.push_back(what); }) == 1);
+  REQUIRE(told.size() == 1);
+  CHECK_THAT(told[0], Contains("(and 2 more): nothing reads it"));
+  write_file_atomic(store.path(1) / "actor/model.safetensors.index.json", "");
+  CHECK(faults_of(store.path(1)).damage == Lines{"actor/model.safetensors.index.json: is not in the manifest"});
+}
+
+TEST_CASE("a path in a checkpoint is known, also by its links; other programs' manifests are none", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder / "checkpoints");
+  save(store, 1);
+  const fs::path checkpoint = fs::canonical(store.path(1));
+  for (const char* below : {"", "actor", "report.html", "actor/x/y"})
+    CHECK(checkpoint_around(folder / "checkpoints/latest" / below) == checkpoint);
+  CHECK_FALSE(checkpoint_around(folder / "checkpoints"));
+  CHECK_FALSE(checkpoint_around(""));
+  CHECK_FALSE(checkpoint_around(folder / "checkpoints/step_000001.superseded"));
+  folder.write(kManifestFile, R"({"manifest_version": 3, "name": "an extension"})");
+  CHECK_FALSE(checkpoint_around(folder / "report.html"));
+  CHECK_THAT(error_of([&] { refuse_in_checkpoint("--out", store.path(1) / "x"); }),
+             Contains("--out = ") && Contains("lies in the checkpoint"));
+}
+
+TEST_CASE("a manifest knows that it has changed", "[checkpoint]") {
+  const TemporaryFolder folder;
+  const CheckpointStore store(folder.path());
+  save(store, 7, {{"run", "r"}, {"best_metric", 0.1 + 0.2}});
+  const fs::path file = store.path(7) / kManifestFile;
+  const Json whole = read_json(file);
+  CHECK(read_manifest(store.path(7)).step == 7);
+  const auto error = [&](const char* key, const Json& value) {
+    Json changed = whole;
+    changed[key] = value;
+    write_file_atomic(file, to_line(changed));
+    return error_of([&] { read_manifest(store.path(7)); });
+  };
+  CHECK(error("run", "r") == "no error");
+  for (const auto& [key, value] :
+       std::map<const char*, Json>{{"run", "s"}, {"step", 8}, {"best_metric", 0.3}, {"xxh3", nullptr}})
+    CHECK_THAT(error(key, value), Contains("manifest.json: has changed since it was written"));
+  CHECK_THAT(error("format", 99), Contains("format: a whole number from 0 to 2"));
+  Json old = whole;  // of a program that summed no manifest
+  old["format"] = 1;
+  old.erase("xxh3");
+  for (const auto& [step, fits] : std::map<Json, bool>{{0, true}, {INT64_MAX, false}, {-1, false}, {1.5, false}}) {
+    old["step"] = step;
+    write_file_atomic(file, to_line(old));
+    CHECK((error_of([&] { read_manifest(store.path(7)); }) == "no error") == fits);
+  }
 }
 
 TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[checkpoint]") {
@@ -82,10 +145,13 @@ TEST_CASE("a manifest that leads out of its folder, or is none, is refused", "[c
     folder.write(kManifestFile, manifest);
     return error_of([&] { faults_of(folder.path()); });
   };
-  CHECK_THAT(error(R"({"files": {"../x": {"bytes": 1, "xxh3": ""}}})"), Contains("../x: a path below the folder"));
-  CHECK_THAT(error(R"({"files": {"/etc/passwd": {"bytes": 1, "xxh3": ""}}})"), Contains("a path below the folder"));
-  CHECK_THAT(error(R"({"files": {"x": {"bytes": "1", "xxh3": ""}}})"), Contains("with bytes and xxh3"));
-  CHECK_THAT(error(R"({"files": 3})"), Contains("an object is needed"));
+  CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"../x": {"bytes": 1, "xxh3": ""}}})"),
+             Contains("../x: a path below the folder"));
+  CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"/etc/passwd": {"bytes": 1, "xxh3": ""}}})"),
+             Contains("a path below the folder"));
+  CHECK_THAT(error(R"({"format": 1, "step": 1, "files": {"x": {"bytes": "1", "xxh3": ""}}})"),
+             Contains("with bytes and xxh3"));
+  CHECK_THAT(error(R"({"format": 1, "step": 1, "files": 3})"), Contains("an object is needed"));
   CHECK_THAT(error("[]"), Contains("a JSON object is needed"));
   CHECK_THAT(error(R"({"files": {)"), Contains("not valid JSON"));
   fs::remove(folder / kManifestFile);

@@ -1,9 +1,11 @@
 """Runs that go on until something ends them, and who belongs to them: shared by stops_test.py and restarts_test.py."""
+import fcntl
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import termios
 import time
 
 import one_step
@@ -33,7 +35,8 @@ def config(folder, kind, out):
 class LongRun:
     """`roll sft` or `roll train`, started; at the end of a `with` nothing of it is left."""
 
-    def __init__(self, binary, folder, kind="sft", ranks=1, flags=(), out=None, **overrides):
+    def __init__(self, binary, folder, kind="sft", ranks=1, flags=(), out=None, terminal=None, preexec=None, **overrides):
+        """`terminal`: a slave of a pseudo-terminal, which becomes the run's own."""
         LongRun.number = getattr(LongRun, "number", 0) + 1
         self.name = f"run{LongRun.number}"
         self.out = pathlib.Path(out or folder / self.name)
@@ -43,7 +46,9 @@ class LongRun:
         name, value = self.mark.split("=")
         self.process = subprocess.Popen([binary, kind, "--config", file, "-n", str(ranks), "--device", "cpu", *flags,
                                          *[f"{k}={v}" for k, v in overrides.items()]],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {name: value})
+                                        stdin=terminal, stdout=terminal or subprocess.PIPE, stderr=terminal or subprocess.PIPE, text=True,
+                                        start_new_session=terminal is not None, env=os.environ | {name: value},
+                                        preexec_fn=preexec or (terminal and (lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))))
 
     def __enter__(self):
         return self
@@ -93,17 +98,18 @@ class LongRun:
         wanted = self.num_steps() + steps
         self.until(lambda: self.num_steps() >= wanted, f"{steps} steps")
 
-    def until(self, holds, what):
+    def until(self, holds, what, ended=False):
+        """`ended`: of a run that has."""
         end = time.monotonic() + HANG_S
         while not holds():
-            if self.process.poll() is not None:
+            if not ended and self.process.poll() is not None:
                 raise AssertionError(f"{self.name}: ended before {what}: exit code {self.process.returncode}\n{self.process.communicate()}")
             assert time.monotonic() < end, f"{self.name}: no {what} in {HANG_S} s"
             time.sleep(0.02)
 
     def end(self, code):
         """(standard output, standard error) of a run that ends by itself, with this exit code, and leaves no process behind."""
-        out, err = self.process.communicate(timeout=HANG_S)
+        out, err = (text or "" for text in self.process.communicate(timeout=HANG_S))
         assert self.process.returncode == code, f"{self.name}: exit code {self.process.returncode}, not {code}\n{out[-2000:]}\n{err[-3000:]}"
         end = time.monotonic() + HANG_S
         while self.processes():

@@ -3,10 +3,13 @@
 rank, and sample the same responses. Argument: the roll binary."""
 import json
 import pathlib
+import re
 import sys
 import tempfile
 
+import numpy
 import replay
+from safetensors.numpy import load_file
 from placements import PLACEMENTS, ROLES, settings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
@@ -21,15 +24,34 @@ def responses(run, step):
     return [(line["response_ids"], line["score"]) for line in lines_of(run, step)]
 
 
+def compare_dumps(run, base, name):
+    """What was trained on, token by token, and the first update's gradients of both roles."""
+    for step in (1, 2, 3):
+        mine, theirs = ([json.loads(line) for line in open(r / f"experience/step_{step:06}.jsonl")] for r in (run, base))
+        expect([line.keys() for line in mine] == [line.keys() for line in theirs], f"{name}: step {step} is dumped with all that one rank dumps")
+        far = {key for a, b in zip(mine, theirs) for key in b
+               if not (numpy.allclose(a[key], b[key], rtol=0, atol=2e-5) if isinstance(b[key], list) and key != "weights" else a[key] == b[key])}
+        expect(not far, f"{name}: step {step}: dumped as on one rank: {sorted(far)}")
+    mine, theirs = (load_file(r / "experience/gradients_000001.safetensors") for r in (run, base))
+    expect(mine.keys() == theirs.keys() and {key.split(".")[0] for key in mine} == {"actor", "critic"}, f"{name}: gradients of both roles are dumped")
+    far = {key for key in theirs if not numpy.allclose(mine[key], theirs[key], rtol=1e-4, atol=2e-6)}
+    expect(not far, f"{name}: gradients are those of one rank: {sorted(far)}")
+    trace = json.loads((run / "experience/trace_000001.json").read_text())
+    expect({"actor", "critic"} <= set(re.findall(r"actor|critic", json.dumps(trace))), f"{name}: both roles are in the trace")
+
+
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     rollouts = replay.record(folder)
-    base = replay.train(folder, "base", rows=2, accumulation=4, rollout_replay=rollouts)
+    base = replay.train(folder, "base", rows=2, accumulation=4, rollout_replay=rollouts, dump_experience="true")
     sampled = replay.train(folder, "sampled", rows=2, accumulation=4)
     for name, placement in PLACEMENTS.items():
         ranks = len({device for role in ROLES for device in placement[role]})
-        run = replay.train(folder, name, ranks, rows=2, rollout_replay=rollouts, **settings(placement))
+        dumps = "apart" in name  # where nobody has all that is dumped
+        run = replay.train(folder, name, ranks, rows=2, rollout_replay=rollouts, dump_experience=str(dumps).lower(), **settings(placement))
         replay.compare(run, base, name, bound=2e-6)
+        if dumps:
+            compare_dumps(run, base, name)
         run = replay.train(folder, name + ", sampled", ranks, rows=2, eval_steps=2, **settings(placement))
         expect(responses(run, 1) == responses(sampled, 1), f"{name}: the first step's responses are those of one rank")
         if max(len(placement[role]) for role in ROLES) == 1:  # no sum has another order, so no bit of a weight differs

@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -194,6 +195,28 @@ def status_of(url, host):
         return error.code
 
 
+def check_held_connections(url):
+    """Those who say nothing, or half a request, keep nobody waiting: we are answered before the first of them is sent away."""
+    place = ("127.0.0.1", int(url.rstrip("/").rsplit(":", 1)[1]))
+    held = [socket.create_connection(place) for _ in range(60)]
+    try:
+        for half in held[:30]:
+            half.sendall(b"GET / HTTP/1.1\r\n")
+        assert status_of(url + "data.json", "localhost") == 200
+        gone = 0
+        for connection in held:
+            connection.setblocking(False)
+            try:
+                connection.recv(1)
+                gone += 1
+            except BlockingIOError:
+                pass
+        assert gone < len(held) / 2, f"{gone} of {len(held)} had to go before anybody was answered"
+    finally:
+        for connection in held:
+            connection.close()
+
+
 def check_serve(browser, folder, run):
     """The served page takes up what the run writes, stays when the folder goes, and is nobody else's."""
     live = folder / "live"
@@ -211,6 +234,7 @@ def check_serve(browser, folder, run):
         while "step 4" not in browser.evaluate(legend):
             assert time.monotonic() < deadline, browser.evaluate(legend)
             browser.evaluate("follow()")
+        check_held_connections(url)
         assert status_of(url, "localhost") == 200 and status_of(url + "data.json", "elsewhere.example") == 403
         shutil.rmtree(live)
         browser.evaluate("follow()")

@@ -2,9 +2,11 @@
 """A run that is killed with SIGKILL at random moments, on any rank or the process that started the ranks, and started again with --resume
 gives what an undisturbed one gives: weights and rollouts to the bit, every step once in metrics.jsonl and TensorBoard. Then what --resume,
 --new-run and a changed configuration do. Argument: the roll binary. ROLL_KILLS: how many kills (default 8 for each number of ranks)."""
+import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +106,30 @@ def verify(checkpoint, code):
     return done.stdout + done.stderr
 
 
+def check_strangers(folder, out):
+    """A report of a checkpoint is its run's. Nothing writes into a checkpoint, and what people put there is warned of."""
+    checkpoint = out / "checkpoints/latest"
+    files = lambda: sorted(path.name for path in checkpoint.rglob("*"))
+    before = files()
+    report = lambda *words: subprocess.run([binary, "report", *words], capture_output=True, text=True, timeout=60)
+    assert report(checkpoint).returncode == 0 and (out / "report.html").exists()
+    (out / "report.html").unlink()
+    for words in ([out, "--out", checkpoint / "report.html"], [out, "--out", checkpoint / "actor/report.html"]):
+        done = report(*words)
+        assert done.returncode == 2 and "lies in the checkpoint" in done.stderr, done
+    for key in ("output_dir", "rollout_dump_dir", "logging_dir", "tracker_kwargs.log_dir"):
+        text = run(folder, out, 1, "--new-run", f"{key}={checkpoint / 'actor'}", code=2)
+        assert f"{key} = " in text and "lies in the checkpoint" in text, text
+    assert files() == before, files()
+    stranger = checkpoint / "report.html"
+    stranger.write_text("<p>")
+    assert "note: report.html: is not in the manifest" in verify(checkpoint, 0)
+    text = run(folder, out, 1, "--resume")
+    assert "report.html: is not in the manifest: nothing reads it" in text and "damaged" not in text, text
+    assert f"step {STEPS} is done" in text, text
+    stranger.unlink()
+
+
 def check_folder(folder):
     """The run in base1 is complete: what does a second start do there?"""
     out = folder / "base1"
@@ -121,6 +147,7 @@ def check_folder(folder):
     run(folder, out, 1, "--resume")
     check_same(out, out)
     assert latest.resolve().name == f"step_{STEPS:06}" and not unfinished.exists(), list(latest.parent.iterdir())
+    check_strangers(folder, out)
     text = run(folder, out, 1, "--new-run", "max_steps=1", "save_steps=0", "eval_steps=0")
     new = out / "latest"
     assert new.is_symlink() and (new / "checkpoints/step_000001/manifest.json").exists(), list(new.iterdir())
@@ -145,6 +172,18 @@ def check_folder(folder):
     manifest = checkpoint / "manifest.json"
     manifest.write_bytes(manifest.read_bytes()[:-20])
     assert "manifest.json" in verify(checkpoint, 2)
+    manifest.write_bytes(json.dumps(json.loads((out / "checkpoints/latest/manifest.json").read_text()) | {"step": 999999}).encode())
+    assert "manifest.json: has changed since it was written" in verify(checkpoint, 2)
+    manifest.write_bytes(json.dumps({"format": 1, "step": 2**63 - 1, "files": {}}).encode())
+    text = run(folder, damaged, 1, "--resume")
+    assert "step: a whole number from 0 to" in text and f"going on after step {STEPS - 1}" in text, text
+    # A longer run goes on, and its learning rate is not what it would have been.
+    text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 1}", "save_steps=2", "logging_steps=3", "max_ckpt_to_keep=3")
+    for role in ("actor_train", "critic"):
+        assert re.search(rf"warning: {role}: the learning rate goes on at \d\S+; as the checkpoint's run was configured, its next update would have had 0 "
+                         r"\(lr_scheduler_type = cosine over \d+ updates now\)", text), text
+    text = run(folder, damaged, 1, "--resume", f"max_steps={STEPS + 2}", "metric_for_best_model=score/mean", "greater_is_better=true")
+    assert 'metric_for_best_model was "-val_score/all/mean" and is "score/mean"' in text, text
     print("a second start, a changed configuration, --new-run and a damaged checkpoint do what they should", flush=True)
 
 
@@ -159,6 +198,18 @@ def check_safety(folder):
     assert "another run is at work there (process" in text, text
     first.terminate()
     assert first.wait(120) == 143
+    # Two starts at once, of which the first ends soon: the other does not write over it.
+    for more in ((), ("--resume",)):
+        out = folder / f"raced{len(more)}"
+        starts = [subprocess.Popen(command(folder, out, 1, "max_steps=1", "eval_steps=0", *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   text=True) for _ in range(3)]
+        texts = [start.communicate(timeout=120)[0] for start in starts]
+        codes = sorted(start.returncode for start in starts)
+        assert codes == [0, 2, 2] or (more and set(codes) <= {0, 2}), (codes, texts)
+        for start, text in zip(starts, texts):
+            assert start.returncode == 0 or "holds a run already" in text or "another run is at work" in text, text
+        owner = json.loads((out / "checkpoints/step_000001/manifest.json").read_text())["run"]
+        assert json.loads((out / "run.json").read_text())["run"] == owner and len((out / "metrics.jsonl").read_text().splitlines()) == 1
     # A start that fails leaves no trace; what else lies in the folder stays.
     out = folder / "home"
     out.mkdir()

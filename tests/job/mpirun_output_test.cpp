@@ -50,6 +50,17 @@ TEST_CASE("a notice says which rank was killed, in whatever pieces it comes") {
   CHECK_FALSE(output.failed());
 }
 
+TEST_CASE("ranks that wait in vain are shown once, and those that did not say so are missing") {
+  MpirunOutput output;
+  CHECK(output.missing().empty());
+  const std::string first = waited_line(2, 4, "start: waited 3.0 s");
+  CHECK(first == "roll: rank 2 of 4, start: waited 3.0 s and not all other ranks came (the limit is backend_timeout)");
+  CHECK(output.take(first + "\n") == first + "\n");
+  CHECK(output.take(waited_line(0, 4, "start: waited 3.0 s") + "\n" + kPrimary).empty());
+  CHECK(output.missing() == "1, 3");
+  CHECK(output.failed());
+}
+
 TEST_CASE("a sentence that Open MPI 5 breaks is understood too") {
   MpirunOutput output;
   CHECK(output.take(

@@ -71,4 +71,52 @@ TEST_CASE("MLflow's store has a line for each value, once, and no name leads int
   CHECK_THAT(read_file(where.parent_path() / "meta.yaml"), Catch::Contains("name: \"my \\\"experiment\\\"\"\n"));
 }
 
+TEST_CASE("any names of metrics can be tracked, each by itself, once a step", "[track]") {
+  const TrackFolder folder;
+  const std::string longer(300, 'a');
+  std::vector<std::string> names = {"score/mean", "val_correct/all/mean"};
+  for (const std::string& tag : {longer, longer + "b", std::string("\xE6\x95\xB0"), std::string("\xE5\xAD\xA6"),
+                                 std::string("a\nb"), std::string("a/b"), std::string("a.b"), std::string("../../../x"),
+                                 std::string(), std::string("\x01\"'%"), std::string("x y")})
+    names.push_back("val_correct/" + tag + "/mean");
+  names.push_back("../score/mean");  // of a domain
+  names.push_back(longer + "/score/mean");
+  const MlflowRun run{folder.path / "mlruns", "e", "r", "n"};
+  const auto csv = folder.path / "metrics.csv", jsonl = folder.path / "metrics.jsonl";
+  for (const int64_t first : {1, 3}) {  // and goes on
+    take_back_csv(csv, first - 1);
+    std::vector<std::unique_ptr<Sink>> sinks;
+    sinks.push_back(make_mlflow_sink(run));
+    sinks.push_back(make_csv_sink(csv));
+    sinks.push_back(make_jsonl_sink(jsonl));
+    sinks.push_back(make_tensorboard_sink(folder.path / "tensorboard", "r"));
+    for (int64_t step = first; step <= first + 1; ++step) {
+      MetricValues values;
+      for (const std::string& name : names) values.emplace_back(name, 1.0);
+      values.emplace_back("huge", 1e300);
+      values.emplace_back("nan", std::nan(""));
+      for (const auto& sink : sinks) sink->write(step, values);
+    }
+  }
+  const auto metrics = mlflow_run_folder(run) / "metrics";
+  size_t num_files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(metrics)) {
+    if (!entry.is_regular_file()) continue;
+    ++num_files;
+    const std::string name = entry.path().lexically_relative(metrics).string();
+    const std::string lines = read_file(entry.path());
+    CHECK(std::count(lines.begin(), lines.end(), '\n') == 4);
+    CHECK(name.size() <= 250);
+    CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-. /") ==
+          std::string::npos);
+  }
+  CHECK(num_files == names.size() + 1);
+  const std::string rows = read_file(csv);
+  CHECK(std::count(rows.begin(), rows.end(), '\n') == 5);  // the header, and four steps
+  CHECK(rows.find("\n4,1,1,") != std::string::npos);
+  int64_t num_read = 0;
+  read_metrics(jsonl, [&](int64_t, const MetricValues& values) { num_read += std::ssize(values); });
+  CHECK(num_read == 4 * (std::ssize(names) + 1));  // "nan" is null there
+}
+
 }  // namespace roll

@@ -1,0 +1,33 @@
+#include "job/mpirun_session.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/file.h"
+#include "checkpoint/temporary_folder.h"
+#include "transport/socket.h"
+
+using namespace roll;
+
+TEST_CASE("of a killed mpirun's things all go, of others' none", "[dist]") {
+  const test::TemporaryFolder folder;
+  const SessionPlaces places{folder / "sessions", folder / "segments"};
+  const auto segment = [](const std::string& job, int rank) {
+    return fmt::format("segments/vader_segment.{}.0.{}.{}", host_name(), job, rank);
+  };
+  for (const char* path : {"sessions/pid.7/1/0", "sessions/pid.8", "segments"}) make_folder(folder / path);
+  folder.write("sessions/pid.7/contact.txt", "357957632.0;tcp://192.0.2.2:33051\n7\n");  // 0x15560000
+  folder.write("sessions/pid.7/1/0/x", "");
+  folder.write("sessions/pid.8/contact.txt", "389873664.0;tcp://192.0.2.2:59737\n8\n");  // 0x173d0000
+  for (const char* job : {"15560001", "15560002", "173d0001", "5560001", "x"})
+    for (const int rank : {0, 11}) folder.write(segment(job, rank), "");
+  folder.write("segments/other.15560001.0", "");
+  remove_session(places, 7);
+  CHECK_FALSE(is_there(places.sessions / "pid.7"));
+  CHECK(is_there(places.sessions / "pid.8/contact.txt"));
+  CHECK(entries_of(places.segments).size() == 7);
+  CHECK_FALSE(is_there(folder / segment("15560001", 11)));
+  folder.write("sessions/pid.8/contact.txt", "what is this");
+  remove_session(places, 8);
+  remove_session(places, 9);
+  CHECK(entries_of(places.segments).size() == 7);
+}
