@@ -14,6 +14,7 @@
 #include "config/load.h"
 #include "preview/data_report.h"
 #include "settings/complete.h"
+#include "settings/foreign_words.h"
 
 namespace roll {
 
@@ -25,6 +26,7 @@ struct Flags {
   DataArgs columns;  // messages, prompt and template_name
   std::optional<std::string> model;
   std::optional<int64_t> prompt_length;
+  bool lists_all = false;
   Node reward;  // keys of FlaggedReward
 };
 
@@ -60,7 +62,7 @@ void ask_by_flags(const Flags& flags, Asked& asked) {
 
 /// A training configuration, completed as for a run; what is not about data may be wrong.
 Config completed_config(const std::string& file) {
-  auto loaded = load_yaml<Config>(read_file(file), file);
+  auto loaded = load_yaml<Config>(read_file(file), file, {}, foreign_advice<Config>);
   const KeyIndex keys(loaded.config, std::move(loaded.set), loaded.origin);
   Checker check(keys, loaded.notes);
   complete(loaded.config, check);
@@ -85,6 +87,7 @@ void ask_by_config(const Flags& flags, Asked& asked) {
   asked.rules = rules_of(config);
   asked.question.source = source_of(config, {}, config.actor_train.data_args, config.prompt_length, asked.rules);
   asked.question.response_length = config.response_length.value_or(0);
+  asked.question.validation = config.validation.data_args;
   const auto& model = config.actor_train.model_args.model_name_or_path;
   const char* key = model == config.pretrain ? "pretrain" : "actor_train.model_args.model_name_or_path";
   measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
@@ -94,6 +97,7 @@ void check_data_rows(const Flags& flags) {
   Asked asked;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
   DataQuestion& question = asked.question;
+  question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())
     throw user_error("FILE: missing; name the JSON-lines files, or a --config that does");
@@ -123,6 +127,7 @@ void add_data(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   check->add_option("--messages", flags->columns.messages, "column of chat messages; default: messages, else prompt");
   check->add_option("--prompt", flags->columns.prompt, "column of raw prompt text");
+  check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
   check->add_option("--template", flags->columns.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);
   check->callback([flags] { check_data_rows(*flags); });

@@ -6,6 +6,7 @@
 #include "app/commands.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "checkpoint/hub_cache.h"
 #include "checkpoint/manifest.h"
 #include "model/device.h"
 #include "model/rewrite.h"
@@ -23,7 +24,7 @@ void run(const Flags& flags) {
   if (flags.dtype != "keep") options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   options.max_shard_bytes = parse_bytes(flags.max_shard_size, "--max-shard-size");
   refuse_in_checkpoint("--out", flags.out);
-  rewrite_folder(flags.model, flags.out, options);
+  rewrite_folder(model_folder(flags.model, "--model"), flags.out, options);
   std::cerr << "wrote " << flags.out << "\n";
 }
 
@@ -32,7 +33,8 @@ void run(const Flags& flags) {
 void add_export(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* sub = app.add_subcommand("export", "check a model folder and write it again: another dtype, other shards");
-  sub->add_option("--model", flags->model, "Hugging Face model folder, a language or a value model")->required();
+  sub->add_option("--model", flags->model, "folder of a language or a value model, a run's folder, or a Hub name")
+      ->required();
   sub->add_option("--out", flags->out, "folder to write; it must not exist")->required();
   sub->add_option("--dtype", flags->dtype, "keep, fp32, bf16 or fp16")->capture_default_str();
   sub->add_option("--max-shard-size", flags->max_shard_size, "e.g. 200KB, 5GB")->capture_default_str();

@@ -86,7 +86,9 @@ void check_values(const GenerateFlags& flags) {
 }
 
 void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
-  sub.add_option("--model", flags.model, "Hugging Face model folder, or a Hub name in the local cache")->required();
+  sub.add_option("--model", flags.model,
+                 "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+      ->required();
   sub.add_option("--input", flags.input, "JSON lines; - is standard input")->capture_default_str();
   sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
   sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")

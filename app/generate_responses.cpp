@@ -18,6 +18,7 @@
 #include "rollout/prompt_lines.h"
 #include "rollout/remaining_tokens.h"
 #include "rollout/text_stream.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 #include "track/progress.h"
 
@@ -190,6 +191,15 @@ void write_lines(const Work& work, std::ostream& out) {
   sample(work, on_done, hooks);
 }
 
+bool has_chat_template(const std::string& model) {
+  try {
+    ChatTemplate::load(model, "native");
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void generate_responses(const GenerateFlags& flags) {
@@ -208,6 +218,9 @@ void generate_responses(const GenerateFlags& flags) {
   catch_stop_signals();  // what is done by then is written
   Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
   log.info("{}", threads_text());
+  if (!flags.prompts.empty() && !flags.as_message && has_chat_template(flags.model))
+    log.note(
+        "note: --prompt: goes to the model as it stands, and this one has a chat template; --as-message puts it there");
   const bool is_for_people = !flags.prompts.empty() && !flags.output;
   const auto give = is_for_people ? show_texts : write_lines;
   give({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());

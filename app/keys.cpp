@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "settings/config.h"
+#include "settings/foreign_words.h"
 #include "settings/key_lists.h"
 #include "track/metric_reference.h"
 #include "train/summary.h"
@@ -36,16 +38,46 @@ std::string heading(const std::string& command, KeyFormat format) {
   return "";
 }
 
+std::vector<std::string> paths_of(const std::vector<SharedKey>& keys) {
+  std::vector<std::string> paths;
+  for (const SharedKey& key : keys)
+    for (std::string& path : key.paths()) paths.push_back(std::move(path));
+  return paths;
+}
+
+/// "'lr' is a word of other trainers: here it is actor_train.training_args.learning_rate".
+std::string other_trainers(const std::string& word, const ForeignWord& foreign) {
+  return fmt::format("'{}' is a word of other trainers: {}", word, text_of(foreign));
+}
+
+bool is_one_of(const SharedKey& key, const std::vector<std::string>& paths) {
+  return std::ranges::any_of(key.paths(), [&](const std::string& path) { return std::ranges::count(paths, path) > 0; });
+}
+
+/// `found`, and behind them those of `all` that other trainers mean.
+std::vector<SharedKey> with_foreign(std::vector<SharedKey> found, const std::vector<SharedKey>& all,
+                                    const std::optional<ForeignWord>& foreign) {
+  if (!foreign) return found;
+  for (const SharedKey& key : all) {
+    const auto is_same = [&](const SharedKey& other) { return other.name() == key.name(); };
+    if (is_one_of(key, foreign->keys) && std::ranges::none_of(found, is_same)) found.push_back(key);
+  }
+  return found;
+}
+
 void list(const Flags& flags) {
   const KeyFormat format = flags.html ? KeyFormat::kHtml : flags.markdown ? KeyFormat::kMarkdown : KeyFormat::kText;
   const bool shows_idle = flags.all || !flags.pattern.empty();
+  const auto foreign = word_among(paths_of(all_keys()), flags.pattern);
+  if (foreign) std::fprintf(stderr, "note: %s\n", other_trainers(flags.pattern, *foreign).c_str());
   std::string text;
   for (const auto& [command, keys] : {std::pair{"roll train", rlvr_keys()}, std::pair{"roll sft", sft_keys()}}) {
-    const std::vector<SharedKey> found = keys_with(flags.pattern, keys);
+    const std::vector<SharedKey> found = with_foreign(keys_with(flags.pattern, keys), keys, foreign);
     if (found.empty()) continue;
     text += (text.empty() ? "" : "\n") + heading(command, format) + key_table(found, format, shows_idle);
   }
-  if (text.empty()) throw user_error("no key's name or meaning holds '{}'; `roll keys` lists them all", flags.pattern);
+  if (text.empty() && !foreign)
+    throw user_error("no key's name or meaning holds '{}'; `roll keys` lists them all", flags.pattern);
   if (format == KeyFormat::kHtml)
     text =
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>roll: keys</title></head>\n<body>\n" +
@@ -78,15 +110,25 @@ std::string explain_metric(const std::string& name) {
   return "";
 }
 
+/// The word, then each of the keys that it is here.
+std::string explain_foreign(const std::string& name, const ForeignWord& foreign, const std::vector<SharedKey>& keys) {
+  std::string text = other_trainers(name, foreign) + "\n";
+  for (const std::string& key : foreign.keys) text += "\n" + explain_key(key, keys);
+  return text;
+}
+
 /// A metric, a key, or both.
 void explain(const std::string& name) {
   std::string text = explain_metric(name);
   if (text.empty() && name.find('/') != std::string::npos)
     throw user_error("{}: no such metric; `roll metrics` lists them all{}", name, did_you_mean(name, metric_names()));
+  const std::vector<SharedKey> keys = all_keys();
+  const auto foreign = word_among(paths_of(keys), name.substr(name.rfind('.') + 1));
   try {
-    text += (text.empty() ? "" : "\n") + explain_key(name, all_keys());
+    text += (text.empty() ? "" : "\n") + explain_key(name, keys);
   } catch (const UserError&) {
-    if (text.empty()) throw;
+    if (text.empty() && !foreign) throw;
+    if (foreign) text += explain_foreign(name, *foreign, keys);
   }
   std::fputs(text.c_str(), stdout);
 }

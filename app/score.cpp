@@ -16,6 +16,7 @@
 #include "config/load.h"
 #include "reward/score_rows.h"
 #include "settings/config.h"
+#include "settings/foreign_words.h"
 
 namespace roll {
 
@@ -62,7 +63,7 @@ Wanted from_config(const Flags& flags) {
   if (!flags.reward.map.empty())
     throw user_error("--{}: --config describes the reward; leave this out", flags.reward.map.front().key);
   if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
-  Config config = load_yaml<Config>(read_file(flags.config), flags.config).config;
+  Config config = load_yaml<Config>(read_file(flags.config), flags.config, {}, foreign_advice<Config>).config;
   std::vector<std::string> domains;
   for (const auto& [name, worker] : config.rewards) domains.push_back(name);
   const std::string domain = flags.domain.empty() && domains.size() == 1 ? domains[0] : flags.domain;

@@ -73,7 +73,7 @@ void add_tokenize(CLI::App& app) {
   CLI::App* sub =
       app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
   sub->add_option("--model", flags->model,
-                  "Hugging Face model folder with tokenizer.json, or a Hub name in the local cache")
+                  "model folder with tokenizer.json, a run's folder, or a Hub name in the local cache")
       ->required();
   sub->add_option("--input", flags->input, "JSON lines file, - is standard input")->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();

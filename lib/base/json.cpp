@@ -7,10 +7,12 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/other_format.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 
@@ -182,8 +184,10 @@ bool next_line(std::istream& in, std::string& text, const std::string& origin, i
 void for_each_json_line(std::istream& in, const std::string& origin,
                         const std::function<void(int64_t line, const Json& value)>& row) {
   std::string text;
+  bool is_first = true;
   for (int64_t line = 1; next_line(in, text, origin, line); ++line) {
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (std::exchange(is_first, false)) refuse_other_format(text, origin);
     const std::string here = fmt::format("{}:{}", origin, line);
     const Json value = parse_json(text, here);
     if (!value.is_object())

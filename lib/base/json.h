@@ -40,7 +40,8 @@ FileJson read_file_json(const std::filesystem::path& file);
 bool next_line(std::istream& in, std::string& text, const std::string& origin, int64_t line);
 
 /// Calls `row(line_number, value)` for each non-blank line of `in`; line numbers start at 1. `origin` names the stream
-/// in errors. A line that is not a JSON object is a UserError "origin:line: ...".
+/// in errors. A line that is not a JSON object is a UserError "origin:line: ..."; what is no JSON lines at all, one
+/// that names its format (other_format.h).
 void for_each_json_line(std::istream& in, const std::string& origin,
                         const std::function<void(int64_t line, const Json& value)>& row);
 

@@ -33,6 +33,14 @@ std::optional<fs::path> snapshot_of(const fs::path& repository) {
   return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
 }
 
+/// The model in a run's folder or a checkpoint's; others are as they are.
+fs::path model_of_run(const fs::path& folder) {
+  if (is_there(folder / "config.json")) return folder;
+  for (const char* inner : {"actor", "checkpoints/latest/actor", "latest/checkpoints/latest/actor"})
+    if (is_there(folder / inner / "config.json")) return folder / inner;
+  return folder;
+}
+
 }  // namespace
 
 fs::path hub_cache() {
@@ -49,7 +57,7 @@ bool is_hub_name(const std::string& name) {
 
 std::optional<fs::path> find_model_folder(const std::string& name) {
   std::error_code ec;
-  if (fs::is_directory(name, ec)) return name;
+  if (fs::is_directory(name, ec)) return model_of_run(name);
   return is_hub_name(name) ? snapshot_of(repository_folder(name)) : std::nullopt;
 }
 

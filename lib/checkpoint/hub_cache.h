@@ -1,4 +1,5 @@
-// Model names to folders: a path as it is, a Hub name (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache.
+// Model names to folders: a path as it is, a run's folder as its latest checkpoint's policy, a Hub name
+// (`Qwen/Qwen2.5-7B`) from the local Hugging Face cache.
 // Nothing is ever downloaded.
 #pragma once
 
@@ -11,8 +12,8 @@ namespace roll {
 /// The cache that huggingface_hub would use: HF_HUB_CACHE, else HF_HOME/hub, else ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache();
 
-/// `name` when it is a folder; else the snapshot of `models--Owner--Name` in the cache (that of refs/main, or the only
-/// one). nullopt when there is none.
+/// `name` when it is a folder; of a run's or a checkpoint's its (latest) policy. Else the snapshot of
+/// `models--Owner--Name` in the cache (that of refs/main, or the only one). nullopt when there is none.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
 /// The same, or a UserError "name: ...", or "flag = name: ...", that says where was looked and how to download it.

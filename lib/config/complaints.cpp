@@ -18,7 +18,8 @@ void Complaints::throw_if_any() const {
     const std::string place = sorted[i].place.text();
     text += fmt::format("{}{}{}{}", i ? "\n" : "", place, place.empty() ? "" : ": ", sorted[i].text);
   }
-  if (sorted.size() > kShown) text += fmt::format("\n... and {} more", sorted.size() - kShown);
+  for (size_t i = kShown; i < sorted.size(); ++i)
+    text += (i > kShown ? ", " : fmt::format("\n... and {} more: ", sorted.size() - kShown)) + sorted[i].place.text();
   throw UserError(text);
 }
 

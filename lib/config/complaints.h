@@ -14,7 +14,8 @@ class Complaints {
   bool empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
 
-  /// UserError with the first ten in the order of the files' lines, one per line; nothing when there are none.
+  /// UserError with the first ten in the order of the files' lines, one per line, and where the others are; nothing
+  /// when there are none.
   void throw_if_any() const;
 
  private:

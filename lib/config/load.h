@@ -27,9 +27,10 @@ struct Loaded {
 };
 
 /// Reads YAML text. UserError names every wrong type, unknown or refused key (up to ten at once), each with its place.
+/// `foreign`: see ReadContext.
 template <HasFields T>
-Loaded<T> load_yaml(const std::string& yaml, const std::string& origin,
-                    const std::vector<std::string>& overrides = {}) {
+Loaded<T> load_yaml(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides = {},
+                    std::function<std::string(const std::string& key)> foreign = {}) {
   Loaded<T> loaded;
   loaded.origin = origin;
   const Node tree = read_tree(yaml, origin, overrides, loaded.notes);
@@ -37,12 +38,13 @@ Loaded<T> load_yaml(const std::string& yaml, const std::string& origin,
   context.homes = [](const std::string& key) {
     T example;
     std::vector<std::string> paths;
-    const auto visit = [&](const KeyInfo& info, auto&) {
-      if (info.key == key) paths.push_back(info.path);
+    const auto visit = [&]<class M>(const KeyInfo& info, M&) {
+      if (info.key == key && !std::is_same_v<M, Noted>) paths.push_back(info.path);  // it would do nothing there either
     };
     walk(example, visit, true);
     return paths;
   };
+  context.foreign = std::move(foreign);
   read_struct(context, tree, "", loaded.config);
   context.complaints.throw_if_any();
   if (!context.noted.empty()) loaded.notes.push_back(context.noted.text(origin));

@@ -59,8 +59,9 @@ void ReadContext::complain(const Node& node, const std::string& path, const std:
 
 void ReadContext::complain_unknown(const MapEntry& entry, const std::string& prefix,
                                    const std::vector<std::string>& known) {
-  std::string advice = did_you_mean(entry.key, known);
   const std::vector<std::string> elsewhere = homes ? homes(entry.key) : std::vector<std::string>();
+  std::string advice = foreign ? foreign(entry.key) : "";
+  if (advice.empty()) advice = did_you_mean(entry.key, known);
   if (entry.key.find(':') != std::string::npos) {
     advice = "; a space is missing behind its ':'";
   } else if (!elsewhere.empty()) {

@@ -42,6 +42,8 @@ struct ReadContext {
   FromEnv from_env;
   /// Paths at which a key of this name is known; none: nobody asks.
   std::function<std::vector<std::string>(const std::string& key)> homes;
+  /// What a key of this name, which other programs have, is here: "; here it is ..."; "": nothing is known of it.
+  std::function<std::string(const std::string& key)> foreign;
 
   void complain(const Node& node, const std::string& path, const std::string& rule);
   void complain_unknown(const MapEntry& entry, const std::string& prefix, const std::vector<std::string>& known);

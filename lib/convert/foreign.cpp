@@ -99,7 +99,13 @@ class ShellWords {
   std::vector<Word> words_;
 };
 
-/// `text` with $NAME, ${NAME} and ${NAME:-default} filled in from what the script set before; cut once it is too long.
+/// A variable that the script leaves to the environment, as a configuration asks for it.
+std::string from_environment(const std::string& name) {
+  return "${oc.env:" + name + "}";
+}
+
+/// `text` with $NAME, ${NAME} and ${NAME:-default} filled in from what the script set before; what it did not set, the
+/// configuration takes from the environment. Cut once it is too long.
 std::string filled(const std::string& text, const std::map<std::string, std::string>& variables) {
   std::string result;
   for (size_t i = 0; i < text.size() && result.size() <= kLongestWord; ++i) {
@@ -120,8 +126,11 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     const bool has_default = has_brace && text.compare(end, 2, ":-") == 0;
     if (known != variables.end())
       result += known->second;
+    else if (has_default)
+      result += text.substr(end + 2, close - end - 2);
     else
-      result += has_default ? text.substr(end + 2, close - end - 2) : text.substr(i, close + 1 - i);
+      result += is_name(text.substr(begin, end - begin)) ? from_environment(text.substr(begin, end - begin))
+                                                         : text.substr(i, close + 1 - i);
     i = close;
   }
   return result;

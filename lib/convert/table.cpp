@@ -11,6 +11,7 @@
 #include "base/nearest.h"
 #include "config/read_context.h"
 #include "config/scalar.h"
+#include "config/writer.h"
 
 namespace roll {
 
@@ -124,7 +125,9 @@ std::string negated(const std::string& value) {
 }
 
 std::string listed(const std::string& value) {
-  return value.starts_with("[") ? value : "[" + value + "]";
+  if (value.starts_with("[")) return value;
+  const bool has_signs = value.find_first_of("{}[],#'\"") != value.npos;
+  return fmt::format("[{}]", has_signs ? quoted_yaml(value) : value);
 }
 
 std::string steps_or_never(const std::string& value) {
@@ -138,12 +141,12 @@ void set_updates(Conversion& conversion, const UpdatePlan& plan) {
     conversion.differs(
         fmt::format("{}: an update of {} sequences cannot be shared out over {} data-parallel ranks; it has {} here",
                     plan.role, plan.sequences, data_ranks, of_rank * data_ranks));
-  const int64_t micro = std::gcd(of_rank, std::clamp<int64_t>(plan.micro_batch, 1, of_rank));
   const std::string training = plan.role + ".training_args.";
-  conversion.set(training + "per_device_train_batch_size", fmt::format("{}", micro),
+  conversion.set(training + "train_batch_size", fmt::format("{}", of_rank * data_ranks),
+                 "sequences of an update: " + plan.origin);
+  conversion.set(training + "per_device_train_batch_size",
+                 fmt::format("{}", std::clamp<int64_t>(plan.micro_batch, 1, of_rank)),
                  "sequences of a micro-batch of a rank");
-  conversion.set(training + "gradient_accumulation_steps", fmt::format("{}", of_rank / micro),
-                 fmt::format("so that an update has {}: {}", of_rank * data_ranks, plan.origin));
 }
 
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
@@ -209,11 +212,10 @@ void set_reward(Conversion& conversion) {
   conversion.set("actor_train.data_args.domain_interleave_probs.math_rule", "1.0", "all rows are of this domain");
   conversion.set("rewards.math_rule.type", "math_rule",
                  "an answer that equals ground_truth as mathematics; `roll keys type` lists others");
-  conversion.set("rewards.math_rule.tag_included", "[math]", "what the rows have in their column `tag`");
   conversion.differs(
       "data: rows are JSON lines here, with the columns id, messages, ground_truth and tag; Parquet files and names of "
-      "the Hub must be "
-      "written as such first");
+      "the Hub must be written as such first. All rows are math_rule's; of several rewards each names its rows' tags "
+      "in tag_included");
   conversion.differs(
       "reward: Python reward functions do not run here; the file checks mathematics (math_rule). `type: command` asks "
       "a program of yours");

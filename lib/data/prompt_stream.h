@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ class PromptStream {
 
   /// Rows of each domain.
   std::map<std::string, int64_t> num_rows() const;
+
+  /// All of them, in the order of the files.
+  std::span<const Row> rows() const { return rows_; }
 
   /// {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"}}}: the fingerprint covers the rows'
   /// ids and prompt tokens.

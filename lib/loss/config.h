@@ -146,7 +146,8 @@ struct LossConfig {
 
   template <class V>
   void fields(V& v) {
-    v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip", above(0));
+    v("pg_clip", pg_clip, "ratio is kept in 1 -+ pg_clip, so above 1 it has no lower bound: pg_clip_low, pg_clip_high",
+      above_to(0, 1));
     v("use_pg_clip_range", use_pg_clip_range, "use pg_clip_low and pg_clip_high instead of pg_clip");
     v("pg_clip_low", pg_clip_low, "ratio is kept >= 1 - pg_clip_low", within(0, 1));
     v("pg_clip_high", pg_clip_high, "ratio is kept <= 1 + pg_clip_high", at_least(0));

@@ -12,7 +12,12 @@ namespace roll {
 /// Numbers of a forward pass.
 enum class Dtype { kFp32, kBf16, kFp16 };
 constexpr auto names_of(Dtype) {
-  return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"}, {Dtype::kBf16, "bf16"}, {Dtype::kFp16, "fp16"}});
+  return std::to_array<Named<Dtype>>({{Dtype::kFp32, "fp32"},
+                                      {Dtype::kBf16, "bf16"},
+                                      {Dtype::kFp16, "fp16"},
+                                      {Dtype::kFp32, "float32"},
+                                      {Dtype::kBf16, "bfloat16"},
+                                      {Dtype::kFp16, "float16"}});
 }
 
 struct ModelArgs {
@@ -36,9 +41,10 @@ struct ModelArgs {
              "autocast_adapter_dtype"},
             "it tunes ROLL's own loading of models");
     v("ulysses_size", ulysses_size, "taken as strategy_config.context_parallel_size", within(1, 65536));
-    v.noted({"model_revision", "adapter_name_or_path", "trust_remote_code"}, "the folder of pretrain is read as it is");
-    v.noted({"lora_alpha", "lora_target", "lora_dropout", "additional_target"}, "it only matters with lora_rank");
-    v.refused({"lora_rank"}, "needs LoRA, which this version does not have; remove it");
+    v.noted({"model_revision", "trust_remote_code"}, "the folder of pretrain is read as it is");
+    v.noted({"lora_alpha", "lora_dropout", "additional_target"}, "it only matters with lora_rank and lora_target");
+    v.refused({"lora_rank", "lora_target", "adapter_name_or_path"},
+              "needs LoRA, which this version does not have; remove it, and all weights are trained");
     v.refused({"moe_*"}, "needs a mixture-of-experts model, which this version does not have; remove it");
     v.refused({"image_*", "video_*"}, "it belongs to vision models, which this version does not have; remove it");
   }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
 
 namespace roll {
 
@@ -103,8 +104,10 @@ const KnownShape* find_known_shape(const std::string& name) {
 ModelSpec shape_of(const std::string& text) {
   const std::filesystem::path path = text;
   std::error_code ec;
-  if (std::filesystem::is_directory(path, ec))
-    return parse_spec(HfFolder::read_config(path), (path / "config.json").string());
+  if (std::filesystem::is_directory(path, ec)) {
+    const std::filesystem::path folder = find_model_folder(text).value_or(path);
+    return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+  }
   if (std::filesystem::is_regular_file(path, ec)) return parse_spec(read_json(path), text);
   if (const KnownShape* known = find_known_shape(text)) return known->spec;
   std::vector<std::string> lowered, names;

@@ -34,8 +34,7 @@ void check_nothing_unexpected(const HfFolder& folder, const std::vector<Paramete
                        entry.name, shape_text(entry.shape), kMismatch);
 }
 
-at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterParts& parts,
-                    at::Device device, at::ScalarType dtype) {
+void check_one(const HfFolder& folder, const ParameterShape& wanted) {
   const TensorEntry* entry = folder.find(wanted.name);
   if (!entry)
     throw user_error("{}: {}: is missing; expected {} by config.json; {}", folder.path().string(), wanted.name,
@@ -46,6 +45,10 @@ at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const 
   if (!at::isFloatingType(entry->dtype) || at::elementSize(entry->dtype) < 2)
     throw user_error("{}: {}: dtype = {}: weights must be F32, BF16, F16 or F64", folder.file_of(wanted.name),
                      wanted.name, dtype_name(entry->dtype));
+}
+
+at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterParts& parts,
+                    at::Device device, at::ScalarType dtype) {
   // Always a copy: training must not write into pages of the file.
   const at::Tensor own = parts.cut(wanted.name, folder.read(wanted.name));
   check_values(own, dtype, fmt::format("{}: {}", folder.file_of(wanted.name), wanted.name));
@@ -86,9 +89,14 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
                      most < kLargestBf16 ? "bf16" : "fp32");
 }
 
+void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
+  for (const auto& parameter : wanted) check_one(folder, parameter);
+}
+
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
                              const ParameterParts& parts, const std::function<bool(const std::string&)>& may_ignore,
                              at::Device device, at::ScalarType dtype) {
+  check_parameters(folder, wanted);
   NamedTensors parameters;
   for (const auto& parameter : wanted)
     parameters.emplace_back(parameter.name, load_one(folder, parameter, parts, device, dtype));

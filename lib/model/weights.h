@@ -20,6 +20,10 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype);
 
+/// What load_parameters() asks of the files' headers, before any value is read. UserError: missing, wrong shape, not
+/// floating.
+void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
+
 /// UserError "where: ...": the CPU tensor holds NaN or infinite values, or some that are infinite in `dtype`.
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "checkpoint/hub_cache.h"
+#include "data/leaks.h"
 #include "data/tokenise.h"
 #include "preview/data_view.h"
 #include "preview/missing_part.h"
@@ -70,18 +71,25 @@ void try_rewards(const std::vector<Row>& rows, const DomainRules& rules) {
   }
 }
 
-std::vector<DomainView> view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer,
-                                 const DomainRules& rules, bool offline, ConfigData& out) {
+struct ViewedSet {
+  std::vector<DomainView> views;
+  KeyedRows keyed;
+};
+
+ViewedSet view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer, const DomainRules& rules,
+                   bool offline, ConfigData& out) {
   const PromptSource source = source_of(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
   auto rows = checked_rows(source, set);
   const PromptEncoder encode(source, tokenizer);
   for_each_in_threads(std::ssize(rows), num_threads(set.data),
                       [&](int64_t i) { rows[i].prompt_ids = encode(rows[i]); });
   const DataLens lens{&tokenizer, set.prompt_length, config.response_length.value_or(0), kGoldsOfDomain};
-  const auto views = view_of(rows, rules, lens);
+  auto views = view_of(rows, rules, lens);
   for (const DomainView& view : views) add_view(view, set, lens, out);
+  for (const std::string& warning : warnings_of_prompts(rows))
+    out.warnings.push_back(fmt::format("{} rows: {}", set.name, warning));
   if (!offline) try_rewards(rows, rules);
-  return views;
+  return {std::move(views), keyed_rows(rows)};
 }
 
 void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& views, ConfigData& out) {
@@ -98,14 +106,21 @@ ConfigData view_data(const Config& config, bool offline) {
   if (config.rollout_replay) return out;
   const DomainRules rules = rules_of(config);
   std::optional<Tokenizer> tokenizer;
+  std::optional<KeyedRows> training;
   for (const DataSet& set : sets_of(config)) {
     if (const std::string missing = missing_part(policy_of(config), set.data, offline); !missing.empty()) {
       out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));
       continue;
     }
     if (!tokenizer) tokenizer = Tokenizer::load(model_folder(policy_of(config)));
-    const auto views = view_set(config, set, *tokenizer, rules, offline, out);
-    if (&set.data == &config.actor_train.data_args) warn_of_idle_domains(config, views, out);
+    ViewedSet viewed = view_set(config, set, *tokenizer, rules, offline, out);
+    if (&set.data == &config.actor_train.data_args) {
+      warn_of_idle_domains(config, viewed.views, out);
+      training = std::move(viewed.keyed);
+    } else if (training) {
+      const std::string shared = warning_of_shared(*training, viewed.keyed);
+      if (!shared.empty()) out.warnings.push_back(shared);
+    }
   }
   return out;
 }

@@ -1,11 +1,13 @@
 #include "preview/data_report.h"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "base/error.h"
 #include "base/utf8.h"
 #include "data/domains.h"
+#include "data/leaks.h"
 #include "data/tokenise.h"
 
 namespace roll {
@@ -13,7 +15,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kAllGolds = 1'000'000'000;
-constexpr size_t kShownFaults = 10, kShownPrompt = 600;
+constexpr size_t kShownFaults = 10, kShownCounts = 10, kShownPrompt = 600;
 
 DataLens lens_of(const DataQuestion& question) {
   return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
@@ -58,6 +60,17 @@ void encode_rows(FoundRows& found, const DataQuestion& question) {
   });
 }
 
+void warn_of_leaks(const std::vector<Row>& rows, const DataQuestion& question, std::vector<std::string>& warnings) {
+  const size_t most = question.lists_all ? rows.size() : kShownOrigins;
+  for (std::string& warning : warnings_of_prompts(rows, most, question.source.rules != nullptr))
+    warnings.push_back(std::move(warning));
+  if (!question.validation || question.validation->file_name.empty()) return;
+  const DataArgs& data = *question.validation;
+  const FoundRows validation = find_rows(data.file_name, {data.messages, data.prompt});
+  const std::string shared = warning_of_shared(keyed_rows(rows), keyed_rows(validation.rows), most);
+  if (!shared.empty()) warnings.push_back(shared);
+}
+
 std::string first_prompt_of(const std::vector<Row>& rows, const Tokenizer* tokenizer) {
   if (rows.empty()) return "";
   return tokenizer ? tokenizer->decode(rows.front().prompt_ids) : prompt_text(rows.front());
@@ -97,6 +110,7 @@ DataReport look_at(const DataQuestion& question) {
   report.views = view_of(found.rows, *rules, lens);
   report.first_prompt = first_prompt_of(found.rows, question.tokenizer);
   warn_of_repeats(report.facts, report.warnings);
+  warn_of_leaks(found.rows, question, report.warnings);
   for (const DomainView& view : report.views)
     for (std::string& warning : warnings_of(view, lens)) report.warnings.push_back(std::move(warning));
   report.bad = std::move(found.bad);
@@ -106,11 +120,13 @@ DataReport look_at(const DataQuestion& question) {
 std::string to_text(const DataReport& report, const DataQuestion& question) {
   const DataLens lens = lens_of(question);
   std::string text = fmt::format("rows: {}, of which {} cannot be used\n", report.num_lines, report.bad.size());
-  for (size_t i = 0; i < std::min(kShownFaults, report.bad.size()); ++i) text += fmt::format("  {}\n", report.bad[i]);
-  if (report.bad.size() > kShownFaults) text += fmt::format("  and {} more\n", report.bad.size() - kShownFaults);
-  text += fmt::format("columns: {}\n", counts_text(report.facts.columns));
-  text += fmt::format("tags: {}\n", counts_text(report.facts.tags));
-  if (!report.facts.domains.empty()) text += fmt::format("domains: {}\n", counts_text(report.facts.domains));
+  const size_t shown = question.lists_all ? report.bad.size() : std::min(kShownFaults, report.bad.size());
+  for (size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", report.bad[i]);
+  if (report.bad.size() > shown) text += fmt::format("  and {} more; --all lists them\n", report.bad.size() - shown);
+  const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownCounts;
+  text += fmt::format("columns: {}\n", counts_text(report.facts.columns, most));
+  text += fmt::format("tags: {}\n", counts_text(report.facts.tags, most));
+  if (!report.facts.domains.empty()) text += fmt::format("domains: {}\n", counts_text(report.facts.domains, most));
   for (const DomainView& view : report.views) text += line_of(view, lens) + "\n";
   if (report.first_prompt.empty()) return text;
   text += question.tokenizer ? "first prompt, as the model sees it:\n" : "first prompt:\n";

@@ -21,8 +21,8 @@ int64_t rounded_up(int64_t n, int64_t step) {
 
 /// What follows from model, rows and devices.
 struct Sizes {
-  int64_t prompt, response;     // tokens
-  int64_t prompts, per_device;  // of a step; sequences of an update on each data rank
+  int64_t prompt, response;  // tokens
+  int64_t prompts, update;   // of a step; sequences of an update
   double learning_rate;
 };
 
@@ -43,7 +43,7 @@ Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout
     throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
                      run.model, spec.max_positions, sizes.prompt);
   sizes.prompts = std::max(wanted / unit, int64_t{1}) * unit;
-  sizes.per_device = sizes.prompts * kGroup / unit;
+  sizes.update = sizes.prompts * kGroup / 2;
   sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
   return sizes;
 }
@@ -128,12 +128,11 @@ loss_agg_mode: token-mean
 }
 
 /// A role that is trained.
-std::string trained_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout, double learning_rate) {
+std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_rate) {
   std::string text = fmt::format(
       R"(  training_args:
     learning_rate: {:.1e}  # too high: rewards rise, then fall to nothing; too low: nothing happens
-    per_device_train_batch_size: {}  # sequences of an update, on each rank that trains (x {})
-    gradient_accumulation_steps: 1
+    train_batch_size: {}  # sequences of an update, on any number of ranks
     lr_scheduler_type: constant_with_warmup
     warmup_steps: 5
     weight_decay: 0
@@ -142,8 +141,7 @@ std::string trained_text(const NewRun& run, const Sizes& sizes, const NewLayout&
     max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
     max_packed_sequence_length_forward: {}
 )",
-      learning_rate, sizes.per_device, std::max<int64_t>(1, run.num_devices / layout.tensor_ranks),
-      std::max<int64_t>(run.on_gpu ? 8192 : 4096, sizes.prompt + sizes.response),
+      learning_rate, sizes.update, std::max<int64_t>(run.on_gpu ? 8192 : 4096, sizes.prompt + sizes.response),
       std::max<int64_t>(run.on_gpu ? 16384 : 8192, sizes.prompt + sizes.response));
   if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
   return text;
@@ -168,7 +166,7 @@ std::string data_text(const NewRun& run) {
 std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& layout) {
   const std::string dtype = run.on_gpu ? "bf16" : "fp32";
   std::string text = "actor_train:\n" + fmt::format("  model_args: {{dtype: {}}}\n", dtype) + data_text(run) +
-                     trained_text(run, sizes, layout, sizes.learning_rate) + tensor_ranks_text(layout);
+                     trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
       "\nactor_infer:\n  model_args: {{dtype: {}}}\n  generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}  # "
       "as "
@@ -177,7 +175,7 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
   text += tensor_ranks_text(layout);
   if (run.algorithm == NewAlgorithm::kPpo)
     text += fmt::format("\ncritic:\n  model_args: {{dtype: {}}}\n", dtype) +
-            trained_text(run, sizes, layout, 10 * sizes.learning_rate) + tensor_ranks_text(layout);
+            trained_text(run, sizes, 10 * sizes.learning_rate) + tensor_ranks_text(layout);
   return text;
 }
 

@@ -65,7 +65,7 @@ std::string plan_key(const Pass& pass, const BatchRule& rule) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
                      pass.stage == Stage::kTrain, rule.is_packed, rule.num_sequences, algorithm_name(rule), p.budget,
                      p.alignment, p.min_num_micro_batches, p.workload.linear, p.workload.attention,
-                     pass.stage == Stage::kTrain ? pass.worker.training_args.mini_batch_per_rank() : 0);
+                     pass.stage == Stage::kTrain ? pass.worker.mini_batch_per_rank() : 0);
 }
 
 Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <fstream>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/open_file.h"
+#include "base/other_format.h"
 
 namespace roll {
 
@@ -19,8 +21,10 @@ bool is_blank(const std::string& line) {
 void find_rows_in(const std::filesystem::path& file, const PromptColumns& columns, FoundRows& found) {
   std::ifstream in = open_to_read(file);
   std::string line;
+  bool is_first = true;
   for (int64_t number = 1; next_line(in, line, file.string(), number); ++number) {
     if (is_blank(line)) continue;
+    if (std::exchange(is_first, false)) refuse_other_format(line, file.string());
     const std::string origin = fmt::format("{}:{}", file.string(), number);
     try {
       const Json json = parse_json(line, origin);
@@ -65,14 +69,13 @@ RowFacts facts_of(const std::vector<Row>& rows) {
   return facts;
 }
 
-std::string counts_text(const std::map<std::string, int64_t>& counts) {
-  constexpr size_t kShown = 10;
+std::string counts_text(const std::map<std::string, int64_t>& counts, size_t most) {
   std::vector<std::pair<std::string, int64_t>> by_size(counts.begin(), counts.end());
   std::ranges::stable_sort(by_size, std::greater{}, &std::pair<std::string, int64_t>::second);
   std::string text;
-  for (size_t i = 0; i < std::min(kShown, by_size.size()); ++i)
+  for (size_t i = 0; i < std::min(most, by_size.size()); ++i)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", by_size[i].first, by_size[i].second);
-  if (by_size.size() > kShown) text += fmt::format(", and {} more", by_size.size() - kShown);
+  if (by_size.size() > most) text += fmt::format(", and {} more", by_size.size() - most);
   return text.empty() ? "none" : text;
 }
 

@@ -31,7 +31,7 @@ RowFacts facts_of(const std::vector<Row>& rows);
 /// The messages as one line of JSON, or the prompt.
 std::string prompt_text(const Row& row);
 
-/// "deepmath_103k 600, gsm8k 12", the largest first, at most ten of them; "none".
-std::string counts_text(const std::map<std::string, int64_t>& counts);
+/// "deepmath_103k 600, gsm8k 12", the largest first, at most so many of them; "none".
+std::string counts_text(const std::map<std::string, int64_t>& counts, size_t most = 10);
 
 }  // namespace roll

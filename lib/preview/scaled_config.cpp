@@ -74,6 +74,10 @@ CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
     throw user_error("--simulate = {}: {}; {} would do", num_ranks, why, near(num_ranks));
   std::vector<std::string> overrides = {fmt::format("rollout_batch_size={}", batch_at(num_ranks))};
   for (const auto& [name, worker] : placed_roles(base_.config)) {
+    const auto& batch = worker->training_args.train_batch_size;
+    if (worker->duties.trains && batch && !request_.keeps_batch)
+      overrides.push_back(fmt::format("{}.training_args.train_batch_size={}", name,
+                                      *batch * scaled_data_ranks(num_ranks) / base_.config.actor_train.data_ranks()));
     if (!worker->device_mapping) continue;
     DeviceMapping mapping;
     if (is_shared_) {

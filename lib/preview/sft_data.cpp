@@ -24,8 +24,8 @@ std::string line_of(const std::vector<SftRow>& rows) {
                      tokens);
 }
 
-/// How many rows there are; nothing where they cannot be looked at.
-std::optional<int64_t> add_rows(const SftConfig& config, const DataArgs& data, const char* name, bool offline,
+/// Nothing where they cannot be looked at.
+std::optional<SftRows> add_rows(const SftConfig& config, const DataArgs& data, const char* name, bool offline,
                                 ConfigData& out) {
   const std::string& model = *config.sft_train.model_args.model_name_or_path;
   if (const std::string missing = missing_part(model, data, offline); !missing.empty()) {
@@ -33,26 +33,32 @@ std::optional<int64_t> add_rows(const SftConfig& config, const DataArgs& data, c
     return {};
   }
   const auto folder = model_folder(model);
-  const SftRows loaded = load_sft_rows(config, data, folder, Tokenizer::load(folder));
+  SftRows loaded = load_sft_rows(config, data, folder, Tokenizer::load(folder));
   out.lines.push_back(fmt::format("{} rows: {}", name, line_of(loaded.rows)));
   if (loaded.num_dropped > 0)
     out.warnings.push_back(
         fmt::format("{} rows: sequence_length = {}: {} of {} rows are longer and dropped; raise it to keep them", name,
                     config.sequence_length, loaded.num_dropped, loaded.num_dropped + std::ssize(loaded.rows)));
-  return std::ssize(loaded.rows);
+  if (!loaded.warning.empty()) out.warnings.push_back(fmt::format("{} rows: {}", name, loaded.warning));
+  return loaded;
 }
 
 }  // namespace
 
 ConfigData view_data(const SftConfig& config, bool offline) {
   ConfigData out;
-  if (const auto rows = add_rows(config, config.sft_train.data_args, "training", offline, out)) {
-    const int64_t batch = config.sft_train.mini_batch(), updates = count_updates(config, *rows, batch);
+  const auto training = add_rows(config, config.sft_train.data_args, "training", offline, out);
+  if (training) {
+    const int64_t rows = std::ssize(training->rows), batch = config.sft_train.mini_batch(),
+                  updates = count_updates(config, rows, batch);
     out.lines.push_back(fmt::format("{} updates of {} rows: {:.3g} passes over the training rows", updates, batch,
-                                    static_cast<double>(updates * batch) / static_cast<double>(*rows)));
+                                    static_cast<double>(updates * batch) / static_cast<double>(rows)));
   }
-  if (!config.validation.data_args.file_name.empty())
-    add_rows(config, config.validation.data_args, "validation", offline, out);
+  if (config.validation.data_args.file_name.empty()) return out;
+  const auto validation = add_rows(config, config.validation.data_args, "validation", offline, out);
+  if (!training || !validation) return out;
+  const std::string shared = warning_of_shared(training->keyed, validation->keyed);
+  if (!shared.empty()) out.warnings.push_back(shared);
   return out;
 }
 

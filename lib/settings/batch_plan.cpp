@@ -24,17 +24,17 @@ int64_t ceil_div(int64_t a, int64_t b) {
 /// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
 std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
   const PackingArgs& packing = worker.packing;
-  const TrainingArgs& args = worker.training_args;
   const auto budget = packing.use_sequence_packing ? packing.sequence_packing_args.max_packed_sequence_length_train
                       : packing.use_dynamic_batching_in_train ? packing.max_tokens_per_microbatch_in_train
                                                               : std::nullopt;
   if (!budget)
-    return fmt::format("{} of {} each per rank", count(args.gradient_accumulation_steps, "micro-batch"),
-                       count(args.per_device_train_batch_size, "sequence"));
+    return fmt::format("{} of {} each per rank",
+                       count(ceil_div(worker.mini_batch_per_rank(), worker.micro_batch()), "micro-batch"),
+                       count(worker.micro_batch(), "sequence"));
   // Sequences are whole, so a micro-batch of full-length ones may leave the rest of its budget unused.
   const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
   return fmt::format("at most {} of {} tokens each per rank",
-                     count(ceil_div(args.mini_batch_per_rank(), full), "micro-batch"), *budget);
+                     count(ceil_div(worker.mini_batch_per_rank(), full), "micro-batch"), *budget);
 }
 
 /// "2 data-parallel ranks x 2 context x 4 tensor".

@@ -16,19 +16,52 @@ std::string nearest_multiples(int64_t value, int64_t unit) {
   return below > 0 ? fmt::format("; try {} or {}", below, below + unit) : fmt::format("; try {}", unit);
 }
 
-void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker& check) {
+/// "16 (actor_train.training_args.train_batch_size)": the mini-batch, and what it is made of.
+std::string mini_batch_text(const WorkerConfig& worker, const Checker& check) {
   const TrainingArgs& args = worker.training_args;
+  if (args.train_batch_size) return fmt::format("{} ({})", worker.mini_batch(), check.key(args.train_batch_size));
+  return fmt::format("{} ({} = {} x {} = {} x {} data-parallel ranks)", worker.mini_batch(),
+                     check.key(args.per_device_train_batch_size), args.per_device_train_batch_size,
+                     check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps,
+                     worker.data_ranks());
+}
+
+/// Whether a mini-batch can be told.
+bool check_train_batch(const WorkerConfig& worker, Checker& check) {
+  const TrainingArgs& args = worker.training_args;
+  if (!args.train_batch_size) return true;
+  const bool is_shared =
+      check.require(*args.train_batch_size % worker.data_ranks() == 0, args.train_batch_size,
+                    "must be a multiple of the {} data-parallel ranks that share it{}", worker.data_ranks(),
+                    nearest_multiples(*args.train_batch_size, worker.data_ranks()));
+  return check.require(args.gradient_accumulation_steps == 1, args.gradient_accumulation_steps,
+                       "{} says already what an update has; leave this out, or set that one to null",
+                       check.name(args.train_batch_size)) &&
+         is_shared;
+}
+
+void check_mini_batch(const Config& config, const WorkerConfig& worker, Checker& check) {
+  if (!check_train_batch(worker, check)) return;
   const int64_t mini_batch = worker.mini_batch();
   const int64_t group = config.num_return_sequences_in_group;
   const int64_t unit = mini_batch / std::gcd(mini_batch, group);
-  check.require(
-      config.sequences_per_step() % mini_batch == 0, config.rollout_batch_size,
-      "{} prompts x {} responses = {} sequences must be a multiple of the mini-batch of {} ({} = {} x {} = {} "
-      "x {} data-parallel ranks){}",
-      config.rollout_batch_size, group, config.sequences_per_step(), mini_batch,
-      check.key(args.per_device_train_batch_size), args.per_device_train_batch_size,
-      check.key(args.gradient_accumulation_steps), args.gradient_accumulation_steps, worker.data_ranks(),
-      nearest_multiples(config.rollout_batch_size, unit));
+  check.require(config.sequences_per_step() % mini_batch == 0, config.rollout_batch_size,
+                "{} prompts x {} responses = {} sequences must be a multiple of the mini-batch of {}{}",
+                config.rollout_batch_size, group, config.sequences_per_step(), mini_batch_text(worker, check),
+                nearest_multiples(config.rollout_batch_size, unit));
+}
+
+/// Where -n or hosts decide over the ranks, a batch of each rank makes another run of every number of them.
+void note_per_device(const WorkerConfig& worker, Checker& check) {
+  const TrainingArgs& args = worker.training_args;
+  const int64_t ranks = worker.data_ranks(), of_rank = worker.mini_batch_per_rank();
+  if (args.train_batch_size || worker.device_mapping || ranks == 1) return;
+  check.note(fmt::format(
+      "{}: counts for each of {} data-parallel ranks, so an update has {} sequences where one rank has {}, "
+      "and there are {} times fewer updates: another run. For the same one on any number of ranks set {} = {} "
+      "and no {}",
+      check.name(args.per_device_train_batch_size), ranks, worker.mini_batch(), of_rank, ranks,
+      check.key(args.train_batch_size), of_rank, check.key(args.gradient_accumulation_steps)));
 }
 
 void check_whole_groups(const Config& config, Checker& check) {
@@ -39,8 +72,11 @@ void check_whole_groups(const Config& config, Checker& check) {
   const int64_t group = config.num_return_sequences_in_group;
   const std::string rule = fmt::format(
       "prompt-mean keeps the {0} responses of a prompt in one update, so the mini-batch of {1} sequences must be a "
-      "multiple of {0}; change {2} x {3}",
-      group, mini_batch, check.key(args.per_device_train_batch_size), check.key(args.gradient_accumulation_steps));
+      "multiple of {0}; change {2}",
+      group, mini_batch,
+      args.train_batch_size ? check.key(args.train_batch_size)
+                            : fmt::format("{} x {}", check.key(args.per_device_train_batch_size),
+                                          check.key(args.gradient_accumulation_steps)));
   if (loss.loss_aggregation)
     check.require(mini_batch % group == 0, loss.loss_aggregation, "{}", rule);
   else
@@ -88,6 +124,11 @@ void check_packing(const WorkerConfig& worker, const LongestSequence& longest, b
   }
 }
 
+void check_sft_batch(const WorkerConfig& worker, Checker& check) {
+  check_train_batch(worker, check);
+  note_per_device(worker, check);
+}
+
 void check_batches(const Config& config, Checker& check) {
   if (!check.require(config.sequences_per_step() <= kMaxSequences, config.rollout_batch_size,
                      "{} prompts x {} responses = {} sequences; a step holds at most {}", config.rollout_batch_size,
@@ -96,6 +137,8 @@ void check_batches(const Config& config, Checker& check) {
   check_mini_batch(config, config.actor_train, check);
   if (config.uses_critic()) check_mini_batch(config, config.critic, check);
   check_whole_groups(config, check);
+  note_per_device(config.actor_train, check);
+  if (config.uses_critic()) note_per_device(config.critic, check);
   if (!config.sequence_length) return;
   const LongestSequence longest{*config.sequence_length, check.name(config.sequence_length)};
   check_packing(config.actor_train, longest, true, true, check);

@@ -29,8 +29,12 @@ std::string head_of(const fs::path& file) {
   std::string text(kBytesRead, '\0');
   in.read(text.data(), kBytesRead);
   text.resize(static_cast<size_t>(in.gcount()));
-  if (in.gcount() == kBytesRead) text.resize(std::max<size_t>(text.rfind('\n') + 1, 0));
-  return text;
+  if (in.gcount() < kBytesRead) return text;
+  const size_t end = text.rfind('\n');
+  if (end != std::string::npos) return text.substr(0, end + 1);
+  std::string rest;  // of a very long line
+  next_line(in, rest, file.string(), 1);
+  return text + rest;
 }
 
 std::vector<Row> first_rows(const fs::path& file, const PromptColumns& columns) {
@@ -169,14 +173,6 @@ DomainTags tags_of(const Config& config) {
   return tags;
 }
 
-/// A run that waits for a metric that is never measured would never end early.
-void check_patience(const CheckpointConfig& config, bool validates, Checker& check) {
-  const bool is_measured = validates || !config.metric_for_best_model.starts_with("val");
-  check.require(config.early_stopping_patience == 0 || is_measured, config.early_stopping_patience,
-                "{} is measured in validations, and there are none; set eval_steps and validation.data_args.file_name",
-                check.name(config.metric_for_best_model));
-}
-
 template <class Place>
 void check_place(const Place& key, const std::optional<std::string>& path, Checker& check) {
   const auto checkpoint = path && !path->empty() ? checkpoint_around(*path) : std::nullopt;
@@ -198,7 +194,7 @@ void check_places(const C& config, Checker& check) {
 void check_data(const Config& config, bool offline, Checker& check) {
   check_places(config, check);
   check_place(config.rollout_dump_dir, config.rollout_dump_dir, check);
-  check_patience(config.checkpoints, config.validates() && config.eval_steps > 0, check);
+  check_best_metric(config, offline, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const auto& [tag, name] : config.tag_to_template) check_template(name, config.tag_to_template, check);
   check_templates(config.global_template, config.actor_train.data_args, check);
@@ -219,7 +215,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
 
 void check_data(const SftConfig& config, bool offline, Checker& check) {
   check_places(config, check);
-  check_patience(config.checkpoints, !config.validation.data_args.file_name.empty() && config.eval_steps > 0, check);
+  check_best_metric(config, check);
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);

@@ -47,8 +47,15 @@ void note_sampling(const Config& config, Checker& check);
 void note_dtypes(const Config& config, Checker& check);
 void note_dtype(const ModelArgs& args, Checker& check);
 
+/// Whether metric_for_best_model exists, and where checkpoints or the end depend on it, whether the run measures it.
+/// Reads the validation's rows where it is one tag's, unless `offline`.
+void check_best_metric(const Config& config, bool offline, Checker& check);
+void check_best_metric(const SftConfig& config, Checker& check);
+
 /// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
 void check_batches(const Config& config, Checker& check);
+/// The same of a fine-tuning, whose updates know no steps.
+void check_sft_batch(const WorkerConfig& worker, Checker& check);
 /// The longest sequence that a role sees, and the key that says so.
 struct LongestSequence {
   int64_t tokens = 0;

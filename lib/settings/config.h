@@ -14,56 +14,15 @@
 #include "experience/config.h"
 #include "loss/config.h"
 #include "model/config.h"
-#include "optim/schedule.h"
 #include "packing/config.h"
 #include "reward/config.h"
 #include "rollout/config.h"
 #include "settings/checkpoint_config.h"
 #include "settings/rollout_mock.h"
+#include "settings/training_args.h"
 #include "track/config.h"
 
 namespace roll {
-
-struct TrainingArgs {
-  double learning_rate = 5e-5;
-  double weight_decay = 0;
-  int64_t per_device_train_batch_size = 8;
-  int64_t gradient_accumulation_steps = 1;
-  int64_t warmup_steps = 0;
-  double warmup_ratio = 0;
-  LrScheduleType lr_scheduler_type = LrScheduleType::kLinear;
-  double adam_beta1 = 0.9;
-  double adam_beta2 = 0.999;
-  double adam_epsilon = 1e-8;
-  std::optional<int64_t> num_train_epochs;
-
-  /// Sequences of a mini-batch (one optimizer update) on each data-parallel rank.
-  int64_t mini_batch_per_rank() const { return per_device_train_batch_size * gradient_accumulation_steps; }
-
-  template <class V>
-  void fields(V& v) {
-    v("learning_rate", learning_rate, "peak learning rate of AdamW", at_least(0));
-    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", at_least(0));
-    v("per_device_train_batch_size", per_device_train_batch_size, "sequences of a micro-batch", sequence_range());
-    v("gradient_accumulation_steps", gradient_accumulation_steps, "micro-batches of a mini-batch on each rank",
-      sequence_range());
-    v("warmup_steps", warmup_steps, "updates over which the learning rate rises from 0", at_least(0));
-    v("warmup_ratio", warmup_ratio, "the same as a share of all updates; used when warmup_steps is 0", within(0, 1));
-    v("lr_scheduler_type", lr_scheduler_type, "learning rate after the warm-up");
-    v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
-    v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
-    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
-    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
-      round_range());
-    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},
-            "the key at the top level decides");
-    v.noted({"bf16", "fp16"}, "model_args.dtype decides");
-    v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
-    v.noted({"lr_scheduler_kwargs", "optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
-             "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
-            "ROLL's own pipeline does not read it");
-  }
-};
 
 /// What a role does, and so which of a worker's keys it reads; the others mean nothing there and are noted.
 struct Duties {
@@ -107,7 +66,14 @@ struct WorkerConfig {
   int64_t data_ranks() const {
     return std::max<int64_t>(1, std::ssize(ranks) / strategy_args.strategy_config.model_ranks());
   }
-  int64_t mini_batch() const { return training_args.mini_batch_per_rank() * data_ranks(); }  // sequences of one update
+  /// Sequences of a mini-batch (one update), of all ranks and of each data-parallel one.
+  int64_t mini_batch() const {
+    const TrainingArgs& args = training_args;
+    const int64_t of_rank = args.per_device_train_batch_size * args.gradient_accumulation_steps;
+    return args.train_batch_size.value_or(of_rank * data_ranks());
+  }
+  int64_t mini_batch_per_rank() const { return mini_batch() / data_ranks(); }
+  int64_t micro_batch() const { return std::min(training_args.per_device_train_batch_size, mini_batch_per_rank()); }
 
   template <class V>
   void fields(V& v) {

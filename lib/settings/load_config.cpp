@@ -8,6 +8,7 @@
 #include "config/writer.h"
 #include "job/hosts.h"
 #include "loss/aggregate.h"
+#include "model/folder_check.h"
 #include "model/known_shapes.h"
 #include "model/value_model.h"
 #include "settings/batch_plan.h"
@@ -15,6 +16,7 @@
 #include "settings/complete.h"
 #include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
+#include "settings/foreign_words.h"
 #include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
 #include "settings/placement.h"
@@ -85,13 +87,20 @@ const ModelName& written(const ModelName& own, const ModelName& source, const Ch
 }
 
 /// config.json of a role's model; nullopt when the folder is absent and that is accepted. `key`: what is complained of.
-std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, bool offline, Checker& check) {
+/// Unless `offline`, the folder must hold what `use` needs.
+std::optional<ModelSpec> spec_of(const ModelName& name, const ModelName& key, FolderUse use, bool offline,
+                                 Checker& check) {
   std::optional<ModelSpec> spec;
   if (!name) return spec;
   const auto folder = find_model_folder(*name);
   if (!folder && !offline) check.require(false, key, "{}", missing_model(*name));
+  if (folder && is_folder(*name) && *folder != *name)
+    check.note(fmt::format("{}: a run's folder; its model is {}", check.name(key), folder->string()));
   if (folder)
-    check.collect(key, [&] { spec = parse_spec(HfFolder::read_config(*folder), (*folder / "config.json").string()); });
+    check.collect(key, [&] {
+      spec = parse_spec(HfFolder::read_config(*folder), (*folder / "config.json").string());
+      if (!offline) check_folder(*folder, *spec, use);
+    });
   return spec;
 }
 
@@ -101,11 +110,28 @@ std::optional<ModelSpec> planned_spec(const std::optional<ModelSpec>& spec, cons
   return known ? known->spec : spec;
 }
 
+/// Behind its last position a model has learnt nothing, and rotary embeddings do not say so.
 template <class M>
-void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, Checker& check) {
-  if (spec && length > spec->max_positions)
-    check.note(fmt::format("{}: more than the model's max_position_embeddings of {}", check.name(member),
-                           spec->max_positions));
+void check_length(const M& member, int64_t length, const std::optional<ModelSpec>& spec, const std::string& role,
+                  Checker& check) {
+  if (spec)
+    check.require(length <= spec->max_positions, member,
+                  "{} tokens are more than the {} positions of the model of {} (max_position_embeddings in its "
+                  "config.json); lower it, or take a model of longer texts",
+                  length, spec->max_positions, role);
+}
+
+/// Told at the keys that somebody set.
+void check_lengths(const Config& config, const std::optional<ModelSpec>& spec, const std::string& role,
+                   Checker& check) {
+  if (!config.sequence_length || !config.val_sequence_length) return;
+  const int64_t length = *config.sequence_length, val_length = *config.val_sequence_length;
+  if (check.is_set(config.sequence_length))
+    check_length(config.sequence_length, length, spec, role, check);
+  else
+    check_length(config.response_length, length, spec, role, check);
+  if (val_length != length && role == "actor_train")
+    check_length(config.val_sequence_length, val_length, spec, role, check);
 }
 
 /// A line for each class of ranks.
@@ -128,20 +154,21 @@ constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is 
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
-  const auto policy = spec_of(policy_name, written(policy_name, config.pretrain, check), offline, check);
+  const auto policy =
+      spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, offline, check);
   // Of the same name only one is told.
-  const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source) {
+  const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
-    return name == policy_name ? policy : spec_of(name, written(name, source, check), offline, check);
+    return name == policy_name ? policy : spec_of(name, written(name, source, check), use, offline, check);
   };
   std::optional<ModelSpec> critic, reference;
-  if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain);
-  reference = config.uses_reference() ? spec_of_role(config.reference, policy_name) : policy;
+  if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
+  reference = config.uses_reference() ? spec_of_role(config.reference, policy_name, FolderUse::kForwards) : policy;
   PlannedModels models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written(name, config.reward_pretrain, check);
-    const auto spec = spec_of(name, key, offline, check);
+    const auto spec = spec_of(name, key, judge.writes ? FolderUse::kWrites : FolderUse::kReads, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
     if (spec && !judge.writes && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
@@ -150,7 +177,10 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
   if (config.uses_reference() && reference) check_model_layout(config.reference.strategy_args, *reference, check);
-  if (config.sequence_length) check_length(config.sequence_length, *config.sequence_length, policy, check);
+  check_lengths(config, policy, "actor_train", check);
+  if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
+  if (config.reference.model_args.model_name_or_path != policy_name)
+    check_lengths(config, reference, "reference", check);
   const auto planned_policy = planned_spec(policy, policy_name);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *planned_policy;
@@ -163,7 +193,7 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
 template <class T, class F>
 CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vector<std::string>& overrides, F&& body) {
-  auto loaded = load_yaml<T>(read_file(file), file.string(), overrides);
+  auto loaded = load_yaml<T>(read_file(file), file.string(), overrides, foreign_advice<T>);
   CheckedConfig<T> result;
   result.config = std::move(loaded.config);
   result.config.from_env = std::move(loaded.from_env);
@@ -210,13 +240,15 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     const SftConfig& config = result.config;
     place(result, options, check);
     check_layout(config.sft_train, check);
+    check_sft_batch(config.sft_train, check);
     if (!config.sft_train.device_mapping) note_dtype(config.sft_train.model_args, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
     const auto& name = config.sft_train.model_args.model_name_or_path;
-    const auto spec = spec_of(name, written(name, config.pretrain, check), options.offline, check);
+    const auto spec = spec_of(name, written(name, config.pretrain, check), FolderUse::kWrites, options.offline, check);
+    check_length(config.sequence_length, config.sequence_length, spec, "sft_train", check);
     if (spec) check_model_layout(config.sft_train.strategy_args, *spec, check);
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);

@@ -60,7 +60,7 @@ int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
   const auto budget = packing.use_sequence_packing ? packing.sequence_packing_args.max_packed_sequence_length_train
                       : packing.use_dynamic_batching_in_train ? packing.max_tokens_per_microbatch_in_train
                                                               : std::nullopt;
-  return budget.value_or(worker.training_args.per_device_train_batch_size * config.sequence_length.value_or(0));
+  return budget.value_or(worker.micro_batch() * config.sequence_length.value_or(0));
 }
 
 /// Inputs of every layer, and what one layer keeps while it is differentiated; all layers' without recomputation.

@@ -1,6 +1,7 @@
 #include "settings/reward_rows.h"
 
 #include "base/error.h"
+#include "data/leaks.h"
 
 namespace roll {
 
@@ -13,18 +14,23 @@ DomainRules rules_of(const Config& config) {
 
 void check_reward_rows(std::span<const Row> rows, const DomainRules& rules) {
   std::string first;
-  int64_t count = 0;
+  std::vector<std::string> others;
   for (const Row& row : rows) {
     const auto rule = rules.find(row.domain);
     if (rule == rules.end()) continue;
     try {
       rule->second->check_row(row.raw);
     } catch (const UserError& error) {
-      if (count++ == 0) first = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
+      if (first.empty())
+        first = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
+      else
+        others.push_back(row.origin);
     }
   }
-  if (count == 1) throw UserError(first);
-  if (count > 1) throw user_error("{}; and {} more such row{}", first, count - 1, count > 2 ? "s" : "");
+  if (first.empty()) return;
+  if (others.empty()) throw UserError(first);
+  throw user_error("{}; and {} more such row{} ({}); `roll data check --all` shows each", first, others.size(),
+                   others.size() > 1 ? "s" : "", list_origins(others));
 }
 
 }  // namespace roll

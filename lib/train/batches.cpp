@@ -31,7 +31,7 @@ BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const Workload& wo
   const bool trains = stage == Stage::kTrain;
   BatchRule rule;
   rule.workload = workload;
-  rule.num_sequences = trains ? worker.training_args.per_device_train_batch_size : worker.infer_batch_size;
+  rule.num_sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
   rule.packing.workload = workload;
   const StrategyConfig& layout = worker.strategy_args.strategy_config;
   rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
@@ -77,7 +77,7 @@ Partition plan_mini_batches(int64_t num_sequences, int64_t size, int64_t group_s
   if (num_sequences % size)
     throw user_error(
         "{} sequences of a step are not a multiple of the mini-batch of {}; use rollouts of this "
-        "configuration, or change gradient_accumulation_steps",
+        "configuration, or change the mini-batch",
         num_sequences, size);
   if (size % group_size)
     throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,

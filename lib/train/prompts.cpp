@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/leaks.h"
 #include "data/tokenise.h"
 
 namespace roll {
@@ -47,6 +48,8 @@ std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& token
   auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
   if (!source.domains.empty()) assign_domains(rows, source.domains);
   if (source.rules) check_reward_rows(rows, *source.rules);
+  if (log.is_first())
+    for (const std::string& warning : warnings_of_prompts(rows)) log.warn("{}: {}", what, warning);
   const auto total = rows.size();
   const PromptEncoder encode(source, tokenizer);
   const auto dropped =

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
+#include "data/leaks.h"
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
@@ -50,6 +51,10 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
     rows.quota = rows.prompts->quota(config.rollout_batch_size);
   }
   rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
+  if (rows.prompts && log.is_first())
+    if (const std::string warning = warning_of_shared(keyed_rows(rows.prompts->rows()), keyed_rows(rows.validation));
+        !warning.empty())
+      log.warn("{}", warning);
   return data;
 }
 

@@ -1,11 +1,13 @@
 #include "train/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "dist/agree.h"
 #include "track/mlflow.h"
 #include "track/take_back.h"
@@ -107,6 +109,7 @@ void Run::start(const RunFace& face) {
 void Run::track(int64_t step, Metrics metrics) {
   if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();
+  tell_unmeasured(step, values);
   for (const auto& [name, value] : values)
     if (name == keys_.checkpoints.metric_for_best_model && std::isfinite(value)) {
       measured_step_ = step, measured_ = value;
@@ -114,6 +117,26 @@ void Run::track(int64_t step, Metrics metrics) {
       if (early_stop_.is_over() && step < last_step_) end_early(step);
     }
   if (tracker_) tracker_->write(step, values, last_step_);
+}
+
+/// Once: a metric that a plug-in or a rare event should have given, or of validations one that this one has not.
+void Run::tell_unmeasured(int64_t step, const MetricValues& values) {
+  const CheckpointConfig& config = keys_.checkpoints;
+  const std::string& wanted = config.metric_for_best_model;
+  if (is_missing_told_ || !log_.is_first() || (config.early_stopping_patience == 0 && config.best_ckpt_to_keep == 0))
+    return;
+  const auto is_validation = [](const auto& value) { return value.first.starts_with("val"); };
+  const bool is_of_validations = wanted.starts_with("val");
+  if (is_of_validations ? std::ranges::none_of(values, is_validation) : step == 0) return;
+  if (std::ranges::any_of(values, [&](const auto& value) { return value.first == wanted; })) return;
+  is_missing_told_ = true;
+  std::vector<std::string> measured;
+  for (const auto& [name, value] : values) measured.push_back(name);
+  log_.warn(
+      "metric_for_best_model = {}: was not measured in step {}; as long as it is not, no checkpoint is best and the "
+      "run "
+      "does not end early{}",
+      wanted, step, did_you_mean(wanted, measured));
 }
 
 void Run::end_early(int64_t step) {

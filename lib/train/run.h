@@ -115,6 +115,7 @@ class Run {
   bool save(int64_t step, const std::function<RunState()>& state);
   void require_saved(int64_t step);
   void end_early(int64_t step);
+  void tell_unmeasured(int64_t step, const MetricValues& values);
   void start(const RunFace& face);
 
   RunKeys keys_;
@@ -128,6 +129,7 @@ class Run {
   bool is_overdue_ = false;
   double save_s_ = 0;  // not yet told
   int64_t saving_step_ = -1;
+  bool is_missing_told_ = false;
   int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
   double measured_ = 0;
   std::optional<double> best_;

@@ -29,15 +29,16 @@ namespace roll {
 
 namespace {
 
-std::vector<SftRow> load_said(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
-                              const Tokenizer& tokenizer, const char* what, Log& log) {
+SftRows load_said(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
+                  const Tokenizer& tokenizer, const char* what, Log& log) {
   SftRows loaded = load_sft_rows(config, data, model_folder, tokenizer);
   if (!data.file_name.empty())
     log.info("{}: {} rows{}", what, loaded.rows.size(),
              loaded.num_dropped ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped,
                                               config.sequence_length)
                                 : "");
-  return std::move(loaded.rows);
+  if (!loaded.warning.empty() && log.is_first()) log.warn("{}: {}", what, loaded.warning);
+  return loaded;
 }
 
 /// Tells whether a run goes on with the same rows in the same order.
@@ -85,8 +86,11 @@ SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) 
   const auto load = [&](const DataArgs& rows, const char* what) {
     return load_said(config, rows, data.model_folder, tokenizer, what, log);
   };
-  data.training = load(config.sft_train.data_args, "training rows");
-  data.validation = load(config.validation.data_args, "validation rows");
+  SftRows training = load(config.sft_train.data_args, "training rows"),
+          validation = load(config.validation.data_args, "validation rows");
+  const std::string shared = log.is_first() ? warning_of_shared(training.keyed, validation.keyed) : "";
+  if (!shared.empty()) log.warn("{}", shared);
+  data.training = std::move(training.rows), data.validation = std::move(validation.rows);
   return data;
 }
 

@@ -15,9 +15,10 @@ SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::
       .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
       .eos_ids = tokenizer.eos_ids()};
   DroppedRows dropped;
-  auto rows = encode_sft_rows(read_rows(data.file_name, {data.messages, data.prompt}), data.response, encoder,
-                              config.sequence_length, data.preprocessing_num_workers, dropped);
-  return {std::move(rows), dropped.total()};
+  const auto read = read_rows(data.file_name, {data.messages, data.prompt});
+  auto rows =
+      encode_sft_rows(read, data.response, encoder, config.sequence_length, data.preprocessing_num_workers, dropped);
+  return {std::move(rows), dropped.total(), warning_of_roles(read), keyed_rows(read)};
 }
 
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "data/leaks.h"
 #include "data/sft_rows.h"
 #include "settings/sft_config.h"
 #include "text/tokenizer.h"
@@ -13,6 +14,8 @@ namespace roll {
 struct SftRows {
   std::vector<SftRow> rows;
   int64_t num_dropped = 0;  // longer than sequence_length
+  std::string warning;      // warning_of_roles()
+  KeyedRows keyed;
 };
 
 /// `data` through the tokenizer and the chat template of `model_folder`; nothing where no file is named. UserError: see

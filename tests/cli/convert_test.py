@@ -2,6 +2,7 @@
 
 convert_test.py BINARY [--update]: --update writes those files anew.
 """
+import json
 import pathlib
 import re
 import subprocess
@@ -35,30 +36,30 @@ WANTED = {
         "rollout_batch_size": "512", "num_return_sequences_in_group": "16", "response_length": "8192", "pretrain": "Qwen/Qwen2.5-7B",
         "adv_estimator": "grpo", "loss_agg_mode": "token-mean", "pg_clip_high": "0.28", "dual_clip_c": "10", "max_steps": "200",
         # 32 prompts x 16 responses = 512 sequences of an update over 16 ranks
-        "actor_train.training_args.gradient_accumulation_steps": "32", "actor_train.training_args.per_device_train_batch_size": "1",
+        "actor_train.training_args.train_batch_size": "512", "actor_train.training_args.per_device_train_batch_size": "1",
         "actor_train.sequence_packing_args.max_packed_sequence_length_train": "10240", "actor_infer.generating_args.top_p": "1",
         "actor_infer.generating_args.temperature": "1", "rewards.math_rule.overlong_buffer.len": "4096",
         "rewards.math_rule.query_filter_config.type": "mean_filter", "use_kl_loss": "false", "save_steps": "5", "eval_steps": "0"},
     "verl_ppo.yaml": {
         "adv_estimator": "gae", "lambd": "1", "whiten_advantages": "true", "add_token_level_kl": "true", "init_kl_coef": "0.001",
-        "target_kl": "0.05", "value_clip": "0.5", "dual_clip_c": "3", "actor_train.training_args.gradient_accumulation_steps": "2",
+        "target_kl": "0.05", "value_clip": "0.5", "dual_clip_c": "3", "actor_train.training_args.train_batch_size": "64",
         "actor_train.training_args.per_device_train_batch_size": "8", "critic.training_args.learning_rate": "1e-05", "save_steps": "0",
         "actor_train.training_args.weight_decay": "0.01"},
     "trl_grpo.yaml": {
         # 4 x 8 completions of a process are 4 groups of 8; two passes over them make two updates, so 400 updates are 200 steps
         "rollout_batch_size": "4", "num_return_sequences_in_group": "8", "ppo_epochs": "2", "max_steps": "200",
-        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.gradient_accumulation_steps": "8",
+        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.train_batch_size": "32",
         "adv_estimator": "reinforce", "norm_mean_type": "group", "loss_agg_mode": "constant", "loss_aggregation_divisor": "1024",
         "use_kl_loss": "true", "kl_loss_coef": "0.001", "max_len_mask": "true", "actor_infer.generating_args.temperature": "0.9"},
     "slime_gspo.sh": {
         "rollout_batch_size": "32", "num_return_sequences_in_group": "8", "importance_sampling": "seq", "adv_estimator": "grpo",
         # 128 samples of an update over 8 GPUs of which 2 share the weights
-        "actor_train.training_args.gradient_accumulation_steps": "32", "loss_agg_mode": "seq-mean-token-mean", "pg_clip_low": "0.0004",
+        "actor_train.training_args.train_batch_size": "128", "loss_agg_mode": "seq-mean-token-mean", "pg_clip_low": "0.0004",
         "actor_train.strategy_args.strategy_config.tensor_model_parallel_size": "2", "seed": "1234", "save_steps": "20", "max_steps": "3000",
         "actor_infer.strategy_args.strategy_config.mem_fraction_static": "0.7", "actor_train.training_args.adam_beta2": "0.98"},
     "openrlhf_reinforce.sh": {
         "adv_estimator": "reinforce_plus_plus_baseline", "rollout_batch_size": "128", "pg_clip_high": "0.3", "use_kl_loss": "true",
-        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.gradient_accumulation_steps": "32",
+        "actor_train.training_args.per_device_train_batch_size": "4", "actor_train.training_args.train_batch_size": "1024",
         "actor_train.training_args.adam_beta2": "0.95", "actor_train.training_args.lr_scheduler_type": "cosine", "reward_clip": "10", "actor_infer.generating_args.top_k": "-1"},
 }
 # What must be told of each, so that nothing is lost in silence.
@@ -112,7 +113,18 @@ def check_arguments(folder):
     done = run("convert-config", "-n", "2", "--from", "trl", "--num_generations", "16", "--learning_rate=3e-6", cwd=folder)
     assert "rollout_batch_size: 1 " in done.stdout and "learning_rate: 3e-6" in done.stdout, done.stdout
     done = run("convert-config", "data.train_batch_size=$BATCH", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
-    assert "trainer.nnodes = $NODES: must be a number" in done.stderr, done.stderr
+    assert "trainer.nnodes = ${oc.env:NODES}: must be a number; write it out" in done.stderr, done.stderr
+    # A variable that the script leaves to the shell is asked of the environment; a default of its own counts.
+    (folder / "home.sh").write_text("N=2\npython3 -m verl.trainer.main_ppo data.train_files=$HOME/data/rows.jsonl data.train_batch_size=16 "
+                                    "actor_rollout_ref.model.path=${MODELS:-/models}/m trainer.nnodes=1 trainer.default_local_dir=${HOME}/out$N\n")
+    (folder / "home.yaml").write_text(run("convert-config", "home.sh", cwd=folder).stdout)
+    resolved = run("validate-config", "--offline", "--print", "--config", "home.yaml", cwd=folder).stdout
+    assert "$HOME" not in (folder / "home.yaml").read_text() and value_of(resolved, "pretrain") == "/models/m", resolved
+    assert value_of(resolved, "actor_train.data_args.file_name") == "[${oc.env:HOME}/data/rows.jsonl]", resolved
+    # Its rows are of one domain, whatever their tags: a tag of ours would fit none of them.
+    rows = [dict(id=str(i), messages=[dict(role="user", content="1+1?")], ground_truth="2", **tag) for i, tag in enumerate(({}, {"tag": "gsm8k"}))]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("validate-config", "--offline", "--config", "home.yaml", "actor_train.data_args.file_name=rows.jsonl", cwd=folder)
     done = run("convert-config", "--hello", "1", cwd=folder, wanted=2)
     assert "not a key of verl, trl, slime, openrlhf" in done.stderr, done.stderr
     done = run("convert-config", cwd=folder, wanted=2)

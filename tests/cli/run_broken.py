@@ -8,26 +8,50 @@ A case file (cases/*.json) is {"base": {name: content}, "cases": [...]}; a case 
     files    {path: content}, written to a fresh folder in which the binary runs; they replace those of "base".
              content: a string; {"hex": "00ff"}; {"text": "ab", "times": 1000}; {"nested": 9}: lists in lists; {"folder": true}; {"link": "target"};
              {"copy": "path in the
-             source tree"}; {"replace": [old, new], ...}: the base's content with every pair replaced
+             source tree"}; {"replace": [old, new], ...}: the base's content with every pair replaced; {"zeros_of": "config.json", "cut": 9}:
+             safetensors of a qwen2 of that configuration, without its last 9 bytes; null: no such file;
+             {"as": "model/config.json"}: the base's file of that name
     args     the command line after the binary (a list, or one string that is split at blanks)
     stdin    text, if any
     env      {NAME: value}, if any
     exit     the exit code; 2 when missing
     message  regular expression (or a list of them) that standard error, or with exit 0 either stream, must hold
+    stdout   regular expression that standard output must hold, if any
     timeout  seconds; 60 when missing
 """
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
+
+
+def zero_weights(config):
+    """Safetensors of a qwen2 with tied embeddings, all zeros."""
+    hidden, inner, vocab = config["hidden_size"], config["intermediate_size"], config["vocab_size"]
+    narrow = hidden // config["num_attention_heads"] * config["num_key_value_heads"]
+    shapes = {"model.embed_tokens.weight": [vocab, hidden], "model.norm.weight": [hidden]}
+    for layer in range(config["num_hidden_layers"]):
+        rows = {"self_attn.q_proj": hidden, "self_attn.k_proj": narrow, "self_attn.v_proj": narrow}
+        parts = {f"{name}.{part}": [size, hidden] if part == "weight" else [size] for name, size in rows.items() for part in ("weight", "bias")}
+        parts |= {"self_attn.o_proj.weight": [hidden, hidden], "mlp.gate_proj.weight": [inner, hidden], "mlp.up_proj.weight": [inner, hidden],
+                  "mlp.down_proj.weight": [hidden, inner], "input_layernorm.weight": [hidden], "post_attention_layernorm.weight": [hidden]}
+        shapes |= {f"model.layers.{layer}.{name}": shape for name, shape in parts.items()}
+    header, end = {}, 0
+    for name, shape in shapes.items():
+        header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [end, end + 2 * math.prod(shape)]}
+        end = header[name]["data_offsets"][1]
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(end)
 
 
 def content_bytes(name, content, base):
@@ -39,6 +63,11 @@ def content_bytes(name, content, base):
         return b"[" * content["nested"] + b"]" * content["nested"]
     if "text" in content:
         return content["text"].encode() * content.get("times", 1)
+    if "zeros_of" in content:
+        weights = zero_weights(json.loads(base[content["zeros_of"]]))
+        return weights[:len(weights) - content.get("cut", 0)]
+    if "as" in content:
+        return content_bytes(content["as"], base[content["as"]], base)
     if "copy" in content:
         return (SOURCE / content["copy"]).read_bytes()
     text = content_bytes(name, base[name], {}).decode()
@@ -53,6 +82,8 @@ def content_bytes(name, content, base):
 def write_files(folder, files, base):
     for name, content in {**base, **files}.items():
         path = folder / name
+        if content is None:
+            continue
         if isinstance(content, dict) and content.get("folder"):
             path.mkdir(parents=True)
             continue
@@ -81,6 +112,8 @@ def run_case(binary, case, base):
     messages = case["message"] if isinstance(case["message"], list) else [case["message"]]
     heard = err if wanted else out + err
     reasons += [f"no match for {m!r}" for m in messages if not re.search(m, heard, re.M)]
+    if not re.search(case.get("stdout", ""), out, re.M):
+        reasons.append(f"no match on standard output for {case['stdout']!r}: {out[:1500]}")
     reasons += [f"a trace shows: {w}" for w in ("terminate called", "what():", "Traceback", "filesystem error", "[json.exception") if w in err]
     return [*reasons, f"stderr: {err.strip()[:1500]}"] if reasons else []
 

@@ -16,6 +16,13 @@ assert len(configs) >= 25, configs
 row = {"id": "1", "prompt": "1+1=", "messages": json.dumps([{"role": "user", "content": "1+1="}]), "response": "2",
        "ground_truth": "2", "tag": "arithmetic", "domain": "math_rule"}
 failed = []
+
+
+def updates(text):
+    """What an update is: "4 updates of 128 sequences a step" of each role."""
+    return re.findall(r"^(\w+: .*? (?:of \d+ sequences a step|\d+ sequences an update))", text, re.M)
+
+
 with tempfile.TemporaryDirectory() as folder:
     # The files that the configurations name by default, each with one row.
     for name in ["output/quickstart/data/train.jsonl", "output/quickstart/data/heldout.jsonl", "output/quickstart/data/sft.jsonl",
@@ -30,6 +37,11 @@ with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run([roll, "validate-config", "--offline", "--config", config], cwd=folder, capture_output=True, text=True)
         if run.returncode:
             failed.append(f"{config.name}: exit code {run.returncode}: {run.stderr.strip()}")
+        if "device_mapping" not in config.read_text():  # any number of ranks makes the same updates
+            several = subprocess.run([roll, "validate-config", "--offline", "--no-data", "-n", "4", "--config", config], cwd=folder,
+                                     capture_output=True, text=True)
+            if not updates(run.stdout) or updates(run.stdout) != updates(several.stdout) or "another run" in several.stderr:
+                failed.append(f"{config.name}: on four ranks {updates(several.stdout)} {several.stderr}, on one {updates(run.stdout)}")
         print(f"{config.name}: {time.monotonic() - started:.2f} s")
         head = config.read_text().split("\n\n")[0]
         for word in ["command", "expected"]:

@@ -53,7 +53,8 @@ TEST_CASE("a count that is none is named with its place", "[convert]") {
     CHECK_THROWS_WITH(converted(verl + count),
                       Contains("s:1: trainer.nnodes = " + std::string(count) + ": must be a whole number from 1 to"));
   }
-  CHECK_THROWS_WITH(converted(verl + "$N"), Contains("s:1: trainer.nnodes = $N: must be a number; write it out"));
+  CHECK_THROWS_WITH(converted(verl + "$N"),
+                    Contains("s:1: trainer.nnodes = ${oc.env:N}: must be a number; write it out"));
 }
 
 TEST_CASE("a passing of TRL's samples makes at least one update, and a step of slime's too", "[convert]") {

@@ -34,7 +34,7 @@ def train(folder, name, ranks=1, **settings):
         "actor_train.data_args.file_name": f"[{files}]",
         "validation.data_args.file_name": folder / "data/heldout.jsonl", "num_return_sequences_in_group": 4, "eval_steps": 0,
         **{f"{role}.device_mapping": str(list(range(ranks))) for role in ("actor_train", "actor_infer", "reference")},
-        "actor_train.training_args.per_device_train_batch_size": 80 // ranks}
+        "actor_train.training_args.train_batch_size": 80}
     command = ["train", "--config", ROOT / "configs/rlvr_five_domains_cpu.yaml", "-n", ranks, *[f"{key}={value}" for key, value in values.items()]]
     if UNSANDBOXED:
         command.append("rewards.code_sandbox.unsafe_no_sandbox=true")

@@ -72,6 +72,10 @@ def check_other_size(folder, rollouts):
     print("a replay of another size than the step's is refused")
 
 
+def steps_and_rates(run):
+    return [(line["step"], line["actor/lr"], line["critic/lr"]) for line in map(json.loads, open(run / "metrics.jsonl"))]
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -92,13 +96,17 @@ def main():
             compare(run, base, name)
             same = all((tensor == weights(plain)[n]).all() for n, tensor in weights(run).items() if n.startswith("actor."))
             assert not same, f"{variant} changed nothing"
-        base, run = (train(folder, f"defaults_{n}", n, rows=8 // n, accumulation=1, adam=DEFAULTS, **replay) for n in (1, 2))
-        compare(run, base, "default epsilon n=2")
+        # One configuration, any number of ranks: train_batch_size counts the sequences of all of them.
+        whole = {f"{role}.training_args.train_batch_size": 8 for role in ("actor_train", "critic")}
+        base, *runs = (train(folder, f"defaults_{n}", n, rows=8, accumulation=1, adam=DEFAULTS, **replay, **whole) for n in (1, 2, 4))
+        for run, n in zip(runs, (2, 4)):
+            compare(run, base, f"train_batch_size, default epsilon, n={n}")
+            assert steps_and_rates(run) == steps_and_rates(base), f"n={n}: other updates or learning rates"
         check_estimators(folder, replay["rollout_replay"])
         check_empty(folder, replay["rollout_replay"])
         check_other_size(folder, replay["rollout_replay"])
         # Sampling: one and two ranks give the same responses.
-        one, two = (train(folder, f"sampled_{n}", n, rows=8 // n, accumulation=1, max_steps=1) for n in (1, 2))
+        one, two = (train(folder, f"sampled_{n}", n, rows=8, accumulation=1, max_steps=1, **whole) for n in (1, 2))
         same = rollout_text(one, 1) == rollout_text(two, 1)
         assert same, "1 and 2 ranks sampled different responses"
         print("1 and 2 ranks sample the same bytes")

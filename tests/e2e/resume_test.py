@@ -137,8 +137,8 @@ def check_folder(folder):
     text = run(folder, out, 1, code=2)
     assert "holds a run already" in text and "--resume" in text and "--new-run" in text, text
     assert before == {file: file.read_bytes() for file in out.rglob("*") if file.is_file() and file.name != "log.txt"}
-    text = run(folder, out, 1, "--resume", "actor_train.training_args.learning_rate=0.5", code=2)
-    assert "learning_rate: 0.001 -> 0.5" in text and "--allow-config-change" in text, text
+    text = run(folder, out, 1, "--resume", "actor_train.training_args.learning_rate=0.05", code=2)
+    assert "learning_rate: 0.001 -> 0.05" in text and "--allow-config-change" in text, text
     # Nothing is left to do but what the run may have died before: `latest`, and what was begun.
     latest, unfinished = out / "checkpoints/latest", out / f"checkpoints/.saving_step_{STEPS:06}"
     latest.unlink()

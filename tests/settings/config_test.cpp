@@ -370,19 +370,19 @@ TEST_CASE("sft has its own root with the same structs", "[train]") {
   folder.write("model/config.json", kTinyModel);
   CHECK(is_sft_config(file));
   CHECK_FALSE(is_sft_config(kRecipe));
-  const auto checked = load_sft_config(file, {}, {.num_ranks = 2, .offline = false});
+  const auto checked = load_sft_config(file, {}, {.num_ranks = 2, .offline = true});
   CHECK(checked.config.num_train_epochs == 3);
   CHECK(checked.config.loss.loss_mask_keys == std::vector<std::string>{"labels_mask"});
   CHECK(checked.config.loss.loss_agg_mode == AggMode::kTokenMean);
   CHECK(mentions(checked.plan, "10 updates; 16 sequences an update; 2 data-parallel ranks; 2 micro-batches of 4"));
   const auto again = folder.write("again.yaml", resolved_yaml(checked.config));
-  CHECK(resolved_yaml(load_sft_config(again, {}, {.num_ranks = 2, .offline = false}).config) ==
+  CHECK(resolved_yaml(load_sft_config(again, {}, {.num_ranks = 2, .offline = true}).config) ==
         resolved_yaml(checked.config));
   CHECK_THROWS_WITH(load_sft_config(file, {"sft_train.data_args.response=null"}, {}),
                     Catch::Contains("the column of what is learnt"));
   CHECK_THROWS_WITH(load_sft_config(file, {"adv_estimator=gae"}, {}), Catch::Contains("unknown key"));
   const auto mode_of = [&](const std::string& key) {
-    return load_sft_config(file, {key}, {.num_ranks = 2, .offline = false}).config.loss.loss_agg_mode;
+    return load_sft_config(file, {key}, {.num_ranks = 2, .offline = true}).config.loss.loss_agg_mode;
   };
   CHECK(mode_of("loss_aggregation=sample_mean") == AggMode::kSeqMeanTokenMean);
   CHECK(mode_of("calculate_per_token_loss=true") == AggMode::kTokenMean);

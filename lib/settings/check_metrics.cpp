@@ -1,0 +1,108 @@
+// The metric that decides which checkpoints are best and when a run ends early: one that is never measured would keep
+// none and never end it, without a word.
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/nearest.h"
+#include "data/rows.h"
+#include "settings/checks.h"
+#include "track/metric_reference.h"
+
+namespace roll {
+
+namespace {
+
+constexpr std::array kSftPrefixes = {"sft/", "val/"};
+
+std::string first_part(std::string_view name) {
+  return std::string(name.substr(0, name.find('/')));
+}
+
+bool is_watched(const CheckpointConfig& config) {
+  return config.early_stopping_patience > 0 || config.best_ckpt_to_keep > 0;
+}
+
+bool begins_with_any(const std::string& name, const auto& prefixes) {
+  return std::ranges::any_of(prefixes, [&](const char* prefix) { return name.starts_with(prefix); });
+}
+
+/// Whether the row is that of `name` without the domain before it.
+bool has_domain(const std::string& name, const MetricWords& row) {
+  return name.find('/') != std::string::npos && first_part(row.name) != first_part(name);
+}
+
+/// Told at the key that waits for the metric.
+bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& why, Checker& check) {
+  const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), why);
+  return config.early_stopping_patience > 0
+             ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
+             : check.require(is_measured, config.best_ckpt_to_keep, "{}", rule);
+}
+
+constexpr const char* kNoValidation =
+    "is measured in validations, and there are none; set eval_steps and validation.data_args.file_name";
+
+/// Plug-ins of the user's may measure what nobody here knows of; the run says so when they do not.
+bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check) {
+  const std::string& name = config.metric_for_best_model;
+  if (find_metric(name) || has_plugins || (!is_watched(config) && !check.is_set(config.metric_for_best_model)))
+    return find_metric(name) != nullptr;
+  return check.require(false, config.metric_for_best_model, "no run measures it; `roll metrics` lists what is{}",
+                       did_you_mean(name, metric_names()));
+}
+
+/// val_correct/TAG/mean: of all rows, or of those with a tag.
+void check_tag(const Config& config, Checker& check) {
+  const std::string& name = config.checkpoints.metric_for_best_model;
+  if (!name.starts_with("val_correct/") && !name.starts_with("val_score/")) return;
+  const size_t begin = name.find('/') + 1;
+  const std::string tag = name.substr(begin, name.rfind('/') - begin);
+  if (tag == "all") return;
+  const DataArgs& data = config.validation.data_args;
+  std::set<std::string> tags;
+  for (const Row& row : read_rows(data.file_name, {data.messages, data.prompt}))
+    if (!row.tag.empty()) tags.insert(row.tag);
+  const std::vector<std::string> known(tags.begin(), tags.end());
+  check.require(tags.contains(tag), config.checkpoints.metric_for_best_model,
+                "no validation row has the tag {}; there is all{}{}{}", tag, known.empty() ? "" : ", and of tags ",
+                fmt::join(known, ", "), did_you_mean(tag, known));
+}
+
+}  // namespace
+
+void check_best_metric(const Config& config, bool offline, Checker& check) {
+  const CheckpointConfig& keys = config.checkpoints;
+  const std::string& name = keys.metric_for_best_model;
+  const bool has_plugins = config.actor_train.loss_func || config.actor_train.pg_loss_reducer;
+  if (!check_name(keys, has_plugins, check) || !is_watched(keys)) return;
+  const MetricWords& row = *find_metric(name);
+  const auto require = [&](bool is_measured, const std::string& why) {
+    return require_measured(is_measured, keys, why, check);
+  };
+  if (has_domain(name, row))
+    require(config.rewards.contains(first_part(name)),
+            fmt::format("is of a domain, and rewards has no {}", first_part(name)));
+  require(!begins_with_any(name, kSftPrefixes), "is measured by `roll sft`; of responses there is val_correct/all/mean");
+  require(config.uses_critic() || !std::string_view(row.name).starts_with("critic/"),
+          "is the critic's, and there is none: " + check.name(config.experience.adv_estimator));
+  const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
+  require(config.uses_reference() || !is_kl, "is measured against a reference, and there is none; set enable_reference");
+  if (!name.starts_with("val_")) return;
+  if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
+    check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });
+}
+
+void check_best_metric(const SftConfig& config, Checker& check) {
+  const CheckpointConfig& keys = config.checkpoints;
+  const std::string& name = keys.metric_for_best_model;
+  if (!check_name(keys, static_cast<bool>(config.sft_train.loss_func), check) || !is_watched(keys)) return;
+  constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
+  require_measured(begins_with_any(name, kSftPrefixes) || begins_with_any(name, kShared), keys,
+                   "is measured by `roll train`; here it is val/loss or sft/loss", check);
+  const bool validates = !config.validation.data_args.file_name.empty();
+  const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // else only at the end
+  if (name.starts_with("val/")) require_measured(validates && repeats, keys, kNoValidation, check);
+}
+
+}  // namespace roll

@@ -1,0 +1,61 @@
+// Keys of a role's optimizer, by HF's names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "config/range.h"
+#include "optim/schedule.h"
+
+namespace roll {
+
+struct TrainingArgs {
+  double learning_rate = 5e-5;
+  double weight_decay = 0;
+  std::optional<int64_t> train_batch_size;
+  int64_t per_device_train_batch_size = 8;
+  int64_t gradient_accumulation_steps = 1;
+  int64_t warmup_steps = 0;
+  double warmup_ratio = 0;
+  LrScheduleType lr_scheduler_type = LrScheduleType::kLinear;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
+  double adam_epsilon = 1e-8;
+  std::optional<int64_t> num_train_epochs;
+
+  template <class V>
+  void fields(V& v) {
+    // AdamW moves every weight by about this much an update, and the weights of language models are around 0.02.
+    v("learning_rate", learning_rate, "peak learning rate of AdamW: about how far an update moves each weight",
+      within(0, 0.1));
+    v("weight_decay", weight_decay, "decoupled weight decay of matrices (not of norms and biases)", at_least(0));
+    v("train_batch_size", train_batch_size,
+      "sequences of a mini-batch (one update) of all ranks together, so that any number of ranks makes the same "
+      "updates; null: per_device_train_batch_size x gradient_accumulation_steps on each data-parallel rank, as in ROLL",
+      sequence_range());
+    v("per_device_train_batch_size", per_device_train_batch_size,
+      "sequences of a micro-batch; beside train_batch_size the most of one", sequence_range());
+    v("gradient_accumulation_steps", gradient_accumulation_steps,
+      "micro-batches of a mini-batch on each rank; train_batch_size decides where it is set", sequence_range());
+    v("warmup_steps", warmup_steps,
+      "updates over which the learning rate rises from 0; the first of them has rate 0, as in Hugging Face",
+      at_least(0));
+    v("warmup_ratio", warmup_ratio, "warmup_steps as a share of all updates, rounded up; used when warmup_steps is 0",
+      within(0, 1));
+    v("lr_scheduler_type", lr_scheduler_type, "learning rate after the warm-up");
+    v("adam_beta1", adam_beta1, "decay of the gradient's mean", from_below(0, 1));
+    v("adam_beta2", adam_beta2, "decay of the gradient's square", from_below(0, 1));
+    v("adam_epsilon", adam_epsilon, "added to the root of the gradient's square", above(0));
+    v("num_train_epochs", num_train_epochs, "passes over the data: `roll sft` only; RLVR runs max_steps",
+      round_range());
+    v.noted({"logging_steps", "save_steps", "eval_steps", "max_steps", "output_dir", "seed", "data_seed"},
+            "the key at the top level decides");
+    v.noted({"bf16", "fp16"}, "model_args.dtype decides");
+    v.noted({"max_grad_norm"}, "max_grad_norm at the top level decides");
+    v.noted({"lr_scheduler_kwargs", "optim", "ddp_timeout", "dataloader_num_workers", "save_total_limit", "report_to",
+             "per_device_eval_batch_size", "save_strategy", "remove_unused_columns"},
+            "ROLL's own pipeline does not read it");
+  }
+};
+
+}  // namespace roll

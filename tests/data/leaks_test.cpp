@@ -1,0 +1,65 @@
+#include "data/leaks.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+
+namespace roll {
+
+namespace {
+
+using Catch::Contains;
+
+Row chat(const Json& messages, const std::string& truth, int line, const std::string& file = "rows.jsonl") {
+  return parse_row({{"messages", messages}, {"ground_truth", truth}}, fmt::format("{}:{}", file, line), {});
+}
+
+Json says(const std::string& role, const std::string& content) {
+  return {{"role", role}, {"content", content}};
+}
+
+}  // namespace
+
+TEST_CASE("rows that end with the assistant's answer are named by their lines", "[data]") {
+  const std::vector<Row> rows{chat({says("user", "1+1?")}, "2", 1),
+                              chat({says("user", "1+1?"), says("assistant", "It is 2.")}, "2", 2),
+                              chat({says("user", "1+2?"), says("assistant", "Hm")}, "3", 3),
+                              chat({says("assistant", "Ask."), says("user", "1+2?")}, "3", 4),
+                              chat({says("user", "?"), says("assistant", "")}, "", 5)};
+  const std::string text = warning_of_answers(rows);
+  CHECK_THAT(text, Contains("1 row of the assistant's answer as the last message, with the ground truth in it "
+                            "(rows.jsonl:2)"));
+  CHECK_THAT(text, Contains("2 rows with the assistant's message as the last (rows.jsonl:3, rows.jsonl:5)"));
+  CHECK_THAT(warning_of_answers(rows, kShownOrigins, /*are_sampled=*/false), !Contains("rows.jsonl:5"));
+  CHECK(warning_of_answers(std::span(rows).first(1)).empty());
+  CHECK(warnings_of_prompts(rows).size() == 1);
+}
+
+TEST_CASE("roles that no template knows are named with their lines", "[data]") {
+  std::vector<Row> rows;
+  for (int line = 1; line <= 8; ++line)
+    rows.push_back(chat({says("human", "a"), says("gpt", "b"), says("human", "c")}, "1", line));
+  const std::string text = warning_of_roles(rows);
+  CHECK_THAT(text, Contains("the roles gpt, human in 8 rows (rows.jsonl:1, rows.jsonl:2, rows.jsonl:3, rows.jsonl:4, "
+                            "rows.jsonl:5 and 3 more)"));
+  CHECK_THAT(warning_of_roles(rows, 8), Contains("rows.jsonl:8)"));
+  const std::vector<Row> known{chat({says("system", "s"), says("developer", "d"), says("user", "u"),
+                                     says("assistant", "a"), says("tool", "t")},
+                                    "1", 1)};
+  CHECK(warning_of_roles(known).empty());
+}
+
+TEST_CASE("validation rows that are trained on are named with both lines", "[data]") {
+  const std::vector<Row> training{
+      chat({says("system", "Be brief."), says("user", "1+1?")}, "2", 1),
+      parse_row({{"prompt", " 7*8? "}}, "rows.jsonl:2", {})};
+  const std::vector<Row> validation{chat({says("user", "1+1? ")}, "2", 1, "val.jsonl"),
+                                    chat({says("user", "2+1?")}, "3", 2, "val.jsonl"),
+                                    chat({says("user", "7*8?"), says("assistant", "56")}, "56", 3, "val.jsonl")};
+  const std::string text = warning_of_shared(keyed_rows(training), keyed_rows(validation));
+  CHECK_THAT(text, Contains("2 of 3 validation rows are training rows too (val.jsonl:1 is rows.jsonl:1, val.jsonl:3 is "
+                            "rows.jsonl:2)"));
+  CHECK(warning_of_shared(keyed_rows(training), keyed_rows(std::span(validation).subspan(1, 1))).empty());
+}
+
+}  // namespace roll
