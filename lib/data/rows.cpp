@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/open_file.h"
+#include "data/columns.h"
 
 namespace roll {
 
@@ -28,46 +29,13 @@ std::vector<fs::path> expand_glob(const std::string& pattern) {
   return files;
 }
 
-UserError wrong_type(const std::string& origin, const std::string& key, const Json& value, const char* needed) {
-  std::string text = to_line(value);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return user_error("{}: {} = {}: must be {}, not {}", origin, key, text, needed, value.type_name());
-}
-
-const Json* column(const Json& line, const std::string& name) {
-  const auto found = line.find(name);
-  return found == line.end() || found->is_null() ? nullptr : &*found;
-}
-
-std::string string_column(const Json& line, const std::string& name, const std::string& origin) {
-  const Json* value = column(line, name);
-  if (value == nullptr) return "";
-  if (!value->is_string()) throw wrong_type(origin, name, *value, "a string");
-  return value->get<std::string>();
-}
-
-/// A string column, or a number's text.
-std::string text_column(const Json& line, const std::string& name, const std::string& origin) {
-  const Json* value = column(line, name);
-  if (value == nullptr) return "";
-  if (value->is_number()) return to_line(*value);
-  if (!value->is_string()) throw wrong_type(origin, name, *value, "a string or a number");
-  return value->get<std::string>();
-}
-
-/// Also an object, as its JSON: ROLL's instruction rows hold one, mostly within a string.
-std::string ground_truth_of(const Json& line, const std::string& origin) {
-  const Json* value = column(line, "ground_truth");
-  return value && value->is_object() ? to_line(*value) : text_column(line, "ground_truth", origin);
-}
-
 double number_column(const Json& line, const std::string& name, const std::string& origin) {
   const std::string text = text_column(line, name, origin);
   if (text.empty()) return 0;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(number))
-    throw wrong_type(origin, name, line[name], "a number, or a string that holds one");
+    throw wrong_column(origin, name, line[name], "a number, or a string that holds one");
   return number;
 }
 
@@ -121,14 +89,14 @@ std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
   const Json messages =
       value.is_string() ? parse_json(value.get_ref<const std::string&>(), origin + ": " + column) : value;
-  if (!messages.is_array()) throw wrong_type(origin, column, messages, "a list of {role, content}");
+  if (!messages.is_array()) throw wrong_column(origin, column, messages, "a list of {role, content}");
   if (messages.empty()) throw user_error("{}: {} = []: holds no message; a prompt needs one", origin, column);
   for (size_t i = 0; i < messages.size(); ++i) {
     const std::string key = fmt::format("{}[{}]", column, i);
-    if (!messages[i].is_object()) throw wrong_type(origin, key, messages[i], "an object {role, content}");
+    if (!messages[i].is_object()) throw wrong_column(origin, key, messages[i], "an object {role, content}");
     for (const char* part : {"role", "content"}) {
       if (!messages[i].contains(part)) throw user_error("{}: {}: has no '{}'", origin, key, part);
-      if (!messages[i][part].is_string()) throw wrong_type(origin, key + "." + part, messages[i][part], "a string");
+      if (!messages[i][part].is_string()) throw wrong_column(origin, key + "." + part, messages[i][part], "a string");
     }
   }
   return messages;
@@ -144,7 +112,7 @@ Row parse_row(const Json& line, const std::string& origin, const PromptColumns& 
   row.difficulty = number_column(line, "difficulty", origin);
   row.tag = string_column(line, "tag", origin);
   row.domain = string_column(line, "domain", origin);
-  row.ground_truth = ground_truth_of(line, origin);
+  row.ground_truth = ground_truth_column(line, origin);
   read_prompt(row, columns);
   return row;
 }

@@ -189,7 +189,8 @@ std::string titled(const std::string& s) {
   for (size_t pos = 0, begin = 0; pos < s.size(); begin = pos) {
     const char32_t c = next_code_point(s, pos);
     const std::string one = s.substr(begin, pos - begin);
-    out += in_word ? lowered(one) : uppered(one);
+    const bool is_final = c == U'Σ' && is_final_sigma(s, begin, pos);
+    out += !in_word ? uppered(one) : is_final ? "ς" : lowered(one);
     in_word = u_isalpha(static_cast<UChar32>(c));
   }
   return out;

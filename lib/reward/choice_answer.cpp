@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "reward/choice_letter.h"
 #include "reward/same_text.h"
 
 namespace roll {
@@ -12,11 +13,6 @@ namespace {
 
 bool is_capital(char c) {
   return c >= 'A' && c <= 'Z';
-}
-
-/// Of an ASCII word, or a byte of any other character.
-bool is_in_word(char c) {
-  return is_capital(c) || (c >= 'a' && c <= 'z') || (c & 0x80) != 0;
 }
 
 /// "A. Paris", "(A) Paris", "A) Paris", "A: Paris".
@@ -48,26 +44,77 @@ void add_column(const Json& column, Choices& choices) {
       choices[item.key()[0]] = stripped(item.value().get<std::string>());
 }
 
+/// Two boxes that "or", "and", a comma or nothing joins are one answer.
+bool joins(std::string_view between) {
+  const std::string plain = without_markup(between);
+  return plain.empty() || plain == "or" || plain == "and" || plain == "," || plain == "/" || plain == ", or";
+}
+
 std::optional<ChoiceAnswer> last_box(std::string_view text) {
   std::optional<ChoiceAnswer> last;
   std::vector<size_t> open;
+  size_t last_end = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '{') open.push_back(i);
     if (text[i] != '}' || open.empty()) continue;
     const size_t begin = open.back();
     open.pop_back();
-    if (text.substr(0, begin).ends_with("\\boxed") && begin + 1 < i)
-      last = {std::string(text.substr(begin + 1, i - begin - 1)), true};
+    if (!text.substr(0, begin).ends_with("\\boxed") || begin + 1 == i) continue;
+    const size_t outer = begin - std::string_view("\\boxed").size();
+    const std::string inside(text.substr(begin + 1, i - begin - 1));
+    const bool is_joined = last && last->text.size() < 100 && outer >= last_end && outer - last_end < 20 &&
+                           joins(text.substr(last_end, outer - last_end));
+    last = {is_joined ? last->text + " or " + inside : inside, true};
+    last_end = i + 1;
   }
   return last;
 }
 
-char letter_of_text(std::string_view answer, const Choices& choices) {
-  std::string text = stripped(answer);
-  while (text.ends_with('.')) text.pop_back();
-  for (const auto& [letter, choice] : choices)
-    if (same_text(text, choice, /*ignore_case=*/true) || same_text(text + ".", choice, true)) return letter;
+/// Where what the last of these phrases introduces begins; npos where there is none.
+size_t behind_last_phrase(std::string_view text) {
+  std::string lowered(text);
+  for (char& c : lowered) c = ascii_lower(c);
+  size_t behind = std::string::npos;
+  for (const std::string_view phrase : {"answer is", "answer:", "answer would be", "option is", "choice is"})
+    if (const size_t at = lowered.rfind(phrase); at != std::string::npos)
+      behind = behind == std::string::npos ? at + phrase.size() : std::max(behind, at + phrase.size());
+  return behind;
+}
+
+char letter_of_text(std::string_view text, const Choices& choices) {
+  for (const auto& [letter, listed] : choices) {
+    const std::string choice = without_markup(listed);
+    for (const std::string_view said : {text, behind_introduction(text)})
+      if (same_text(said, choice, /*ignore_case=*/true) || same_text(std::string(said) + ".", choice, true) ||
+          same_text(said, choice + ".", true))
+        return letter;
+  }
   return 0;
+}
+
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, text.find('\n'));
+}
+
+std::string_view last_line(std::string_view text) {
+  return text.substr(text.rfind('\n') + 1);
+}
+
+/// The letter that a whole response names: its last line says it, or its only line, or its first, which then is a
+/// choice ("B. Paris"), or one letter alone is marked.
+char letter_of_response(std::string_view plain) {
+  if (const char letter = leading_letter(last_line(plain))) return letter;
+  const std::string_view first = first_line(plain);
+  const bool is_choice =
+      first.size() == 1 || (first.size() > 1 && std::string_view(".):(").find(first[1]) != first.npos);
+  if (const char letter = is_choice || first.starts_with('(') ? leading_letter(first) : 0) return letter;
+  return marked_letter(plain);
+}
+
+char letter_of(const ChoiceAnswer& answer, std::string_view plain) {
+  if (answer.is_whole) return letter_of_response(plain);
+  if (const char letter = leading_letter(plain)) return letter;
+  return marked_letter(answer.is_boxed ? plain : first_line(plain));
 }
 
 }  // namespace
@@ -89,21 +136,18 @@ Choices choices_of(const Json& row, std::string_view prompt) {
 
 ChoiceAnswer find_choice(std::string_view response) {
   if (auto box = last_box(response)) return *box;
-  std::string lowered(response);
-  for (char& c : lowered) c = ascii_lower(c);
-  constexpr std::string_view kPhrase = "answer is";
-  const size_t at = lowered.rfind(kPhrase);
-  return {std::string(at == std::string::npos ? response : response.substr(at + kPhrase.size())), false};
+  const std::string plain = without_markup(response);
+  const size_t behind = behind_last_phrase(plain);
+  if (behind == std::string::npos) return {.text = stripped(response), .is_whole = true};
+  return {.text = stripped(
+              std::string_view(plain).substr(std::min(plain.size(), behind + (plain.substr(behind, 1) == ":"))))};
 }
 
-ChosenLetter chosen_letter(std::string_view answer, const Choices& choices) {
-  const auto first = std::find_if(answer.begin(), answer.end(), is_capital);
-  const auto at = static_cast<size_t>(first - answer.begin());
-  const bool is_found = first != answer.end();
-  const bool begins_word = is_found && at + 1 < answer.size() && is_in_word(answer[at + 1]);
-  if (is_found && !begins_word) return {*first, "letter"};
-  if (const char letter = letter_of_text(answer, choices)) return {letter, "text"};
-  return is_found ? ChosenLetter{*first, "letter"} : ChosenLetter{};
+ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices) {
+  const std::string plain = without_markup(answer.text);
+  if (const char letter = letter_of_text(plain, choices)) return {letter, "text"};
+  const char letter = letter_of(answer, plain);
+  return letter != 0 ? ChosenLetter{letter, "letter"} : ChosenLetter{};
 }
 
 }  // namespace roll

@@ -19,10 +19,11 @@ Choices choices_of(const Json& row, std::string_view prompt);
 
 struct ChoiceAnswer {
   std::string text;
-  bool is_boxed = false;
+  bool is_boxed = false, is_whole = false;  // in a box; all of the response, as no words introduce the answer
 };
 
-/// The last closed \boxed{...}; else what follows the last "answer is"; else all of `response`. Linear.
+/// The last closed \boxed{...} (boxes that "or" joins are one answer); else what follows the last "answer is",
+/// "answer:", "option is" or "choice is", without markup; else all of `response`. Linear.
 ChoiceAnswer find_choice(std::string_view response);
 
 struct ChosenLetter {
@@ -30,8 +31,8 @@ struct ChosenLetter {
   const char* rule = "none";  // letter | text | none
 };
 
-/// The answer's first capital letter A-Z, as in "B", "(B)", "B. Paris", "\text{B}". Where that only begins a word, the
-/// choice whose whole text the answer is, letter case aside ("Paris"), comes before it.
-ChosenLetter chosen_letter(std::string_view answer, const Choices& choices);
+/// The choice whose text the answer is, letter case aside ("Paris"); else the letter that it names
+/// (choice_letter.h).
+ChosenLetter chosen_letter(const ChoiceAnswer& answer, const Choices& choices);
 
 }  // namespace roll

@@ -33,9 +33,9 @@ Grade right_grade(bool is_right, bool) {
   return {is_right ? 1.0 : 0.0, is_right ? 1.0 : 0.0};
 }
 
-/// The letter of "B", "(B)" or "B. Paris"; 0: it has none.
-char letter_of_truth(std::string_view ground_truth) {
-  return chosen_letter(ground_truth, {}).letter;
+/// The letter of "B", "(B)" or "B. Paris", or of a choice that the row lists by its text; 0: it has none.
+char letter_of_truth(const std::string& ground_truth, const Json& row) {
+  return chosen_letter({.text = ground_truth}, choices_of(row, "")).letter;
 }
 
 class ChoiceRule : public RewardFunction {
@@ -44,9 +44,11 @@ class ChoiceRule : public RewardFunction {
 
   void check_row(const Json& row) const override {
     const std::string truth = text_of_column(row, "ground_truth");
-    if (letter_of_truth(truth) == 0)
-      throw user_error("ground_truth = {}: must hold the capital letter of the right choice, as \"B\"",
-                       shown_text(truth));
+    if (letter_of_truth(truth, row) == 0)
+      throw user_error(
+          "ground_truth = {}: must be the capital letter of the right choice, as \"B\", or its text as the row's "
+          "options list it",
+          shown_text(truth));
   }
 
   std::optional<std::string> gold_response(const Json& row) const override {
@@ -54,10 +56,10 @@ class ChoiceRule : public RewardFunction {
   }
 
   RewardResult score(const RewardQuery& query) override {
-    const char truth = letter_of_truth(query.ground_truth);
-    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth holds no capital letter of a choice");
+    const char truth = letter_of_truth(query.ground_truth, query.row);
+    if (truth == 0) return failed_reward(RewardFailure::kUnjudged, "ground_truth is no choice");
     const ChoiceAnswer answer = find_choice(after_thinking(query.response));
-    const ChosenLetter chosen = chosen_letter(answer.text, choices_of(query.row, query.prompt));
+    const ChosenLetter chosen = chosen_letter(answer, choices_of(query.row, query.prompt));
     const auto [reward, score] = grade_of_(chosen.letter == truth, answer.is_boxed);
     return {.reward = reward,
             .score = score,

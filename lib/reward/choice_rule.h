@@ -1,7 +1,8 @@
 // Types crossthinkqa, multiple_choice and general_val: does the response take the right one of the listed choices?
 //
-// All three read the answer behind the thinking (final_answer.h) by choice_answer.h and compare its letter with the
-// first capital letter of the ground truth; they differ in what that earns:
+// All three read the answer behind the thinking (final_answer.h) by choice_answer.h and compare its letter with that of
+// the ground truth ("B", "(B)", "B. Paris"; or the text of a choice that the row lists); they differ in what that
+// earns:
 //   crossthinkqa     score 1 or 0, and a reward by reward_type:   right, boxed  right, no box  wrong, boxed  wrong, no
 //   box
 //                      soft                                            1             0.5           -0.5           -1

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "data/columns.h"
+#include "data/rows.h"
 
 namespace roll {
 
@@ -12,36 +14,38 @@ namespace {
 
 constexpr int64_t kRowsAtOnce = 4096;  // in memory
 
-std::string text_field(const Json& row, const char* key, const std::string& where, bool needed) {
-  if (!row.contains(key)) {
-    if (!needed) return "";
-    throw user_error("{}: {}: missing; every row needs \"response\" and \"ground_truth\"", where, key);
-  }
-  if (!row[key].is_string())
-    throw user_error("{}: {} = {}: must be a string", where, key, to_line(row[key]).substr(0, 80));
-  return row[key].get<std::string>();
+void require_column(const Json& row, const char* name, const std::string& where) {
+  if (column(row, name) == nullptr)
+    throw user_error("{}: {}: missing; every row needs \"response\" and \"ground_truth\"", where, name);
+}
+
+Json messages_of(const Json& row, const std::string& prompt, const std::string& where) {
+  if (const Json* messages = column(row, "messages")) return parse_messages(*messages, where, "messages");
+  return {{{"role", "user"}, {"content", prompt}}};
+}
+
+int64_t num_tokens_of(const Json& row, const std::string& where) {
+  const Json* tokens = column(row, "num_response_tokens");
+  if (tokens == nullptr) return 0;
+  if (!tokens->is_number_integer() || tokens->get<int64_t>() < 0)
+    throw user_error("{}: num_response_tokens = {}: must be a whole number >= 0", where,
+                     to_line(*tokens).substr(0, 80));
+  return tokens->get<int64_t>();
 }
 
 RewardQuery query_of(const Json& row, const std::string& where) {
+  require_column(row, "response", where);
+  if (!row.contains("instruction_id_list") && !row.contains("test_cases")) require_column(row, "ground_truth", where);
   RewardQuery query;
   query.row = row;
-  query.messages = row.contains("messages") && row["messages"].is_array()
-                       ? row["messages"]
-                       : Json{{{"role", "user"}, {"content", row.value("prompt", Json(""))}}};
-  query.response = text_field(row, "response", where, true);
-  const bool has_tests = row.contains("instruction_id_list") || row.contains("test_cases");
-  query.ground_truth = row.contains("ground_truth") && row["ground_truth"].is_object()
-                           ? to_line(row["ground_truth"])
-                           : text_field(row, "ground_truth", where, !has_tests);
-  query.prompt = text_field(row, "prompt", where, false);
-  query.tag = text_field(row, "tag", where, false);
-  query.domain = text_field(row, "domain", where, false);
-  query.finish_reason = text_field(row, "finish_reason", where, false);
-  if (!row.contains("num_response_tokens")) return query;
-  const Json& tokens = row["num_response_tokens"];
-  if (!tokens.is_number_integer() || tokens.get<int64_t>() < 0)
-    throw user_error("{}: num_response_tokens = {}: must be a whole number >= 0", where, to_line(tokens).substr(0, 80));
-  query.num_response_tokens = tokens.get<int64_t>();
+  query.response = string_column(row, "response", where);
+  query.ground_truth = ground_truth_column(row, where);
+  query.prompt = string_column(row, "prompt", where);
+  query.messages = messages_of(row, query.prompt, where);
+  query.tag = string_column(row, "tag", where);
+  query.domain = string_column(row, "domain", where);
+  query.finish_reason = string_column(row, "finish_reason", where);
+  query.num_response_tokens = num_tokens_of(row, where);
   return query;
 }
 

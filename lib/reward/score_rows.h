@@ -18,10 +18,10 @@ struct ScoredRows {
 /// Results in the order of the queries.
 using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQuery>)>;
 
-/// Reads {"response", "ground_truth"[, "prompt", "tag", "domain", "finish_reason", "num_response_tokens"]} per line and
-/// writes {"reward", "detail"}, a reward of null where nobody could judge. A ground_truth is a string, or an object,
-/// which is its JSON; a row with instruction_id_list or test_cases needs none. `origin` names the input. UserError
-/// "origin:line: ..." for a missing or mistyped field.
+/// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens"]}
+/// per line and writes {"reward", "detail"}, a reward of null where nobody could judge. Columns are read as a run reads
+/// those of its data (data/columns.h); a row with instruction_id_list or test_cases needs no ground_truth. `origin`
+/// names the input. UserError "origin:line: ..." for a missing or mistyped field.
 ScoredRows score_rows(const ScoreBatch& score, std::istream& in, const std::string& origin, std::ostream& out);
 
 }  // namespace roll

@@ -41,13 +41,23 @@ std::string lower(std::string_view text) {
   std::string lowered;
   lowered.reserve(text.size());
   for (size_t pos = 0; pos < text.size();) {
+    const size_t begin = pos;
     const char32_t c = next_code_point(text, pos);
-    if (c >= 0x80)
+    if (c == U'Σ' && is_final_sigma(text, begin, pos))
+      append_utf8(lowered, U'ς');
+    else if (c >= 0x80)
       append_lowercase(lowered, c);
     else
       lowered += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   }
   return lowered;
+}
+
+std::string fold(std::string_view text) {
+  std::string folds;
+  folds.reserve(text.size());
+  for (size_t pos = 0; pos < text.size();) append_utf8(folds, folded(next_code_point(text, pos)));
+  return folds;
 }
 
 std::string_view trimmed(std::string_view text) {

@@ -7,7 +7,10 @@
 
 namespace roll {
 
+/// As Python's str.lower: a capital sigma that ends a word becomes a final one.
 std::string lower(std::string_view text);
+/// Equal for texts that differ by letter case alone.
+std::string fold(std::string_view text);
 
 /// Without white space at both ends.
 std::string_view trimmed(std::string_view text);

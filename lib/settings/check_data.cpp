@@ -13,6 +13,7 @@
 #include "settings/checks.h"
 #include "settings/reward_rows.h"
 #include "text/chat_template.h"
+#include "track/metric_reference.h"
 
 namespace roll {
 
@@ -139,6 +140,13 @@ bool check_tags(const Config& config, Checker& check) {
   return is_unique;
 }
 
+void check_domain_names(const Config& config, Checker& check) {
+  for (const auto& [domain, worker] : config.rewards)
+    check.require(!is_open_family(domain), config.rewards,
+                  "a domain cannot be called {}: its metrics {}/... would mix with the run's own; name it otherwise",
+                  domain, domain);
+}
+
 /// The domains' rewards, as far as they can be made.
 DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
   DomainRules rules;
@@ -205,6 +213,7 @@ void check_data(const Config& config, bool offline, Checker& check) {
     return void(check.require(is_folder(*config.rollout_replay), config.rollout_replay, "there is no such folder"));
   check.require_given(!config.rewards.empty(), config.rewards,
                       "describe at least one, as rewards: {math: {type: math_rule}}");
+  check_domain_names(config, check);
   check_shares(config, check);
   if (check_tags(config, check)) domains.tags = tags_of(config);
   const DataArgs& data = config.actor_train.data_args;

@@ -29,7 +29,8 @@ constexpr MetricWords kLearning[] = {
      "share of prompts whose responses are all wrong: nothing to learn there; by domain"},
     {"group/mixed_ratio", "",
      "share of prompts with right and wrong responses, from which group advantages learn; by domain"},
-    {"val_correct/*/mean", "", "share of right responses in the validation: of all, and of each tag"},
+    {"val_correct/*/mean", "",
+     "share of right responses in the validation: of all, and of each tag (of a tag all as 'all (tag)')"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
 };
@@ -198,6 +199,17 @@ std::string metric_table(std::string_view pattern, bool markdown) {
     text += of_topic;
   }
   return text;
+}
+
+std::string tag_in_metric(const std::string& tag) {
+  constexpr std::string_view kOurs = "all", kMark = " (tag)";
+  std::string_view rest = tag;
+  while (rest.ends_with(kMark)) rest.remove_suffix(kMark.size());  // so that a tag "all (tag)" stays another one
+  return rest == kOurs ? tag + std::string(kMark) : tag;
+}
+
+bool is_open_family(std::string_view domain) {
+  return domain == "val_correct" || domain == "val_score" || domain == "actor" || domain == "critic";
 }
 
 std::vector<std::string> metric_names() {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "track/metric_reference.h"
+
 namespace roll {
 
 namespace {
@@ -64,7 +66,7 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   };
   for (const auto& record : records) {
     add("all", record);
-    if (!record.tag.empty()) add(record.tag, record);
+    if (!record.tag.empty()) add(tag_in_metric(record.tag), record);
     metrics.add("val_response_length/mean", static_cast<double>(record.response_ids.size()));
   }
   return metrics;

@@ -21,7 +21,7 @@ Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
 void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics);
 
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
-/// mean: their mean score; val_response_length/mean.
+/// mean: their mean score, each tag as tag_in_metric writes it; val_response_length/mean.
 Metrics validation_metrics(const std::vector<RolloutRecord>& records);
 
 /// The value of a metric; NaN where it is not there.

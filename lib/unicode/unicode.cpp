@@ -139,6 +139,10 @@ bool is_numeric(char32_t c) {
   return (U_MASK(u_charType(static_cast<UChar32>(older_character(c)))) & U_GC_N_MASK) != 0;
 }
 
+bool is_decimal_digit(char32_t c) {
+  return u_isdigit(static_cast<UChar32>(older_character(c)));
+}
+
 bool is_uppercase(char32_t c) {
   return u_isUUppercase(static_cast<UChar32>(older_character(c)));
 }
@@ -152,6 +156,26 @@ void append_lowercase(std::string& out, char32_t c) {
   if (const LowercaseRange* range = find_range(newer_lowercase(), c))
     return append_utf8(out, static_cast<char32_t>(static_cast<int32_t>(c) + range->to_lower));
   icu::UnicodeString(static_cast<UChar32>(c)).toLower(icu::Locale::getRoot()).toUTF8String(out);
+}
+
+bool is_final_sigma(std::string_view text, size_t begin, size_t end) {
+  const auto is_passed_over = [](char32_t c) {
+    return u_hasBinaryProperty(static_cast<UChar32>(c), UCHAR_CASE_IGNORABLE);
+  };
+  const auto is_cased = [](char32_t c) {
+    return u_hasBinaryProperty(static_cast<UChar32>(older_character(c)), UCHAR_CASED);
+  };
+  char32_t before = 0, behind = 0;
+  for (size_t pos = begin; pos > 0 && (before == 0 || is_passed_over(before));) before = previous_code_point(text, pos);
+  for (size_t pos = end; pos < text.size() && (behind == 0 || is_passed_over(behind));)
+    behind = next_code_point(text, pos);
+  return is_cased(before) && !is_cased(behind);
+}
+
+char32_t folded(char32_t c) {
+  if (const LowercaseRange* range = find_range(newer_lowercase(), c))
+    return static_cast<char32_t>(static_cast<int32_t>(c) + range->to_lower);
+  return static_cast<char32_t>(u_foldCase(static_cast<UChar32>(c), U_FOLD_CASE_DEFAULT));
 }
 
 }  // namespace roll

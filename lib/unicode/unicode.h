@@ -30,13 +30,21 @@ char32_t older_character(char32_t c);
 /// nothing changes, which is nearly always.
 bool with_older_characters(std::string_view text, std::string& out);
 
-bool is_white_space(char32_t c);  // property White_Space
-bool is_word(char32_t c);         // Alphabetic, mark, decimal number, connector punctuation, join control
-bool is_numeric(char32_t c);      // general category N*
-bool is_uppercase(char32_t c);    // property Uppercase
-bool is_lowercase(char32_t c);    // property Lowercase, or a title-case letter: it is not all upper case
+bool is_white_space(char32_t c);    // property White_Space
+bool is_word(char32_t c);           // Alphabetic, mark, decimal number, connector punctuation, join control
+bool is_numeric(char32_t c);        // general category N*
+bool is_decimal_digit(char32_t c);  // general category Nd: 7 and ٧, not ⑦ or ½
+bool is_uppercase(char32_t c);      // property Uppercase
+bool is_lowercase(char32_t c);      // property Lowercase, or a title-case letter: it is not all upper case
 
 /// Full lower-case mapping of a single character, without context (a final sigma is not special).
 void append_lowercase(std::string& out, char32_t c);
+
+/// Whether a capital sigma at text[begin, end) ends its word, so that its small letter is the final one (Unicode's
+/// Final_Sigma: cased letters before and none behind, marks and apostrophes aside).
+bool is_final_sigma(std::string_view text, size_t begin, size_t end);
+
+/// The simple case folding of a character: equal for all that differ by letter case alone, as Σ, σ and ς.
+char32_t folded(char32_t c);
 
 }  // namespace roll

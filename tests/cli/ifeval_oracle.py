@@ -42,9 +42,14 @@ def quoted(text):
     return len(text) > 1 and text[0] == text[-1] == '"'
 
 
+def refuse(word):
+    raise ValueError(word)
+
+
 def is_json(text):
+    """By the grammar: NaN and Infinity are Python's own."""
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=refuse)
         return True
     except ValueError:
         return False
@@ -94,7 +99,7 @@ def tenth(n):
 
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 IFEVAL = {
-    "keywords:existence": lambda t, a: all(k.lower() in t.lower() for k in a["keywords"]),
+    "keywords:existence": lambda t, a: all(re.search(re.escape(k), t, re.I) for k in a["keywords"]),
     "keywords:frequency": lambda t, a: RELATIONS[a["relation"]](len(re.findall(re.escape(a["keyword"]), t, re.I)), a["frequency"], 0),
     "keywords:forbidden_words": lambda t, a: not any(whole_words(t, w) for w in a["forbidden_words"]),
     "keywords:letter_frequency": lambda t, a: RELATIONS[a["let_relation"]](t.lower().count(a["letter"].lower()), a["let_frequency"], 0),
@@ -122,7 +127,7 @@ IFEVAL = {
 }
 
 ROLL = {
-    "verify_keywords": lambda t, a: all(k.lower() in t.lower() for k in a["keyword_list"]),
+    "verify_keywords": lambda t, a: all(re.search(re.escape(k), t, re.I) for k in a["keyword_list"]),
     "verify_keyword_frequency": lambda t, a: whole_words(t, a["word"]) == a["N"],
     "validate_forbidden_words": lambda t, a: not any(whole_words(t, w) for w in a["forbidden_words"]),
     "verify_letter_frequency": lambda t, a: t.count(a["letter"]) == a["N"],

@@ -17,7 +17,7 @@ from expecting import expect, finish
 
 BINARY, CASES = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1000
 WORDS = ("the cat sat near an old river and nobody saw start art Art light C++ naïve straße coöperate well-known don't IT'S "
-         "USA NATO I OK weekend Weekend because people often speak about rain, snow and wind; they said: yes").split()
+         "USA NATO I OK weekend Weekend ΟΔΟΣ οδός Σας because people often speak about rain, snow and wind; they said: yes").split()
 # Texts long enough that a reader is sure of their language.
 LANGUAGES = {
     "en": ["The weather was cold this morning, so we stayed at home and read our books.", "Nobody knows where the children went after school."],
@@ -64,14 +64,14 @@ class Maker:
     def markdown(self):
         marks = [lambda: f"* {self.words(1, 3)}\n", lambda: f"- {self.words(1, 3)}\n", lambda: f"**{self.words(0, 2)}**", lambda: f"*{self.words(0, 2)}* ",
                  lambda: f"<<{self.words(0, 2)}>>\n", lambda: f"[{self.words(0, 2)}] ", lambda: "[open ", lambda: "***", lambda: "\n* * *\n",
-                 lambda: "******", lambda: f"\nSection {self.few(9)}\n", lambda: " SECTION 1 ", lambda: "a Section of it ", lambda: "\n\n",
+                 lambda: "******", lambda: f"\nSection {self.random.choice('0123456789①٣½')}\n", lambda: " SECTION 1 ", lambda: "a Section of it ", lambda: "\n\n",
                  lambda: f"P.S. {self.words(0, 2)}", lambda: "P. P. S ", lambda: self.words(1, 5), lambda: self.words(1, 5) + ". ",
                  lambda: " \t", lambda: "--", lambda: "…"]
         return "".join(self.random.choice(marks)() for _ in range(self.random.randint(0, 8)))
 
     def json_text(self):
         texts = [lambda: json.dumps({self.words(1, 1): self.few(9)}), lambda: "[1, 2,]", lambda: "{'a': 1}", lambda: json.dumps(self.words()),
-                 lambda: "[[1], {}]", lambda: '{"a": 1} and more', lambda: "null"]
+                 lambda: "[[1], {}]", lambda: '{"a": 1} and more', lambda: "null", lambda: '[1e400, "\\ud800"]', lambda: "\ufeff{}", lambda: "[NaN]", lambda: "[01]"]
         fence = self.random.choice([("", ""), ("```json\n", "\n```"), ("```", "```"), ("  \n", "\n")])
         return fence[0] + self.random.choice(texts)() + fence[1]
 

@@ -6,6 +6,8 @@ Ground truths come from the data files (rows with "ground_truth"), else from tes
 scored against itself, rewritten forms and wrong answers (answer_cases.py). Ends 0 when the verdicts agree on at least
 97 % of all of them, of the ground truths, of the rewritten and of the wrong ones: no case is left out of these shares.
 
+Every pair of tests/golden/reward/judged.txt must have the verdict that people gave it.
+
 The odd_* categories (answer_forms.odd_forms) are correct answers in forms that hardly anybody writes and that
 math-verify mostly misreads; the form alone decides, not the verdicts. They are counted apart, and our verdict must be
 "same" in at least 97 % of them.
@@ -84,6 +86,34 @@ def report(rows, ours, theirs):
     }
 
 
+def judged_rows():
+    """Pairs that were judged by hand (judged.txt)."""
+    category = ""
+    for line in (HERE.parent / "golden/reward/judged.txt").read_text().splitlines():
+        if line.startswith("#"):
+            category = line[2:]
+            continue
+        truth, answer = line[2:].split("\t")
+        yield {"ground_truth": truth, "response": f"\\boxed{{{answer}}}", "category": category, "same": line[0] == "="}
+
+
+def compare_on_judged(binary):
+    """Every judged pair as people judged it; the table says what math-verify makes of them."""
+    rows = list(judged_rows())
+    ours, theirs = [r["reward"] == 1 for r in score(binary, rows)[0]], oracle(rows)
+    table = {}
+    for row, a, b in zip(rows, ours, theirs):
+        line = table.setdefault(row["category"], [0, 0, 0, 0, 0])
+        for i, count in enumerate((True, a == row["same"], b == row["same"], a and not row["same"], b and not row["same"])):
+            line[i] += count
+        if a != row["same"]:
+            print(f"  wrong: {row['ground_truth']}  <-  {row['response']}: roll {a}")
+    print(f"  {'judged by hand':40s}  pairs  roll right  math-verify right  wrongly accepted: roll  math-verify")
+    for name, (n, a, b, c, d) in [*table.items(), ("all", [sum(line[i] for line in table.values()) for i in range(5)])]:
+        print(f"  {name:40s} {n:6d} {a:11d} {b:18d} {c:23d} {d:12d}")
+    return sum(line[0] - line[1] for line in table.values())
+
+
 def main(binary, files):
     try:
         import math_verify  # noqa: F401
@@ -102,7 +132,8 @@ def main(binary, files):
     for name, agreement in groups.items():
         print(f"  {name}: {agreement:.2%} (at least 97% is needed)")
     print(f"  {len(rows)} answers, {rate:.0f} answers/s")
-    return 0 if all(agreement >= 0.97 for agreement in groups.values()) else 1
+    wrong = compare_on_judged(binary)
+    return 0 if wrong == 0 and all(agreement >= 0.97 for agreement in groups.values()) else 1
 
 
 if __name__ == "__main__":

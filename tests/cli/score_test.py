@@ -72,6 +72,12 @@ with tempfile.TemporaryDirectory() as folder:
     broken(["--type", "math-rule"], ROW, "--type = math-rule", "did you mean 'math_rule'")
     broken(MATH, "{}\n", "stdin:1", "response: missing")
     broken(MATH, ROW + '{"response": "x"}\n', "stdin:2", "ground_truth: missing")
+    for truth in (4, 4.0, "4", {"a": 4}):
+        code, out, err = roll(MATH, json.dumps({"response": "\\boxed{4}", "ground_truth": truth, "tag": None, "prompt": None}) + "\n")
+        expect(code == 0 and json.loads(out)["reward"] == (truth != {"a": 4}), f"ground_truth {truth} as a run reads it, not {code} {out} {err}")
+    broken(MATH, '{"response": "", "ground_truth": ["4"]}\n', "stdin:1: ground_truth = [\"4\"]: must be a string or a number, not array")
+    broken(MATH, '{"response": "", "ground_truth": "", "tag": 3}\n', "stdin:1: tag = 3: must be a string, not number")
+    broken(MATH, '{"response": "", "ground_truth": "", "messages": []}\n', "stdin:1: messages = []: holds no message")
     broken(MATH, '{"response": 4, "ground_truth": "4"}\n', "stdin:1", "response = 4", "must be a string")
     broken(MATH, ROW + "[1]\n", "stdin:2", "JSON object")
     broken(MATH, "{oops\n", "stdin:1", "not valid JSON")

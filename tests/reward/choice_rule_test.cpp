@@ -1,9 +1,11 @@
 #include "reward/choice_rule.h"
 
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "base/error.h"
 #include "reward/choice_answer.h"
+#include "reward/judged.h"
 #include "reward/queries.h"
 
 namespace roll {
@@ -62,7 +64,7 @@ TEST_CASE("the answer stands behind the thinking, in the last box, behind \"answ
   CHECK(is_right("The ANSWER IS (B).", "B"));
   CHECK(is_right("the answer is A, or rather the answer is: B", "B"));
   CHECK(is_right("B", "B"));
-  CHECK_FALSE(is_right("b", "B"));
+  CHECK(is_right("b", "B"));
   CHECK_FALSE(is_right("", "B"));
   CHECK(is_right("\\boxed{B. Paris}", "B"));
   CHECK(choose(GeneralValArgs(), "x\\boxed{ B }", "B").detail ==
@@ -76,7 +78,7 @@ TEST_CASE("a choice may be named by its text, which comes before the first lette
   CHECK(is_right("\\boxed{Berlin}", "A", kPrompt));
   CHECK(is_right("\\boxed{a city}", "D", kPrompt));
   CHECK(is_right("\\boxed{Bern}", "C", kPrompt));
-  CHECK(is_right("\\boxed{Bonn}", "B", kPrompt));  // none of them: its first capital letter, as in ROLL
+  CHECK_FALSE(is_right("\\boxed{Bonn}", "B", kPrompt));  // none of them; ROLL takes the B that begins it
   CHECK_FALSE(is_right("\\boxed{Paris}", "B"));
   RewardQuery query = query_of("\\boxed{Rome}", "B");
   query.row = Json{{"options", Json{"A. Oslo", "B. Rome"}}};
@@ -90,16 +92,36 @@ TEST_CASE("a choice may be named by its text, which comes before the first lette
   CHECK(choices_of(many, "").size() == 26);
 }
 
+TEST_CASE("a response takes the choice that people read in it", "[reward]") {
+  std::vector<std::string> options;
+  const int judged = each_judged("judged_choices.txt", [&](const std::string& letter, const std::string& text) {
+    if (letter == "#" && text.starts_with(" options:")) {
+      options.clear();
+      std::stringstream listed(text.substr(text.find(':') + 1));
+      for (std::string option; std::getline(listed, option, '|');) options.push_back(option);
+      return;
+    }
+    if (letter == "#") return;
+    const Json row{{"options", options}};
+    const ChosenLetter chosen = chosen_letter(find_choice(with_new_lines(text)), choices_of(row, ""));
+    INFO(text);
+    CHECK((chosen.letter == 0 ? "-" : std::string(1, chosen.letter)) == letter);
+  });
+  CHECK(judged >= 225);
+}
+
 TEST_CASE("a ground truth without a letter is no verdict, and told before the run", "[reward]") {
   CHECK(is_right("B", "(B) Paris"));
-  for (const char* truth : {"", "42", "paris"}) {
+  CHECK(is_right("B", "Option B"));
+  for (const char* truth : {"", "42", "paris", "Paris", "A or B", "A city"}) {
     const auto result = choose(CrossThinkQaArgs(), "\\boxed{B}", truth);
     CHECK(failure_of(result.detail) == RewardFailure::kUnjudged);
   }
   const auto rule = make_reward(args_of(MultipleChoiceArgs()), 0, "");
   CHECK_NOTHROW(rule->check_row(Json{{"ground_truth", "B"}}));
+  CHECK_NOTHROW(rule->check_row(Json{{"ground_truth", "Rome"}, {"options", Json{"Oslo", "Rome"}}}));
   CHECK_THROWS_WITH(rule->check_row(Json{{"ground_truth", 42}}),
-                    Catch::Contains("ground_truth = 42: must hold the capital letter"));
+                    Catch::Contains("ground_truth = 42: must be the capital letter"));
   CHECK_THROWS_WITH(rule->check_row(Json::object()), Catch::Contains("ground_truth = "));
 }
 

@@ -5,8 +5,10 @@
 
 #include "base/error.h"
 #include "reward/ifeval/instruction.h"
+#include "reward/ifeval/json_text.h"
 #include "reward/ifeval/language.h"
 #include "reward/ifeval/sentences.h"
+#include "reward/judged.h"
 #include "reward/queries.h"
 
 namespace roll {
@@ -116,6 +118,10 @@ TEST_CASE("IFEval's rows: instructions as published, texts literally", "[reward]
                    "Section 1 a Section2 b the Section"));
   CHECK_FALSE(follows_id("detectable_format:multiple_sections", R"({"section_spliter": "Section", "num_sections": 2})",
                          "Section  1 Section A Section"));
+  CHECK(follows_id("detectable_format:multiple_sections", R"({"section_spliter": "Section", "num_sections": 1})",
+                   "Section \u0667"));  // a decimal digit of another script
+  CHECK_FALSE(follows_id("detectable_format:multiple_sections", R"({"section_spliter": "Section", "num_sections": 1})",
+                         "Section \u2460 Section \u00BD"));
   CHECK(follows_id("detectable_format:json_format", "{}", "```json\n[1]\n```"));
   CHECK_FALSE(follows_id("detectable_format:json_format", "{}", "```json\n[1\n```"));
   CHECK(follows_id("combination:two_responses", "{}", "******a******b"));
@@ -211,6 +217,35 @@ TEST_CASE("all kinds are there, each once", "[reward]") {
   }
 }
 
+TEST_CASE("JSON is what its grammar says, whatever a program could hold", "[reward]") {
+  for (const char* json :
+       {"1e400", R"("\ud800")", " [] ", "{}", "-0.5E+3", R"({"a": [1, {"b": null}], "a": true})", "\"\x7f\""})
+    CHECK(ifeval::is_json(json));
+  for (const char* text : {"\xEF\xBB\xBF{}", "NaN", "-Infinity", "", "01", "1.", "[1,]", R"({"a": 1,})", "{1: 2}",
+                           "[1] 2", R"("\x")", "\"a\tb\"", "[", "{\"a\"", "]", "tru",
+                           "\xC2\xA0"
+                           "1"})
+    CHECK_FALSE(ifeval::is_json(text));
+  const std::string deep(100'000, '['), close(100'000, ']');
+  CHECK(ifeval::is_json(deep + close));
+  CHECK_FALSE(ifeval::is_json(deep + close + "]"));
+  CHECK_FALSE(ifeval::is_json(deep));
+}
+
+TEST_CASE("a sigma counts as one whatever its form, and ends a word in lower case as its final form", "[reward]") {
+  CHECK(follows_id("keywords:existence", R"({"keywords": ["\u03bf\u03b4\u03cc\u03c2"]})", "\u039F\u0394\u038C\u03A3"));
+  CHECK(follows_id("keywords:existence", R"({"keywords": ["\u039f\u0394\u038c\u03a3"]})",
+                   "\u03BF\u03B4\u03CC\u03C3\u03B1"));
+  CHECK(follows_function("validate_forbidden_words", R"("forbidden_words": ["\u03bf\u03c2"])", "\u039F\u03A3\u0391"));
+  CHECK_FALSE(
+      follows_function("validate_forbidden_words", R"("forbidden_words": ["\u03bf\u03c2"])", "a \u039F\u03A3."));
+  CHECK(follows_id("startend:end_checker", R"({"end_phrase": "\u03bf\u03b4\u03cc\u03c2"})",
+                   "a \u039F\u0394\u038C\u03A3"));
+  CHECK(follows_id("keywords:letter_frequency",
+                   R"({"letter": "\u03c2", "let_frequency": 1, "let_relation": "at least"})",
+                   "\u039F\u03A3 \u03A3\u0391"));
+}
+
 TEST_CASE("sentences end with their punctuation, abbreviations aside", "[reward]") {
   using ifeval::count_sentences;
   CHECK(count_sentences("Dr. Smith, of the U.S. embassy, met J. Doe. He said \"Hi!\" Then he left...") == 3);
@@ -221,6 +256,11 @@ TEST_CASE("sentences end with their punctuation, abbreviations aside", "[reward]
   CHECK(count_sentences("今朝は寒かった。家で読んだ。") == 2);
   CHECK(count_sentences("No. (Yes.) **Maybe.**") == 3);
   CHECK(count_sentences("so it ended, vs.") == 1);
+  const int judged = each_judged("judged_sentences.txt", [](const std::string& count, const std::string& text) {
+    INFO(text);
+    if (count != "#") CHECK(count_sentences(with_new_lines(text)) == std::stoi(count));
+  });
+  CHECK(judged >= 48);
 }
 
 TEST_CASE("languages go by their codes and names", "[reward]") {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "reward/judged.h"
 #include "reward/math/answer.h"
 #include "reward/math/compare.h"
 #include "reward/math/lexer.h"
@@ -35,6 +36,15 @@ TEST_CASE("math_rule gives the verdicts of the golden file", "[reward]") {
     ++cases;
   });
   CHECK(cases > 1500);
+}
+
+TEST_CASE("math_rule gives the verdicts of people", "[reward]") {
+  const int judged = each_judged("judged.txt", [](const std::string& truth, const std::string& answer) {
+    if (truth == "#") return;
+    INFO(truth << " and " << answer);
+    CHECK(same(truth.substr(2), answer) == truth.starts_with('='));
+  });
+  CHECK(judged >= 579);
 }
 
 TEST_CASE("answers that mean the same are equal", "[reward]") {
@@ -174,7 +184,8 @@ TEST_CASE("garbage costs little and never throws", "[reward]") {
       std::string("\\gcd(10^{30}, 10^{29})"), repeated("\\begin{pmatrix}", 100), repeated("$", 100000),
       repeated("answer", 50000), repeated("\\pm ", 400) + "1", repeated("\\(", 300000), repeated("$x$ \\[ \\( ", 80000),
       "9^{9^{9^9}}", repeated("(", 100000) + "1" + repeated(")", 100000), repeated("\\int ", 900) + "= 1",
-      std::string("43_{99}"), std::string("1_{0}"));
+      std::string("43_{99}"), std::string("1_{0}"), std::string("\\tan()"), std::string("\\begin{cases}\\end{cases}"),
+      std::string("0.\\overline{}"));
   math::Deadline deadline(300);
   CHECK_FALSE(math::compare_answers("7", answer, deadline).equal);
   CHECK_FALSE(math::compare_answers(answer, "7", deadline).equal);

@@ -33,6 +33,16 @@ TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag,
   CHECK(value_of(metrics, "val_response_length/mean") == 4);
 }
 
+TEST_CASE("a tag with a name of ours, as all, counts once and apart", "[train]") {
+  const std::vector<RolloutRecord> records = {record("all", 1, 4, "stop"), record("all (tag)", 0, 4, "stop"),
+                                              record("b", 0, 4, "stop")};
+  const Metrics metrics = validation_metrics(records);
+  CHECK(value_of(metrics, "val_correct/all/mean") == Approx(1. / 3));
+  CHECK(value_of(metrics, "val_correct/all (tag)/mean") == 1);
+  CHECK(value_of(metrics, "val_correct/all (tag) (tag)/mean") == 0);
+  CHECK(value_of(metrics, "val_score/b/mean") == 0);
+}
+
 TEST_CASE("staleness is told by token, baselines apart", "[train]") {
   std::vector<RolloutRecord> records = {record("a", 1, 4, "stop"), record("a", 1, 6, "stop"),
                                         record("a", 1, 100, "stop")};

@@ -1,10 +1,8 @@
 #include "reward/ifeval/checks.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "reward/ifeval/language.h"
 #include "reward/text_measures.h"
 #include "unicode/unicode.h"
@@ -12,13 +10,14 @@
 namespace roll::ifeval {
 
 bool has_all_keywords(const CheckedText& text, const std::vector<std::string>& keywords) {
-  return std::ranges::all_of(
-      keywords, [&](const std::string& word) { return text.lowered().find(lower(word)) != std::string::npos; });
+  const std::string folds = fold(text.text());
+  return std::ranges::all_of(keywords,
+                             [&](const std::string& word) { return folds.find(fold(word)) != std::string::npos; });
 }
 
 bool has_no_word_of(const CheckedText& text, const std::vector<std::string>& words) {
-  return std::ranges::none_of(
-      words, [&](const std::string& word) { return count_whole_words(text.lowered(), lower(word)) > 0; });
+  const std::string folds = fold(text.text());
+  return std::ranges::none_of(words, [&](const std::string& word) { return count_whole_words(folds, fold(word)) > 0; });
 }
 
 int64_t count_placeholders(const CheckedText& text) {
@@ -49,15 +48,6 @@ bool has_title(const CheckedText& text) {
 bool is_quoted(std::string_view text) {
   text = trimmed(text);
   return text.size() > 1 && text.starts_with('"') && text.ends_with('"');
-}
-
-bool is_json(std::string_view text) {
-  try {
-    parse_json(text, "");
-    return true;
-  } catch (const UserError&) {
-    return false;
-  }
 }
 
 std::optional<std::vector<std::string_view>> divided(std::string_view text, std::string_view divider,

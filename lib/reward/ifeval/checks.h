@@ -24,7 +24,6 @@ int64_t count_highlights(const CheckedText& text);
 /// <<text>> on one line.
 bool has_title(const CheckedText& text);
 bool is_quoted(std::string_view text);
-bool is_json(std::string_view text);
 
 /// The parts between `divider`; nothing where a part is blank, unless it is the first or last and `ends_may_be_blank`:
 /// those are left out.

@@ -1,6 +1,7 @@
 // The instructions of IFEval's rows, checked as published, but for these:
 //   keywords, splitters, starters       are texts, not expressions: "C++" is one
-//   length_constraints:number_sentences  sentences.h instead of NLTK's trained model
+//   length_constraints:number_sentences  sentences.h instead of NLTK's trained model; what holds no word is no sentence
+//   detectable_format:json_format       NaN and Infinity are no JSON, and its depth has no bound
 //   ...:nth_paragraph_first_word        blank paragraphs are not counted when the nth is looked up either; any
 //   character
 //                                       that is no part of a word ends the first word
@@ -13,6 +14,7 @@
 
 #include "reward/ifeval/checks.h"
 #include "reward/ifeval/instruction.h"
+#include "reward/ifeval/json_text.h"
 #include "reward/ifeval/language.h"
 #include "reward/ifeval/sentences.h"
 #include "reward/text_measures.h"
@@ -23,9 +25,9 @@ namespace roll::ifeval {
 namespace {
 
 bool keyword_frequency(const CheckedText& text, const Arguments& args) {
-  const std::string keyword = lower(args.text("keyword"));
+  const std::string keyword = fold(args.text("keyword"));
   const int64_t n = args.whole("frequency");
-  return holds(args.relation("relation"), static_cast<int64_t>(count_parts(text.lowered(), keyword)), n);
+  return holds(args.relation("relation"), static_cast<int64_t>(count_parts(fold(text.text()), keyword)), n);
 }
 
 bool letter_frequency(const CheckedText& text, const Arguments& args) {
@@ -64,7 +66,7 @@ bool constrained_response(const CheckedText& text, const Arguments&) {
       [&](std::string_view option) { return text.text().find(option) != std::string_view::npos; });
 }
 
-/// "Section 1": the splitter, at most one white space, a number.
+/// "Section 1": the splitter, at most one white space, a decimal digit.
 bool multiple_sections(const CheckedText& text, const Arguments& args) {
   const std::string splitter = args.text("section_spliter");  // so spelled
   const int64_t n = args.whole("num_sections");
@@ -74,7 +76,7 @@ bool multiple_sections(const CheckedText& text, const Arguments& args) {
     size_t pos = 0;
     char32_t c = parts[i].empty() ? U' ' : next_code_point(parts[i], pos);
     if (is_white_space(c) && pos < parts[i].size()) c = next_code_point(parts[i], pos);
-    count += is_numeric(c);
+    count += is_decimal_digit(c);
   }
   return count >= n;
 }

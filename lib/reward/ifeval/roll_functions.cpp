@@ -19,6 +19,7 @@
 
 #include "reward/ifeval/checks.h"
 #include "reward/ifeval/instruction.h"
+#include "reward/ifeval/json_text.h"
 #include "reward/ifeval/language.h"
 #include "reward/ifeval/sentences.h"
 #include "reward/text_measures.h"
@@ -34,7 +35,7 @@ bool verify_keywords(const CheckedText& text, const Arguments& args) {
 bool verify_keyword_frequency(const CheckedText& text, const Arguments& args) {
   const std::string word = args.text("word");
   const int64_t n = args.whole("N");
-  return static_cast<int64_t>(count_whole_words(text.lowered(), lower(word))) == n;
+  return static_cast<int64_t>(count_whole_words(fold(text.text()), fold(word))) == n;
 }
 
 bool validate_forbidden_words(const CheckedText& text, const Arguments& args) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "reward/math/grammar.h"
+#include "reward/math/rewrite.h"
 
 namespace roll::math {
 
@@ -15,7 +16,7 @@ const std::set<std::string, std::less<>> kFunctions = {
     "sin",    "cos",     "tan",     "cot",     "sec",  "csc",  "arcsin", "arccos", "arctan", "arccot",
     "arcsec", "arccsc",  "sinh",    "cosh",    "tanh", "coth", "sech",   "csch",   "arsinh", "arcosh",
     "artanh", "arcsinh", "arccosh", "arctanh", "ln",   "log",  "lg",     "exp",    "gcd",    "lcm",
-    "min",    "max",     "Re",      "Im",      "arg",  "Arg",  "Gamma",  "sgn"};
+    "cis",    "min",     "max",     "Re",      "Im",   "arg",  "Arg",    "Gamma",  "sgn"};
 
 // Commands that are not answers but computations this parser does not follow.
 const std::set<std::string, std::less<>> kUnreadable = {"int",      "iint",    "oint",   "sum",    "prod",
@@ -26,9 +27,11 @@ std::string closing(const std::string& open) {
   return open == "(" ? ")" : open == "[" ? "]" : "\\}";
 }
 
-std::string symbol_case(const std::string& name) {
-  if (name.size() != 1 || name == "E" || name == "I") return name;
-  return std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(name[0]))));
+/// Functions of angles.
+const std::set<std::string, std::less<>> kOfAngles = {"sin", "cos", "tan", "cot", "sec", "csc", "cis"};
+
+bool says_such_that(const Token& token) {
+  return token.sign(":") || token.sign("|") || token.command("mid");
 }
 
 }  // namespace
@@ -54,11 +57,11 @@ Node Grammar::atom() {
     case TokenKind::kSign:
       if (token.text == "(" || token.text == "[" || token.text == "\\{") return bracketed(token.text);
       if (token.text == "|") return absolute_value();
-      if (token.text == "{") {
+      if (token.text == "]") {
         Node inside = list();
-        in_.expect("}");
-        return inside;
+        return interval_turned(std::move(inside), in_.next());
       }
+      if (token.text == "{") return rest_of_braces();
   }
   throw Unreadable("unexpected " + token.text);
 }
@@ -88,12 +91,19 @@ std::string Grammar::subscript() {
 }
 
 Node Grammar::letter(Token token) {
-  const bool function = functions_.count(token.text) != 0 && in_.sign("(");
-  Node node = make_node(Kind::kSymbol, symbol_case(token.text));
+  const bool function = letters_.functions.count(token.text) != 0 && in_.sign("(");
+  Node node = symbol(token.text);
   while (in_.take_sign("'")) node.text += "'";
   if (in_.sign("_")) (node.text += '_') += subscript();  // one by one: g++ 12 warns of "_" + temporary
   const bool primed = node.text.back() == '\'' && in_.sign("(");
   return function || primed ? call(std::move(node)) : node;
+}
+
+Node Grammar::symbol(const std::string& letter) const {
+  const bool stays = letter.size() != 1 || letter == "E" || letter == "I" || letters_.case_counts;
+  return make_node(
+      Kind::kSymbol,
+      stays ? letter : std::string(1, static_cast<char>(std::tolower(static_cast<unsigned char>(letter[0])))));
 }
 
 Node Grammar::call(Node name) {
@@ -112,6 +122,9 @@ Node Grammar::command(const std::string& name) {
     return make_node(Kind::kFunction, "binomial", {std::move(n), fraction_argument()});
   }
   if (name == "sqrt") return root();
+  if (name == "langle") return angled();
+  if (name == "det" && in_.peek().kind == TokenKind::kCommand && in_.peek().text.starts_with("begin:"))
+    return determinant(atom());
   if (name == "lfloor") return rounded("floor", "rfloor");
   if (name == "lceil") return rounded("ceil", "rceil");
   if (name.starts_with("begin:")) return matrix(name.substr(6));
@@ -142,19 +155,53 @@ Node Grammar::absolute_value() {
   Node inside = sum();
   --bars_;
   in_.expect("|");
+  if (inside.kind == Kind::kMatrix) return determinant(inside);
   return make_node(Kind::kFunction, "abs", {std::move(inside)});
 }
 
-/// (a) and [a] group; (a, b], [a, b, c] are tuples or intervals; \{a, b\} is a set.
+/// \langle a, b \rangle is a vector; around a single element the brackets mean something of their own.
+Node Grammar::angled() {
+  Node inside = list();
+  if (!in_.take_command("rangle")) throw Unreadable("missing rangle");
+  if (inside.kind == Kind::kList) return make_node(Kind::kTuple, "()", std::move(inside.arguments));
+  return make_node(Kind::kCall, "\\langle", {std::move(inside)});
+}
+
+/// ]1, 2[ is (1, 2), ]1, 2] is (1, 2].
+Node Grammar::interval_turned(Node inside, const Token& close) {
+  const bool is_pair = inside.kind == Kind::kList && inside.arguments.size() == 2;
+  if (!is_pair || (!close.sign("[") && !close.sign("]"))) throw Unreadable("brackets do not match");
+  return make_node(Kind::kTuple, close.sign("[") ? "()" : "(]", std::move(inside.arguments));
+}
+
+/// The "x |" of \{x | x > 2\}, also "x \in \mathbb{R} |": what follows says it all.
+bool Grammar::takes_set_builder() {
+  if (in_.peek().kind != TokenKind::kLetter) return false;
+  const bool is_real = in_.peek(1).command("in") && in_.peek(2).command("mathbbR");
+  const size_t separator = is_real ? 3 : 1;
+  if (!says_such_that(in_.peek(separator))) return false;
+  for (size_t i = 0; i <= separator; ++i) in_.next();
+  return true;
+}
+
+/// (a) and [a] group; (a, b], [a, b, c] are tuples or intervals; \{a, b\} is a set; (1011)_2 is 1011_2.
 Node Grammar::bracketed(const std::string& open) {
   const int bars = std::exchange(bars_, 0);
+  const bool is_builder = open == "\\{" && takes_set_builder();
   if (in_.take_sign(closing(open))) return make_node(open == "\\{" ? Kind::kSet : Kind::kTuple, "()");
   Node inside = list();
   bars_ = bars;
   const Token close = in_.next();
+  if (open == "[" && close.sign("[")) {
+    inside = interval_turned(std::move(inside), close);
+    return inside.text = "[)", inside;
+  }
+  if (open == "(" && inside.kind == Kind::kNumber && in_.sign("_"))
+    return number({TokenKind::kNumber, inside.text, false});
   if (!close.sign(")") && !close.sign("]") && !close.sign("\\}")) throw Unreadable("missing " + closing(open));
   const bool braces = open == "\\{";
   if (braces != close.sign("\\}")) throw Unreadable("brackets do not match");
+  if (is_builder) return inside;
   const bool several = inside.kind == Kind::kList;
   if (braces)
     return make_node(Kind::kSet, "", several ? std::move(inside.arguments) : std::vector<Node>{std::move(inside)});
@@ -164,8 +211,14 @@ Node Grammar::bracketed(const std::string& open) {
 /// { ... } of LaTeX: grouping only.
 Node Grammar::braces() {
   in_.expect("{");
+  return rest_of_braces();
+}
+
+/// Also {n \choose k}.
+Node Grammar::rest_of_braces() {
   const int bars = std::exchange(bars_, 0);
   Node inside = list();
+  if (in_.take_command("choose")) inside = make_node(Kind::kFunction, "binomial", {std::move(inside), list()});
   bars_ = bars;
   in_.expect("}");
   return inside;
@@ -176,7 +229,7 @@ Node Grammar::fraction_argument() {
   if (in_.sign("{")) return braces();
   const Token token = in_.next_digit();
   if (token.kind == TokenKind::kNumber) return make_node(Kind::kNumber, token.text);
-  if (token.kind == TokenKind::kLetter) return make_node(Kind::kSymbol, symbol_case(token.text));
+  if (token.kind == TokenKind::kLetter) return symbol(token.text);
   if (token.kind == TokenKind::kCommand) return command(token.text);
   if (token.sign("(")) return bracketed("(");
   throw Unreadable("\\frac without its arguments");
@@ -218,31 +271,13 @@ Node Grammar::function(const std::string& name) {
     (below ? has_base : has_power) = true;
   }
   Node node = make_node(Kind::kFunction, name, function_arguments());
+  if (kOfAngles.contains(name)) node = in_radians(node);
   if (has_base) node.arguments.push_back(std::move(base));
   if (has_base && name != "log") node.kind = Kind::kCall;
   if (!has_power) return node;
   const bool inverse = power.kind == Kind::kNegate && power.arguments[0].text == "1" && name.size() == 3;
   if (inverse) return node.text = "arc" + name, node;
   return make_node(Kind::kPower, "", {std::move(node), std::move(power)});
-}
-
-Node Grammar::matrix(const std::string& environment) {
-  if (environment == "array" && in_.sign("{")) braces();  // the column format
-  const bool known = environment.find("matrix") != std::string::npos || environment == "array";
-  if (!known) throw Unreadable(environment);
-  Node node = make_node(Kind::kMatrix, "");
-  size_t row = 0;
-  while (true) {
-    node.arguments.push_back(relation());
-    ++row;
-    if (in_.take_sign("&")) continue;
-    if (node.columns != 0 && row != node.columns) throw Unreadable("rows of unequal length");
-    node.columns = row;
-    row = 0;
-    const bool more = in_.take_sign("\\\\");
-    if (in_.take_command("end:" + environment)) return node;
-    if (!more) throw Unreadable("a matrix without its end");
-  }
 }
 
 }  // namespace roll::math

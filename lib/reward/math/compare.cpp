@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 
 #include "reward/math/equal_trees.h"
 #include "reward/math/lexer.h"
 #include "reward/math/parser.h"
+#include "reward/math/units.h"
 
 namespace roll::math {
 
@@ -18,7 +18,8 @@ namespace {
 std::string_view trimmed(std::string_view s) {
   const auto drop = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
   while (!s.empty() && drop(s.front())) s.remove_prefix(1);
-  while (!s.empty() && (drop(s.back()) || std::string_view(".,;:").find(s.back()) != std::string_view::npos)) {
+  while (!s.empty() && !s.ends_with("...") &&
+         (drop(s.back()) || std::string_view(".,;:").find(s.back()) != std::string_view::npos)) {
     const bool spacing = s.size() > 1 && s[s.size() - 2] == '\\';
     s.remove_suffix(spacing ? 2 : 1);
   }
@@ -71,20 +72,25 @@ std::string_view right_side(std::string_view s) {
 }
 
 /// The tree of an answer; of "\int_0^1 f(x) dx = 2", whose left side is not read, that of its right side.
-Node parse_result(std::string_view answer, const std::set<std::string>& functions) {
+Node parse_result(std::string_view answer, const Letters& letters) {
   try {
-    return parse_answer(answer, functions);
+    return parse_answer(answer, letters);
   } catch (const Unreadable&) {
     const std::string_view right = right_side(answer);
     if (right.empty()) throw;
-    return parse_answer(right, functions);
+    return parse_answer(right, letters);
   }
 }
 
+bool units_differ(std::string_view truth, std::string_view answer) {
+  const std::string a = unit_of(truth), b = unit_of(answer);
+  return !a.empty() && !b.empty() && a != b;
+}
+
 bool equal_mathematics(std::string_view truth, std::string_view answer, Deadline& deadline, std::string& rule) {
-  const auto functions = function_letters(truth, answer);
-  const Node truth_tree = parse_answer(truth, functions);
-  return equal_trees(truth_tree, parse_result(answer, functions), deadline, rule);
+  const Letters letters = letters_of(truth, answer);
+  const Node truth_tree = parse_answer(truth, letters);
+  return equal_trees(truth_tree, parse_result(answer, letters), deadline, rule);
 }
 
 Comparison compare(std::string_view truth, std::string_view answer, Deadline& deadline) {
@@ -94,6 +100,7 @@ Comparison compare(std::string_view truth, std::string_view answer, Deadline& de
   if (!plain_truth.empty() && plain_truth == plain_answer) return {true, "text"};
   const std::string letter = capital_letter(truth) ? choice(plain_truth) : "";
   if (!letter.empty() && letter == choice(plain_answer)) return {true, "choice"};
+  if (units_differ(truth, answer)) return {false, "unit"};
   Comparison result;
   result.equal = equal_mathematics(truth, answer, deadline, result.rule);
   const std::string power_truth = scientific(truth), power_answer = scientific(answer);

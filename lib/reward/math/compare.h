@@ -14,7 +14,7 @@ namespace roll::math {
 
 struct Comparison {
   bool equal = false;
-  // What decided: text | choice | identical | number | expression | relation | set | matrix, or "unreadable".
+  // What decided: text | choice | unit | identical | number | expression | relation | set | matrix, or "unreadable".
   std::string rule;
 };
 

@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "reward/math/equal_expressions.h"
+#include "reward/math/grammar.h"
 #include "reward/math/real_set.h"
+#include "reward/math/rewrite.h"
 
 namespace roll::math {
 
@@ -17,64 +19,23 @@ bool operator==(const Node& a, const Node& b) {
 
 namespace {
 
-bool all_operators(const Node& relation, const std::string& op) {
-  return std::all_of(relation.operators.begin(), relation.operators.end(), [&](const auto& o) { return o == op; });
-}
-
-bool is_relation(const Node& node) {
-  return node.kind == Kind::kRelation;
-}
 /// "a = b", and "x \in S", which names S as the value of x.
 bool is_equation(const Node& node) {
-  return is_relation(node) && (all_operators(node, "=") || (node.operators.size() == 1 && node.operators[0] == "in"));
+  const auto equates = [](const std::string& op) { return op == "=" || op == "approx"; };
+  return is_relation(node) &&
+         (std::ranges::all_of(node.operators, equates) || (node.operators.size() == 1 && node.operators[0] == "in"));
 }
 
 /// x, f(x), A/S, xy: what an assignment may have on its left.
 bool only_symbols(const Node& node) {
   if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return true;
-  const bool container = node.kind == Kind::kCall || node.kind == Kind::kMultiply || node.kind == Kind::kDivide;
+  const bool container = node.kind == Kind::kCall || node.kind == Kind::kMultiply || node.kind == Kind::kDivide ||
+                         node.kind == Kind::kTuple;
   return container && std::all_of(node.arguments.begin(), node.arguments.end(), only_symbols);
 }
 
 bool is_assignment(const Node& node) {
   return is_equation(node) && only_symbols(node.arguments[0]);
-}
-
-bool is_collection(const Node& node) {
-  return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
-}
-
-bool has_plus_minus(const Node& node) {
-  return any_node(node, [](const Node& n) { return n.kind == Kind::kPlusMinus; });
-}
-
-/// Every +- taken as + (upper) or - (lower), every -+ the other way.
-Node with_sign(const Node& node, bool upper) {
-  Node copy = node;
-  for (Node& argument : copy.arguments) argument = with_sign(argument, upper);
-  if (node.kind != Kind::kPlusMinus) return copy;
-  Node last = copy.arguments.back();
-  if (upper != (node.text == "+-")) last = make_node(Kind::kNegate, "", {std::move(last)});
-  return copy.arguments.size() == 1 ? last : make_node(Kind::kAdd, "", {copy.arguments[0], std::move(last)});
-}
-
-void append_elements(const Node& node, std::vector<Node>& elements) {
-  if (node.kind == Kind::kRelation && node.arguments.size() == 2 && has_plus_minus(node)) {
-    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
-  } else if (!is_relation(node) && !is_collection(node) && has_plus_minus(node)) {
-    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
-  } else {
-    elements.push_back(node);
-  }
-}
-
-/// The node with each "a +- b" element replaced by its two values.
-Node expanded(const Node& node) {
-  if (!has_plus_minus(node)) return node;
-  Node result = make_node(is_collection(node) ? node.kind : Kind::kList, node.text);
-  if (!is_collection(node)) return result.text.clear(), append_elements(node, result.arguments), result;
-  for (const Node& element : node.arguments) append_elements(element, result.arguments);
-  return result;
 }
 
 bool is_unknown(const Node& node) {
@@ -94,15 +55,36 @@ std::string word_of(const Node& node) {
   return left.empty() || right.empty() ? "" : left + right;
 }
 
+/// "3.1 < x", "x \ne 2": what "and" between two intersects.
+bool is_inequality(const Node& node) {
+  return is_relation(node) && std::ranges::all_of(node.operators, [](const std::string& op) {
+           return op[0] == '<' || op[0] == '>' || op == "!=";
+         });
+}
+
+/// "\sqrt 2 \approx 1.414": the last operand only tells how large the one before it is.
+bool ends_approximately(const Node& node) {
+  return is_relation(node) && is_equation(node) && node.operators.back() == "approx";
+}
+
+/// Without the last operand.
+Node without_approximation(Node node) {
+  node.arguments.pop_back(), node.operators.pop_back();
+  return node.operators.empty() ? Node(node.arguments[0]) : node;
+}
+
 class Equality {
  public:
   Equality(Deadline& deadline, std::string& rule) : deadline_(deadline), rule_(rule) {}
 
   bool of(Node truth, Node answer) {
     deadline_.check();
+    if (ends_approximately(truth) || ends_approximately(answer)) return approximately(truth, answer);
     truth = expanded(truth), answer = expanded(answer);
     unwrap(truth, answer);
     unwrap_single(truth), unwrap_single(answer);
+    truth = with_factor_inside(truth), answer = with_factor_inside(answer);
+    name_reals(truth, answer);
     if (truth == answer) return rule_ = "identical", true;
     if (is_relation(truth) && is_relation(answer)) return relations(truth, answer);
     if (is_collection(truth) || is_collection(answer)) return collections(truth, answer);
@@ -113,6 +95,32 @@ class Equality {
   }
 
  private:
+  /// Either what is said exactly or its approximation; a name alone ("x \approx 42") says nothing.
+  bool approximately(const Node& truth, const Node& answer) {
+    const bool in_answer = ends_approximately(answer);
+    const Node& chain = in_answer ? answer : truth;
+    const auto same = [&](const Node& part) { return in_answer ? of(truth, part) : of(part, answer); };
+    const Node exact = without_approximation(chain);
+    const bool is_name = exact.kind == Kind::kSymbol && is_unknown(exact);
+    return (!is_name && same(exact)) || same(is_name ? as_equation(chain) : chain.arguments.back());
+  }
+
+  static Node as_equation(Node chain) { return chain.operators.back() = "=", chain; }
+
+  /// "all real numbers" is \mathbb{R}, and where the truth is that, so is a plain or bold R.
+  static void name_reals(Node& truth, Node& answer) {
+    for (Node* node : {&truth, &answer}) {
+      const std::string word = word_of(*node);
+      if (word == "allrealnumbers" || word == "realnumbers" || word == "allreals" || word == "thesetofallrealnumbers")
+        *node = make_node(Kind::kSymbol, "\\mathbbR");
+    }
+    for (const char* const letter : {"R", "Z", "Q"})
+      if (truth.kind == Kind::kSymbol && truth.text == std::string("\\mathbb") + letter &&
+          answer.kind == Kind::kSymbol &&
+          (answer.text == letter || word_of(answer) == std::string(1, static_cast<char>(*letter + 32))))
+        answer = truth;
+  }
+
   /// Follows the ground truth's form: "5" takes the right side of "x = 5", "x = 5" accepts a bare "5".
   static void unwrap(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
@@ -133,7 +141,9 @@ class Equality {
   }
 
   static bool set_like(const Node& node) {
-    return node.kind == Kind::kSetOperation ||
+    const bool is_difference = node.kind == Kind::kAdd && node.arguments[1].kind == Kind::kNegate &&
+                               node.arguments[1].arguments[0].kind == Kind::kSet;
+    return node.kind == Kind::kSetOperation || is_difference ||
            (node.kind == Kind::kSymbol && (node.text == "\\mathbbR" || node.text == "\\emptyset"));
   }
 
@@ -146,7 +156,16 @@ class Equality {
     if (truth.kind == Kind::kBased || answer.kind == Kind::kBased) return based(truth, answer);
     rule_ = any_node(truth, is_unknown) || any_node(answer, is_unknown) ? "expression" : "number";
     if (truth.kind == Kind::kPercent || answer.kind == Kind::kPercent) return percent(truth, answer);
-    return expressions(truth, answer);
+    return expressions(truth, answer) || angles(truth, answer);
+  }
+
+  /// Degrees have no unit ("30" means 30^\circ), but \pi/6 is 30^\circ, too.
+  bool angles(const Node& truth, const Node& answer) {
+    const auto has_degrees = [](const Node& node) {
+      return any_node(node, [](const Node& n) { return n.kind == Kind::kDegrees; });
+    };
+    if (has_degrees(truth) == has_degrees(answer)) return false;
+    return expressions(in_radians(truth), in_radians(answer));
   }
 
   bool expressions(const Node& truth, const Node& answer) {
@@ -185,13 +204,31 @@ class Equality {
   bool collections(const Node& truth, const Node& answer) {
     rule_ = "set";
     if (!is_collection(truth) || !is_collection(answer)) {
-      const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
-      return a && b && same_set(*a, *b);
+      return same_real_sets(truth, answer);
     }
-    const bool tuple = truth.kind == Kind::kTuple || answer.kind == Kind::kTuple;
-    const bool set = truth.kind == Kind::kSet;
-    const bool equal = tuple && !set ? tuples(truth, answer) : unordered(truth.arguments, answer.arguments);
+    if (has_inequality(truth) || has_inequality(answer)) return same_inequalities(truth, answer);
+    if ((truth.text == "lor" && answer.text == "land") || (truth.text == "land" && answer.text == "lor")) return false;
+    const bool has_tuple = truth.kind == Kind::kTuple || answer.kind == Kind::kTuple;
+    const bool has_set = truth.kind == Kind::kSet || answer.kind == Kind::kSet;
+    if (has_tuple && has_set) return false;
+    const bool equal = has_tuple ? tuples(truth, answer) : unordered(truth.arguments, answer.arguments, has_set);
     return rule_ = "set", equal;
+  }
+
+  bool same_real_sets(const Node& truth, const Node& answer) {
+    const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
+    return a && b && same_set(*a, *b);
+  }
+
+  static bool has_inequality(const Node& node) {
+    return node.kind == Kind::kList && std::ranges::any_of(node.arguments, is_inequality);
+  }
+
+  /// "x < 2 or x > 3" as the set that it describes, or one by one.
+  bool same_inequalities(const Node& truth, const Node& answer) {
+    if (real_set(truth, deadline_) && real_set(answer, deadline_)) return same_real_sets(truth, answer);
+    const bool joined_alike = truth.kind == answer.kind && truth.text == answer.text;
+    return joined_alike && (unordered(truth.arguments, answer.arguments, false) && (rule_ = "set", true));
   }
 
   /// In order; the brackets of pairs count, because they may be intervals.
@@ -204,7 +241,9 @@ class Equality {
                       [this](const Node& x, const Node& y) { return of(x, y); });
   }
 
-  bool unordered(const std::vector<Node>& truth, const std::vector<Node>& answer) {
+  /// In a list each element counts as often as it stands there; in a set once.
+  bool unordered(const std::vector<Node>& truth, const std::vector<Node>& answer, bool is_set) {
+    if (!is_set) return truth.size() == answer.size() && matched(truth, answer);
     const auto inside = [this](const Node& x, const std::vector<Node>& set, bool x_is_truth) {
       return std::any_of(set.begin(), set.end(), [&](const Node& y) { return x_is_truth ? of(x, y) : of(y, x); });
     };
@@ -212,13 +251,32 @@ class Equality {
            std::all_of(answer.begin(), answer.end(), [&](const Node& y) { return inside(y, truth, false); });
   }
 
+  bool matched(const std::vector<Node>& truth, std::vector<Node> answer) {
+    return std::ranges::all_of(truth, [&](const Node& x) {
+      const auto found = std::ranges::find_if(answer, [&](const Node& y) { return of(x, y); });
+      return found != answer.end() && (answer.erase(found), true);
+    });
+  }
+
+  /// The rows of cases, in any order.
+  static std::vector<Node> rows(const Node& matrix) {
+    std::vector<Node> rows;
+    for (size_t i = 0; i < matrix.arguments.size(); ++i) {
+      if (i % matrix.columns == 0) rows.push_back(make_node(Kind::kTuple, "()"));
+      rows.back().arguments.push_back(matrix.arguments[i]);
+    }
+    return rows;
+  }
+
   bool matrices(const Node& truth, const Node& answer) {
     rule_ = "matrix";
-    if (truth.kind != answer.kind || truth.columns != answer.columns ||
+    if (truth.kind != answer.kind || truth.text != answer.text || truth.columns != answer.columns ||
         truth.arguments.size() != answer.arguments.size())
       return false;
-    const bool equal = std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
-                                  [this](const Node& x, const Node& y) { return of(x, y); });
+    const bool equal = truth.text == "cases"
+                           ? matched(rows(truth), rows(answer))
+                           : std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
+                                        [this](const Node& x, const Node& y) { return of(x, y); });
     return rule_ = "matrix", equal;
   }
 

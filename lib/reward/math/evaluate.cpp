@@ -79,6 +79,7 @@ const std::map<std::string, ComplexFunction, std::less<>> kOneArgument = {
     {"arctanh", [](Complex z) { return real_or(z, std::abs(z.real()) < 1, std::atanh, std::atanh(z)); }},
     {"ln", log_of},
     {"lg", [](Complex z) { return log_of(z) / std::log(Real{10}); }},
+    {"cis", [](Complex z) { return std::exp(Complex(0, 1) * z); }},
     {"exp", [](Complex z) { return real_or(z, true, std::exp, std::exp(z)); }},
     {"floor", floor_of},
     {"ceil", ceil_of},
@@ -114,6 +115,8 @@ class Evaluator {
         return raised(a[0], a[1]);
       case Kind::kNegate:
         return -of(a[0]);
+      case Kind::kDegrees:  // dropped: where its unit matters, it is in radians already
+        return of(a[0]);
       case Kind::kPercent:
         return of(a[0]) / integer_value(100);
       case Kind::kFunction:
@@ -274,8 +277,10 @@ Value evaluate(const Node& node, const Point& point, Deadline& deadline) {
 }
 
 bool is_decimal(const Node& node) {
-  if (node.kind == Kind::kNegate || node.kind == Kind::kPercent) return is_decimal(node.arguments[0]);
-  return node.kind == Kind::kNumber && node.text.find('.') != std::string::npos;
+  if (node.kind == Kind::kNegate || node.kind == Kind::kPercent || node.kind == Kind::kDegrees)
+    return is_decimal(node.arguments[0]);
+  return node.kind == Kind::kNumber && node.text.find('.') != std::string::npos &&
+         node.text.find('(') == std::string::npos;
 }
 
 }  // namespace roll::math

@@ -41,7 +41,7 @@ const std::map<std::string, std::string, std::less<>> kRelations = {{"=", "="},
 
 const std::set<std::string, std::less<>> kInfix = {"cdot",   "pm",     "mp",   "cup", "cap",   "setminus", "oplus",
                                                    "otimes", "pmod",   "bmod", "mod", "pod",   "rfloor",   "rceil",
-                                                   "circ",   "rangle", "land", "lor", "wedge", "vee"};
+                                                   "circ",   "rangle", "land", "lor", "wedge", "vee",      "choose"};
 
 std::string relation_of(const Token& token) {
   if (token.kind != TokenKind::kSign && token.kind != TokenKind::kCommand) return "";
@@ -61,30 +61,45 @@ Node Grammar::answer() {
   return node;
 }
 
-bool Grammar::separator() const {
+/// "or", "and", "lor", "land" or ","; "" where the next token separates nothing.
+std::string Grammar::separator() const {
   const Token& token = in_.peek();
   if (token.kind == TokenKind::kText) {
     std::string word = token.text;
-    word.erase(std::remove(word.begin(), word.end(), ' '), word.end());
-    return word == "and" || word == "or" || word == ",";
+    std::erase_if(word, [](char c) { return c == ' ' || c == ','; });
+    return word == "and" || word == "or" ? word : token.text.find(',') != std::string::npos && word.empty() ? "," : "";
   }
-  return token.sign(",") || token.sign(";") || token.command("land") || token.command("lor") ||
-         token.command("wedge") || token.command("vee");
+  if (token.sign(",") || token.sign(";")) return ",";
+  if (token.command("lor") || token.command("vee")) return "lor";
+  return token.command("land") || token.command("wedge") ? "land" : "";
+}
+
+/// Whether there are any; `joined` becomes what all of the list's have in common.
+bool Grammar::take_separators(std::string& joined) {
+  std::string word;
+  bool is_first = true;
+  for (std::string next; !(next = separator()).empty(); in_.next(), is_first = false)
+    if (next != ",") word = next;
+  if (is_first) return false;
+  if (joined.empty()) joined = word;  // "1, 2 or 3"
+  if (!word.empty() && joined != word) joined = "mixed";
+  return true;
 }
 
 /// Elements between commas, semicolons, "and", "or"; a single one stands for itself.
 Node Grammar::list() {
   const DepthGuard guard(depth_);
   std::vector<Node> elements = {relation()};
-  while (separator()) {
-    while (separator()) in_.next();
+  std::string joined;
+  while (take_separators(joined)) {
     if (in_.end()) break;
     elements.push_back(relation());
   }
-  return elements.size() == 1 ? std::move(elements[0]) : make_node(Kind::kList, "", std::move(elements));
+  return elements.size() == 1 ? std::move(elements[0]) : make_node(Kind::kList, joined, std::move(elements));
 }
 
 Node Grammar::relation() {
+  while (in_.sign("=") || relation_of(in_.peek()) == "approx" || in_.command("sim")) in_.next();  // "\approx 42"
   Node first = set_operations();
   if (relation_of(in_.peek()).empty()) return first;
   Node chain = make_node(Kind::kRelation, "", {std::move(first)});
@@ -146,8 +161,12 @@ Node Grammar::product() {
   while (true) {
     if (in_.take_command("cdot")) {
       left = make_node(Kind::kMultiply, "", {std::move(left), signed_factors()});
-    } else if (in_.sign("/") || in_.sign(":")) {
-      in_.next();
+    } else if (unit_continues()) {
+      in_.next(), in_.next();
+      if (in_.take_sign("^")) script();
+    } else if (in_.sign(":")) {
+      left = ratio(std::move(left));
+    } else if (in_.take_sign("/")) {
       left = make_node(Kind::kDivide, "", {std::move(left), signed_factors()});
     } else if (in_.take_command("otimes")) {
       left = make_node(Kind::kCall, "otimes", {std::move(left), signed_factors()});
@@ -155,6 +174,15 @@ Node Grammar::product() {
       return left;
     }
   }
+}
+
+/// 3:4 is a quotient; 3:4:5 is known by what its parts are of the first.
+Node Grammar::ratio(Node first) {
+  std::vector<Node> parts;
+  while (in_.take_sign(":")) parts.push_back(signed_factors());
+  if (parts.size() == 1) return make_node(Kind::kDivide, "", {std::move(first), std::move(parts[0])});
+  for (Node& part : parts) part = make_node(Kind::kDivide, "", {std::move(part), first});
+  return make_node(Kind::kCall, "ratio", std::move(parts));
 }
 
 Node Grammar::signed_factors() {
@@ -170,6 +198,8 @@ bool Grammar::factor_follows(bool function_argument) const {
   if (token.kind == TokenKind::kSign) {
     if (token.text == "(") return !is_modulus(in_.peek(1)) && !function_argument;
     if (token.text == "|") return bars_ == 0 && !function_argument;
+    if (token.text == "[" && (in_.peek(1).kind == TokenKind::kEnd || in_.peek(1).command("cup")))
+      return false;  // ]1, 2[
     return token.text == "{" || ((token.text == "[" || token.text == "\\{") && !function_argument);
   }
   if (token.kind != TokenKind::kCommand || kInfix.count(token.text) != 0 || !relation_of(token).empty()) return false;
@@ -178,10 +208,17 @@ bool Grammar::factor_follows(bool function_argument) const {
 
 /// Words behind a value are its unit, with their power: "\text{ cm}^2", "apples". Dropped.
 bool Grammar::take_unit() {
-  if (in_.peek().kind != TokenKind::kText || separator()) return false;
+  if (in_.peek().kind != TokenKind::kText || !separator().empty()) return false;
   in_.next();
   if (in_.take_sign("^")) script();
+  unit_end_ = in_.position();
   return true;
+}
+
+/// The "/ \mathrm{s}" of "5 \mathrm{m} / \mathrm{s}".
+bool Grammar::unit_continues() const {
+  const TokenKind next = in_.peek(1).kind;
+  return in_.sign("/") && unit_end_ == in_.position() && (next == TokenKind::kText || next == TokenKind::kLetter);
 }
 
 /// Juxtaposed factors. As the argument of a function without brackets it ends before the next function or bracket.
@@ -216,6 +253,12 @@ Node Grammar::mixed_number(Node whole) {
                      {std::move(whole), make_node(Kind::kDivide, "", {std::move(above), std::move(below)})});
   }
   Node factor = postfix();
+  if (factor.kind == Kind::kPercent || factor.kind == Kind::kDegrees)  // of all that stands before it
+    return make_node(factor.kind, "", {mixed_number(std::move(whole), std::move(factor.arguments[0]))});
+  return mixed_number(std::move(whole), std::move(factor));
+}
+
+Node Grammar::mixed_number(Node whole, Node factor) {
   const bool digits = factor.kind == Kind::kDivide && factor.arguments[0].kind == Kind::kNumber &&
                       factor.arguments[1].kind == Kind::kNumber && whole.text.find('.') == std::string::npos;
   return make_node(digits ? Kind::kAdd : Kind::kMultiply, "", {std::move(whole), std::move(factor)});
@@ -231,20 +274,22 @@ Node Grammar::postfix() {
       base = make_node(Kind::kFunction, twice ? "double_factorial" : "factorial", {std::move(base)});
     } else if (in_.take_sign("%")) {
       base = make_node(Kind::kPercent, "", {std::move(base)});
-    } else if (!in_.take_command("circ")) {  // degrees are dropped
+    } else if (in_.take_command("circ")) {
+      base = make_node(Kind::kDegrees, "", {std::move(base)});
+    } else {
       return base;
     }
   }
 }
 
-/// x^2; x^\circ and x^{\circ} are degrees and dropped; x^* and x^+ are names.
+/// x^2; x^\circ and x^{\circ} are degrees; x^* and x^+ are names.
 Node Grammar::with_power(Node base) {
   const DepthGuard guard(depth_);
   in_.next();
-  if (in_.take_command("circ")) return base;
+  if (in_.take_command("circ")) return make_node(Kind::kDegrees, "", {std::move(base)});
   if (in_.sign("{") && in_.peek(1).command("circ") && in_.peek(2).sign("}")) {
     for (int i = 0; i < 3; ++i) in_.next();
-    return base;
+    return make_node(Kind::kDegrees, "", {std::move(base)});
   }
   if (in_.command("prime") || in_.sign("'") || in_.command("cdot") || in_.sign("+"))
     return make_node(Kind::kCall, "superscript " + in_.next().text, {std::move(base)});
@@ -258,20 +303,28 @@ Node Grammar::script() {
   return in_.sign("{") ? braces() : atom();
 }
 
-std::set<std::string> function_letters(std::string_view a, std::string_view b) {
+Letters letters_of(std::string_view a, std::string_view b) {
   std::set<std::string> called, bare;
+  Letters letters;
   for (const std::string_view text : {a, b}) {
+    std::set<char> seen;
     const std::vector<Token> tokens = tokenize_latex(text);
-    for (size_t i = 0; i + 1 < tokens.size(); ++i)
-      if (tokens[i].kind == TokenKind::kLetter) (tokens[i + 1].sign("(") ? called : bare).insert(tokens[i].text);
+    for (size_t i = 0; i + 1 < tokens.size(); ++i) {
+      if (tokens[i].kind != TokenKind::kLetter) continue;
+      (tokens[i + 1].sign("(") ? called : bare).insert(tokens[i].text);
+      const char c = tokens[i].text[0];
+      const bool is_ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      if (is_ascii) seen.insert(c), letters.case_counts |= seen.contains(static_cast<char>(c ^ 0x20));
+    }
   }
   for (const std::string& letter : bare) called.erase(letter);
   for (const char* constant : {"e", "i"}) called.erase(constant);
-  return called;
+  letters.functions = std::move(called);
+  return letters;
 }
 
-Node parse_answer(std::string_view text, const std::set<std::string>& functions) {
-  return Grammar(tokenize_latex(text), functions).answer();
+Node parse_answer(std::string_view text, const Letters& letters) {
+  return Grammar(tokenize_latex(text), letters).answer();
 }
 
 }  // namespace roll::math

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "base/utf8.h"
+#include "reward/math/commands.h"
 #include "reward/math/limits.h"
+#include "reward/math/number_text.h"
 
 namespace roll::math {
 
@@ -26,83 +26,6 @@ bool letter(char c) {
 bool space(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-
-// Commands that only change the looks.
-const std::set<std::string, std::less<>> kLooks = {
-    "left",         "right",       "mleft",  "mright",   "big",       "Big",   "bigg",      "Bigg",     "bigl",
-    "bigr",         "Bigl",        "Bigr",   "biggl",    "biggr",     "Biggl", "Biggr",     "quad",     "qquad",
-    "displaystyle", "textstyle",   "limits", "nolimits", "middle",    "hfill", "rm",        "it",       "bf",
-    "cal",          "scriptstyle", "tiny",   "small",    "large",     "Large", "thinspace", "medspace", "thickspace",
-    "enspace",      "nobreak",     "hspace", "phantom",  "mathstrut", "strut", "boldmath"};
-
-// Commands whose braces hold words.
-const std::set<std::string, std::less<>> kWords = {
-    "text",   "mbox",   "textrm",       "textbf",     "textit", "texttt",     "mathrm", "mathit", "mathbf", "mathsf",
-    "mathtt", "textsf", "operatorname", "textnormal", "hbox",   "boldsymbol", "bm",     "pmb",    "emph",   "textsc"};
-
-const std::map<std::string, std::string, std::less<>> kSynonyms = {{"dfrac", "frac"},
-                                                                   {"tfrac", "frac"},
-                                                                   {"cfrac", "frac"},
-                                                                   {"dbinom", "binom"},
-                                                                   {"tbinom", "binom"},
-                                                                   {"leq", "le"},
-                                                                   {"leqslant", "le"},
-                                                                   {"leqq", "le"},
-                                                                   {"geq", "ge"},
-                                                                   {"geqslant", "ge"},
-                                                                   {"geqq", "ge"},
-                                                                   {"neq", "ne"},
-                                                                   {"lt", "<"},
-                                                                   {"gt", ">"},
-                                                                   {"lbrace", "\\{"},
-                                                                   {"rbrace", "\\}"},
-                                                                   {"lvert", "|"},
-                                                                   {"rvert", "|"},
-                                                                   {"vert", "|"},
-                                                                   {"lbrack", "["},
-                                                                   {"rbrack", "]"},
-                                                                   {"times", "cdot"},
-                                                                   {"ast", "cdot"},
-                                                                   {"star", "cdot"},
-                                                                   {"div", "/"},
-                                                                   {"varnothing", "emptyset"},
-                                                                   {"smallsetminus", "setminus"},
-                                                                   {"backslash", "setminus"},
-                                                                   {"degree", "circ"},
-                                                                   {"infin", "infty"},
-                                                                   {"infinity", "infty"},
-                                                                   {"lparen", "("},
-                                                                   {"rparen", ")"},
-                                                                   {"colon", ":"},
-                                                                   {"varphi", "phi"},
-                                                                   {"varepsilon", "epsilon"},
-                                                                   {"vartheta", "theta"},
-                                                                   {"asin", "arcsin"},
-                                                                   {"acos", "arccos"},
-                                                                   {"atan", "arctan"},
-                                                                   {"Vert", "|"},
-                                                                   {"lVert", "|"},
-                                                                   {"rVert", "|"},
-                                                                   {"|", "|"},
-                                                                   {"dots", "ldots"},
-                                                                   {"cdots", "ldots"},
-                                                                   {"percent", "%"},
-                                                                   {"bullet", "cdot"}};
-
-// Words that plain text uses for commands.
-const std::set<std::string, std::less<>> kPlainCommands = {
-    "sin",      "cos",    "tan",  "cot",  "sec",  "csc",   "arcsin", "arccos", "arctan", "asin",
-    "acos",     "atan",   "sinh", "cosh", "tanh", "log",   "ln",     "exp",    "sqrt",   "pi",
-    "infinity", "infty",  "gcd",  "lcm",  "min",  "max",   "mod",    "alpha",  "beta",   "gamma",
-    "theta",    "lambda", "phi",  "frac", "cdot", "times", "percent"};
-
-const std::map<std::string, std::string, std::less<>> kUnicode = {
-    {"π", "pi"},       {"∞", "infty"},   {"√", "sqrt"},    {"≤", "le"},   {"≥", "ge"},      {"≠", "ne"},
-    {"×", "cdot"},     {"÷", "/"},       {"·", "cdot"},    {"∪", "cup"},  {"∩", "cap"},     {"∈", "in"},
-    {"∅", "emptyset"}, {"°", "circ"},    {"±", "pm"},      {"−", "-"},    {"–", "-"},       {"≈", "approx"},
-    {"θ", "theta"},    {"α", "alpha"},   {"β", "beta"},    {"⋅", "cdot"}, {"≡", "equiv"},   {"φ", "phi"},
-    {"λ", "lambda"},   {"′", "'"},       {"“", ""},        {"”", ""},     {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"},
-    {"ℚ", "mathbbQ"},  {"ℕ", "mathbbN"}, {"ℂ", "mathbbC"}, {" ", " "}};
 
 /// The end (one past) of the braces that open at `at`, or npos.
 size_t closing_brace(std::string_view s, size_t at) {
@@ -169,6 +92,19 @@ bool commas_are_thousands(std::string_view s) {
   return true;
 }
 
+/// Of units that no one takes for a variable behind a number in upright type.
+bool is_unit_letter(std::string_view text) {
+  return text.size() == 1 && std::string_view("mgshLNJWVK").find(text[0]) != std::string_view::npos;
+}
+
+/// "~m/s^2".
+bool is_compound_unit(std::string_view text) {
+  const bool is_made_of_units = std::ranges::all_of(text, [](char c) {
+    return letter(c) || digit(c) || std::string_view("~ /^{}-").find(c) != std::string_view::npos;
+  });
+  return is_made_of_units && text.find('/') != std::string_view::npos && !digit(text[0]);
+}
+
 /// One run over the text; each `take_*` appends tokens and moves on.
 class Lexer {
  public:
@@ -224,6 +160,12 @@ class Lexer {
   }
 
   void take_number() {
+    if (tokens_.empty() || !tokens_.back().sign(":"))
+      if (const size_t n = time_or_date(s_.substr(at_), tokens_.empty()); n > 0) {
+        const std::string text(s_.substr(at_, n));
+        at_ += n;
+        return add(TokenKind::kText, words_of_time(text));
+      }
     std::string digits;
     while (at_ < s_.size() && digit(s_[at_])) digits += s_[at_++];
     const bool whole = !digits.empty() && digits.size() <= 3 && digits[0] != '0';
@@ -239,7 +181,21 @@ class Lexer {
       digits += '.';
       for (++at_; at_ < s_.size() && digit(s_[at_]);) digits += s_[at_++];
     }
-    add(TokenKind::kNumber, digits[0] == '.' ? "0" + digits : digits);
+    if (digits[0] == '.') digits.insert(0, "0");
+    take_period(digits);
+    add(TokenKind::kNumber, std::move(digits));
+  }
+
+  /// The digits that repeat, as "0.1(6)": under a bar, between dots, in brackets right behind the point, or before
+  /// "...".
+  void take_period(std::string& digits) {
+    const Period period = period_at(s_.substr(at_), digits);
+    if (period.length == 0) return;
+    at_ += period.length;
+    if (period.digits.empty()) return;
+    digits.resize(period.begin);
+    if (digits.find('.') == std::string::npos) digits += '.';
+    digits += '(' + period.digits + ')';
   }
 
   void take_command() {
@@ -248,8 +204,8 @@ class Lexer {
     if (!letter(s_[at_])) return take_escaped(s_[at_++]);
     std::string name;
     while (at_ < s_.size() && letter(s_[at_])) name += s_[at_++];
-    if (kLooks.count(name) != 0) return take_looks(name);
-    if (kWords.count(name) != 0) return take_words(name);
+    if (changes_looks(name)) return take_looks(name);
+    if (holds_words(name)) return take_words(name);
     if (name == "begin" || name == "end") return take_environment(name);
     if (name == "mathbb" || name == "mathcal" || name == "mathfrak" || name == "mathscr") return take_alphabet(name);
     add_command(name);
@@ -263,8 +219,7 @@ class Lexer {
   }
 
   void add_command(const std::string& name) {
-    const auto other = kSynonyms.find(name);
-    const std::string& known = other == kSynonyms.end() ? name : other->second;
+    const std::string known = known_command(name);
     if (known.size() <= 2 && !letter(known[0]))
       add(TokenKind::kSign, known);
     else
@@ -293,11 +248,14 @@ class Lexer {
     if (end == std::string_view::npos) return;
     const std::string_view inside = s_.substr(begin + 1, end - begin - 2);
     at_ = end;
+    const bool after_number = !tokens_.empty() && tokens_.back().kind == TokenKind::kNumber;
+    if (after_number && (is_unit_letter(inside) || is_compound_unit(inside)))
+      return add(TokenKind::kText, std::string(inside));
     const bool maths = inside.find_first_of("\\^_{") != std::string_view::npos;
     const bool digits = std::any_of(inside.begin(), inside.end(), digit);
     if ((name != "text" && name != "mbox" && maths) || digits) return take_nested(inside);
     if (name[0] != 't' && inside.size() == 1) return add(TokenKind::kLetter, std::string(inside));
-    if (kPlainCommands.count(inside) != 0) return add_command(std::string(inside));
+    if (is_plain_command(inside)) return add_command(std::string(inside));
     add(TokenKind::kText, std::string(inside));
   }
 
@@ -336,24 +294,25 @@ class Lexer {
     while (at_ < s_.size() && letter(s_[at_])) ++at_;
     const std::string word(s_.substr(begin, at_ - begin));
     if (word == "and" || word == "or") return add(TokenKind::kText, word);
-    if (kPlainCommands.count(word) != 0) return add_command(word);
+    if (is_plain_command(word)) return add_command(word);
     if (word == "inf") return add_command("infty");
+    const bool is_half_of_day = word == "am" || word == "pm" || word == "AM" || word == "PM";
     const bool after_value =
         space_ && !tokens_.empty() && (tokens_.back().kind == TokenKind::kNumber || tokens_.back().sign("}"));
     if (after_value && word.size() >= 2 &&
-        (word.size() >= 3 || word == "cm" || word == "mm" || word == "km" || word == "kg" || word == "ft"))
+        (word.size() >= 3 || is_half_of_day || word == "cm" || word == "mm" || word == "km" || word == "kg" ||
+         word == "ft"))
       return add(TokenKind::kText, word);
     for (const char c : word) add(TokenKind::kLetter, std::string(1, c));
   }
 
   void take_unicode() {
     for (size_t n = 4; n >= 2; --n) {
-      const auto found = kUnicode.find(s_.substr(at_, n));
-      if (found == kUnicode.end()) continue;
+      const std::string* const found = command_of_character(s_.substr(at_, n));
+      if (found == nullptr) continue;
       at_ += n;
-      if (found->second.empty() || found->second == " ") return void(space_ = true);
-      if (found->second.size() == 1) return add(TokenKind::kSign, found->second);
-      return add(TokenKind::kCommand, found->second);
+      if (found->empty() || *found == " ") return void(space_ = true);
+      return add(found->size() == 1 ? TokenKind::kSign : TokenKind::kCommand, *found);
     }
     const size_t from = std::exchange(at_, next_character(s_, at_ + 1));
     add(TokenKind::kLetter, std::string(s_.substr(from, at_ - from)));

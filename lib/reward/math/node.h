@@ -7,7 +7,7 @@
 namespace roll::math {
 
 enum class Kind {
-  kNumber,        // text: digits with at most one '.'
+  kNumber,        // text: digits with at most one '.', those that repeat in brackets: 0.1(6)
   kBased,         // text: digits; arguments {base}: 43_5
   kSymbol,        // text: "x", "q_n", "\\pi", "\\infty", "i"
   kText,          // text: words that are no mathematics
@@ -20,11 +20,12 @@ enum class Kind {
   kCall,          // text: unknown name; f(a, b)
   kPlusMinus,     // {a, b}: a +- b; {b}: +- b; text "-+" for the opposite sign
   kPercent,       // a %
+  kDegrees,       // a degrees, outside of a function of angles
   kTuple,         // text: its two brackets, "()", "(]", "[)", "[]": tuple, interval or vector
   kSet,           // {a, b}
-  kList,          // a, b without brackets
+  kList,          // a, b without brackets; text: "or", "and", "lor", "land", "" between commas, "mixed"
   kSetOperation,  // text: "cup" | "cap" | "setminus"
-  kMatrix,        // arguments row by row; columns
+  kMatrix,        // arguments row by row; columns; text: "", "norm" (between double bars), "cases"
   kRelation,      // operators: "=", "<", "<=", ">", ">=", "!=", "in", "equiv", ...; arguments: one more than operators
 };
 
@@ -37,6 +38,14 @@ struct Node {
 };
 
 bool operator==(const Node& a, const Node& b);
+
+inline bool is_relation(const Node& node) {
+  return node.kind == Kind::kRelation;
+}
+
+inline bool is_collection(const Node& node) {
+  return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
+}
 
 /// Whether `test` holds for the node or anything below it.
 template <class Test>

@@ -11,11 +11,17 @@
 
 namespace roll::math {
 
-/// Letters that stand directly before "(" in one of the answers and alone in none: f in f(0) is a function, n in n(n+1)
-/// is a factor. Both answers of a comparison must be parsed with the letters of both.
-std::set<std::string> function_letters(std::string_view a, std::string_view b);
+/// How letters are read. Both answers of a comparison must be parsed with the letters of both.
+struct Letters {
+  /// Those that stand directly before "(" in one of the answers and alone in none: f in f(0) is a function, n in n(n+1)
+  /// is a factor.
+  std::set<std::string> functions;
+  /// One of the answers has a letter in both cases, as R/r: then case counts, in which writers are careless otherwise.
+  bool case_counts = false;
+};
+Letters letters_of(std::string_view a, std::string_view b);
 
 /// The tree of `text`. Throws Unreadable.
-Node parse_answer(std::string_view text, const std::set<std::string>& functions);
+Node parse_answer(std::string_view text, const Letters& letters);
 
 }  // namespace roll::math

@@ -77,6 +77,11 @@ class Reader {
         if (node.text == "\\mathbbR") return RealSet{{-kInfinity, kInfinity, true, true}};
         if (node.text == "\\emptyset") return RealSet{};
         return std::nullopt;
+      case Kind::kList:
+        return joined(node);
+      case Kind::kAdd:  // \mathbb{R} - \{0\}
+        if (a[1].kind != Kind::kNegate || a[1].arguments[0].kind != Kind::kSet) return std::nullopt;
+        return operation("setminus", of(a[0]), of(a[1].arguments[0]));
       case Kind::kSetOperation:
         return operation(node.text, of(a[0]), of(a[1]));
       case Kind::kRelation:
@@ -109,22 +114,66 @@ class Reader {
     return intersection(*a, name == "cap" ? *b : complement(*b));
   }
 
+  /// Relations in one symbol between "or", or inequalities between "and".
+  std::optional<RealSet> joined(const Node& list) {
+    const bool is_or = list.text == "or" || list.text == "lor", is_and = list.text == "and" || list.text == "land";
+    if (!is_or && !is_and) return std::nullopt;
+    std::optional<RealSet> set;
+    for (const Node& element : list.arguments) {
+      if (element.kind != Kind::kRelation || (is_and && !is_inequality(element))) return std::nullopt;
+      const auto next = relation(element);
+      if (!next) return std::nullopt;
+      set = !set ? *next : is_or ? united(*set, *next) : intersection(*set, *next);
+    }
+    return set;
+  }
+
+  static bool is_inequality(const Node& relation) {
+    return std::ranges::all_of(relation.operators,
+                               [](const std::string& op) { return op[0] == '<' || op[0] == '>' || op == "!="; });
+  }
+
   /// A chain in one symbol, which is one whole operand: x > 5, 1 < x \le 2, x \ne 0.
   std::optional<RealSet> relation(const Node& node) {
     RealSet set = {{-kInfinity, kInfinity, true, true}};
-    std::string symbol;
     for (size_t i = 0; i < node.operators.size(); ++i) {
       const Node &left = node.arguments[i], &right = node.arguments[i + 1];
-      const bool on_left =
-          left.kind == Kind::kSymbol && left.text != "\\infty" && left.text != "\\pi" && left.text != "e";
-      const Node& unknown = on_left ? left : right;
-      if (unknown.kind != Kind::kSymbol || (!symbol.empty() && symbol != unknown.text)) return std::nullopt;
-      symbol = unknown.text;
-      const auto piece = bounded(node.operators[i], on_left, on_left ? right : left);
+      const bool on_left = is_bounded(left);
+      const Node &unknown = on_left ? left : right, &bound = on_left ? right : left;
+      if (!is_bounded(unknown) || !is_one_symbol(innermost(unknown))) return std::nullopt;
+      const auto piece = unknown.kind == Kind::kSymbol ? bounded(node.operators[i], on_left, bound)
+                                                       : distance(node.operators[i], on_left, unknown, bound);
       if (!piece) return std::nullopt;
       set = intersection(set, *piece);
     }
     return set;
+  }
+
+  /// A symbol, or the distance |x + a| of one from a number.
+  static bool is_bounded(const Node& node) {
+    if (node.kind == Kind::kSymbol) return node.text != "\\infty" && node.text != "\\pi" && node.text != "e";
+    return node.kind == Kind::kFunction && node.text == "abs" && is_bounded(innermost(node));
+  }
+
+  static const Node& innermost(const Node& node) {
+    const Node& inside = node.kind == Kind::kFunction ? node.arguments[0] : node;
+    return inside.kind == Kind::kAdd ? inside.arguments[0] : inside;
+  }
+
+  bool is_one_symbol(const Node& node) {
+    if (symbol_.empty()) symbol_ = node.text;
+    return symbol_ == node.text;
+  }
+
+  /// |x + a| < b.
+  std::optional<RealSet> distance(const std::string& op, bool on_left, const Node& unknown, const Node& bound) {
+    const Node& inside = unknown.arguments[0];
+    const long double centre = inside.kind == Kind::kAdd ? -real_constant(inside.arguments[1], deadline_) : 0;
+    const long double radius = real_constant(bound, deadline_);
+    const bool is_near = (op[0] == '<') == on_left, is_open = op.size() == 1;
+    if ((op[0] != '<' && op[0] != '>') || !(radius > 0)) return std::nullopt;
+    const RealSet near = {{centre - radius, centre + radius, is_near == is_open, is_near == is_open}};
+    return is_near ? near : complement(near);
   }
 
   std::optional<RealSet> bounded(const std::string& op, bool symbol_on_left, const Node& bound) {
@@ -139,6 +188,7 @@ class Reader {
   }
 
   Deadline& deadline_;
+  std::string symbol_;  // of all relations
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ class TokenReader {
   explicit TokenReader(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
 
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  size_t position() const { return at_; }
   bool sign(std::string_view s) const { return peek().sign(s); }
   bool command(std::string_view s) const { return peek().command(s); }
   bool end() const { return peek().kind == Token::Kind::kEnd; }

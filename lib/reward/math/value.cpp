@@ -79,6 +79,14 @@ Value integer_value(int64_t n) {
 }
 
 Value number_value(std::string_view digits, int base) {
+  if (const size_t open = digits.find('('); open != std::string_view::npos) {
+    const std::string_view period = digits.substr(open + 1, digits.size() - open - 2);
+    const size_t decimals = open - digits.find('.') - 1;
+    const Value nines =
+        power(integer_value(10), integer_value(static_cast<int64_t>(period.size()))) + integer_value(-1);
+    const Value scale = power(integer_value(10), integer_value(static_cast<int64_t>(decimals)));
+    return number_value(digits.substr(0, open)) + number_value(period) / (nines * scale);
+  }
   Value v = integer_value(0);
   Value scale = integer_value(1);
   bool fraction = false;
@@ -106,7 +114,7 @@ Value operator+(const Value& a, const Value& b) {
 
 Value operator-(const Value& a) {
   Value r = a;
-  r.z = -a.z;
+  r.z = Complex(0) - a.z;  // no negative zero: the root of -4 is 2i
   r.residue = a.residue == 0 ? 0 : kPrime - a.residue;
   return r;
 }

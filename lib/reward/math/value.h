@@ -34,7 +34,8 @@ struct Value {
 };
 
 Value integer_value(int64_t n);
-/// `digits`: decimal digits with at most one '.'; `base` 2..36 for digits without '.'.
+/// `digits`: decimal digits with at most one '.', and behind it perhaps those that repeat, as "0.1(6)"; `base` 2..36
+/// for digits without '.'.
 Value number_value(std::string_view digits, int base = 10);
 
 Value operator+(const Value& a, const Value& b);
