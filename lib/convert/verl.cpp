@@ -228,10 +228,7 @@ void combine_algorithm(Conversion& c) {
 void combine_kl(Conversion& c) {
   if (c.is_true(ACTOR "use_kl_loss")) {
     c.set_from("kl_loss_coef", ACTOR "kl_loss_coef");
-    const std::string type = c.text(ACTOR "kl_loss_type");
-    if (!type.starts_with("low_var_kl") && !type.starts_with("k3"))
-      c.differs(
-          fmt::format("KL in the loss: always the estimate k3 (low_var_kl) here; " ACTOR "kl_loss_type was {}", type));
+    set_kl_loss_penalty(c, c.text(ACTOR "kl_loss_type"), c.origin(ACTOR "kl_loss_type"));
   }
   if (!c.is_true("algorithm.use_kl_in_reward")) return;
   const std::string penalty = c.text("algorithm.kl_penalty");
