@@ -193,6 +193,12 @@ constexpr ForeignRow kRows[] = {
     {"global_profiler.*", kNothing},
 };
 
+/// The policy losses whose range has keys of its own here, which clip_ratio_low and _high are there.
+std::string own_range_of(const std::string& loss_mode) {
+  if (loss_mode == "gmpo" || loss_mode == "geo_mean") return "gmpo";
+  return loss_mode == "cispo" ? "cispo" : "";
+}
+
 void combine_algorithm(Conversion& c) {
   const std::string estimator = c.text("algorithm.adv_estimator"), from = c.origin("algorithm.adv_estimator");
   constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
@@ -206,18 +212,23 @@ void combine_algorithm(Conversion& c) {
   const std::string mode = c.text(ACTOR "policy_loss.loss_mode");
   if (mode == "gspo")
     c.set("importance_sampling", "seq", ACTOR "policy_loss.loss_mode");
-  else if (mode == "gmpo" || mode == "geo_mean")
-    c.set("actor_train.pg_variant", "gmpo", ACTOR "policy_loss.loss_mode");
-  else if (mode == "cispo")
-    c.set("actor_train.pg_variant", "cispo", ACTOR "policy_loss.loss_mode");
+  else if (!own_range_of(mode).empty())
+    c.set("actor_train.pg_variant", own_range_of(mode), ACTOR "policy_loss.loss_mode");
   else if (mode != "vanilla")
     c.without.push_back(
         fmt::format(ACTOR "policy_loss.loss_mode = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", mode));
 
-  const std::string both = c.text(ACTOR "clip_ratio");
-  const auto bound = [&](const char* key) { return c.is_set(key) ? c.text(key) : both; };
-  set_clip(c, bound(ACTOR "clip_ratio_low"), bound(ACTOR "clip_ratio_high"), c.text(ACTOR "clip_ratio_c"),
-           ACTOR "clip_ratio_low, _high, _c");
+  const auto bound = [&](const char* key) { return c.is_set(key) ? key : ACTOR "clip_ratio"; };
+  const char* const low_key = bound(ACTOR "clip_ratio_low");
+  const std::string low = c.text(low_key), high = c.text(bound(ACTOR "clip_ratio_high"));
+  if (const std::string variant = own_range_of(mode); !variant.empty()) {
+    // A weight is never below 0, whatever is allowed.
+    const bool is_open = variant == "cispo" && c.number(low_key) > 1;
+    c.set(fmt::format("actor_train.{}_epsilon_low", variant), is_open ? "1.0" : low, ACTOR "clip_ratio_low");
+    c.set(fmt::format("actor_train.{}_epsilon_high", variant), high, ACTOR "clip_ratio_high");
+  } else {
+    set_clip(c, low, high, c.text(ACTOR "clip_ratio_c"), ACTOR "clip_ratio_low, _high, _c");
+  }
   if (c.is_set(ACTOR "clip_ratio") && !c.is_set(ACTOR "clip_ratio_low"))
     c.differs(
         "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
