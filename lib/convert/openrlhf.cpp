@@ -166,7 +166,7 @@ void combine_kl(Conversion& c) {
   if (c.is_true("use_kl_loss")) {
     c.set_from("use_kl_loss", "use_kl_loss");
     c.set("kl_loss_coef", c.text("init_kl_coef"), c.origin("init_kl_coef"));
-    if (estimator != "k3") c.differs("KL in the loss: always the estimate k3 here; kl_estimator was " + estimator);
+    set_kl_loss_penalty(c, estimator, c.origin("kl_estimator"));
     return;
   }
   c.set("add_token_level_kl", "true", c.origin("init_kl_coef"));

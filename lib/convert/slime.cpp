@@ -207,9 +207,7 @@ void combine_algorithm(Conversion& c) {
 void combine_kl(Conversion& c) {
   if (c.is_true("use-kl-loss")) {
     c.set_from("kl_loss_coef", "kl-loss-coef");
-    const std::string type = c.text("kl-loss-type");
-    if (type != "low_var_kl" && type != "k3")
-      c.differs(fmt::format("KL in the loss: always the estimate k3 (low_var_kl) here; kl-loss-type was {}", type));
+    set_kl_loss_penalty(c, c.text("kl-loss-type"), c.origin("kl-loss-type"));
   }
   if (c.number("kl-coef") == 0) return;
   c.set("add_token_level_kl", "true", "kl-coef");

@@ -176,6 +176,17 @@ void set_clip(Conversion& conversion, const std::string& low, const std::string&
   conversion.set("dual_clip_c", c, origin);
 }
 
+void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin) {
+  const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
+  if (is_one_of("k3", "low_var_kl")) return;
+  const char* const ours = is_one_of("k1", "kl")    ? "kl"
+                           : is_one_of("k2", "mse") ? "mse"
+                           : is_one_of("abs")       ? "abs"
+                                                    : "";
+  if (*ours) return conversion.set("kl_loss_penalty", ours, origin);
+  conversion.differs(fmt::format("KL in the loss: the estimate k3 (low_var_kl) here; {} was {}", origin, type));
+}
+
 void set_group_filter(Conversion& conversion, const std::string& origin) {
   conversion.set("rewards.math_rule.query_filter_config.type", "mean_filter", origin);
   conversion.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");

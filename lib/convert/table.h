@@ -114,6 +114,8 @@ void set_devices(Conversion& conversion, const std::string& origin);
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// The estimate of the KL in the loss, where it is not k3: `type` is k1, k2, k3 or one of verl's words for them.
+void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin);
 /// Groups that are all right or all wrong are dropped, and made up for.
 void set_group_filter(Conversion& conversion, const std::string& origin);
 /// Their keys of a validation's sampling where its own are not set.

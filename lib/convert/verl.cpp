@@ -193,6 +193,12 @@ constexpr ForeignRow kRows[] = {
     {"global_profiler.*", kNothing},
 };
 
+/// The policy losses whose range has keys of its own here, which clip_ratio_low and _high are there.
+std::string own_range_of(const std::string& loss_mode) {
+  if (loss_mode == "gmpo" || loss_mode == "geo_mean") return "gmpo";
+  return loss_mode == "cispo" ? "cispo" : "";
+}
+
 void combine_algorithm(Conversion& c) {
   const std::string estimator = c.text("algorithm.adv_estimator"), from = c.origin("algorithm.adv_estimator");
   constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
@@ -206,18 +212,23 @@ void combine_algorithm(Conversion& c) {
   const std::string mode = c.text(ACTOR "policy_loss.loss_mode");
   if (mode == "gspo")
     c.set("importance_sampling", "seq", ACTOR "policy_loss.loss_mode");
-  else if (mode == "gmpo" || mode == "geo_mean")
-    c.set("actor_train.pg_variant", "gmpo", ACTOR "policy_loss.loss_mode");
-  else if (mode == "cispo")
-    c.set("actor_train.pg_variant", "cispo", ACTOR "policy_loss.loss_mode");
+  else if (!own_range_of(mode).empty())
+    c.set("actor_train.pg_variant", own_range_of(mode), ACTOR "policy_loss.loss_mode");
   else if (mode != "vanilla")
     c.without.push_back(
         fmt::format(ACTOR "policy_loss.loss_mode = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", mode));
 
-  const std::string both = c.text(ACTOR "clip_ratio");
-  const auto bound = [&](const char* key) { return c.is_set(key) ? c.text(key) : both; };
-  set_clip(c, bound(ACTOR "clip_ratio_low"), bound(ACTOR "clip_ratio_high"), c.text(ACTOR "clip_ratio_c"),
-           ACTOR "clip_ratio_low, _high, _c");
+  const auto bound = [&](const char* key) { return c.is_set(key) ? key : ACTOR "clip_ratio"; };
+  const char* const low_key = bound(ACTOR "clip_ratio_low");
+  const std::string low = c.text(low_key), high = c.text(bound(ACTOR "clip_ratio_high"));
+  if (const std::string variant = own_range_of(mode); !variant.empty()) {
+    // A weight is never below 0, whatever is allowed.
+    const bool is_open = variant == "cispo" && c.number(low_key) > 1;
+    c.set(fmt::format("actor_train.{}_epsilon_low", variant), is_open ? "1.0" : low, ACTOR "clip_ratio_low");
+    c.set(fmt::format("actor_train.{}_epsilon_high", variant), high, ACTOR "clip_ratio_high");
+  } else {
+    set_clip(c, low, high, c.text(ACTOR "clip_ratio_c"), ACTOR "clip_ratio_low, _high, _c");
+  }
   if (c.is_set(ACTOR "clip_ratio") && !c.is_set(ACTOR "clip_ratio_low"))
     c.differs(
         "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
@@ -228,10 +239,7 @@ void combine_algorithm(Conversion& c) {
 void combine_kl(Conversion& c) {
   if (c.is_true(ACTOR "use_kl_loss")) {
     c.set_from("kl_loss_coef", ACTOR "kl_loss_coef");
-    const std::string type = c.text(ACTOR "kl_loss_type");
-    if (!type.starts_with("low_var_kl") && !type.starts_with("k3"))
-      c.differs(
-          fmt::format("KL in the loss: always the estimate k3 (low_var_kl) here; " ACTOR "kl_loss_type was {}", type));
+    set_kl_loss_penalty(c, c.text(ACTOR "kl_loss_type"), c.origin(ACTOR "kl_loss_type"));
   }
   if (!c.is_true("algorithm.use_kl_in_reward")) return;
   const std::string penalty = c.text("algorithm.kl_penalty");

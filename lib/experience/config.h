@@ -114,6 +114,7 @@ struct ExperienceConfig {
   double lambd = 0.95;
   std::optional<double> lambd_critic{};
   std::optional<double> lambd_alpha{};
+  double reward_baseline = 0;
   std::optional<double> reward_clip{};
   std::optional<double> advantage_clip{};
   std::optional<NormType> norm_mean_type{};
@@ -152,6 +153,8 @@ struct ExperienceConfig {
     v("lambd_critic", lambd_critic, "lambda of the critic's targets (decoupled GAE); null: lambd", within(0, 1));
     v("lambd_alpha", lambd_alpha,
       "lambda of the advantages is 1 - 1 / (lambd_alpha x tokens of the response), at least 0; null: lambd", above(0));
+    v("reward_baseline", reward_baseline,
+      "a constant that is taken off every reward first; 0.5 makes +-0.5 of 0 and 1, so that wrong responses teach too");
     v("reward_clip", reward_clip,
       "rewards are kept within -+ reward_clip, once they are normalised and once the KL is off them; null: unclipped",
       above(0));

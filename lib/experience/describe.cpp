@@ -33,20 +33,16 @@ void add_explained_variance(const Part& part, Metrics& metrics) {
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
 }
 
-/// A group is all correct when every score is >= 1, all incorrect when every score is <= 0.
+/// A group teaches where its rewards differ: it is mixed, whatever scale they have. One that agrees is all correct
+/// where its scores are above 0.
 void add_groups(const StepFacts& step, int64_t num_groups, Metrics& metrics) {
-  std::vector<double> correct, incorrect;
-  for (const double score : step.scores) {
-    correct.push_back(score >= 1);
-    incorrect.push_back(score <= 0);
-  }
-  const auto right = group_moments(correct, step, num_groups);
-  const auto wrong = group_moments(incorrect, step, num_groups);
+  const std::vector<char> differ = groups_that_differ(step, num_groups);
+  const auto scores = group_moments(step.scores, step, num_groups);
   for (int64_t g = 0; g < num_groups; ++g) {
-    if (right[g].count == 0) continue;
-    metrics.add("group/all_correct_ratio@mean", right[g].mean == 1);
-    metrics.add("group/all_incorrect_ratio@mean", wrong[g].mean == 1);
-    metrics.add("group/mixed_ratio@mean", right[g].mean < 1 && wrong[g].mean < 1);
+    if (scores[g].count == 0) continue;
+    metrics.add("group/all_correct_ratio@mean", !differ[g] && scores[g].mean > 0);
+    metrics.add("group/all_incorrect_ratio@mean", !differ[g] && !(scores[g].mean > 0));
+    metrics.add("group/mixed_ratio@mean", differ[g]);
   }
 }
 

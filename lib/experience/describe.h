@@ -22,7 +22,7 @@ struct PartMetrics {
 
 /// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
 /// token rewards; the others: of response tokens), kl where there is a reference, critic/explained_variance,
-/// group/{all_correct,all_incorrect,mixed}_ratio of the scores, token/{prompt,response,total}_length/{mean,max,min}.
+/// group/{all_correct,all_incorrect,mixed}_ratio, token/{prompt,response,total}_length/{mean,max,min}.
 /// **Collective** over the part's ranks.
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups);
 

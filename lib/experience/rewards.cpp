@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "loss/terms.h"
@@ -93,6 +94,18 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
   return groups;
 }
 
+std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups) {
+  std::vector<std::optional<double>> first(num_groups);
+  std::vector<char> differ(num_groups, 0);
+  for (size_t b = 0; b < step.rewards.size(); ++b) {
+    if (!step.judged[b]) continue;
+    auto& of_group = first.at(step.group_index[b]);
+    if (!of_group) of_group = step.rewards[b];
+    if (*of_group != step.rewards[b]) differ[step.group_index[b]] = 1;
+  }
+  return differ;
+}
+
 std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups) {
   std::vector<char> mask = step.judged;
   std::vector<Moments> groups;
@@ -109,6 +122,8 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
                                        RunningMoments& running) {
   std::vector<double> rewards = step.rewards;
   const Normalisation types = config.normalisation();
+  for (size_t b = 0; b < rewards.size(); ++b)
+    if (step.judged[b]) rewards[b] -= config.reward_baseline;
   if (config.adv_estimator->samples_baseline) {
     ROLL_CHECK_EQ(step.baselines.size(), rewards.size(), "the estimator takes off the reward of a greedy response");
     for (size_t b = 0; b < rewards.size(); ++b) rewards[b] -= step.baselines[b];

@@ -18,6 +18,10 @@ namespace roll {
 /// Per-group (prompt) moments of one number per judged sequence, by group index.
 std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups);
 
+/// By group index, 1 where the rewards of its judged responses are not all the same: from such a group its responses'
+/// comparison learns.
+std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups);
+
 /// [B] 1 where the sequence carries loss: it is judged, and
 ///   max_len_mask        not truncated
 ///   difficulty_mask     low < mean score of its group < high
@@ -25,9 +29,10 @@ std::vector<Moments> group_moments(const std::vector<double>& values, const Step
 /// UserError: error_max_len_clip without its threshold.
 std::vector<char> sample_mask(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups);
 
-/// [B] (reward - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards so far, these
-/// included), where a greedy response's reward is the mean if the estimator samples one; 0 where there is none. A group
-/// of which one response is left has no deviation: 0. UserError: a deviation of what is only ever one response.
+/// [B] (reward - reward_baseline - mean) / (deviation + 1e-6) by config.normalisation() (n - 1; running: of all rewards
+/// so far, these included), where a greedy response's reward is the mean if the estimator samples one; 0 where there is
+/// none. A group of which one response is left has no deviation: 0. UserError: a deviation of what is only ever one
+/// response.
 std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceConfig& config, int64_t num_groups,
                                        RunningMoments& running);
 

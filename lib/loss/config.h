@@ -59,7 +59,8 @@ struct PolicyLoss;
 /// A policy loss: a function and its row, both in policy.cpp.
 struct PolicyLossKind {
   const char* name;
-  bool needs_sign;  // of each sequence's score
+  bool needs_sign = false;          // of each sequence's score
+  const char* own_ratio = nullptr;  // whose ratio it looks at, where that is not for importance_sampling to say
   PolicyLoss (*compute)(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
 };
 std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
@@ -88,7 +89,7 @@ struct PolicyArgs {
     v("cispo_epsilon_low", cispo_epsilon_low, "cispo: the ratio that weighs a token is kept >= 1 - this", within(0, 1));
     v("cispo_epsilon_high", cispo_epsilon_high, "cispo: and <= 1 + this", at_least(0));
     v("cispo_use_unified_mask", cispo_use_unified_mask, "cispo: no gradient where PPO's clip would have none");
-    v("kimi15_tau", kimi15_tau, "kimi15: weight of the squared log-ratio", at_least(0));
+    v("kimi15_tau", kimi15_tau, "kimi15, kimi15_response: weight of the squared log-ratio", at_least(0));
     v("gmpo_epsilon_low", gmpo_epsilon_low, "gmpo: a token's log-ratio is kept >= -this where A < 0", at_least(0));
     v("gmpo_epsilon_high", gmpo_epsilon_high, "gmpo: and <= this where A > 0", at_least(0));
   }
@@ -125,6 +126,7 @@ struct LossConfig {
   std::vector<std::string> loss_mask_keys = {"response_mask", "final_response_mask"};
   bool use_kl_loss = false;
   double kl_loss_coef = 0;
+  KlPenalty kl_loss_penalty = KlPenalty::kK3;
   double entropy_loss_coef = 0;
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   double rl_loss_coef = 1;
@@ -157,6 +159,7 @@ struct LossConfig {
     aggregation_fields(v);
     v("use_kl_loss", use_kl_loss, "add kl_loss_coef x KL(policy, reference) to the loss");
     v("kl_loss_coef", kl_loss_coef, "weight of the KL term of the loss", at_least(0));
+    v("kl_loss_penalty", kl_loss_penalty, "estimate of the KL in the loss; mse is k2");
     v("entropy_loss_coef", entropy_loss_coef, "weight of the entropy bonus");
     v("importance_sampling", importance_sampling,
       "ratio per token (PPO), per sequence (GSPO), or always 1 with its gradient");

@@ -171,7 +171,7 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   add_policy(policy, in, weights.policy, config.rl_loss_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
-    total.add("actor/kl_loss", kl_term(d, KlPenalty::kK3), weights.kl,
+    total.add("actor/kl_loss", kl_term(d, config.kl_loss_penalty), weights.kl,
               config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
   }
   if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);

@@ -38,11 +38,11 @@ struct ActorInputs {
 /// 0-dim.
 using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 
-/// rl_loss_coef * (policy term + kl_loss_coef * KL(k3, ref)) - entropy_loss_coef * entropy + positive_loss_coef *
-/// negative log-likelihood of right responses (VAPO, Yue et al. 2025), which is aggregated as the policy term is, over
-/// the tokens of right responses alone. The policy term is that of
-/// policy.h times is_weights and sample_weights, under the configured mode or, when given, by `reducer` (which is
-/// called twice where sample weights are on: for the loss, and without them for the metric). Metrics
+/// rl_loss_coef * (policy term + kl_loss_coef * KL(kl_loss_penalty, ref)) - entropy_loss_coef * entropy +
+/// positive_loss_coef * negative log-likelihood of right responses (VAPO, Yue et al. 2025), which is aggregated as the
+/// policy term is, over the tokens of right responses alone. The policy term is that of policy.h times is_weights and
+/// sample_weights, under the configured mode or, when given, by `reducer` (which is called twice where sample weights
+/// are on: for the loss, and without them for the metric). Metrics
 /// actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
 /// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on, positive_loss where it has a weight;
 /// pg_loss is without sample weights.

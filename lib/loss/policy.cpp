@@ -75,14 +75,31 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& arg
   return result;
 }
 
+PolicyLoss topr_response(const PolicyInputs& in, const LossConfig&, const PolicyArgs&) {
+  const SequenceSums sums = sequence_sums(in.log_ratio.detach(), in.response_mask, in.cu_seqlens);
+  const at::Tensor r = sums.on_tokens(token_ratio(sums.sums)), falls = in.advantages.lt(0);
+  PolicyLoss result = unclipped(in, -at::where(falls, r.clamp_max(1), at::ones_like(r)) * in.advantages * in.log_probs);
+  result.clipped = result.above = r.gt(1).logical_and(falls);
+  return result;
+}
+
+/// Each token bears its share of the response's square.
+PolicyLoss kimi15_response(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+  const SequenceSums sums = sequence_sums(in.log_ratio, in.response_mask, in.cu_seqlens);
+  const at::Tensor share = sums.on_tokens(sums.sums.square() / sums.counts);
+  return unclipped(in, -in.advantages * in.log_probs + share * (args.kimi15_tau * 0.5));
+}
+
 constexpr PolicyLossKind kKinds[] = {
-    {.name = "ppo", .needs_sign = false, .compute = ppo},
-    {.name = "vanilla", .needs_sign = false, .compute = vanilla},
-    {.name = "tis", .needs_sign = false, .compute = tis},
+    {.name = "ppo", .compute = ppo},
+    {.name = "vanilla", .compute = vanilla},
+    {.name = "tis", .compute = tis},
     {.name = "topr", .needs_sign = true, .compute = topr},
-    {.name = "cispo", .needs_sign = false, .compute = cispo},
-    {.name = "kimi15", .needs_sign = false, .compute = kimi15},
-    {.name = "gmpo", .needs_sign = false, .compute = gmpo},
+    {.name = "cispo", .compute = cispo},
+    {.name = "kimi15", .compute = kimi15},
+    {.name = "gmpo", .own_ratio = "a mean of token ratios", .compute = gmpo},
+    {.name = "topr_response", .own_ratio = "a ratio of the whole response", .compute = topr_response},
+    {.name = "kimi15_response", .own_ratio = "a ratio of the whole response", .compute = kimi15_response},
 };
 
 }  // namespace

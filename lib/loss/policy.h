@@ -4,14 +4,17 @@
 //   ppo      -min(r A, clip(r, 1 - low, 1 + high) A), dual clip on demand   Schulman et al. 2017; Ye et al. 2020
 //   vanilla  -A log pi                                                      Williams 1992 (REINFORCE)
 //   tis      -sg(clip(r, lower, upper)) A log pi                            truncated importance sampling
-//   topr     score > 0: -w+ A log pi;  else -w- sg(clip(r, 0, 1)) A log pi  Le Roux et al. 2025 (TOPR)
+//   topr     score > 0: -w+ A log pi;  else -w- sg(clip(r, 0, 1)) A log pi  TOPR as in ROLL
 //   cispo    -sg(clip(r, 1 - low, 1 + high)) A log pi                       MiniMax-M1 2025, eq. 4; unified mask: eq. 7
-//   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 2025, eq. 3
+//   kimi15   -A log pi + tau/2 (log pi - log pi_old)^2                      Kimi k1.5 as in ROLL
 //   gmpo     -A exp(mean over the response of sign(A) min(sign(A) log r, sign(A) clip(log r, -low, high)))
 //                                                                           Zhao et al. 2025 (GMPO), eq. 4
+//   topr_response    A >= 0: -A log pi;  else -sg(clip(R, 0, 1)) A log pi   Le Roux et al. 2025 (TOPR)
+//   kimi15_response  -A log pi + tau/2 (log R)^2 / tokens                   Kimi k1.5 2025, eq. 3
 //
 // r is the token's ratio, GSPO's sequence ratio, or 1 with the gradient of r (key importance_sampling); gmpo's always
-// the token's.
+// the token's. R is that of the whole response, the product of its tokens' ratios. The papers' gradients are those of
+// the responses' sums: loss_agg_mode seq-mean-token-sum.
 // One more: its function and its row in policy.cpp, its own keys in PolicyArgs (config.h).
 #pragma once
 

@@ -25,15 +25,22 @@ at::Tensor token_ratio(const at::Tensor& log_ratio) {
   return bounded_exp(log_ratio);
 }
 
-at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
+at::Tensor SequenceSums::on_tokens(const at::Tensor& of_sequences) const {
+  return of_sequences.index_select(0, sequence);
+}
+
+SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
   const at::Tensor bounds = at::tensor(cu_seqlens, at::kLong);
   const at::Tensor lengths = (bounds.slice(0, 1) - bounds.slice(0, 0, -1)).to(mask.device());
   const at::Tensor sequence = at::repeat_interleave(lengths);
-  const at::Tensor m = mask.to(log_ratio.scalar_type());
-  const at::Tensor zeros = at::zeros({lengths.size(0)}, log_ratio.options().requires_grad(false));
-  const at::Tensor sums = zeros.index_add(0, sequence, log_ratio * m);
-  const at::Tensor counts = zeros.index_add(0, sequence, m).clamp_min(1);
-  return token_ratio(sums / counts).index_select(0, sequence);
+  const at::Tensor m = mask.to(x.scalar_type());
+  const at::Tensor zeros = at::zeros({lengths.size(0)}, x.options().requires_grad(false));
+  return {zeros.index_add(0, sequence, x * m), zeros.index_add(0, sequence, m).clamp_min(1), sequence};
+}
+
+at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens) {
+  const SequenceSums sums = sequence_sums(log_ratio, mask, cu_seqlens);
+  return sums.on_tokens(token_ratio(sums.sums / sums.counts));
 }
 
 PolicyTerm policy_term(const at::Tensor& ratio, const at::Tensor& advantages, ClipRange clip) {

@@ -23,6 +23,15 @@ at::Tensor kl_term(const at::Tensor& d, KlPenalty penalty);
 /// exp(log_ratio), finite: exponents above 80 count as 80, and such a token has no gradient through its ratio.
 at::Tensor token_ratio(const at::Tensor& log_ratio);
 
+/// What each sequence adds up to: its masked tokens and their number, at least 1; [B] both.
+struct SequenceSums {
+  at::Tensor sums, counts;
+  at::Tensor sequence;                                         // [T] each token's
+  at::Tensor on_tokens(const at::Tensor& of_sequences) const;  // [B] -> [T]
+};
+/// `x`, `mask`: [T]; `cu_seqlens` [B+1] of whole sequences.
+SequenceSums sequence_sums(const at::Tensor& x, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);
+
 /// GSPO (Zheng et al. 2025): every token of a sequence has the token_ratio of the mean over the mask of log_ratio.
 /// `cu_seqlens` [B+1] of whole sequences; 1 where the mask is empty.
 at::Tensor sequence_ratio(const at::Tensor& log_ratio, const at::Tensor& mask, const std::vector<int64_t>& cu_seqlens);

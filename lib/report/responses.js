@@ -66,9 +66,14 @@ function tokenView(response, step, measure) {
   return element("div", {}, view, readout);
 }
 
+// Only 0 and 1 are known to be wrong and right; other scores are on a scale of their own.
+function scoreBadge(score) {
+  return score === null ? ["not judged", "warn"] : [`score ${number(score)}`, { 0: "bad", 1: "good" }[score] ?? ""];
+}
+
 function responseView(response, group, step, state) {
   const measure = MEASURES.find(each => each.id === state.measure);
-  const verdict = response.score === null ? ["not judged", "warn"] : [`score ${number(response.score)}`, response.score > 0 ? "good" : "bad"];
+  const verdict = scoreBadge(response.score);
   const badges = [verdict, [response.finish === "length" ? "truncated (length)" : response.finish, response.finish === "stop" ? "" : "warn"], [plural(response.length, "token")]];
   if (response.reward !== response.score && response.reward !== null) badges.splice(1, 0, [`reward ${number(response.reward)}`, ""]);
   return element("div", { class: "response" },

@@ -22,7 +22,7 @@ function whenOf(steps) {
 }
 
 function answerView({ steps, said: { score, finish, text } }) {
-  const verdict = score === null ? ["not judged", "warn"] : [`score ${number(score)}`, score >= 1 ? "good" : "bad"];
+  const verdict = scoreBadge(score);
   return element("div", { class: "response" },
     element("div", { class: "row" }, element("span", { class: "small" }, whenOf(steps)),
       element("span", { class: `badge ${verdict[1]}` }, verdict[0]),

@@ -62,8 +62,7 @@ OldLogProbReasons old_log_prob_reasons(const Config& config) {
   return {.several_updates = updates_per_step(config, config.actor_train) > 1,
           .kl_in_reward = config.experience.penalises_kl(),
           .correction = config.experience.train_infer_correction.is_enabled(),
-          .dump = config.dump_experience,
-          .ahead = config.samples_ahead()};
+          .dump = config.dump_experience};
 }
 
 std::string batch_plan(const Config& config) {

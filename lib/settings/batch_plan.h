@@ -19,8 +19,7 @@ struct OldLogProbReasons {
   bool kl_in_reward = false;
   bool correction = false;  // train_infer_correction
   bool dump = false;        // dump_experience shows them
-  bool ahead = false;       // other weights sampled some of it, and updates go out from those of the step
-  bool any() const { return several_updates || kl_in_reward || correction || dump || ahead; }
+  bool any() const { return several_updates || kl_in_reward || correction || dump; }
 };
 OldLogProbReasons old_log_prob_reasons(const Config& config);
 

@@ -92,8 +92,6 @@ void check_old_log_probs(const Config& config, Checker& check) {
                 check.name(config.experience.add_token_level_kl), remedy);
   check.require(!reasons.correction, wish, "{} compares old log-probs with the sampler's; {}",
                 check.key(config.experience.train_infer_correction), remedy);
-  check.require(!reasons.ahead, wish, "{}: weights of earlier steps sample some of a step; {}",
-                check.name(config.async_generation_ratio), remedy);
   check.require(!reasons.dump, wish, "{} shows old log-probs; {}", check.name(config.dump_experience), remedy);
 }
 
@@ -106,6 +104,30 @@ void check_masks(const Config& config, Checker& check) {
                 "needs {}", check.key(experience.error_max_len_threshold));
   check.require(!experience.bootstrap_truncated || config.uses_critic(), experience.bootstrap_truncated,
                 "takes the critic's value, but {} has no critic", check.name(experience.adv_estimator));
+}
+
+/// Of rewards of 0 and 1, as most are, only one sign is left where nothing is taken off them.
+void note_single_sign(const Config& config, Checker& check) {
+  const auto& variant = config.actor_train.policy.pg_variant;
+  const ExperienceConfig& experience = config.experience;
+  const Normalisation types = experience.normalisation();
+  const bool is_topr = variant == Chosen<PolicyLossKind>("topr") || variant == Chosen<PolicyLossKind>("topr_response");
+  const bool is_plain = experience.adv_estimator == Chosen<AdvantageEstimator>("reinforce") && !types.mean &&
+                        !experience.whitens() && !experience.whiten_rewards && !experience.penalises_kl();
+  if (!is_topr || !is_plain || experience.reward_baseline > 0) return;
+  check.note(
+      fmt::format("{} tapers responses with a negative advantage, and with {} rewards of 0 and 1 have none: wrong "
+                  "responses teach nothing, as in REINFORCE; set reward_baseline = 0.5, unless rewards have both signs",
+                  check.name(variant), check.name(experience.reward_baseline)));
+}
+
+/// Stale tokens are trained on as if the step's own weights had drawn them.
+void note_uncorrected_staleness(const Config& config, Checker& check) {
+  if (!config.samples_ahead() || config.experience.train_infer_correction.is_enabled()) return;
+  check.note(
+      fmt::format("{}: earlier weights draw some tokens, and nothing weighs these by how much the policy has changed; "
+                  "train_infer_correction.is_weight.enabled = true does",
+                  check.name(config.async_generation_ratio)));
 }
 
 void check_correction(const TrainInferCorrection& correction, Checker& check) {
@@ -124,6 +146,8 @@ void check_experience(const Config& config, Checker& check) {
   check_old_log_probs(config, check);
   check_masks(config, check);
   check_correction(config.experience.train_infer_correction, check);
+  note_single_sign(config, check);
+  note_uncorrected_staleness(config, check);
 }
 
 }  // namespace roll

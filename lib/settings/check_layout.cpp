@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "base/ranges.h"
+#include "data/prompt_stream.h"
 #include "model/parameter_parts.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
@@ -35,6 +37,14 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
   check.require(trains(name), name, "a role that is trained needs a *_train strategy, e.g. megatron_train");
 }
 
+/// Each domain runs ahead by the same share of its own groups, rounded down.
+int64_t most_groups_of_a_domain(const Config& config) {
+  const auto& shares = config.actor_train.data_args.domain_interleave_probs;
+  int64_t most = shares.empty() ? config.rollout_batch_size : 1;
+  for (const auto& [domain, groups] : split_by_share(shares, config.rollout_batch_size)) most = std::max(most, groups);
+  return most;
+}
+
 /// A device that samples ahead is busy while the others train.
 void check_sampling_ahead(const Config& config, Checker& check) {
   if (!config.samples_ahead()) return;
@@ -44,6 +54,22 @@ void check_sampling_ahead(const Config& config, Checker& check) {
                 "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
                 "actor_infer a device_mapping apart from actor_train, reference and critic, or set this to 0",
                 ranges_text(both));
+  const int64_t owed = most_groups_of_a_domain(config);
+  if (config.async_generation_ratio * static_cast<double>(owed) < 1)
+    check.note(
+        fmt::format("{} of the {} groups that a domain owes a step is less than one: nothing is sampled ahead; "
+                    "take {:.4g} or more",
+                    check.name(config.async_generation_ratio), owed, std::ceil(1e4 / static_cast<double>(owed)) / 1e4));
+}
+
+/// Sampling has no context parallelism: a token's attention reads pages that one group of tensor ranks holds.
+void note_sampler_context(const StrategyConfig& strategy, Checker& check) {
+  if (strategy.context_parallel() <= 1) return;
+  const auto& key = strategy.context_parallel_size ? strategy.context_parallel_size : strategy.ulysses_size;
+  check.note(
+      fmt::format("{}: sampling shares no sequence out over ranks; each group of {} tensor ranks samples "
+                  "responses of its own",
+                  check.name(key), strategy.tensor_parallel()));
 }
 
 }  // namespace
@@ -57,6 +83,7 @@ void check_layout(const Config& config, Checker& check) {
   check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
   check_sizes(sampler, check);
+  note_sampler_context(sampler.strategy_args.strategy_config, check);
   const int64_t tp = sampler.strategy_args.strategy_config.tensor_parallel();
   check.require(sampler.num_gpus_per_worker.value_or(tp) == tp, sampler.num_gpus_per_worker,
                 "must equal the sampler's tensor_parallel_size, which is {}", tp);
@@ -70,7 +97,10 @@ void check_layout(const Config& config, Checker& check) {
   check_sampling_ahead(config, check);
   if (config.uses_reference()) check_sizes(config.reference, check);
   if (config.uses_critic()) check_layout(config.critic, check);
-  for (const JudgingModel& judge : judging_models(config)) check_sizes(*judge.worker, check);
+  for (const JudgingModel& judge : judging_models(config)) {
+    check_sizes(*judge.worker, check);
+    if (judge.writes) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
+  }
 }
 
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check) {

@@ -87,9 +87,9 @@ void check_bounds(const double& low, const double& high, Checker& check) {
 }
 
 void check_policy(const PolicyArgs& policy, const LossConfig& loss, Checker& check) {
-  check.require(
-      policy.pg_variant != Chosen<PolicyLossKind>("gmpo") || loss.importance_sampling == ImportanceSampling::kToken,
-      loss.importance_sampling, "{} has a mean of token ratios of its own; remove this", check.name(policy.pg_variant));
+  const char* const own_ratio = policy.pg_variant->own_ratio;
+  check.require(!own_ratio || loss.importance_sampling == ImportanceSampling::kToken, loss.importance_sampling,
+                "{} has {} of its own; remove this", check.name(policy.pg_variant), own_ratio ? own_ratio : "");
   check_bounds(policy.tis_lower_bound, policy.tis_upper_bound, check);
 }
 

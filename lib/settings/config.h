@@ -298,7 +298,8 @@ struct Config {
     v("critic_warmup", critic_warmup, "first steps that train the critic only", at_least(0));
     v("enable_reference", enable_reference,
       "true: measure the KL to the reference even where no loss or reward needs it");
-    v("enable_old_logprobs_recompute", enable_old_logprobs_recompute, "null: where a step has several updates");
+    v("enable_old_logprobs_recompute", enable_old_logprobs_recompute,
+      "compute old log-probs before a step's first update; null: where something reads them, as several updates do");
     loss.fields(v);
     experience.fields(v);
     v("global_template", global_template, "chat template of all data; null: the model's own");

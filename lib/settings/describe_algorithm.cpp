@@ -66,6 +66,9 @@ std::string kl_keys(const Setting& s) {
   return fmt::format("use_kl_loss = {}, add_token_level_kl = {}, kl_penalty = {}", s.loss().use_kl_loss,
                      s.experience().add_token_level_kl, name_of(s.experience().kl_penalty));
 }
+std::string estimate_keys(const Setting& s) {
+  return fmt::format("kl_loss_penalty = {}", name_of(s.loss().kl_loss_penalty));
+}
 std::string clip_keys(const Setting& s) {
   const ClipRange clip = clip_range(s.loss());
   return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
@@ -94,6 +97,12 @@ std::string update_keys(const Setting& s) {
 std::string entropy_keys(const Setting& s) {
   return fmt::format("entropy_loss_coef = {}", s.loss().entropy_loss_coef);
 }
+std::string baseline_keys(const Setting& s) {
+  return fmt::format("reward_baseline = {}", s.experience().reward_baseline);
+}
+std::string cispo_keys(const Setting& s) {
+  return fmt::format("actor_train.cispo_epsilon_low = {}", s.config.actor_train.policy.cispo_epsilon_low);
+}
 std::string no_keys(const Setting&) {
   return "";
 }
@@ -106,7 +115,7 @@ using Kind = ImportanceSampling;
 
 constexpr Trait kCritic{"a critic and GAE", [](const Setting& s) { return s.is("gae"); }, advantage_keys};
 constexpr Trait kNoBaseline{
-    "rewards as they are",
+    "rewards as they are, or less a constant",
     [](const Setting& s) { return s.is("reinforce") && s.normalises({}, {}) && !s.experience().whitens(); },
     advantage_keys};
 constexpr Trait kGroupNormalised{"rewards normalised by mean and deviation of their group",
@@ -157,10 +166,14 @@ constexpr Trait kPolicyGradient{"the policy gradient itself",
                                 policy_keys};
 constexpr Trait kCispo{"weights that are clipped ratios", [](const Setting& s) { return s.minimises("cispo"); },
                        policy_keys};
-constexpr Trait kTopr{"tapered weights on negative responses", [](const Setting& s) { return s.minimises("topr"); },
-                      policy_keys};
-constexpr Trait kSquaredRatio{"a squared log-ratio", [](const Setting& s) { return s.minimises("kimi15"); },
-                              policy_keys};
+constexpr Trait kTopr{"tapered weights on whole negative responses",
+                      [](const Setting& s) { return s.minimises("topr_response"); }, policy_keys};
+constexpr Trait kToprOfTokens{"tapered weights on tokens of responses without a score above 0",
+                              [](const Setting& s) { return s.minimises("topr"); }, policy_keys};
+constexpr Trait kSquaredRatio{"a squared log-ratio of the whole response",
+                              [](const Setting& s) { return s.minimises("kimi15_response"); }, policy_keys};
+constexpr Trait kSquaredRatioOfTokens{"a squared log-ratio of each token",
+                                      [](const Setting& s) { return s.minimises("kimi15"); }, policy_keys};
 
 // ---- the rest
 
@@ -177,10 +190,17 @@ constexpr Trait kNoKl{"no KL to a reference",
                       kl_keys};
 constexpr Trait kKlInLoss{"the KL to the reference in the loss", [](const Setting& s) { return s.loss().use_kl_loss; },
                           kl_keys};
+constexpr Trait kK3{"k3 as its estimate of the KL in the loss",
+                    [](const Setting& s) { return s.loss().kl_loss_penalty == KlPenalty::kK3; }, estimate_keys};
+constexpr Trait kK2{"k2 as its estimate of the KL in the loss",
+                    [](const Setting& s) { return s.loss().kl_loss_penalty == KlPenalty::kMse; }, estimate_keys};
 constexpr Trait kKlInReward{"the KL to the reference in the rewards of tokens",
                             [](const Setting& s) { return s.experience().penalises_kl(); }, kl_keys};
 constexpr Trait kClipHigher{"DAPO's clip-higher",
-                            [](const Setting& s) { return clip_range(s.loss()).high > clip_range(s.loss()).low; },
+                            [](const Setting& s) {
+                              const ClipRange clip = clip_range(s.loss());
+                              return s.minimises("ppo") && !s.samples(Kind::kSequence) && clip.high > clip.low;
+                            },
                             clip_keys};
 constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
                                  [](const Setting& s) {
@@ -192,6 +212,11 @@ constexpr Trait kDynamicSampling{"DAPO's dynamic sampling",
 constexpr Trait kOneUpdate{"one update a step", [](const Setting& s) { return s.has_one_update; }, update_keys};
 constexpr Trait kEntropyBonus{"an entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef != 0; },
                               entropy_keys};
+constexpr Trait kNegativeRewards{"rewards below 0 for wrong responses",
+                                 [](const Setting& s) { return s.experience().reward_baseline > 0; }, baseline_keys};
+constexpr Trait kOpenBelow{"weights without a lower bound",
+                           [](const Setting& s) { return s.config.actor_train.policy.cispo_epsilon_low >= 1; },
+                           cispo_keys};
 constexpr Trait kNoEntropyBonus{"no entropy bonus", [](const Setting& s) { return s.loss().entropy_loss_coef == 0; },
                                 entropy_keys};
 constexpr Trait kMonteCarloTargets{"VC-PPO's targets of the critic, with lambda 1",
@@ -230,14 +255,16 @@ struct Algorithm {
 };
 
 constexpr Algorithm kAlgorithms[] = {
-    {"PPO", "Schulman et al. 2017", &kCritic, &kClippedRatio},
+    {"PPO", "Schulman et al. 2017", &kCritic, &kClippedRatio, {&kTokenMean}},
+    {"PPO as in ROLL", "Schulman et al. 2017, each sequence's mean", &kCritic, &kClippedRatio, {&kSequenceMean}},
     {"VAPO",
      "Yue et al. 2025",
      &kCritic,
      &kClippedRatio,
      {&kMonteCarloTargets, &kLengthAdaptive, &kTokenMean, &kClipHigher, &kPositiveExamples, &kValuePretraining}},
-    {"REINFORCE", "Williams 1992", &kNoBaseline, &kPolicyGradient},
-    {"GRPO", "Shao et al. 2024", &kGroupNormalised, &kClippedRatio, {&kSequenceMean, &kKlInLoss}},
+    {"REINFORCE", "Williams 1992", &kNoBaseline, &kPolicyGradient, {&kSequenceSum}},
+    {"REINFORCE as in ROLL", "Williams 1992, each sequence's mean", &kNoBaseline, &kPolicyGradient, {&kSequenceMean}},
+    {"GRPO", "Shao et al. 2024", &kGroupNormalised, &kClippedRatio, {&kSequenceMean, &kKlInLoss, &kK3}},
     {"DAPO",
      "Yu et al. 2025",
      &kGroupNormalised,
@@ -247,15 +274,30 @@ constexpr Algorithm kAlgorithms[] = {
     {"Lite PPO", "Liu et al. 2025, Tricks or Traps", &kGroupMeanBatchDeviation, &kClippedRatio, {&kTokenMean, &kNoKl}},
     {"GSPO", "Zheng et al. 2025", &kGroupNormalised, &kSequenceRatio, {&kSequenceMean}},
     {"GMPO", "Zhao et al. 2025", &kGroupNormalised, &kGeometricMean, {&kSequenceMean}},
-    {"CISPO", "MiniMax 2025", &kGroupNormalised, &kCispo, {&kTokenMean, &kNoKl}},
+    {"CISPO", "MiniMax 2025", &kGroupNormalised, &kCispo, {&kTokenMean, &kNoKl, &kOpenBelow}},
+    {"CISPO as in ROLL",
+     "MiniMax 2025, each sequence's mean and a lower bound",
+     &kGroupNormalised,
+     &kCispo,
+     {&kSequenceMean, &kNoKl}},
     {"RLOO", "Ahmadian et al. 2024", &kLeaveOneOut, &kPolicyGradient, {&kSequenceSum, &kKlInReward}},
     {"ReMax", "Li et al. 2023", &kGreedyBaseline, &kPolicyGradient, {&kSequenceSum}},
-    {"OPO", "Hao et al. 2025", &kLengthWeighted, &kPolicyGradient, {&kOneUpdate, &kNoKl, &kNoEntropyBonus}},
+    {"OPO",
+     "Hao et al. 2025",
+     &kLengthWeighted,
+     &kPolicyGradient,
+     {&kSequenceSum, &kOneUpdate, &kNoKl, &kNoEntropyBonus}},
     {"GPG", "Chu et al. 2025", &kCorrectedGroupMean, &kPolicyGradient, {&kTokenMean, &kNoKl}},
     {"REINFORCE++", "Hu et al. 2025", &kWhitened, &kClippedRatio, {&kKlInReward, &kWhitenedAdvantages}},
-    {"REINFORCE++-baseline", "Hu et al. 2025", &kGroupMeanWhitened, &kClippedRatio, {&kWhitenedAdvantages}},
-    {"TOPR", "Le Roux et al. 2025", &kNoBaseline, &kTopr},
-    {"Kimi k1.5", "Kimi 2025", &kGroupMean, &kSquaredRatio},
+    {"REINFORCE++-baseline",
+     "Hu et al. 2025",
+     &kGroupMeanWhitened,
+     &kClippedRatio,
+     {&kKlInLoss, &kK2, &kWhitenedAdvantages}},
+    {"TOPR", "Le Roux et al. 2025", &kNoBaseline, &kTopr, {&kSequenceSum, &kNegativeRewards}},
+    {"TOPR as in ROLL", "Le Roux et al. 2025, token by token", &kNoBaseline, &kToprOfTokens},
+    {"Kimi k1.5", "Kimi 2025", &kGroupMean, &kSquaredRatio, {&kSequenceSum}},
+    {"Kimi k1.5 as in ROLL", "Kimi 2025, token by token", &kGroupMean, &kSquaredRatioOfTokens},
 };
 
 /// What may be added to any algorithm that does not have it anyway.

@@ -16,8 +16,26 @@ class IdleKeys {
     unless(loss.use_pg_clip_range, loss.use_pg_clip_range, loss.pg_clip_high, plain.pg_clip_high);
     unless(loss.dual_clip_loss, loss.dual_clip_loss, loss.dual_clip_c, plain.dual_clip_c);
     unless(loss.use_kl_loss, loss.use_kl_loss, loss.kl_loss_coef, plain.kl_loss_coef);
+    unless(loss.use_kl_loss, loss.use_kl_loss, loss.kl_loss_penalty, plain.kl_loss_penalty);
     unless(config_.uses_critic(), config_.experience.adv_estimator, loss.value_clip, plain.value_clip);
     unless(loss.difficulty_loss_weight, loss.difficulty_loss_weight, loss.difficulty_range, plain.difficulty_range);
+  }
+
+  /// Each policy loss has keys of its own.
+  void note_policy() {
+    const PolicyArgs &args = config_.actor_train.policy, &plain = plain_.actor_train.policy;
+    const auto owned_by = [&](auto... variants) {
+      return ((args.pg_variant == Chosen<PolicyLossKind>(variants)) || ...);
+    };
+    const auto note_all = [&](bool acts, auto... members) {
+      (unless(acts, args.pg_variant, args.*members, plain.*members), ...);
+    };
+    using P = PolicyArgs;
+    note_all(owned_by("tis"), &P::tis_lower_bound, &P::tis_upper_bound);
+    note_all(owned_by("topr"), &P::topr_positive_weight, &P::topr_negative_weight);
+    note_all(owned_by("cispo"), &P::cispo_epsilon_low, &P::cispo_epsilon_high, &P::cispo_use_unified_mask);
+    note_all(owned_by("kimi15", "kimi15_response"), &P::kimi15_tau);
+    note_all(owned_by("gmpo"), &P::gmpo_epsilon_low, &P::gmpo_epsilon_high);
   }
 
   void note_experience() {
@@ -26,6 +44,10 @@ class IdleKeys {
     unless(config_.uses_critic(), e.adv_estimator, e.lambd_critic, plain.lambd_critic);
     unless(config_.uses_critic(), e.adv_estimator, e.lambd_alpha, plain.lambd_alpha);
     unless(!e.lambd_alpha || !e.lambd_critic, e.lambd_alpha, e.lambd, plain.lambd);
+    if (e.norm_mean_type)
+      unless(false, e.norm_mean_type, e.reward_baseline, plain.reward_baseline);
+    else
+      unless(!e.adv_estimator->compares_group, e.adv_estimator, e.reward_baseline, plain.reward_baseline);
     unless(e.adv_estimator->discounts, e.adv_estimator, e.gamma, plain.gamma);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
@@ -106,6 +128,7 @@ class IdleKeys {
 void note_idle_keys(const Config& config, Checker& check) {
   IdleKeys keys(config, check);
   keys.note_loss();
+  keys.note_policy();
   keys.note_experience();
   for (const WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic}) keys.note_worker(*worker);
   for (const auto& [domain, worker] : config.rewards) keys.note_reward(worker.reward);

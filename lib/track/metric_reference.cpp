@@ -24,13 +24,15 @@ constexpr MetricWords kLearning[] = {
     {"token_reward_clip_frac", "", "share of token rewards cut by token_reward_clip; by domain"},
     {"advantage_clip_frac", "", "share of advantages cut by advantage_clip; by domain"},
     {"group/all_correct_ratio", "",
-     "share of prompts whose responses are all right: nothing to learn there; by domain"},
+     "share of prompts whose responses all have one reward, with a score above 0: nothing to learn there; by domain"},
     {"group/all_incorrect_ratio", "",
-     "share of prompts whose responses are all wrong: nothing to learn there; by domain"},
+     "share of prompts whose responses all have one reward, with a score of 0 or less: nothing to learn there; by "
+     "domain"},
     {"group/mixed_ratio", "",
-     "share of prompts with right and wrong responses, from which group advantages learn; by domain"},
+     "share of prompts whose responses have different rewards, from which group advantages learn; by domain"},
     {"val_correct/*/mean", "",
-     "share of right responses in the validation: of all, and of each tag (of a tag all as 'all (tag)')"},
+     "share of right responses in the validation, those with a score of 1 or more: of all, and of each tag (of a tag all "
+     "as 'all (tag)')"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
 };
@@ -39,7 +41,7 @@ constexpr MetricWords kPolicy[] = {
     {"actor/pg_loss", "", "the policy's loss, by loss_agg_mode; its value says little, its gradient all"},
     {"actor/weighted_pg_loss", "", "the same with the sequences' weights"},
     {"actor/total_loss", "", "all that is differentiated: policy, KL and entropy terms with their coefficients"},
-    {"actor/kl_loss", "nats", "the KL term of the loss (k3), before kl_loss_coef"},
+    {"actor/kl_loss", "nats", "the KL term of the loss (by kl_loss_penalty), before kl_loss_coef"},
     {"actor/positive_loss", "nats", "negative log-likelihood of right responses, before positive_loss_coef"},
     {"actor/entropy", "nats", "entropy of the policy at response tokens; near 0 it has stopped to explore"},
     {"actor/approxkl", "nats", "half the mean squared log-ratio of new to old policy: how far the step has moved"},

@@ -146,7 +146,8 @@ std::vector<FrameLine> sample_of(const ShownSample& sample, int columns) {
   std::vector<FrameLine> lines = {
       rule(fmt::format("{} step {}", sample.is_validation ? "validation after" : "sample of", sample.step), columns)};
   for (const std::string& line : sample_lines(sample, columns)) lines.push_back({{line}});
-  lines.back()[0].style = sample.verdict.starts_with("right") ? Style::kGood : Style::kBad;
+  const auto says = [&](const char* word) { return sample.verdict.starts_with(word); };
+  lines.back()[0].style = says("right") ? Style::kGood : says("wrong") || says("not") ? Style::kBad : Style::kPlain;
   return lines;
 }
 

@@ -36,7 +36,11 @@ double newest(const MetricHistory& history, std::string_view name) {
 
 /// A policy that is almost always right has little left to learn, and what looks like a fault is none.
 bool is_nearly_perfect(const MetricHistory& history) {
-  return recent(history, kScore, 5) > 0.9 * recent(history, "score/max", 5);
+  double low = INFINITY, high = -INFINITY;  // of the run's scores, whatever their scale
+  for (const MetricPoint& point : history.of("score/min")) low = std::min(low, point.value);
+  for (const MetricPoint& point : history.of("score/max")) high = std::max(high, point.value);
+  if (!(high > low)) return high > 0;  // not one has differed
+  return recent(history, kScore, 5) > high - 0.1 * (high - low);
 }
 
 std::string same_scores(const MetricHistory& history) {
@@ -64,15 +68,15 @@ std::string flat_score(const MetricHistory& history) {
                      mean_of(now), kThird, mean_of(then), kSteps - kThird);
 }
 
-/// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups that are all right or all wrong have no advantage. A
-/// critic's advantages do not come from the group, and a group of one is always one of the two.
+/// Yu et al. 2025 (DAPO, arXiv:2503.14476), section 3.2: groups whose rewards agree have no advantage. A critic's
+/// advantages do not come from the group, and a group of one always agrees.
 std::string equal_groups(const MetricHistory& history) {
   const double mixed = recent(history, "group/mixed_ratio", 10);
   const double groups = newest(history, "rollout/groups_sampled") - newest(history, "rollout/groups_dropped") -
                         newest(history, "rollout/groups_aborted");
   const bool is_compared = history.of("critic/loss").empty() && newest(history, "system/samples") >= 2 * groups;
   if (!(mixed < 0.1) || !is_compared) return "";
-  return fmt::format("groups teach little: over the last 10 steps {:.1f} % had both right and wrong responses",
+  return fmt::format("groups teach little: over the last 10 steps {:.1f} % had responses with different rewards",
                      100 * mixed);
 }
 
@@ -111,10 +115,38 @@ std::string kl_growth(const MetricHistory& history) {
 
 /// Yao et al. 2025, "Your efficient RL framework secretly brings you off-policy RL training": gaps of float rounding
 /// are hundredths of a nat.
-std::string sampler_gap(const MetricHistory& history) {
+std::string large_gap(const MetricHistory& history) {
   const double gap = recent(history, "actor/sampler_log_prob_gap/mean", 3);
   if (!(gap > 0.1)) return "";
   return fmt::format("sampler and trainer disagree: {:.3g} nats a token on average over the last 3 steps", gap);
+}
+
+/// Earlier weights drew some of the tokens: their gap is what the policy has learnt since.
+bool is_stale(const MetricHistory& history) {
+  return newest(history, "rollout/stale_tokens") > 0;
+}
+
+/// By train_infer_correction.
+bool is_corrected(const MetricHistory& history) {
+  return !history.of("actor/train_infer_kept_ratio").empty();
+}
+
+std::string sampler_gap(const MetricHistory& history) {
+  return is_stale(history) || is_corrected(history) ? "" : large_gap(history);
+}
+
+/// What is weighed or left out still costs tokens, where nothing but rounding should differ.
+std::string corrected_gap(const MetricHistory& history) {
+  return is_stale(history) || !is_corrected(history) ? "" : large_gap(history);
+}
+
+/// Staleness that is corrected is as intended.
+std::string stale_gap(const MetricHistory& history) {
+  if (!is_stale(history) || is_corrected(history)) return "";
+  const std::string finding = large_gap(history);
+  return finding.empty() ? ""
+                         : fmt::format("{}, and earlier weights drew {:.0f} % of the tokens", finding,
+                                       100 * newest(history, "rollout/stale_tokens"));
 }
 
 /// Kumar et al. 2025 (ZClip, arXiv:2504.02507): a norm far outside its recent range comes before a loss spike.
@@ -168,6 +200,8 @@ const std::vector<WarningRule>& warning_rules() {
       {"truncation", "raise response_length, or set overlong_buffer", truncation},
       {"kl_growth", "raise init_kl_coef or kl_loss_coef, or lower learning_rate", kl_growth},
       {"sampler_gap", "set train_infer_correction, or sample in the trainer's dtype", sampler_gap},
+      {"corrected_gap", "train_infer_correction weighs it; sample in the trainer's dtype to have none", corrected_gap},
+      {"stale_gap", "set train_infer_correction.is_weight.enabled, or lower async_generation_ratio", stale_gap},
       {"gradient_spike", "lower learning_rate or max_grad_norm if the score suffers", gradient_spike},
       {"clipped_for_ever", "raise max_grad_norm, or lower learning_rate", clipped_for_ever},
       {"useless_values", "raise the critic's learning_rate, or critic_warmup", useless_values},

@@ -134,9 +134,8 @@ void run_forwards(Experience& here, const StepFacts& step, const Distribution& h
   }
 }
 
-void add_sampler_gap(const Experience& here, Metrics& metrics) {
-  if (!here.old_log_probs.defined()) return;
-  const at::Tensor gaps = (here.old_log_probs - here.sampler_log_probs).abs().masked_select(here.response_mask().ne(0));
+void add_sampler_gap(const Experience& here, const at::Tensor& log_probs, Metrics& metrics) {
+  const at::Tensor gaps = (log_probs - here.sampler_log_probs).abs().masked_select(here.response_mask().ne(0));
   if (gaps.numel() == 0) return;
   metrics.add("actor/sampler_log_prob_gap/mean@mean",
               gaps.sum(at::kDouble).item<double>() / static_cast<double>(gaps.numel()),

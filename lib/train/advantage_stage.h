@@ -36,8 +36,9 @@ void run_forwards(Experience& here, const StepFacts& step, const Distribution& h
                   const Roles& roles, const ForwardNeeds& needs, const LearnerMeshes& meshes, at::Device device,
                   Log& log, Metrics& metrics);
 
-/// Mean |old log-prob - sampler's log-prob| over response tokens and its largest value: the sampler's kernels against
-/// the trainer's. Of these sequences, for merging.
-void add_sampler_gap(const Experience& here, Metrics& metrics);
+/// Mean |log-prob - sampler's log-prob| over response tokens and its largest value, where `log_probs` [T] are the
+/// trainer's before the step's first update: its kernels and weights against the sampler's. Of these sequences, for
+/// merging.
+void add_sampler_gap(const Experience& here, const at::Tensor& log_probs, Metrics& metrics);
 
 }  // namespace roll

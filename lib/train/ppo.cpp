@@ -152,7 +152,10 @@ Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples
     const auto out = token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute,
                                      e.response_mask().to(at::kBool));
     samples.take(e, out.log_probs);
-    return loss_(e, out, counts);
+    LossResult result = loss_(e, out, counts);
+    // Without a pass for old log-probs the step has one update, whose log-probs these are.
+    if (!e.old_log_probs.defined()) add_sampler_gap(e, out.log_probs.detach(), result.metrics);
+    return result;
   };
   const Prepare<Experience> prepare = weigh_samples(step, config_.loss, mesh_);
   return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_,

@@ -41,7 +41,7 @@ Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state
   if (actor.is_here()) {
     Communicator& dp = actor.mesh().dp();
     Metrics gap;
-    add_sampler_gap(step.here, gap);
+    if (step.here.old_log_probs.defined()) add_sampler_gap(step.here, step.here.old_log_probs, gap);
     of_actor.merge(merge_over_ranks(gap, dp));
     Part whole(std::move(step.here), step.facts, step.home.share_of(actor.world().rank()), dp);
     of_actor.merge(complete_experience(whole, config.experience, config.rollout_batch_size, state));

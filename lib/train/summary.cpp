@@ -37,13 +37,21 @@ RunFace rlvr_face(const Config& config, const std::string& roles) {
                      {"entropy", "actor/entropy"}}};
 }
 
+namespace {
+
+/// A word only for scores of 0 to 1: what lies outside is on a scale that nobody here knows.
+std::string verdict_of(const RolloutRecord& record) {
+  if (!record.is_judged) return "not judged";
+  const double score = record.score;
+  if (score < 0 || score > 1) return fmt::format("score {:.4g}", score);
+  return fmt::format("{} (score {:.4g})", score == 1 ? "right" : score > 0 ? "partly right" : "wrong", score);
+}
+
+}  // namespace
+
 ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
-  const bool is_right = record.is_judged && record.score >= 1;
-  std::string verdict = !record.is_judged  ? "not judged"
-                        : is_right         ? "right"
-                        : record.score > 0 ? "partly right"
-                                           : "wrong";
-  if (record.is_judged) verdict += fmt::format(" (score {:.4g})", record.score);
+  const bool is_right = record.is_judged && record.score == 1;
+  std::string verdict = verdict_of(record);
   if (record.finish_reason == "length") verdict += ", cut off at its longest";
   return {.step = record.step,
           .is_validation = is_validation,
@@ -56,12 +64,14 @@ ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
 std::vector<ShownSample> telling_samples(const std::vector<RolloutRecord>& validated) {
   std::vector<ShownSample> samples;
   if (!validated.empty()) samples.push_back(sample_of(validated.front(), /*is_validation=*/true));
-  for (const bool right : {false, true})
-    for (size_t i = 1; i < validated.size(); ++i)
-      if (validated[i].is_judged && (validated[i].score >= 1) == right) {
-        samples.push_back(sample_of(validated[i], /*is_validation=*/true));
-        break;
-      }
+  const RolloutRecord *worst = nullptr, *best = nullptr;
+  for (size_t i = 1; i < validated.size(); ++i) {
+    if (!validated[i].is_judged) continue;
+    if (!worst || validated[i].score < worst->score) worst = &validated[i];
+    if (!best || validated[i].score > best->score) best = &validated[i];
+  }
+  if (worst) samples.push_back(sample_of(*worst, /*is_validation=*/true));
+  if (best && best->score > worst->score) samples.push_back(sample_of(*best, /*is_validation=*/true));
   return samples;
 }
 

@@ -1,6 +1,9 @@
 #include "convert/convert.h"
 
+#include <fmt/ranges.h>
+
 #include <catch2/catch.hpp>
+#include <sstream>
 
 #include "base/error.h"
 #include "config/yaml.h"
@@ -66,6 +69,27 @@ TEST_CASE("a passing of TRL's samples makes at least one update, and a step of s
       "run --hf-checkpoint m --rollout-batch-size 2 --n-samples-per-prompt 2 --num-steps-per-rollout 9 --num-rollout "
       "3");
   CHECK_THAT(slime.yaml, Contains("per_device_train_batch_size: 1 "));
+}
+
+TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, are taken over", "[convert]") {
+  const auto verl = [](const std::string& keys) {
+    const std::string actor = "actor_rollout_ref.actor.";
+    std::string script = "run actor_rollout_ref.model.path=m";
+    std::istringstream words(keys);
+    for (std::string word; words >> word;) script += " " + actor + word;
+    return converted(script);
+  };
+  const std::string kl = "use_kl_loss=True kl_loss_type=";
+  CHECK(value_in(verl(kl + "k2"), "kl_loss_penalty") == "mse");
+  CHECK(value_in(verl(kl + "kl"), "kl_loss_penalty") == "kl");
+  CHECK(value_in(verl(kl + "low_var_kl"), "kl_loss_penalty") == "none");
+  CHECK_THAT(fmt::format("{}", fmt::join(verl(kl + "full").differences, "; ")), Contains("kl_loss_type was full"));
+  const std::string cispo = verl("policy_loss.loss_mode=cispo clip_ratio_low=10 clip_ratio_high=0.25").yaml;
+  CHECK_THAT(cispo, Contains("cispo_epsilon_low: 1.0") && Contains("cispo_epsilon_high: 0.25"));
+  CHECK_THAT(cispo, !Contains("use_pg_clip_range"));
+  const std::string gmpo = verl("policy_loss.loss_mode=geo_mean clip_ratio_low=0.4 clip_ratio_high=0.5").yaml;
+  CHECK_THAT(gmpo, Contains("pg_variant: gmpo") && Contains("gmpo_epsilon_low: 0.4"));
+  CHECK_THAT(gmpo, Contains("gmpo_epsilon_high: 0.5"));
 }
 
 }  // namespace roll

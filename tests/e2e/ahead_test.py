@@ -27,8 +27,8 @@ def validated(folder):
     return {"eval_steps": 2, "validation.data_args": f"{{file_name: [{folder / 'rows.jsonl'}], prompt: prompt}}"}
 
 
-def train(folder, name, ratio, ranks=4, steps=STEPS, **keys):
-    return replay.train(folder, name, ranks, rows=2, accumulation=2, max_steps=steps, async_generation_ratio=ratio, **(APART | keys))
+def train(folder, name, ratio, ranks=4, steps=STEPS, rows=2, accumulation=2, **keys):
+    return replay.train(folder, name, ranks, rows=rows, accumulation=accumulation, max_steps=steps, async_generation_ratio=ratio, **(APART | keys))
 
 
 def prompts(run, step):
@@ -90,6 +90,18 @@ with tempfile.TemporaryDirectory() as folder:
         again = train(folder, name + ", three steps replayed", ratio, steps=3, rollout_replay=run, **keys)
         one = replay.train(folder, name + ", on one rank", rows=2, accumulation=4, rollout_replay=run, enable_old_logprobs_recompute="true")
         replay.compare(one, again, f"{name}, replayed on one rank", bound=2e-6)
+    # One update a step reads no old log-probs: none are computed, and the weights are those with them.
+    one_update = {"rows": 2, "accumulation": 4, "steps": 3, "add_token_level_kl": "false"}
+    run = train(folder, "one update", 1, **one_update)
+    steps = [m for m in metrics(run) if "actor/grad_norm" in m]
+    expect(not any("time/old_log_probs" in m for m in steps), "one update: no forward for old log-probs")
+    expect(all(m.get("actor/sampler_log_prob_gap/mean", 0) > 0 for m in steps), "one update: the gap to the sampler is told all the same")
+    expect(all(m["actor/ratio_mean"] == 1 for m in steps), "one update: ratios are 1")
+    asked = train(folder, "one update, old log-probs asked for", 1, rollout_replay=run, enable_old_logprobs_recompute="true", **one_update)
+    told = [m for m in metrics(asked) if "actor/grad_norm" in m]
+    expect(all("time/old_log_probs" in m for m in told), "one update: old log-probs where asked for")
+    expect(all(abs(a["actor/sampler_log_prob_gap/mean"] - b["actor/sampler_log_prob_gap/mean"]) < 1e-6 for a, b in zip(steps, told)), "one update: the gap is the same")
+    same_bits("one update", run, asked, steps=3)
     # A run that ends and goes on: what was begun ahead is sampled anew, and each step has its prompts.
     run = train(folder, "resumed", 2, steps=3)
     train(folder, "resumed", 2, resume_from_checkpoint="true")

@@ -150,16 +150,25 @@ TEST_CASE("every estimator is reached by its name, and says what it needs", "[ex
   }
 }
 
-TEST_CASE("group ratios tell right, wrong and mixed groups apart", "[experience]") {
+TEST_CASE("a group is mixed where its rewards differ, on any scale", "[experience]") {
   const auto sample = [](int64_t group, double score) { return Sample{{1}, {2, 3}, 0, group, score, false}; };
-  Experience experience = make_experience({sample(0, 1), sample(0, 1), sample(1, 0), sample(1, -1), sample(2, 1),
-                                           sample(2, 0), sample(3, 0.5), sample(3, 0.5)});
+  Experience experience = make_experience({sample(0, 4), sample(0, 4), sample(1, 0), sample(1, -1), sample(2, 5),
+                                           sample(2, 2), sample(3, -0.5), sample(3, -0.5)});
   ExperienceConfig config{.adv_estimator = "reinforce"};
   ExperienceState state(config);
   const auto metrics = as_map(complete_experience(experience, config, 4, state));
   CHECK(metrics.at("group/all_correct_ratio") == 0.25);
   CHECK(metrics.at("group/all_incorrect_ratio") == 0.25);
   CHECK(metrics.at("group/mixed_ratio") == 0.5);
+  // Both of one score, but a penalty tells them apart; what nobody judged tells nothing.
+  experience =
+      make_experience({{.prompt_ids = {1}, .response_ids = {2}, .score = 1, .reward = 0.5},
+                       {.prompt_ids = {1}, .response_ids = {2}, .score = 1},
+                       {.prompt_ids = {1}, .response_ids = {2}, .group_index = 1, .score = 0},
+                       {.prompt_ids = {1}, .response_ids = {2}, .group_index = 1, .score = 1, .is_judged = false}});
+  const auto penalised = as_map(complete_experience(experience, config, 2, state));
+  CHECK(penalised.at("group/mixed_ratio") == 0.5);
+  CHECK(penalised.at("group/all_incorrect_ratio") == 0.5);
   CHECK(metrics.at("token/prompt_length/mean") == 1);
   CHECK(metrics.at("token/response_length/max") == 2);
   CHECK(metrics.at("token/total_length/min") == 3);

@@ -86,6 +86,13 @@ def policy_variant(c, lp, d, ratio, adv, ppo, low, high):
         return -adv * torch.exp(means)[:, None], (kept != d).double(), above, below
     if kind == "kimi15":
         return -adv * lp + c.get("kimi15_tau", 0.1) / 2 * d**2, none, none, none
+    if kind in ("topr_response", "kimi15_response"):  # of the whole response: the product of its tokens' ratios
+        log_ratio = (d * MASK).sum(1, keepdim=True)
+        if kind == "kimi15_response":  # a square for each response, shared out over its tokens
+            return -adv * lp + c.get("kimi15_tau", 0.1) / 2 * log_ratio**2 / MASK.sum(1, keepdim=True), none, none, none
+        whole = torch.exp(log_ratio.detach()).expand_as(d)
+        tapered = ((whole > 1) & (adv < 0)).double()
+        return -torch.where(adv < 0, torch.clamp(whole, 0, 1), torch.ones_like(whole)) * adv * lp, tapered, tapered, none
     floor, ceiling = {"tis": (c.get("tis_lower_bound", 0.0), c.get("tis_upper_bound", 1.0)), "topr": (0.0, 1.0),
                       "cispo": (1 - c.get("cispo_epsilon_low", 0.1), 1 + c.get("cispo_epsilon_high", 0.1))}[kind]
     loss = -torch.clamp(r, floor, ceiling) * adv * lp
@@ -249,6 +256,9 @@ def loss_golden():
                {"difficulty_loss_weight": True, "length_loss_weight": True, "rl_loss_coef": 0.5} | weighted]
     actors += [{"pg_variant": "gmpo"}, {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.1, "gmpo_epsilon_high": 0.2} | kl,
                {"pg_variant": "gmpo", "gmpo_epsilon_low": 0.05, "loss_agg_mode": "token-mean"}]
+    whole = {"loss_agg_mode": "seq-mean-token-sum"}
+    actors += [{"pg_variant": "topr_response"} | whole, {"pg_variant": "kimi15_response", "kimi15_tau": 0.4} | whole,
+               {"pg_variant": "topr_response", "loss_agg_mode": "token-mean"}, {"pg_variant": "kimi15_response"} | kl]
     positive = {"positive_loss_coef": 0.1}
     actors += [positive | {"loss_agg_mode": "token-mean"}, positive | kl | {"rl_loss_coef": 0.5, "loss_agg_mode": "prompt-mean"},
                positive, positive | weighted | {"length_loss_weight": True},
@@ -291,6 +301,7 @@ def normalised(c, rewards, rows, seen):
             "group": lambda b: torch.stack([r[i] for i in range(B) if GROUPS[i] == GROUPS[b]])}
     out = r.clone()
     for b in rows:
+        out[b] = out[b] - c.get("reward_baseline", 0.0)
         if c.get("adv_estimator") == "remax":
             out[b] = out[b] - BASELINES[GROUPS[b]]
         if mean_type:
@@ -370,7 +381,7 @@ def correction(inputs, c):
     return weights, kept, metrics
 
 
-def describe(c, inputs, rows, r):
+def describe(inputs, rows, r, rewards):
     """Metrics of some sequences of a completed step."""
     chosen = torch.zeros(B, T, dtype=torch.bool)
     chosen[rows] = MASK[rows].bool()
@@ -382,10 +393,11 @@ def describe(c, inputs, rows, r):
     metrics |= stats("critic/values", inputs["values"][chosen])
     errors = (r["returns"] - inputs["values"])[chosen]
     metrics["critic/explained_variance"] = 1 - (errors.var() / r["returns"][chosen].var()).item()
-    groups = [[SCORES[b] for b in rows if GROUPS[b] == g] for g in sorted({GROUPS[b] for b in rows})]
-    right, wrong = [all(x >= 1 for x in g) for g in groups], [all(x <= 0 for x in g) for g in groups]
-    return metrics | {"group/all_correct_ratio": sum(right) / len(groups), "group/all_incorrect_ratio": sum(wrong) / len(groups),
-                      "group/mixed_ratio": sum(not a and not b for a, b in zip(right, wrong)) / len(groups)}
+    groups = [[b for b in rows if GROUPS[b] == g] for g in sorted({GROUPS[b] for b in rows})]
+    agreeing = [g for g in groups if len({rewards[b] for b in g}) == 1]
+    right = [g for g in agreeing if sum(SCORES[b] for b in g) > 0]
+    return metrics | {"group/all_correct_ratio": len(right) / len(groups), "group/mixed_ratio": 1 - len(agreeing) / len(groups),
+                      "group/all_incorrect_ratio": (len(agreeing) - len(right)) / len(groups)}
 
 
 def part(inputs, c, scores_after_penalties, rows, state):
@@ -453,11 +465,11 @@ def experience(inputs, c, steps=1, domains=None):
         parts = {d: part(inputs, c, REWARDS[step], rows, states[d]) for d, rows in batches.items()}
     add = lambda key: None if any(r[key] is None for r, _ in parts.values()) else sum(r[key] for r, _ in parts.values())
     whole = {key: add(key) for key in ("final_response_mask", "positive_response_mask", "is_weights", "kl", "token_rewards", "advantages", "returns")}
-    metrics = describe(c, inputs, list(range(B)), whole)
+    metrics = describe(inputs, list(range(B)), whole, REWARDS[steps - 1])
     if len(parts) == 1:
         metrics |= next(iter(parts.values()))[1]
     for d, rows in rows_of.items() if domains else ():
-        of_domain = describe(c, inputs, rows, whole) | (parts[d][1] if separate else {})
+        of_domain = describe(inputs, rows, whole, REWARDS[steps - 1]) | (parts[d][1] if separate else {})
         metrics |= {f"{d}/{name}": value for name, value in of_domain.items()}
     if domains:  # the oracle's correction looks at whole batches
         assert "train_infer_correction" not in c
@@ -499,6 +511,7 @@ def experience_golden():
                 {"adv_estimator": "gpg", "norm_mean_type": "group", "norm_std_type": "group", "reward_clip": 0.5},
                 {"lambd_critic": 1.0}, {"lambd_critic": 0.5, "gamma": 0.9, "bootstrap_truncated": True}, {"lambd_alpha": 0.4},
                 {"lambd_alpha": 0.3, "lambd_critic": 1.0, "whiten_advantages": True} | kl]
+    configs += [{"adv_estimator": "reinforce", "reward_baseline": 0.5}, {"adv_estimator": "reinforce", "reward_baseline": 0.25, "norm_std_type": "batch"}]
     cases = [experience(inputs, c) for c in configs]
     running = {"norm_mean_type": "running", "norm_std_type": "running"}
     adaptive = {"add_token_level_kl": True, "target_kl": 0.1, "kl_horizon": 30, "init_kl_coef": 0.05, "kl_penalty": "k3"}

@@ -88,6 +88,10 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
       {alone_with("reinforce_plus_plus_baseline"), "compares the responses of one prompt"},
       {{"actor_train.pg_variant=gmpo", "importance_sampling=seq"},
        "importance_sampling = seq: actor_train.pg_variant = gmpo has a mean of token ratios of its own; remove this"},
+      {{"actor_train.pg_variant=topr_response", "importance_sampling=seq"},
+       "importance_sampling = seq: actor_train.pg_variant = topr_response has a ratio of the whole response of its "
+       "own"},
+      {{"actor_train.pg_variant=kimi15_response", "importance_sampling=manual_on_policy"}, "of the whole response"},
       {{"critic.gmpo_epsilon_low=1", "lambd_alpha=0"}, "lambd_alpha = 0: must be"},
       {{"lambd_critic=1.5"}, "lambd_critic = 1.5: must be"},
       {{"positive_loss_coef=-1"}, "positive_loss_coef = -1: must be"},
@@ -101,6 +105,60 @@ TEST_CASE("keys at odds with an estimator or a policy loss are refused with both
   for (const char* key : {"~norm_mean_type", "~norm_std_type", "difficulty_mask=false", "rollout_batch_size=1024"})
     no_group.emplace_back(key);
   CHECK(complaint_of(no_group).empty());  // its baseline is no response of the group
+}
+
+namespace {
+
+std::string notes_of(std::vector<std::string> overrides) {
+  return fmt::format("{}", fmt::join(unopinionated(std::move(overrides)).notes, "\n"));
+}
+
+}  // namespace
+
+TEST_CASE("keys of another policy loss, and a baseline that is taken off again, are noted", "[train]") {
+  CHECK_THAT(notes_of({"actor_train.kimi15_tau=0.2"}),
+             Catch::Contains("kimi15_tau = 0.2 has no effect, because of actor_train.pg_variant = ppo"));
+  CHECK_THAT(notes_of({"actor_train.pg_variant=kimi15_response", "actor_train.kimi15_tau=0.2"}),
+             !Catch::Contains("kimi15_tau"));
+  CHECK_THAT(notes_of({"actor_train.pg_variant=topr_response", "actor_train.topr_negative_weight=2"}),
+             Catch::Contains("topr_negative_weight = 2 has no effect"));
+  CHECK_THAT(notes_of({"adv_estimator=rloo", "reward_baseline=0.5"}),
+             Catch::Contains("reward_baseline = 0.5 has no effect, because of adv_estimator = rloo"));
+  CHECK_THAT(notes_of({"adv_estimator=reinforce", "norm_mean_type=batch", "reward_baseline=0.5"}),
+             Catch::Contains("reward_baseline = 0.5 has no effect, because of norm_mean_type = batch"));
+  CHECK_THAT(notes_of({"adv_estimator=reinforce", "reward_baseline=0.5"}), !Catch::Contains("reward_baseline"));
+}
+
+TEST_CASE("TOPR of rewards of one sign is said to be REINFORCE", "[train]") {
+  const auto topr = [](std::vector<std::string> more) {
+    more.insert(more.end(), {"adv_estimator=reinforce", "use_kl_loss=false"});
+    return notes_of(std::move(more));
+  };
+  const char* const said = "wrong responses teach nothing, as in REINFORCE; set reward_baseline = 0.5";
+  for (const char* variant : {"actor_train.pg_variant=topr", "actor_train.pg_variant=topr_response"}) {
+    CHECK_THAT(topr({variant}), Catch::Contains(said));
+    CHECK_THAT(topr({variant, "reward_baseline=0.5"}), !Catch::Contains(said));
+    CHECK_THAT(topr({variant, "norm_mean_type=group"}), !Catch::Contains(said));
+  }
+  CHECK_THAT(topr({"actor_train.pg_variant=vanilla"}), !Catch::Contains(said));
+}
+
+TEST_CASE("what sampling ahead does not do is noted, and it needs no old log-probs", "[train]") {
+  const auto ahead = [](double ratio, std::vector<std::string> more) {
+    more.insert(more.end(), {fmt::format("async_generation_ratio={}", ratio), "rollout_batch_size=64",
+                             "actor_infer.device_mapping=[8, 9]", "enable_old_logprobs_recompute=false"});
+    return notes_of(std::move(more));
+  };
+  const char *const unweighed = "nothing weighs these", *const none = "nothing is sampled ahead";
+  const std::string one_update = ahead(1, {});
+  CHECK_THAT(one_update, Catch::Contains(unweighed) && !Catch::Contains(none));
+  CHECK_THAT(ahead(0.01, {}), Catch::Contains(none));
+  CHECK_THAT(notes_of({"async_generation_ratio=0"}), !Catch::Contains(unweighed) && !Catch::Contains(none));
+  CHECK_THAT(notes_of({"async_generation_ratio=1", "actor_infer.device_mapping=[8, 9]",
+                       "train_infer_correction={is_weight: {enabled: true}}"}),
+             !Catch::Contains(unweighed));
+  CHECK_THAT(notes_of({"actor_infer.strategy_args={strategy_config: {context_parallel_size: 2}}"}),
+             Catch::Contains("context_parallel_size = 2: sampling shares no sequence out over ranks"));
 }
 
 }  // namespace roll

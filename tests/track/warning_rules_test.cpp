@@ -87,9 +87,13 @@ TEST_CASE("a score that has not moved over 90 steps is said, unless it is almost
   CHECK(said_with({{"score/mean", noisy(0.95)}}) == Said{});
   CHECK(said_with({{"score/mean",
                     [&](int64_t step) { return noisy(0.4 + 0.0005 * static_cast<double>(step))(step); }}}) == Said{});
+  // On a scale from -10 to -1, too.
+  const Series below_zero = {{"score/min", always(-10)}, {"score/max", always(-1)}};
+  CHECK(said_with(with(below_zero, {{"score/mean", noisy(-1.2)}})) == Said{});
+  CHECK(said_with(with(below_zero, {{"score/mean", noisy(-4)}})) == Said{"flat_score @ 90"});
 }
 
-TEST_CASE("groups without both right and wrong responses are said where advantages come from groups", "[track]") {
+TEST_CASE("groups whose rewards agree are said where advantages come from groups", "[track]") {
   CHECK(said_with({{"group/mixed_ratio", always(0.09)}}) == Said{"equal_groups @ 10"});
   CHECK(said_with({{"group/mixed_ratio", always(0.11)}}) == Said{});
   CHECK(said_with({{"group/mixed_ratio", always(0)}, {"critic/loss", always(1)}}) == Said{});
@@ -126,9 +130,18 @@ TEST_CASE("a KL above half a nat a token is said", "[track]") {
   CHECK(said_with({{"actor/kl_loss", always(0.51)}}) == Said{"kl_growth @ 5"});
 }
 
-TEST_CASE("a sampler that disagrees with the trainer is said", "[track]") {
-  CHECK(said_with({{"actor/sampler_log_prob_gap/mean", changing(30, 0.01, 0.11)}}) == Said{"sampler_gap @ 32"});
+TEST_CASE("a sampler that disagrees with the trainer is said, by its cause", "[track]") {
+  const auto grows = changing(30, 0.01, 0.11), corrected = always(1), stale = always(0.4);
+  CHECK(said_with({{"actor/sampler_log_prob_gap/mean", grows}}) == Said{"sampler_gap @ 32"});
   CHECK(said_with({{"actor/sampler_log_prob_gap/mean", always(0.09)}}) == Said{});
+  const auto gap_with = [&](Series more) {
+    more["actor/sampler_log_prob_gap/mean"] = grows;
+    return said_with(more);
+  };
+  CHECK(gap_with({{"actor/train_infer_kept_ratio", corrected}}) == Said{"corrected_gap @ 32"});
+  CHECK(gap_with({{"rollout/stale_tokens", stale}}) == Said{"stale_gap @ 32"});
+  CHECK(gap_with({{"rollout/stale_tokens", always(0)}}) == Said{"sampler_gap @ 32"});
+  CHECK(gap_with({{"rollout/stale_tokens", stale}, {"actor/train_infer_kept_ratio", corrected}}) == Said{});
 }
 
 TEST_CASE("a gradient ten times the recent median is said, of any role", "[track]") {
