@@ -58,8 +58,11 @@ SimulateFlags::SimulateFlags(CLI::App& sub) : values_(std::make_shared<Values>()
   speed("--tflops", m.tflops, "1e12 operations a second of a rank's products");
   speed("--mfu", m.mfu, "share of them that work reaches; of the same in forward, training and prompts");
   speed("--gbps-memory", m.gbps_memory, "1e9 bytes a second that a rank reads; decoding is bound by it");
-  speed("--gbps-intra", m.gbps_intra, "1e9 bytes a second that a rank sends within its host");
-  speed("--gbps-inter", m.gbps_inter, "1e9 bytes a second that a rank sends to other hosts; nothing hides behind work");
+  speed("--gbps-intra", m.gbps_intra,
+        "1e9 bytes a second that a rank sends within its host, and gets at the same time");
+  speed("--gbps-inter", m.gbps_inter,
+        "1e9 bytes a second that a rank sends to other hosts, and gets from them at the same time; nothing hides "
+        "behind work");
   add("--ranks-per-host", m.ranks_per_host, "neighbouring ranks that share a host")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();

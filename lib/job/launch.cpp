@@ -72,12 +72,18 @@ void append(std::vector<std::string>& words, std::initializer_list<std::string> 
   words.insert(words.end(), more);
 }
 
+/// How Open MPI moves messages: "pml" is its word for it.
+bool chooses_messaging(const Launch& launch) {
+  return env("OMPI_MCA_pml") || std::ranges::find(launch.mpirun_args, "pml") != launch.mpirun_args.end();
+}
+
 /// On one host the ranks share the cores evenly; elsewhere each host is divided by its own ranks
-/// (set_threads_per_rank).
-void add_one_host(std::vector<std::string>& command, int num_ranks) {
+/// (set_threads_per_rank). Messages go through shared memory there: to look for networks takes every start 0.2 s.
+void add_one_host(std::vector<std::string>& command, const Launch& launch) {
   command.emplace_back("--oversubscribe");
+  if (!chooses_messaging(launch)) append(command, {"--mca", "pml", "ob1"});
   if (!env("OMP_NUM_THREADS"))
-    append(command, {"-x", fmt::format("OMP_NUM_THREADS={}", std::max(1, num_usable_cores() / num_ranks))});
+    append(command, {"-x", fmt::format("OMP_NUM_THREADS={}", std::max(1, num_usable_cores() / launch.num_ranks))});
 }
 
 void add_many_hosts(std::vector<std::string>& command, const std::string& hostfile) {
@@ -89,7 +95,7 @@ std::vector<std::string> mpirun_command(const Launch& launch, const std::string&
   std::vector<std::string> command = {kMpirun, "-n", std::to_string(launch.num_ranks), "--bind-to", "none"};
   if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
   if (launch.hostfile.empty())
-    add_one_host(command, launch.num_ranks);
+    add_one_host(command, launch);
   else
     add_many_hosts(command, launch.hostfile);
   const Terminal terminal = terminal_of(STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// What each collective makes a rank send, as the transports count it (transport/host_communicator.cpp,
+// What each collective makes a rank send and get, as the transports count it (transport/host_communicator.cpp,
 // transport/nccl_communicator.cpp): the only place that says so.
 #pragma once
 
@@ -15,10 +15,10 @@ struct Member {
 enum class Path { kHost, kDevice };
 
 struct Cost {
-  int64_t bytes = 0;    // that the rank sends
-  int64_t message = 0;  // of them to one other rank, without a break
+  int64_t sent = 0, received = 0;  // bytes
+  int64_t message = 0;             // of what is sent, to one other rank without a break
 
-  Cost operator*(int64_t times) const { return {bytes * times, message}; }
+  Cost operator*(int64_t times) const { return {sent * times, received * times, message}; }
 };
 
 /// `count` elements of `element` bytes, reduced on all.
@@ -27,6 +27,8 @@ Cost all_reduce_cost(Member own, Path path, int64_t count, int64_t element);
 Cost reduce_scatter_cost(Member own, int64_t all);
 /// Each rank's `mine` bytes to all.
 Cost all_gather_cost(Member own, int64_t mine);
+/// Byte strings of any lengths to all: `mine` of the `all` bytes of the group.
+Cost all_gather_bytes_cost(Member own, int64_t mine, int64_t all);
 /// The bytes of member `root`.
 Cost broadcast_cost(Member own, Path path, int64_t bytes, int64_t root);
 

@@ -1,8 +1,10 @@
 #include "preview/fact_traffic.h"
 
+#include <numeric>
 #include <set>
 
 #include "experience/config.h"
+#include "preview/step_routes.h"
 #include "reward/reward.h"
 #include "train/advantage_stage.h"
 
@@ -10,14 +12,24 @@ namespace roll {
 
 namespace {
 
-constexpr int64_t kFact_bytes = 48;        // of a response: step_index.cpp's Fact
-constexpr int64_t kToldLength_bytes = 16;  // of a response: collect.cpp's Told
-constexpr int64_t kSamplerCounts = 6;      // collect.cpp's add_counts
-constexpr int64_t kUseCounts = 4;          // collect.cpp's add_use
+constexpr int64_t kFact_bytes = 48;       // of a response: step_index.cpp's Fact
+constexpr int64_t kToldLength_bytes = 8;  // of a response: collect.cpp's Told
+constexpr int64_t kSamplerCounts = 6;     // collect.cpp's add_counts
+constexpr int64_t kUseCounts = 4;         // collect.cpp's add_use
 
 /// Responses that a rank has, the greedy ones among them of which only the reward counts.
 int64_t num_records(const ThinStep& step, const std::vector<int64_t>& share, bool with_baselines) {
   return std::ssize(share) + (with_baselines ? std::ssize(share) / step.group_size : 0);
+}
+
+/// The bytes of each teller to all of its group, in which each may stand for several.
+void tell_all(TrafficForecast& forecast, const char* phase, const Travellers& tellers,
+              const std::vector<int64_t>& bytes) {
+  const int64_t all = std::reduce(bytes.begin(), bytes.end()), planned = std::ssize(bytes);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const Group& group = tellers.groups[i];
+    PhaseTraffic(forecast, tellers.ranks[i], phase).all_gather_bytes(group, bytes[i], all * group.own.size / planned);
+  }
 }
 
 /// Two sums that moments are made of, several times.
@@ -41,6 +53,7 @@ void add_collection_traffic(TrafficForecast& forecast, const RoleView& sampler, 
                             const ThinStep& step, const Distribution& holders) {
   const auto num_failures = std::ssize(names_of(RewardFailure()));
   const auto with_baselines = config.experience.adv_estimator->samples_baseline;
+  std::vector<int64_t> told_bytes;
   for (int64_t i = 0; i < std::ssize(sampler.ranks()); ++i) {
     const int rank = sampler.ranks()[i];
     const Group all = sampler.all(i);
@@ -49,21 +62,24 @@ void add_collection_traffic(TrafficForecast& forecast, const RoleView& sampler, 
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes);
     const int64_t of_domain = num_failures + 1 + kUseCounts;
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes, of_domain * std::ssize(config.rewards));
-    traffic.all_gather_bytes(all, kToldLength_bytes * num_records(step, holders.shares[rank], with_baselines));
+    told_bytes.push_back(kToldLength_bytes * num_records(step, holders.shares[rank], with_baselines));
   }
+  tell_all(forecast, "generate", travellers_of(sampler), told_bytes);
 }
 
 void add_fact_traffic(TrafficForecast& forecast, const SimulatedWorld& world, const ThinStep& step,
                       const Distribution& holders) {
   const auto with_baselines = world.planned.experience.adv_estimator->samples_baseline;
+  std::vector<int64_t> fact_bytes;
   for (int rank = 0; rank < world.num_planned(); ++rank) {
     const std::vector<int64_t>& share = holders.shares[rank];
     std::set<std::string> domains;
     for (const int64_t s : share) domains.insert(step.domain_of_group[s / step.group_size]);
-    int64_t bytes = sizeof(uint32_t) + kFact_bytes * num_records(step, share, with_baselines);
+    int64_t& bytes = fact_bytes.emplace_back(sizeof(uint32_t));
+    bytes += kFact_bytes * num_records(step, share, with_baselines);
     for (const std::string& domain : domains) bytes += std::ssize(domain) + static_cast<int64_t>(sizeof(uint32_t));
-    PhaseTraffic(forecast, rank, "rollouts").all_gather_bytes(world_group(world, rank), bytes);
   }
+  tell_all(forecast, "rollouts", all_travellers(world), fact_bytes);
 }
 
 void add_statistics_traffic(TrafficForecast& forecast, const RoleView& actor, const Config& asked,

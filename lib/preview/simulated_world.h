@@ -23,7 +23,8 @@ struct SimulatedWorld {
   int64_t ranks_per_host = 8;
 
   int64_t num_planned() const { return std::ssize(asked_rank); }
-  int64_t host_of(int planned_rank) const { return asked_rank[planned_rank] / ranks_per_host; }
+  int64_t host_of_asked(int64_t rank) const { return rank / ranks_per_host; }
+  int64_t host_of(int planned_rank) const { return host_of_asked(asked_rank[planned_rank]); }
 };
 
 /// A role's ranks: places and plans are those of the planned world, sizes of groups those of the asked one.

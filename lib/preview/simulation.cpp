@@ -60,29 +60,35 @@ MachineSpeed speed_of(const SimulatedMachine& machine) {
 
 /// Of one rank in one phase.
 struct Spent {
-  int64_t bytes = 0;
+  int64_t sent_bytes = 0, received_bytes = 0;
   double compute_s = 0, memory_s = 0, traffic_s = 0;
   double seconds() const { return compute_s + memory_s + traffic_s; }
 };
 
 template <class T, class Bytes>
-SentBytes sent_bytes(const std::vector<T>& ranks, const Bytes& bytes_of) {
-  SentBytes sent{.first = bytes_of(ranks.front())};
-  for (const T& rank : ranks) sent.mean += bytes_of(rank), sent.most = std::max(sent.most, bytes_of(rank));
-  sent.mean /= std::ssize(ranks);
-  return sent;
+RankBytes bytes_over(const std::vector<T>& ranks, const Bytes& bytes_of) {
+  RankBytes bytes{.first = bytes_of(ranks.front())};
+  for (const T& rank : ranks) bytes.mean += bytes_of(rank), bytes.most = std::max(bytes.most, bytes_of(rank));
+  bytes.mean /= std::ssize(ranks);
+  return bytes;
+}
+
+double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
+  return flow.far_bytes / (machine.gbps_inter * 1e9) +
+         (static_cast<double>(flow.bytes) - flow.far_bytes) / (machine.gbps_intra * 1e9);
 }
 
 void add_traffic(const StepForecast& forecast, const SimulatedMachine& machine, PhaseSimulation& phase,
                  std::vector<Spent>& ranks) {
-  for (const auto& [key, of_ranks] : forecast.traffic.sent()) {
+  for (const auto& [key, of_ranks] : forecast.traffic.moved()) {
     if (!key.starts_with(phase.name + "/")) continue;
-    phase.sent[key.substr(phase.name.size() + 1)] = sent_bytes(of_ranks, [](const Sent& sent) { return sent.bytes; });
+    const std::string what = key.substr(phase.name.size() + 1);
+    phase.sent[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.sent.bytes; });
+    phase.received[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.received.bytes; });
     for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
-      const Sent& sent = of_ranks[rank];
-      ranks[rank].bytes += sent.bytes;
-      ranks[rank].traffic_s += sent.far_bytes / (machine.gbps_inter * 1e9) +
-                               (static_cast<double>(sent.bytes) - sent.far_bytes) / (machine.gbps_intra * 1e9);
+      const auto& [sent, received] = of_ranks[rank];
+      ranks[rank].sent_bytes += sent.bytes, ranks[rank].received_bytes += received.bytes;
+      ranks[rank].traffic_s += std::max(link_seconds(sent, machine), link_seconds(received, machine));
     }
   }
 }
@@ -105,7 +111,8 @@ std::vector<PhaseSimulation> phases_of(const StepForecast& forecast, const Simul
     std::vector<Spent> ranks(forecast.sampling.size());
     add_traffic(forecast, machine, phase, ranks);
     add_work(forecast, machine, name, ranks);
-    phase.all_sent = sent_bytes(ranks, [](const Spent& spent) { return spent.bytes; });
+    phase.all_sent = bytes_over(ranks, [](const Spent& spent) { return spent.sent_bytes; });
+    phase.all_received = bytes_over(ranks, [](const Spent& spent) { return spent.received_bytes; });
     for (const Spent& spent : ranks) {
       phase.compute_s = std::max(phase.compute_s, spent.compute_s);
       phase.memory_s = std::max(phase.memory_s, spent.memory_s);

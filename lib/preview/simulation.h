@@ -17,7 +17,8 @@
 
 namespace roll {
 
-/// A rank and its links, in one direction; the defaults are data-sheet figures of an H100 in a host of eight.
+/// A rank and its links, which carry as much in the other direction at the same time; the defaults are data-sheet
+/// figures of an H100 in a host of eight.
 struct SimulatedMachine {
   double tflops = 989, mfu = 0.4;  // bf16 products, and the share of them that work reaches
   double gbps_memory = 3350, gbps_intra = 450, gbps_inter = 50;  // 1e9 bytes a second: memory, within a host, between
@@ -34,16 +35,16 @@ struct SimulationRequest {
   SimulatedMachine machine;
 };
 
-/// Bytes that a rank sends.
-struct SentBytes {
+/// Bytes of a rank, in one direction.
+struct RankBytes {
   int64_t mean = 0, most = 0;
   int64_t first = 0;  // rank 0
 };
 
 struct PhaseSimulation {
   std::string name;
-  std::map<std::string, SentBytes> sent;  // by group and collective: "shards/reduce_scatter"
-  SentBytes all_sent;
+  std::map<std::string, RankBytes> sent, received;  // by group and collective: "shards/reduce_scatter"
+  RankBytes all_sent, all_received;
   double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
   double seconds = 0;                                 // of the rank that takes longest of all
   std::vector<double> rank_seconds;                   // [planned rank]

@@ -23,29 +23,36 @@ const char* bound_by(const PhaseSimulation& phase) {
   return phase.memory_s > phase.compute_s ? "memory" : "arithmetic";
 }
 
-constexpr double kShown = 0.01;  // of what a phase sends: what is less gets no line of its own
+constexpr double kShown = 0.01;  // of what a phase moves: what is less gets no line of its own
 
-std::string line_of(const std::string& what, const SentBytes& sent, const std::string& rest) {
-  return fmt::format("  {:<26} {:>10} {:>10}{}\n", what, bytes_text(sent.mean), bytes_text(sent.most), rest);
+std::string line_of(const std::string& what, const RankBytes& sent, const RankBytes& received,
+                    const std::string& rest) {
+  return fmt::format("  {:<26} {:>10} {:>10} {:>10}{}\n", what, bytes_text(sent.mean), bytes_text(sent.most),
+                     bytes_text(received.most), rest);
 }
 
 std::string phase_text(const PhaseSimulation& phase) {
-  std::string text = line_of(phase.name, phase.all_sent,
+  std::string text = line_of(phase.name, phase.all_sent, phase.all_received,
                              fmt::format("{:>11.4f}{:>11.4f}{:>11.4f}{:>11.4f}  {}", phase.compute_s, phase.memory_s,
                                          phase.traffic_s, phase.seconds, bound_by(phase)));
   for (const auto& [what, sent] : phase.sent)
     if (static_cast<double>(sent.mean) >= kShown * static_cast<double>(phase.all_sent.mean))
-      text += line_of("  " + what, sent, "");
+      text += line_of("  " + what, sent, phase.received.at(what), "");
   return text;
 }
 
-Json sent_json(const SentBytes& sent) {
-  return {{"mean", sent.mean}, {"most", sent.most}, {"first_rank", sent.first}};
+Json rank_bytes_json(const RankBytes& bytes) {
+  return {{"mean", bytes.mean}, {"most", bytes.most}, {"first_rank", bytes.first}};
 }
 
 Json phase_json(const PhaseSimulation& phase) {
-  Json json = {{"phase", phase.name}, {"bytes", sent_json(phase.all_sent)}, {"sent", Json::object()}};
-  for (const auto& [what, sent] : phase.sent) json["sent"][what] = sent_json(sent);
+  Json json = {{"phase", phase.name},
+               {"bytes", rank_bytes_json(phase.all_sent)},
+               {"bytes_received", rank_bytes_json(phase.all_received)},
+               {"sent", Json::object()},
+               {"received", Json::object()}};
+  for (const auto& [what, sent] : phase.sent) json["sent"][what] = rank_bytes_json(sent);
+  for (const auto& [what, received] : phase.received) json["received"][what] = rank_bytes_json(received);
   json["compute_s"] = phase.compute_s, json["memory_s"] = phase.memory_s, json["traffic_s"] = phase.traffic_s;
   json["seconds"] = phase.seconds, json["bound_by"] = bound_by(phase);
   return json;
@@ -80,8 +87,9 @@ std::string to_text(const Simulation& s, const SimulatedMachine& machine) {
                   (s.num_ranks + machine.ranks_per_host - 1) / machine.ranks_per_host, s.step, s.num_prompts,
                   s.num_sequences, s.mean_length);
   if (s.num_planned < s.num_ranks) text += fmt::format("the plans of {} ranks stand for those of all\n", s.num_planned);
-  text += fmt::format("  {:<26} {:>10} {:>10}{:>11}{:>11}{:>11}{:>11}  {}\n", "phase, and what a rank sends", "mean",
-                      "most", "compute s", "memory s", "traffic s", "seconds", "bound by");
+  text +=
+      fmt::format("  {:<26} {:>10} {:>10} {:>10}{:>11}{:>11}{:>11}{:>11}  {}\n", "phase, and bytes of a rank",
+                  "sent mean", "sent most", "got most", "compute s", "memory s", "traffic s", "seconds", "bound by");
   for (const PhaseSimulation& phase : s.phases) text += phase_text(phase);
   text += to_text(s.timeline);
   const PhaseSimulation& slowest = s.bottleneck();

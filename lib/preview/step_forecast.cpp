@@ -170,8 +170,10 @@ void Forecaster::add_forwards() {
     routes_.add_columns("forwards", everyone_, at, home_, 1);
     if (work.role.is_everywhere()) continue;
     const int teller = work.role.ranks().front();  // of how long it took
-    const Group world = world_group(world_, teller);
-    PhaseTraffic(forecast_.traffic, teller, "forwards").broadcast(world, Path::kHost, kNumberBytes, world.own.index);
+    const int64_t root = everyone_.groups[teller].own.index;
+    for (const int rank : everyone_.ranks)
+      PhaseTraffic(forecast_.traffic, rank, "forwards")
+          .broadcast(everyone_.groups[rank], Path::kHost, kNumberBytes, root);
   }
   add_statistics_traffic(forecast_.traffic, actor_, world_.asked, step_);
 }

@@ -60,7 +60,8 @@ void StepRoutes::add_columns(const std::string& phase, const Travellers& ranks, 
   for (const RoutePlan::Message& message : RoutePlan(lengths_, from, to).messages()) {
     const int64_t bytes = message.tokens * columns * kColumn_bytes;
     const bool is_far = world_.host_of(message.from) != world_.host_of(message.to);
-    forecast_.add(message.from, key, {bytes, is_far ? static_cast<double>(bytes) : 0}, bytes);
+    forecast_.add_sent(message.from, key, message_flow(bytes, is_far), bytes);
+    forecast_.add_received(message.to, key, message_flow(bytes, is_far));
   }
 }
 

@@ -4,12 +4,19 @@
 
 namespace roll {
 
-void TrafficForecast::add(size_t rank, const std::string& key, Sent sent, int64_t message) {
-  if (sent.bytes == 0) return;
-  std::vector<Sent>& of_key = sent_[key];
+Moved& TrafficForecast::at(size_t rank, const std::string& key) {
+  std::vector<Moved>& of_key = moved_[key];
   of_key.resize(num_ranks_);
-  of_key[rank].bytes += sent.bytes;
-  of_key[rank].far_bytes += sent.far_bytes;
+  return of_key[rank];
+}
+
+void TrafficForecast::add_received(size_t rank, const std::string& key, Flow received) {
+  if (received.bytes > 0) at(rank, key).received += received;
+}
+
+void TrafficForecast::add_sent(size_t rank, const std::string& key, Flow sent, int64_t message) {
+  if (sent.bytes == 0) return;
+  at(rank, key).sent += sent;
   if (message > largest_) largest_ = message, largest_key_ = key;
 }
 
@@ -19,9 +26,14 @@ double Group::far_share(Path path) const {
   return 1 - static_cast<double>(num_near) / static_cast<double>(own.size - 1);
 }
 
+std::string PhaseTraffic::key(const Group& group, const char* operation) const {
+  return fmt::format("{}/{}/{}", phase_, group.name, operation);
+}
+
 void PhaseTraffic::add(const Group& group, Path path, const char* operation, const Cost& cost) {
-  const Sent sent{cost.bytes, static_cast<double>(cost.bytes) * group.far_share(path)};
-  forecast_.add(rank_, fmt::format("{}/{}/{}", phase_, group.name, operation), sent, cost.message);
+  const auto flow = [&](int64_t bytes) { return Flow{bytes, static_cast<double>(bytes) * group.far_share(path)}; };
+  forecast_.add_sent(rank_, key(group, operation), flow(cost.sent), cost.message);
+  forecast_.add_received(rank_, key(group, operation), flow(cost.received));
 }
 
 void PhaseTraffic::all_reduce(const Group& group, Path path, int64_t count, int64_t element, int64_t times) {
@@ -33,11 +45,14 @@ void PhaseTraffic::reduce_scatter(const Group& group, Path path, int64_t all, in
 void PhaseTraffic::all_gather(const Group& group, Path path, int64_t mine, int64_t times) {
   add(group, path, "all_gather", all_gather_cost(group.own, mine) * times);
 }
-void PhaseTraffic::all_gather_bytes(const Group& group, int64_t mine) {
-  add(group, Path::kHost, "all_gather_bytes", all_gather_cost(group.own, mine));
+void PhaseTraffic::all_gather_bytes(const Group& group, int64_t mine, int64_t all) {
+  add(group, Path::kHost, "all_gather_bytes", all_gather_bytes_cost(group.own, mine, all));
 }
-void PhaseTraffic::send(const Group& group, Path path, int64_t bytes) {
-  add(group, path, "all_to_all", {bytes, bytes});
+void PhaseTraffic::send(const Group& group, int64_t bytes, bool is_far) {
+  forecast_.add_sent(rank_, key(group, "all_to_all"), message_flow(bytes, is_far), bytes);
+}
+void PhaseTraffic::receive(const Group& group, int64_t bytes, bool is_far) {
+  forecast_.add_received(rank_, key(group, "all_to_all"), message_flow(bytes, is_far));
 }
 void PhaseTraffic::broadcast(const Group& group, Path path, int64_t bytes, int64_t root) {
   add(group, path, "broadcast", broadcast_cost(group.own, path, bytes, root));

@@ -20,15 +20,29 @@ Group movers_of(const SimulatedWorld& world, const std::vector<int>& movers, int
           at(begin + world.ranks_per_host) - at(begin) - 1};
 }
 
-/// What a rank sends others, message after message, each behind its sum.
-void add_messages(PhaseTraffic& traffic, const Group& movers, Path path, const WeightMoves& moves,
-                  int64_t most_elements, int64_t element) {
+/// How messages are cut, and what an element takes.
+struct MessageShape {
+  int64_t most_elements = 0, element = 0;
+};
+
+/// The sizes of the messages that carry blocks to one rank, each behind its sum.
+std::vector<int64_t> message_bytes(const WeightBlocks& blocks, const MessageShape& shape) {
+  std::vector<int64_t> sizes;
+  for (const WeightBlocks& message : weight_messages(blocks, shape.most_elements)) {
+    int64_t& bytes = sizes.emplace_back(kWeightSum_bytes);
+    for (const WeightBlock& block : message) bytes += block.numel() * shape.element;
+  }
+  return sizes;
+}
+
+/// What a rank sends to others and gets from them. `is_far`: whether a mover is on another host.
+template <class F>
+void add_messages(PhaseTraffic& traffic, const Group& movers, const WeightMoves& moves, const MessageShape& shape,
+                  const F& is_far) {
   for (const auto& [peer, blocks] : moves.sends)
-    for (const WeightBlocks& message : weight_messages(blocks, most_elements)) {
-      int64_t bytes = kWeightSum_bytes;
-      for (const WeightBlock& block : message) bytes += block.numel() * element;
-      traffic.send(movers, path, bytes);
-    }
+    for (const int64_t bytes : message_bytes(blocks, shape)) traffic.send(movers, bytes, is_far(peer));
+  for (const auto& [peer, blocks] : moves.receives)
+    for (const int64_t bytes : message_bytes(blocks, shape)) traffic.receive(movers, bytes, is_far(peer));
 }
 
 }  // namespace
@@ -51,7 +65,8 @@ void add_weight_traffic(TrafficForecast& forecast, const SimulatedWorld& world, 
   for (const auto& [rank, own] : moves) {
     const Group all = movers_of(world, movers, rank);
     PhaseTraffic traffic(forecast, rank, "model_update");
-    add_messages(traffic, all, world.path, own, message_elements(most_peers), element);
+    const auto is_far = [&](int peer) { return world.host_of_asked(movers[peer]) != world.host_of(rank); };
+    add_messages(traffic, all, own, {message_elements(most_peers), element}, is_far);
     // Checksums of what left and of what arrived.
     const auto trains = actor.index_of(rank), samples = sampler.index_of(rank);
     if (trains) traffic.all_reduce(actor.tp(*trains), Path::kHost, 1, kNumberBytes);

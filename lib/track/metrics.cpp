@@ -55,6 +55,14 @@ template <class T>
 void put(std::string& bytes, const T& value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+void put(std::string& bytes, const std::vector<double>& values) {
+  put(bytes, static_cast<uint64_t>(values.size()));
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+}
+void put_string(std::string& bytes, std::string_view text) {
+  put(bytes, static_cast<uint32_t>(text.size()));
+  bytes += text;
+}
 
 class Reader {
  public:
@@ -71,6 +79,14 @@ class Reader {
     T value;
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
+  }
+  std::string_view get_string() { return take(get<uint32_t>()); }
+  void get(double& value) { value = get<double>(); }
+  void get(std::vector<double>& values) {
+    const auto count = get<uint64_t>();
+    ROLL_CHECK(count <= bytes_.size() / sizeof(double), "metrics end where serialize() ended them");
+    values.resize(count);
+    if (count > 0) std::memcpy(values.data(), take(count * sizeof(double)).data(), count * sizeof(double));
   }
 
  private:
@@ -177,36 +193,48 @@ MetricValues Metrics::values() const {
   return values;
 }
 
-std::string Metrics::serialize() const {
-  std::string bytes;
-  for (const auto& [shown, entry] : entries_) {
-    put(bytes, static_cast<uint32_t>(shown.size()));
-    bytes += shown;
-    put(bytes, entry.kind);
-    put(bytes, entry.weight);
-    put(bytes, entry.value);
-    put(bytes, entry.squares);
-    put(bytes, static_cast<uint64_t>(entry.all.size()));
-    bytes.append(reinterpret_cast<const char*>(entry.all.data()), entry.all.size() * sizeof(double));
-  }
-  return bytes;
+/// What is kept of an entry of its kind.
+template <class SomeEntry, class F>
+void Metrics::for_each_number(SomeEntry& entry, const F& use) {
+  use(entry.weight);
+  if (entry.kind == Kind::kP50 || entry.kind == Kind::kP99) return use(entry.all);
+  use(entry.value);
+  if (entry.kind == Kind::kStd) use(entry.squares);
 }
 
-Metrics Metrics::parse(std::string_view bytes) {
-  Metrics metrics;
-  for (Reader reader(bytes); !reader.at_end();) {
-    const auto length = reader.get<uint32_t>();
-    Entry& entry = metrics.entries_[std::string(reader.take(length))];
-    entry.kind = reader.get<Kind>();
-    ROLL_CHECK(static_cast<size_t>(entry.kind) < kSuffixes.size(), "metrics hold one of the known reductions");
-    entry.weight = reader.get<double>();
-    entry.value = reader.get<double>();
-    entry.squares = reader.get<double>();
-    const auto count = reader.get<uint64_t>();
-    const std::string_view all = reader.take(count * sizeof(double));
-    entry.all.resize(count);
-    if (count > 0) std::memcpy(entry.all.data(), all.data(), all.size());
+bool Metrics::has_names_of(const Metrics& other) const {
+  return std::ranges::equal(entries_, other.entries_, [](const auto& own, const auto& its) {
+    return own.first == its.first && own.second.kind == its.second.kind;
+  });
+}
+
+/// The names behind their number of bytes, then the numbers.
+std::string Metrics::serialize(bool with_names) const {
+  std::string names, numbers;
+  for (const auto& [shown, entry] : entries_) {
+    put_string(names, shown);
+    put(names, entry.kind);
+    for_each_number(entry, [&](const auto& number) { put(numbers, number); });
   }
+  std::string bytes;
+  put_string(bytes, with_names ? names : "");
+  return bytes + numbers;
+}
+
+Metrics Metrics::parse(std::string_view bytes, const Metrics& known) {
+  Metrics metrics;
+  Reader numbers(bytes);
+  Reader names(numbers.get_string());
+  const bool has_names = !names.at_end();
+  while (!names.at_end()) {
+    Entry& entry = metrics.entries_[std::string(names.get_string())];
+    entry.kind = names.get<Kind>();
+    ROLL_CHECK(static_cast<size_t>(entry.kind) < kSuffixes.size(), "metrics hold one of the known reductions");
+  }
+  if (!has_names)
+    for (const auto& [shown, entry] : known.entries_) metrics.entries_[shown].kind = entry.kind;
+  for (auto& [shown, entry] : metrics.entries_) for_each_number(entry, [&](auto& number) { numbers.get(number); });
+  ROLL_CHECK(numbers.at_end(), "metrics end where serialize() ended them");
   return metrics;
 }
 

@@ -31,9 +31,12 @@ class Metrics {
 
   /// As if all that `other` was given had been given to this one, under `prefix` + its name.
   void merge(const Metrics& other, const std::string& prefix = "");
-  /// For another rank; parse() gives an equal object. Bug: bytes that serialize() did not make.
-  std::string serialize() const;
-  static Metrics parse(std::string_view bytes);
+  /// For another rank; parse() gives an equal object. Names are most of it: who has them can do without.
+  std::string serialize(bool with_names = true) const;
+  /// `known`: has the names that may be left out. Bug: bytes that serialize() did not make, or other names.
+  static Metrics parse(std::string_view bytes, const Metrics& known = {});
+  /// Whether both have the same names, of the same kinds.
+  bool has_names_of(const Metrics& other) const;
 
   /// Reduced; a name that got nothing (total weight 0) is left out. A NaN that was added stays visible.
   MetricValues values() const;
@@ -52,6 +55,8 @@ class Metrics {
   static std::pair<std::string, Kind> parse_name(std::string_view name);
   static void merge_entry(Entry& into, const Entry& from);
   static double reduced(const Entry& entry);
+  template <class SomeEntry, class F>
+  static void for_each_number(SomeEntry& entry, const F& use);
   Entry& entry(std::string_view name);
 
   std::map<std::string, Entry> entries_;  // by shown name

@@ -137,11 +137,11 @@ std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
 /// How long responses were, which decides who starts first the next time.
 void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection) {
   struct Told {
-    int64_t prompt, length;
+    int32_t prompt, length;
   };
   std::string bytes;
   for (const RolloutRecord& record : mine) {
-    const Told told{record.group_index, std::ssize(record.response_ids)};
+    const Told told{static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())};
     bytes.append(reinterpret_cast<const char*>(&told), sizeof told);
   }
   for (std::string_view said : mesh_.world().all_gather_bytes(bytes, "lengths of responses"))

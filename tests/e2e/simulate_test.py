@@ -59,7 +59,11 @@ def forecast(folder, name, ranks, *options, **flags):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=60)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\nexit code {done.returncode}\n{done.stdout}\n{done.stderr}")
-    sent = {f"{phase['phase']}/{key}": sent["first_rank"] for phase in json.loads(done.stdout)["phases"] for key, sent in phase["sent"].items()}
+    phases = json.loads(done.stdout)["phases"]
+    moved = {f"{phase['phase']}/{key}": (sent, phase["received"][key]) for phase in phases for key, sent in phase["sent"].items()}
+    # On the CPU every byte that one sends another gets.
+    failures.extend(f"{name}: {key}: {sent['mean']} sent, {got['mean']} received" for key, (sent, got) in moved.items() if sent["mean"] != got["mean"])
+    sent = {key: sent["first_rank"] for key, (sent, _) in moved.items()}
     return {key: value for key, value in sent.items() if value > 0 and not is_text(key)}
 
 

@@ -27,7 +27,7 @@ std::string differences(Communicator& ranks) {
   const Member own{ranks.size(), ranks.rank()};
   std::string text;
   const auto compare = [&](const char* what, int64_t count, int64_t bytes, const Cost& cost) {
-    if (bytes != cost.bytes) text += fmt::format("{} of {}: {} sent, not {}; ", what, count, bytes, cost.bytes);
+    if (bytes != cost.sent) text += fmt::format("{} of {}: {} sent, not {}; ", what, count, bytes, cost.sent);
   };
   for (const int64_t count : kCounts) {
     at::Tensor numbers = at::ones({count}, at::kDouble);
@@ -50,19 +50,42 @@ TEST_CASE("what a collective costs is what ranks count that they send", "[previe
   for (const int size : {2, 3, 9}) CHECK(test::run_local_ranks(size, differences) == std::vector<std::string>(size));
 }
 
+TEST_CASE("what all ranks of a group send through host memory is what they get", "[preview]") {
+  const auto check = [](const char* what, int64_t size, const auto& cost_of) {
+    CAPTURE(what, size);
+    int64_t sent = 0, received = 0;
+    for (int64_t rank = 0; rank < size; ++rank) {
+      const Cost cost = cost_of(Member{size, rank});
+      sent += cost.sent, received += cost.received;
+    }
+    CHECK(sent > 0);
+    CHECK(sent == received);
+  };
+  for (const int64_t size : {2, 3, 9}) {
+    for (const int64_t count : kCounts)
+      check("all-reduce", size, [&](Member own) { return all_reduce_cost(own, Path::kHost, count, 8); });
+    check("reduce-scatter", size, [&](Member own) { return reduce_scatter_cost(own, 360); });
+    check("all-gather", size, [&](Member own) { return all_gather_cost(own, 7); });
+    check("broadcast", size, [&](Member own) { return broadcast_cost(own, Path::kHost, 7, 1); });
+    // Rank r has 10 r bytes.
+    check("bytes", size, [&](Member own) { return all_gather_bytes_cost(own, 10 * own.index, 5 * size * (size - 1)); });
+  }
+}
+
 TEST_CASE("a rank alone sends nothing", "[preview]") {
   for (const Path path : {Path::kHost, Path::kDevice}) {
-    CHECK(all_reduce_cost({}, path, 5000, 8).bytes == 0);
-    CHECK(broadcast_cost({}, path, 5000, 0).bytes == 0);
+    CHECK(all_reduce_cost({}, path, 5000, 8).sent == 0);
+    CHECK(broadcast_cost({}, path, 5000, 0).sent == 0);
   }
-  CHECK(reduce_scatter_cost({}, 5000).bytes == 0);
-  CHECK(all_gather_cost({}, 5000).bytes == 0);
+  CHECK(reduce_scatter_cost({}, 5000).sent == 0);
+  CHECK(all_gather_cost({}, 5000).sent == 0);
 }
 
 TEST_CASE("on GPUs a reduction takes the bytes of a ring, and a root sends once", "[preview]") {
-  CHECK(all_reduce_cost({8, 3}, Path::kDevice, 1000, 4).bytes == 2 * 500 * 7);
-  CHECK(broadcast_cost({8, 3}, Path::kDevice, 1000, 3).bytes == 1000);
-  CHECK(broadcast_cost({8, 2}, Path::kDevice, 1000, 3).bytes == 0);
+  CHECK(all_reduce_cost({8, 3}, Path::kDevice, 1000, 4).sent == 2 * 500 * 7);
+  CHECK(broadcast_cost({8, 3}, Path::kDevice, 1000, 3).sent == 1000);
+  CHECK(broadcast_cost({8, 2}, Path::kDevice, 1000, 3).sent == 0);
+  CHECK(broadcast_cost({8, 2}, Path::kDevice, 1000, 3).received == 1000);
 }
 
 }  // namespace roll

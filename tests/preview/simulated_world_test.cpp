@@ -21,7 +21,7 @@ RoleView actor_of(const SimulatedWorld& world, const MeshShape& shape) {
 }
 
 /// The 7B recipe on `num_ranks`, planned on `num_planned`; responses are all of one length.
-std::map<std::string, std::vector<Sent>> recipe_traffic(int64_t num_ranks, int64_t num_planned) {
+std::map<std::string, std::vector<Moved>> recipe_traffic(int64_t num_ranks, int64_t num_planned) {
   const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml"});
   SimulatedWorld world{.planned = scaled.at(num_planned).config,
                        .asked = scaled.at(num_ranks).config,
@@ -35,7 +35,7 @@ std::map<std::string, std::vector<Sent>> recipe_traffic(int64_t num_ranks, int64
   step.prompt_lengths.assign(world.planned.sequences_per_step(), 100);
   step.response_lengths.assign(world.planned.sequences_per_step(), 900);
   step.domain_of_group.assign(world.planned.rollout_batch_size, "math_rule");
-  return forecast_step(world, step).traffic.sent();
+  return forecast_step(world, step).traffic.moved();
 }
 
 }  // namespace
@@ -79,8 +79,11 @@ TEST_CASE("a few ranks that stand for many send what these do", "[preview]") {
     REQUIRE(all.contains(key));
     // What sequences travel depends on who sampled them, which differs.
     for (size_t rank = 0; rank < of_rank.size() && !key.ends_with("all_to_all"); ++rank) {
-      CHECK(of_rank[rank].bytes == all.at(key)[rank].bytes);
-      CHECK(of_rank[rank].far_bytes == Approx(all.at(key)[rank].far_bytes));
+      for (const auto direction : {&Moved::sent, &Moved::received}) {
+        const Flow some_flow = of_rank[rank].*direction, all_flow = all.at(key)[rank].*direction;
+        CHECK(some_flow.bytes == all_flow.bytes);
+        CHECK(some_flow.far_bytes == Approx(all_flow.far_bytes));
+      }
     }
   }
 }

@@ -63,6 +63,24 @@ TEST_CASE("the split over micro-batches and ranks does not change the result", "
   CHECK(got["x/std"] == Approx(expected["x/std"]).epsilon(1e-12));
 }
 
+TEST_CASE("who knows the names needs only the numbers", "[track]") {
+  Metrics metrics, known, other;
+  for (const char* suffix : {"mean", "sum", "max", "min", "std", "p50", "p99"})
+    for (const double value : {3.0, 5.0}) metrics.add(fmt::format("x/{0}@{0}", suffix), value);
+  for (const char* suffix : {"mean", "sum", "max", "min", "std", "p50", "p99"})
+    known.add(fmt::format("x/{0}@{0}", suffix), 7);
+  other.add("x/mean", 7);
+  CHECK(metrics.has_names_of(known));
+  CHECK_FALSE(metrics.has_names_of(other));
+  CHECK_FALSE(metrics.has_names_of({}));
+  const std::string numbers = metrics.serialize(/*with_names=*/false);
+  CHECK(numbers.size() < metrics.serialize().size());
+  CHECK(Metrics::parse(numbers, known).values() == metrics.values());
+  CHECK(Metrics::parse(metrics.serialize(), other).values() == metrics.values());
+  CHECK_THROWS_AS(Metrics::parse(numbers, other), Bug);
+  CHECK_THROWS_AS(Metrics::parse(numbers), Bug);
+}
+
 TEST_CASE("tensors of any floating dtype and shape count element by element", "[track]") {
   Metrics metrics;
   metrics.add_values("a@sum", at::ones({2, 3}, at::kBFloat16));
