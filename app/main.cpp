@@ -4,6 +4,7 @@
 
 #include "app/commands.h"
 #include "app/parse.h"
+#include "base/console.h"
 #include "job/ending.h"
 #include "job/launch.h"
 
@@ -36,6 +37,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    roll::guard_console();
     return run(argc, argv);
   } catch (const std::exception& e) {
     const std::string line = roll::error_line(e);

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/terminal.h"
+#include "base/harmless.h"
 #include "base/utf8.h"
 
 namespace roll {
