@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/harmless.h"
+
 namespace roll {
 
 struct Terminal {
