@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 
 namespace roll {
 
@@ -72,8 +73,7 @@ Json take_histograms(MetricValues& values) {
 
 HistogramFile::HistogramFile(const std::filesystem::path& folder) : file_(folder / kHistogramFile) {
   make_folder(folder);
-  out_.open(file_, std::ios::app);
-  if (!out_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
+  out_ = open_to_append(file_);
 }
 
 void HistogramFile::write(int64_t step, const Json& histograms) {
