@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"
@@ -50,7 +51,7 @@ void verify(const std::string& folder) {
 void inspect(const std::string& folder, bool config) {
   const fs::path checkpoint = checkpoint_in(folder);
   if (config) {
-    std::fputs(read_file(checkpoint / "config.resolved.yaml").c_str(), stdout);
+    print_data(read_file(checkpoint / "config.resolved.yaml"));
     return;
   }
   const Manifest manifest = read_manifest(checkpoint);

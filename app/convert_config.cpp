@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
@@ -52,7 +53,7 @@ std::vector<ForeignKey> read_keys(const std::vector<std::string>& words) {
 void convert(const ConvertFlags& flags, const std::vector<std::string>& words) {
   const Converted converted = convert_config(read_keys(words), flags.trainer, flags.num_ranks);
   if (flags.out.empty()) {
-    std::fputs(converted.yaml.c_str(), stdout);
+    print_data(converted.yaml);
   } else {
     if (is_there(flags.out)) throw user_error("--out = {}: exists already; remove it or choose another", flags.out);
     refuse_in_checkpoint("--out", flags.out);

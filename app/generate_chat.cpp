@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "app/generate.h"
+#include "app/streams.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -43,19 +44,13 @@ void wait_for_input() {
   }
 }
 
-/// A model may say anything, a terminal would do it.
-std::string shown(const std::string& text) {
-  static const bool is_for_people = ::isatty(STDOUT_FILENO) == 1;
-  return is_for_people ? without_controls(text) : text;
-}
-
 class Chat {
  public:
   Chat(const GenerateFlags& flags, const Tokenizer& tokenizer, ChatTemplate chat_template, const Transformer& model)
       : conversation_(tokenizer, std::move(chat_template), flags.system),
         limits_(limits_of(flags, model)),
         engine_(model, tokenizer, limits_),
-        decode_([&](std::span<const int64_t> ids, bool skip) { return shown(tokenizer.decode(ids, skip)); }),
+        decode_([&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); }),
         sampling_(flags.sampling),
         is_terminal_(terminal_of(0).interactive),
         log_(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)}) {
@@ -107,15 +102,15 @@ class Chat {
           prompt_ids.size(), limits_.max_length - 1);
     TextStream text(sampling_.generating, decode_);
     SamplerCounts counts;
-    const auto show = [&](int64_t, const Generation& so_far) { std::cout << text.more(so_far.ids) << std::flush; };
+    const auto show = [&](int64_t, const Generation& so_far) { out_.stream() << text.more(so_far.ids) << std::flush; };
     const GenerationRequest request{.prompt_ids = prompt_ids, .sequence_id = num_answers_};
     const Generation response =
         engine_
             .generate({request}, sampling_, {},
                       {.should_stop = [] { return stop_wish().has_value(); }, .counts = &counts, .on_token = show})
             .front();
-    std::cout << text.rest(shown(response.text)) << std::endl;
-    if (!std::cout) throw system_error("stdout: cannot write{}", errno_text());
+    out_.stream() << text.rest(response.text) << '\n';
+    out_.close();
     ++num_answers_;
     num_computed_ += counts.prompt_tokens, num_known_ += counts.shared_tokens, num_drawn_ += counts.drawn;
     if (!response.ids.empty()) conversation_.answer(response);
@@ -138,6 +133,7 @@ class Chat {
   DecodeText decode_;
   SamplingParams sampling_;
   bool is_terminal_;
+  Output out_{"-"};
   Log log_;
   int64_t line_ = 0;
   uint64_t num_answers_ = 0;
@@ -147,7 +143,6 @@ class Chat {
 }  // namespace
 
 void chat(const GenerateFlags& flags) {
-  std::ios::sync_with_stdio(false);  // stdio's writes fail where a signal comes
   const Tokenizer tokenizer = Tokenizer::load(flags.model);
   ChatTemplate chat_template = ChatTemplate::load(flags.model, flags.template_name);
   const Transformer model = open_model(flags);

@@ -164,18 +164,12 @@ void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
 
 /// Without progress: a line that is redrawn would get in the way of the text.
 void show_texts(const Work& work, std::ostream& out) {
-  // A model may say anything, a terminal would do it.
-  const auto shown = [is_for_people = &out == &std::cout && ::isatty(STDOUT_FILENO) == 1](const std::string& text) {
-    return is_for_people ? without_controls(text) : text;
-  };
-  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) {
-    return shown(work.tokenizer.decode(ids, skip));
-  };
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip); };
   OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
   SamplerHooks hooks;
   hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };
   sample(
-      work, [&](int64_t index, const Generation& generation) { texts.end(index, shown(generation.text)); }, hooks);
+      work, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
 }
 
 void write_lines(const Work& work, std::ostream& out) {
@@ -203,7 +197,6 @@ bool has_chat_template(const std::string& model) {
 }  // namespace
 
 void generate_responses(const GenerateFlags& flags) {
-  std::ios::sync_with_stdio(false);  // stdio's writes fail where a signal comes
   std::optional<Input> input;
   if (flags.prompts.empty()) input.emplace(flags.input);
   const Tokenizer tokenizer = Tokenizer::load(flags.model);

@@ -7,6 +7,7 @@
 
 #include "app/commands.h"
 #include "app/parse.h"
+#include "base/console.h"
 #include "job/ending.h"
 #include "job/launch.h"
 
@@ -37,6 +38,7 @@ int run(int argc, char** argv) {
 
 int exit_code_of_run(int argc, char** argv) {
   try {
+    roll::guard_console();
     return run(argc, argv);
   } catch (const std::exception& e) {
     const std::string line = roll::error_line(e);

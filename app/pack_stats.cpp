@@ -62,8 +62,10 @@ void show(const PackStatsFlags& flags) {
   report.config = flags.config;
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.html.empty()) write_file_atomic(flags.html, report_html(report));
-  const std::string text = flags.json ? to_line(report_json(report)) + "\n" : report_text(report, flags.bars);
-  std::fputs(text.c_str(), stdout);
+  if (flags.json)
+    print_data(to_line(report_json(report)) + "\n");
+  else
+    std::fputs(report_text(report, flags.bars).c_str(), stdout);
 }
 
 }  // namespace

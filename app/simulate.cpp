@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "app/streams.h"
 #include "base/error.h"
 #include "preview/simulation.h"
 
@@ -93,8 +94,10 @@ void SimulateFlags::show(const std::string& file, const std::vector<std::string>
   for (const int64_t ranks : v.ranks) {
     const Simulation simulation = simulator.at(ranks);
     for (const std::string& note : simulation.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
-    const std::string text = v.json ? to_line(to_json(simulation)) + "\n" : to_text(simulation, v.machine);
-    std::fputs(text.c_str(), stdout);
+    if (v.json)
+      print_data(to_line(to_json(simulation)) + "\n");
+    else
+      std::fputs(to_text(simulation, v.machine).c_str(), stdout);
   }
 }
 

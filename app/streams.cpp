@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/console.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"
@@ -47,17 +48,23 @@ Output::Output(const std::string& name, const Input& input)
                  ? throw user_error("--output = {}: is the file that --input reads; write to another one", name)
                  : name) {}
 
-Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(&std::cout) {
+Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(data_buffer()) {
   if (name == "-") return;
   check_folder_of("--output", name);
   file_.open(name, std::ios::binary | std::ios::trunc);
   if (!file_) throw user_error("--output = {}: cannot open for writing{}", name, errno_text());
-  stream_ = &file_;
+  stream_.rdbuf(file_.rdbuf());
 }
 
 void Output::close() {
-  stream_->flush();
-  if (!*stream_) throw system_error("{}: cannot write{}", name_, errno_text());
+  stream_.flush();
+  if (!stream_) throw system_error("{}: cannot write{}", name_, errno_text());
+}
+
+void print_data(const std::string& text) {
+  Output output("-");
+  output.stream() << text;
+  output.close();
 }
 
 void check_folder_of(const std::string& flag, const std::filesystem::path& file) {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iosfwd>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -31,15 +31,18 @@ class Output {
   explicit Output(const std::string& name);
   /// Also where it is, by whatever path, the one that `input` reads: opening it would empty that.
   Output(const std::string& name, const Input& input);
-  std::ostream& stream() { return *stream_; }
+  std::ostream& stream() { return stream_; }
   /// Call after the last line: SystemError if something could not be written.
   void close();
 
  private:
   std::string name_;
   std::ofstream file_;
-  std::ostream* stream_;
+  std::ostream stream_;
 };
+
+/// On standard output, for programs; a terminal gets it harmless (base/console.h). SystemError: not all was written.
+void print_data(const std::string& text);
 
 /// The files of data rows that a flag or key names (expand_files()). UserError "flag = name: ...".
 std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names);

@@ -86,7 +86,6 @@ void add_tokenize(CLI::App& app) {
   sub->add_flag("--generation-prompt,!--no-generation-prompt", flags->add_generation_prompt,
                 "End messages with the opening of the assistant's turn (default)");
   sub->callback([flags] {
-    std::ios::sync_with_stdio(false);
     std::cin.tie(nullptr);
     tokenize(*flags);
   });

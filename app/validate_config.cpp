@@ -56,7 +56,7 @@ template <class T>
 void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
   for (const std::string& note : checked.notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (flags.print) {
-    std::fputs(resolved_yaml(checked.config).c_str(), stdout);
+    print_data(resolved_yaml(checked.config));
     return;
   }
   std::printf("%s\n", checked.plan.c_str());

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
 readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip mpirun:openmpi-bin"
-readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libcpp-httplib-dev libseccomp-dev"
+readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libseccomp-dev"
 
 say() { echo "setup: $*"; }
 fail() { echo "setup: $*" >&2; exit 1; }

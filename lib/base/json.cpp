@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/harmless.h"
 #include "base/other_format.h"
-#include "base/terminal.h"
 #include "base/utf8.h"
 
 namespace roll {

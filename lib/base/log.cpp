@@ -3,6 +3,8 @@
 #include <ostream>
 #include <utility>
 
+#include "base/console.h"
+#include "base/harmless.h"
 #include "base/open_file.h"
 
 namespace roll {
@@ -35,15 +37,16 @@ void Log::show_on(LogView* view) {
 void Log::status(std::string_view line) {
   if (!interactive() || options_.quiet) return;
   const std::lock_guard lock(mutex_);
-  if (view_) return view_->show_status(line);
+  if (view_) return view_->show_status(on_one_line(line));
   erase_status();
   // One column stays free: a full line would wrap on many terminals and could not be erased.
-  status_ = cut_to_width(line, columns() - 1);
+  status_ = cut_to_width(on_one_line(line), columns() - 1);
   draw_status();
 }
 
-void Log::plain(std::string_view line) {
+void Log::plain(std::string_view text) {
   if (!shows_progress()) return;
+  const std::string line = harmless(text);
   const std::lock_guard lock(mutex_);
   if (!is_first()) out_ << fmt::format("[rank {}] {}\n", options_.rank, line) << std::flush;
   if (is_first() && !options_.terminal.interactive && !options_.quiet) out_ << line << std::endl;
@@ -70,11 +73,12 @@ void Log::write_note(const std::string& text) {
   if (said_.insert(text).second) print(out_, text, LineKind::kInfo);
 }
 
-void Log::print(std::ostream& stream, std::string_view text, LineKind kind) {
+void Log::print(std::ostream& stream, std::string_view of_others, LineKind kind) {
+  const std::string text = harmless(of_others);
   if (file_.is_open())
     file_ << text << std::endl;
   else if (is_first())
-    early_ += std::string(text) + "\n";
+    early_ += text + "\n";
   if (view_) return view_->show(text, kind);
   if (options_.quiet && kind == LineKind::kInfo) return;
   erase_status();
@@ -87,7 +91,9 @@ void Log::draw_status() {
 }
 
 void Log::erase_status() {
-  if (!status_.empty()) out_ << kEraseLine << std::flush;
+  if (status_.empty()) return;
+  write_codes(out_, kEraseLine);
+  out_ << std::flush;
 }
 
 }  // namespace roll

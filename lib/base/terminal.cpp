@@ -7,28 +7,12 @@
 #include <iterator>
 
 #include "base/env.h"
+#include "base/harmless.h"
 #include "base/utf8.h"
 
 namespace roll {
 
 namespace {
-
-struct CodePoint {
-  char32_t value = 0;
-  size_t bytes = 1;
-  bool is_sound = false;
-};
-
-/// The first of a text that is not empty; a byte that begins none is one by itself.
-CodePoint first_of(std::string_view utf8) {
-  const auto lead = static_cast<unsigned char>(utf8[0]);
-  const size_t bytes = character_bytes(utf8);
-  if (bytes == 0) return {};
-  if (bytes == 1) return {lead, 1, true};
-  char32_t value = lead & (0x7F >> bytes);
-  for (size_t i = 1; i < bytes; ++i) value = value << 6 | (static_cast<unsigned char>(utf8[i]) & 0x3F);
-  return {value, bytes, true};
-}
 
 struct Block {
   char32_t first, last;
@@ -48,11 +32,9 @@ constexpr Block kOnTheOneBefore[] = {{0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591
                                      {0x064B, 0x065F}, {0x093C, 0x093C}, {0x094D, 0x094D}, {0x1AB0, 0x1AFF},
                                      {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F},
                                      {0xFE20, 0xFE2F}};
-constexpr Block kControls[] = {{0, 0x1F}, {0x7F, 0x9F}};
-constexpr Block kHarmful[] = {{0, 0x1F}, {0x7F, 0x9F}, {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
 
 int width_of(char32_t c) {
-  return is_in(kOnTheOneBefore, c) ? 0 : is_in(kWide, c) ? 2 : 1;
+  return is_in(kOnTheOneBefore, c) && !is_harmful(c) ? 0 : is_in(kWide, c) ? 2 : 1;
 }
 
 bool started_by_mpirun() {
@@ -74,41 +56,11 @@ Terminal terminal_of(int fd) {
 int display_width(std::string_view utf8) {
   int width = 0;
   for (size_t at = 0; at < utf8.size();) {
-    const CodePoint c = first_of(utf8.substr(at));
+    const CodePoint c = first_code_point(utf8.substr(at));
     width += width_of(c.value);
     at += c.bytes;
   }
   return width;
-}
-
-std::string on_one_line(std::string_view utf8) {
-  std::string line;
-  for (size_t at = 0; at < utf8.size();) {
-    const CodePoint c = first_of(utf8.substr(at));
-    if (!c.is_sound)
-      line += '?';
-    else if (c.value == '\n')
-      line += "↵";
-    else if (is_in(kHarmful, c.value))
-      line += c.value == '\t' ? " " : c.value == '\r' ? "" : "·";
-    else
-      line += utf8.substr(at, c.bytes);
-    at += c.bytes;
-  }
-  return line;
-}
-
-std::string without_controls(std::string_view utf8) {
-  std::string text;
-  for (size_t at = 0; at < utf8.size();) {
-    const CodePoint c = first_of(utf8.substr(at));
-    if (c.is_sound && is_in(kControls, c.value) && c.value != '\n' && c.value != '\t')
-      text += "·";
-    else
-      text += utf8.substr(at, c.bytes);
-    at += c.bytes;
-  }
-  return text;
 }
 
 std::string cut_to_width(std::string_view utf8, int columns) {
@@ -116,7 +68,7 @@ std::string cut_to_width(std::string_view utf8, int columns) {
   if (display_width(utf8) <= columns) return std::string(utf8);
   size_t end = 0;
   for (int width = 0; end < utf8.size();) {
-    const CodePoint c = first_of(utf8.substr(end));
+    const CodePoint c = first_code_point(utf8.substr(end));
     width += width_of(c.value);
     if (width > columns - 1) break;
     end += c.bytes;

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/harmless.h"
+
 namespace roll {
 
 struct Terminal {
@@ -21,14 +23,6 @@ Terminal terminal_of(int fd);
 /// Display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for marks that sit
 /// on the one before.
 int display_width(std::string_view utf8);
-
-/// Text of others on one line, harmless to a terminal: line ends as "↵", other control characters and direction
-/// overrides as "·"; bytes that are no UTF-8 as "?".
-std::string on_one_line(std::string_view utf8);
-
-/// Text of others as it stands, harmless to a terminal: control characters but line ends and tabs as "·". What begins
-/// as another text did begins so here too.
-std::string without_controls(std::string_view utf8);
 
 /// `utf8` cut to `columns`, ending in "…" where something was cut off.
 std::string cut_to_width(std::string_view utf8, int columns);

@@ -1,7 +1,5 @@
 #include "base/utf8.h"
 
-#include <fmt/format.h>
-
 namespace roll {
 
 size_t character_bytes(std::string_view text) {
@@ -14,34 +12,23 @@ size_t character_bytes(std::string_view text) {
   const unsigned b = byte(0);
   if (b < 0x80) return text.empty() ? 0 : 1;
   if (b >= 0xC2 && b < 0xE0) return tail(2);
-  if (b >= 0xE0 && b < 0xF0) return b == 0xE0 && byte(1) < 0xA0 ? 0 : tail(3);
-  if (b >= 0xF0 && b < 0xF5) return b == 0xF0 && byte(1) < 0x90 ? 0 : tail(4);
+  const bool is_longer_than_needed = (b == 0xE0 && byte(1) < 0xA0) || (b == 0xF0 && byte(1) < 0x90);
+  const bool is_no_character =
+      (b == 0xED && byte(1) >= 0xA0) || (b == 0xF4 && byte(1) >= 0x90);  // half of one; above all
+  if (is_longer_than_needed || is_no_character) return 0;
+  if (b >= 0xE0 && b < 0xF0) return tail(3);
+  if (b >= 0xF0 && b < 0xF5) return tail(4);
   return 0;
 }
 
-namespace {
-
-bool is_harmful(std::string_view character) {
-  const char c = character[0];
-  if (character.size() == 1) return (c < ' ' && c != '\n' && c != '\t') || c == 0x7F;
-  if (character.size() == 2) return character < "\u00a0";  // control characters again
-  return (character >= "\u2028" && character <= "\u202e") || (character >= "\u2066" && character <= "\u2069");
-}
-
-}  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string harmless;
-  for (size_t at = 0, n = 0; at < text.size(); at += n) {
-    n = std::max<size_t>(character_bytes(text.substr(at)), 1);
-    const std::string_view character = text.substr(at, n);
-    if (character_bytes(character) > 0 && !is_harmful(character)) {
-      harmless += character;
-      continue;
-    }
-    for (const char byte : character) harmless += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
-  }
-  return harmless;
+CodePoint first_code_point(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  const size_t bytes = character_bytes(text);
+  if (bytes == 0) return {};
+  if (bytes == 1) return {lead, 1, true};
+  char32_t value = lead & (0x7F >> bytes);
+  for (size_t i = 1; i < bytes; ++i) value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
+  return {value, bytes, true};
 }
 
 std::string_view whole_characters(std::string_view text, size_t max_bytes) {

@@ -25,9 +25,15 @@ inline int64_t num_characters(std::string_view text) {
 /// Bytes of the character at the beginning of `text`, 0 where that is no UTF-8.
 size_t character_bytes(std::string_view text);
 
-/// Text of others, harmless to a terminal, with every byte still to be read: bytes of control characters (but line ends
-/// and tabs), of characters that turn the direction of writing, and those that are no UTF-8, as "\x1b".
-std::string escaped(std::string_view text);
+/// One character of a text.
+struct CodePoint {
+  char32_t value = 0;
+  size_t bytes = 1;
+  bool is_sound = false;
+};
+
+/// The first of a text that is not empty; a byte that begins none is one by itself.
+CodePoint first_code_point(std::string_view text);
 
 /// The longest beginning of at most `max_bytes` bytes that ends within no character.
 std::string_view whole_characters(std::string_view text, size_t max_bytes);

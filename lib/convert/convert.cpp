@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/terminal.h"
+#include "base/harmless.h"
 #include "convert/table.h"
 
 namespace roll {

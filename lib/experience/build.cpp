@@ -156,6 +156,7 @@ Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t 
     if (!domain.empty()) metrics.merge(of_domain, domain + "/");
   }
   metrics.merge(describe(step, config, num_groups));
+  add_histograms(step.here, metrics.of_here);
   Metrics merged = merge_over_ranks(metrics.of_here, step.ranks);
   merged.merge(metrics.of_all);
   return merged;

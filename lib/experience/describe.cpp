@@ -6,6 +6,7 @@
 
 #include "experience/moments.h"
 #include "experience/rewards.h"
+#include "track/histogram.h"
 
 namespace roll {
 namespace {
@@ -51,13 +52,22 @@ at::Tensor of_judged(const at::Tensor& values, const ResponseFacts& responses) {
   return values.masked_select(at::tensor(judged, at::kLong).to(at::kBool));
 }
 
+at::Tensor rewards_of_judged(const Experience& e) {
+  return of_judged(response_sums(e, e.token_rewards), e);
+}
+
 }  // namespace
+
+void add_histograms(const Experience& here, Metrics& metrics) {
+  add_histogram("rewards", rewards_of_judged(here), metrics);
+  add_histogram("advantages", here.advantages.masked_select(here.response_mask().ne(0)), metrics);
+}
 
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups) {
   PartMetrics metrics;
   const Experience& e = part.here;
   const auto of_responses = [&](const at::Tensor& tensor) { return tensor.masked_select(e.response_mask().ne(0)); };
-  add_mean_max_min("rewards", of_judged(response_sums(e, e.token_rewards), e), metrics.of_here);
+  add_mean_max_min("rewards", rewards_of_judged(e), metrics.of_here);
   add_mean_max_min("advantages", of_responses(e.advantages), metrics.of_here);
   add_mean_max_min("returns", of_responses(e.returns), metrics.of_here);
   if (e.values.defined()) {

@@ -20,6 +20,9 @@ struct PartMetrics {
   }
 };
 
+/// How this rank's rewards and advantages spread (track/histogram.h).
+void add_histograms(const Experience& here, Metrics& metrics);
+
 /// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
 /// token rewards; the others: of response tokens), kl where there is a reference, critic/explained_variance,
 /// group/{all_correct,all_incorrect,mixed}_ratio, token/{prompt,response,total}_length/{mean,max,min}.

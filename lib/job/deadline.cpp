@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/error.h"
+#include "base/harmless.h"
 
 namespace roll {
 
@@ -68,7 +69,7 @@ void set_timer(double limit_s) {
 void begin_deadline(double limit_s, const std::string& line, int exit_code, int time_ms) {
   set_timer(0);
   others_time_ms = time_ms;
-  const std::string text = line.empty() ? "" : line.substr(0, last_line.size() - 1) + "\n";
+  const std::string text = line.empty() ? "" : harmless(line).substr(0, last_line.size() - 1) + "\n";
   std::copy(text.begin(), text.end(), last_line.begin());
   last_line_size = text.size();
   last_exit_code = exit_code;

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/harmless.h"
 #include "base/stop.h"
-#include "base/utf8.h"
 #include "job/deadline.h"
 #include "job/launch.h"
 #include "job/world.h"
@@ -45,7 +45,7 @@ std::string error_line(const std::exception& error) {
   const std::string text = first_part(error.what());
   const bool named = world.rank == 0 || text.starts_with("rank ");
   const char* kind = exit_code_of(error) == 70 ? "internal error, please report it: " : "";
-  return fmt::format("roll: {}{}{}", named ? "" : fmt::format("[rank {}] ", world.rank), kind, escaped(text));
+  return fmt::format("roll: {}{}{}", named ? "" : fmt::format("[rank {}] ", world.rank), kind, harmless(text));
 }
 
 void abort_all_ranks(const std::exception& error) {

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/harmless.h"
 #include "job/mpirun_session.h"
 
 namespace roll {
@@ -125,8 +126,9 @@ class StandBy {
     if (end_.output.failed()) begin_end();
   }
 
-  void show(const std::string& text) const {
+  void show(const std::string& lines) const {
     if (end_.insisted) return;  // how Open MPI and the ranks die of it
+    const std::string text = harmless(lines);
     for (size_t at = 0; at < text.size();) {
       const ssize_t size = ::write(STDERR_FILENO, text.data() + at, text.size() - at);
       if (size <= 0) return;  // nobody reads us; the job goes on

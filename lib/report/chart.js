@@ -1,13 +1,36 @@
 // One chart over the steps: lines with the band between their extremes where a point stands for several steps, points,
 // or stacked areas. Drawn in the pixels that it has, and again when these change.
-//   { title, unit, help, lines: [{ label, colour, dots, series }], stacked, share, fromZero, log, quiet, wide }
-// series: { s: first steps, v: values, e: last steps, lo, hi } as report/series.h writes it, opened by openSeries().
+//   { title, unit, help, lines: [{ label, colour, dots, series }], stacked, share, fromZero, log, quiet, wide, marks }
+// series: { s: first steps, v: values, e: last steps, lo, hi } as report/series.h writes it, opened by openSeries(), with
+// `error` where the values are means: their standard errors. `marks`: places on the axis with words.
 
-function openSeries(raw) {
+const AXES = { steps: "step", tokens: "tokens", hours: "hours of training" };
+const state = {};  // what the reader chose; it outlives a refresh
+const axisName = () => AXES[state.axis ?? "steps"];
+
+// Where a run's steps stand on the chosen axis: what the run recorded, and a line between its points and beyond them.
+function placeOf(run) {
+  const raw = run.axes?.[state.axis];
+  if (!raw) return step => step;
+  const { x, v } = openSeries(raw);
+  const xs = [0, ...x], vs = [0, ...v];
+  return step => {
+    const right = Math.max(1, xs.findIndex(at => at >= step)), i = xs.at(-1) < step ? xs.length - 1 : right;
+    return vs[i - 1] + (vs[i] - vs[i - 1]) * (step - xs[i - 1]) / (xs[i] - xs[i - 1] || 1);
+  };
+}
+
+function xTicks(from, to, count) {
+  if (to === from) return [from];
+  const ticks = ticksOf(from, to, Math.max(2, Math.min(8, count)));
+  return state.axis && state.axis !== "steps" ? ticks : ticks.filter(Number.isInteger);
+}
+
+function openSeries(raw, place = step => step) {
   if (!raw) return undefined;
   const steps = (from, count) => Array.isArray(from) ? from : Array.from({ length: count }, (_, i) => from + i);
   const first = steps(raw.s, raw.v.length), last = raw.e ? steps(raw.e, raw.v.length) : first;
-  return { first, last, x: first.map((step, i) => (step + last[i]) / 2), v: raw.v, lo: raw.lo ?? raw.v, hi: raw.hi ?? raw.v,
+  return { first, last, x: first.map((step, i) => place((step + last[i]) / 2)), v: raw.v, lo: raw.lo ?? raw.v, hi: raw.hi ?? raw.v,
     isReduced: raw.e !== undefined };
 }
 
@@ -56,7 +79,9 @@ function stack(lines) {
 }
 
 function scaleOf(spec, lines, isLog) {
-  const values = spec.stacked ? lines.flatMap(line => line.top) : lines.flatMap(line => [...finite(line.series.lo), ...finite(line.series.hi)]);
+  const ends = ({ v, error }) => error ? v.flatMap((value, i) => value === null || error[i] === null ? [] : [value - error[i], value + error[i]]) : [];
+  const values = spec.stacked ? lines.flatMap(line => line.top)
+    : lines.flatMap(line => [...finite(line.series.lo), ...finite(line.series.hi), ...(isLog ? [] : ends(line.series))]);
   let low = Math.min(...values), high = Math.max(...values);
   if (!values.length) [low, high] = [0, 1];
   if (isLog) return { low, high: high > low ? high : low * 10, place: value => Math.log(value / low) / Math.log((high > low ? high : low * 10) / low) };
@@ -81,6 +106,12 @@ function drawLine(line, x, y, numPoints) {
   }
   const ys = at(line.series.v);
   parts.push(element("svg:path", { class: "curve", stroke: line.colour, d: path(xs, ys), "stroke-dasharray": line.dots ? "2 4" : undefined }));
+  line.series.error?.forEach((error, i) => {
+    if (ys[i] === null || !(error > 0)) return;
+    const value = line.series.v[i], [low, high] = [y(value - error), y(value + error)].map(at => Number.isFinite(at) ? at : ys[i]);
+    parts.push(element("svg:path", { class: "error", stroke: line.colour,
+      d: `M${xs[i]} ${low}L${xs[i]} ${high}M${xs[i] - 4} ${low}h8M${xs[i] - 4} ${high}h8` }));
+  });
   if (line.dots || numPoints <= 30)
     xs.forEach((px, i) => ys[i] !== null && parts.push(element("svg:circle", { cx: px, cy: ys[i], r: line.dots ? 4 : 2.5, fill: line.colour })));
   return parts;
@@ -128,13 +159,15 @@ function chart(spec) {
     const scale = scaleOf(spec, stacked, isLog), [from, to] = [xs[0], xs[xs.length - 1]];
     x = step => left + (to === from ? 0.5 : (step - from) / (to - from)) * (width - left - right);
     const y = value => height - bottom - scale.place(value) * (height - top - bottom);
-    const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `${spec.title}, ${spec.unit}, by step. ${lines.map(describeLine).join(" ")}` });
+    const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": `${spec.title}, ${spec.unit}, by ${axisName()}. ${lines.map(describeLine).join(" ")}` });
     for (const tick of isLog ? logTicks(scale.low, scale.high) : ticksOf(scale.low, scale.high, 5))
       svg.append(element("svg:line", { class: "axis", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }),
         element("svg:text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, number(tick)));
-    for (const tick of to === from ? [from] : ticksOf(from, to, Math.min(8, width / 70)).filter(Number.isInteger))
-      svg.append(element("svg:text", { x: x(tick), y: height - bottom + 17, "text-anchor": "middle" }, String(tick)));
-    svg.append(element("svg:text", { x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle" }, "step"));
+    for (const tick of xTicks(from, to, width / 80))
+      svg.append(element("svg:text", { x: x(tick), y: height - bottom + 17, "text-anchor": "middle" }, axisName() === "step" ? String(tick) : number(tick)));
+    svg.append(element("svg:text", { x: (left + width - right) / 2, y: height - 3, "text-anchor": "middle" }, axisName()));
+    for (const [at, words] of spec.marks ?? [])
+      if (at >= from && at <= to) svg.append(element("svg:path", { class: "mark", d: `M${x(at).toFixed(1)} ${height - bottom}l-4 6h8z` }, element("svg:title", {}, words)));
     for (const line of stacked) svg.append(...(spec.stacked ? drawArea(line, x, y) : drawLine(line, x, y, xs.length)));
     svg.append(element("svg:line", { class: "cursor", y1: top, y2: height - bottom, x1: 0, x2: 0, visibility: "hidden" }));
     plot.replaceChildren(svg);
@@ -152,11 +185,12 @@ function chart(spec) {
     const entries = lines.map(line => {
       const { series } = line, i = index === undefined ? series.v.length - 1 : line.dots ? series.x.findLastIndex(own => own <= at) : series.x.indexOf(at);
       const range = i >= 0 && series.isReduced && !spec.stacked && series.lo[i] !== null ? ` (${number(series.lo[i])} to ${number(series.hi[i])})` : "";
+      const error = i >= 0 && series.error?.[i] > 0 ? ` ± ${number(series.error[i], 2)}` : "";
       const ended = index === undefined && i >= 0 && series.x[i] !== at ? ` at step ${series.last[i]}` : "";  // runs differ in length
-      return element("span", {}, swatchOf(line, spec.stacked), `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), range, ended);
+      return element("span", {}, swatchOf(line, spec.stacked), `${line.label} `, element("b", {}, i < 0 ? "–" : number(series.v[i])), error, range, ended);
     });
     const any = lines.find(line => line.series.x.includes(at)).series, place = any.x.indexOf(at);
-    const where = any.first[place] === any.last[place] ? `step ${at}` : `steps ${any.first[place]}–${any.last[place]}`;
+    const where = any.first[place] === any.last[place] ? `step ${any.first[place]}` : `steps ${any.first[place]}–${any.last[place]}`;
     legend.replaceChildren(...entries, element("span", { class: "small" }, where));
   }
 

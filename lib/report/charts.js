@@ -42,7 +42,9 @@ const KINDS = {
     { title: "Tokens per second", unit: "of all ranks", fromZero: true,
       lines: [["system/tps", "a step's tokens over its time"], ["rollout/tokens_per_s", "while sampling"]] },
     { title: "Model FLOPs utilisation", unit: "share of the measured matrix-product peak, in training", fromZero: true, lines: [["perf/mfu", "training"]] },
-    { title: "Memory", unit: "bytes on a rank", fromZero: true, pattern: /^memory\/(.+)$/ },
+    { title: "Memory", unit: "bytes of optimizer states on a rank", fromZero: true, pattern: /^memory\/(.+)\/optimizer_bytes$/ },
+    { title: "Memory by phase", unit: "bytes of the host's that a rank's process holds, at most", fromZero: true,
+      help: "Looked at every 50 ms, and of the rank with most.", pattern: /^memory\/(.+)\/resident_bytes$/ },
     { title: "Packing: fill", unit: "useful tokens over the budget", share: true, pattern: /^packing\/(?:(.+)\/)?fill$/, unnamed: "policy" },
     { title: "Packing: imbalance of ranks", unit: "largest over mean, less 1", fromZero: true, quiet: true, pattern: /^packing\/(?:(.+)\/)?imbalance$/, unnamed: "policy" },
     { title: "Staleness", unit: "updates of a step by which a token is late", fromZero: true, quiet: true, lines: [["rollout/staleness/mean", "mean"], ["rollout/staleness/max", "largest"]] },
@@ -56,13 +58,23 @@ const PHASES = [["time/step_model_update", "weights to the sampler"], ["time/ste
 
 // Phases that take a hundredth of the step or more; all else together.
 function phasesOf(run) {
-  const total = openSeries(run.metrics["time/step_total"]);
+  const total = seriesOf(run, "time/step_total");
   if (!total) return [];
   const sum = series => series.v.reduce((all, value) => all + (value ?? 0), 0);
-  const shown = PHASES.map(([name, label]) => ({ name, label, series: openSeries(run.metrics[name]) }))
+  const shown = PHASES.map(([name, label]) => ({ name, label, series: seriesOf(run, name) }))
     .filter(({ series }) => series && series.v.length === total.v.length && sum(series) >= sum(total) / 100);
   const rest = total.v.map((value, i) => Math.max(0, shown.reduce((left, { series }) => left - (series.v[i] ?? 0), value ?? 0)));
   return [...shown, { label: shown.length ? "all else" : "the step", series: { ...total, v: rest } }].map((line, i) => ({ ...line, colour: colour(i) }));
+}
+
+// A metric of a run on the chosen axis. A validation's mean has its standard error: what differs between responses, as if
+// all responses to a prompt were alike.
+function seriesOf(run, name) {
+  const series = openSeries(run.metrics[name], placeOf(run)), [, what, of] = name.match(/^(val_(?:correct|score))\/(.+)\/mean$/) ?? [];
+  const deviation = what && run.metrics[`${what}/${of}/std`], prompts = what && run.metrics[`val_prompts/${of}`];
+  if (series && deviation?.v.length === series.v.length && prompts?.v.length === series.v.length)
+    series.error = deviation.v.map((value, i) => value === null || !(prompts.v[i] > 1) ? null : value / Math.sqrt(prompts.v[i]));
+  return series;
 }
 
 // [metric, label] pairs of a chart in a run.
@@ -95,13 +107,14 @@ function distinct(kind, run, found) {
 
 function chartOfRun(kind, run) {
   if (kind.times) return chart({ ...kind, lines: phasesOf(run) });
-  const found = linesOf(kind, run).map(([name, label], i) => ({ name, label, colour: colour(kind.colours?.[i] ?? i), dots: isDotted(kind, name), series: openSeries(run.metrics[name]) }));
+  const found = linesOf(kind, run).map(([name, label], i) => ({ name, label, colour: colour(kind.colours?.[i] ?? i), dots: isDotted(kind, name), series: seriesOf(run, name) }));
   if (kind.unless && same(run.metrics[found[0].name], run.metrics[kind.unless])) return undefined;
   if (kind.asDots && found.length < 2) return undefined;
   const lines = distinct(kind, run, found.filter(line => line.series));
-  return chart({ ...kind, lines, log: isLogOf(kind, lines) });
+  return chart({ ...kind, lines, log: isLogOf(kind, lines), marks: marksOf(run) });
 }
 
+const marksOf = run => run.checkpoints.map(step => [placeOf(run)(step), `checkpoint of step ${step}`]);
 const isLogOf = (kind, lines) => kind.log && lines.some(line => line.series && spans(line.series, kind.log));
 
 // Whether a logarithmic axis shows more.
@@ -113,13 +126,13 @@ function spans(series, factor) {
 // Several runs: a colour each; of a chart with several lines its first one, and what is dotted.
 function chartOfRuns(kind, runs) {
   const shown = kind.lines?.length ? [kind.lines[0], ...(kind.dots ?? [])] : kind.dots ?? [];
-  const lines = runs.flatMap((run, r) => shown.map(([name, label]) => ({ name, colour: colour(r), dots: isDotted(kind, name), series: openSeries(run.metrics[name]),
+  const lines = runs.flatMap((run, r) => shown.map(([name, label]) => ({ name, colour: colour(r), dots: isDotted(kind, name), series: seriesOf(run, name),
     label: shown.length > 1 ? `${run.name}, ${label}` : run.name })));
   const what = kind.lines?.length > 1 && shown.length === 1 ? `: ${shown[0][1]}` : "";
   return chart({ ...kind, stacked: false, title: kind.title + what, lines, log: isLogOf(kind, lines) });
 }
 
-function chartsOf(kinds, runs) {
+function chartsOf(kinds, runs, more = []) {
   const drawn = kinds.flatMap(kind => {
     if (runs.length === 1) return [chartOfRun(kind, runs[0])];
     if (kind.times) return runs.map(run => chartOfRun({ ...kind, wide: false, title: `${kind.title}: ${run.name}` }, run));
@@ -129,7 +142,16 @@ function chartsOf(kinds, runs) {
     if (kind.asDots && all.size < 2) return [];
     return [...all].map(([name, label]) => chartOfRuns({ ...kind, title: `${kind.title}: ${label}`, lines: kind.asDots ? [] : [[name, label]], dots: kind.asDots ? [[name, label]] : [] }, runs));
   });
-  return element("div", { class: "grid" }, drawn.filter(Boolean));
+  return element("div", { class: "grid" }, drawn.filter(Boolean), more.filter(Boolean));
+}
+
+// What the charts are drawn along, and what their marks mean.
+function axisView(runs, redraw) {
+  const known = Object.keys(AXES).filter(axis => axis === "steps" || runs.every(run => run.axes?.[axis]));
+  const [run] = runs, marks = runs.length === 1 && run.checkpoints.length > 0 && element("span", { class: "small" },
+    `▲ checkpoints that are there: ${run.checkpoints.length > 8 ? `${run.checkpoints.length}, the last of step ${run.checkpoints.at(-1)}` : `step ${run.checkpoints.join(", ")}`}`);
+  if (!known.includes(state.axis)) delete state.axis;
+  return element("div", { class: "row" }, known.length > 1 && select("Along", known.map(axis => [axis, axis]), state.axis ?? "steps", axis => redraw({ axis })), marks);
 }
 
 // Any metric by its name.
@@ -139,7 +161,7 @@ function anyMetric(runs, state) {
   const draw = name => {
     state.metric = name;
     const drawn = chart({ title: name, unit: "as metrics.jsonl has it", wide: true,
-      lines: runs.map((run, r) => ({ label: run.name, colour: colour(r), series: openSeries(run.metrics[name]) })) });
+      lines: runs.map((run, r) => ({ label: run.name, colour: colour(r), series: seriesOf(run, name) })) });
     place.replaceChildren(...(drawn ? [drawn] : []));
   };
   if (state.metric) draw(state.metric);

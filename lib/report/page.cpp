@@ -7,7 +7,12 @@
 #include <set>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/html.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/store.h"
+#include "report/axes.h"
+#include "report/histograms.h"
 #include "report/page_text.h"
 #include "report/run_record.h"
 #include "report/shown_responses.h"
@@ -22,6 +27,7 @@ namespace {
 // Points of a curve: about as many as a chart has pixels.
 constexpr size_t kPoints = 300;
 constexpr size_t kPointsOfSeveral = 150;  // where runs share a page
+constexpr size_t kHistograms = 80;        // beside each other
 
 /// The last parts of each path, as many as tell them all apart.
 std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
@@ -73,10 +79,21 @@ Json warnings_json(const std::vector<LoggedWarning>& warnings) {
   return rows;
 }
 
+/// The steps whose checkpoints are there, whole.
+std::vector<int64_t> checkpoints_of(const fs::path& run) {
+  const CheckpointStore store(run / "checkpoints");
+  if (!is_folder(store.folder())) return {};
+  std::vector<int64_t> steps = store.steps();
+  std::erase_if(steps, [&](int64_t step) { return !is_there(store.path(step) / kManifestFile); });
+  return steps;
+}
+
 Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
-  Json metrics = Json::object();
-  for (const auto& [metric, series] : run.metrics)
-    metrics[metric] = drawn_series(series, wish.runs.size() > 1 ? kPointsOfSeveral : kPoints);
+  Json metrics = Json::object(), axes = Json::object();
+  const size_t points = wish.runs.size() > 1 ? kPointsOfSeveral : kPoints;
+  for (const auto& [metric, series] : run.metrics) metrics[metric] = drawn_series(series, points);
+  for (const auto& [axis, series] : axes_of(run.metrics)) axes[axis] = drawn_series(series, points);
+  const Json histograms = drawn_histograms(run, kHistograms);
   const Json rollouts = shown_responses(run, wish.steps), validation = shown_validation(run);
   return {{"name", name},
           {"folder", fs::absolute(run.folder).lexically_normal().string()},
@@ -86,6 +103,9 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
           {"last_step", run.last_step},
           {"wanted_steps", run.wanted_steps},
           {"metrics", std::move(metrics)},
+          {"axes", std::move(axes)},
+          {"histograms", histograms},
+          {"checkpoints", checkpoints_of(run.folder)},
           {"warnings", warnings_json(run.warnings)},
           {"settings", settings_json(run.settings)},
           {"rollouts", rollouts},

@@ -91,11 +91,14 @@ function problemsView(runs) {
   });
 }
 
-const state = {};  // what the reader chose; it outlives a refresh
-
 function show(data) {
+  const along = axisView(data.runs, change => {
+    Object.assign(state, change);
+    show(data);
+  });
+  const learning = chartsOf(KINDS.learning, data.runs, spreadsOf(data.runs));
   const sections = [
-    ["learning", "Learning", "Is it learning?", [chartsOf(KINDS.learning, data.runs)]],
+    ["learning", "Learning", "Is it learning?", learning.childElementCount > 0 ? [along, learning] : []],
     ["problems", "Problems", "What went wrong?", problemsView(data.runs)],
     ["policy", "Model", "How the model moves", [chartsOf(KINDS.policy, data.runs)]],
     ["speed", "Speed", "Where the time goes", [chartsOf(KINDS.speed, data.runs)]],

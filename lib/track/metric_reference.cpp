@@ -34,6 +34,10 @@ constexpr MetricWords kLearning[] = {
      "share of right responses in the validation, those with a score of 1 or more: of all, and of each tag (of a tag all "
      "as 'all (tag)')"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
+    {"val_correct/*/std", "",
+     "how much right and wrong differ between responses; over sqrt(val_prompts), the mean's error"},
+    {"val_score/*/std", "", "how much verdicts differ between responses; over sqrt(val_prompts), the mean's error"},
+    {"val_prompts/*", "prompts", "that the validation asked: of all, and of each tag"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
 };
 
@@ -135,6 +139,9 @@ constexpr MetricWords kSpeed[] = {
     {"comm/*/reduce_s", "s", "reductions of gradients, mean over ranks and updates"},
     {"comm/*/reduce_hidden_s", "s", "of these, behind the backward pass"},
     {"memory/*/optimizer_bytes", "bytes", "optimizer state of a rank"},
+    {"memory/*/resident_bytes", "bytes",
+     "host memory that a rank's process holds in a phase, at most: sampling, forwards, advantages, train, validate, "
+     "save; looked at every 50 ms, and of the rank with most"},
     {"system/num_tokens", "tokens", "prompts and responses of the step"},
     {"system/samples", "responses", "of the step"},
     {"system/global_step", "", "the step's number"},

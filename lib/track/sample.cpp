@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/harmless.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
 

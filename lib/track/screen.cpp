@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/harmless.h"
 #include "base/stop.h"
 
 namespace roll {
@@ -89,12 +90,12 @@ void RunScreen::end(bool warns) {
   if (!drawer_.joinable()) return;
   drawer_ = {};
   const std::lock_guard lock(mutex_);
-  std::string text(kEraseScreen);
+  std::string text;
   for (const std::string& line : kept_) text += line + "\n";
   if (!state_.goal.empty()) text += fmt::format("step {}/{}: {}\n", state_.step, state_.last_step, state_.goal);
   for (const std::string& warning : state_.warnings)
     if (warns) text += "warning: " + warning + "\n";
-  options_.write(text);
+  options_.write(std::string(kEraseScreen) + harmless(text));
 }
 
 void RunScreen::draw_until_stopped(const std::stop_token& stop) {

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/clock.h"
+#include "base/harmless.h"
 #include "track/curve.h"
 
 namespace roll {
@@ -155,12 +156,30 @@ Style style_of(LineKind kind) {
   return kind == LineKind::kWarning ? Style::kWarning : kind == LineKind::kSaid ? Style::kPlain : Style::kDim;
 }
 
+/// All warnings, newest first: each with its first line, and whole as far as there is room. Where not even the first
+/// lines fit, the oldest are counted.
+std::vector<std::string> warning_lines(const std::vector<std::string>& warnings, int columns, int room) {
+  if (warnings.empty() || room < 1) return {};
+  const auto count = static_cast<int>(warnings.size());
+  const int shown = count <= room ? count : room - 1;
+  int spare = room - count;  // lines beyond the first of each
+  std::vector<std::string> lines;
+  for (int i = 0; i < shown; ++i) {
+    const std::string text = "! " + warnings[warnings.size() - 1 - static_cast<size_t>(i)];
+    std::vector<std::string> whole = wrapped(text, columns, "  ");
+    if (std::ssize(whole) - 1 > spare) whole = {cut_to_width(text, columns)};
+    spare -= static_cast<int>(whole.size()) - 1;
+    lines.insert(lines.end(), whole.begin(), whole.end());
+  }
+  if (shown < count) lines.push_back(fmt::format("! and {} more, which log.txt tells", count - shown));
+  return lines;
+}
+
 /// Warnings that hold, then the newest lines.
 std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) {
   std::vector<FrameLine> lines = {rule("log", columns)};
-  for (const std::string& warning : state.warnings)
-    for (const std::string& line : wrapped("! " + on_one_line(warning), columns, "  "))
-      if (std::ssize(lines) < rows / 2 + 1) lines.push_back({{line, Style::kWarning}});
+  for (const std::string& line : warning_lines(state.warnings, columns, std::max(rows / 2, rows - kFewestLogLines)))
+    lines.push_back({{line, Style::kWarning}});
   const auto holds = [&](const ScreenState::Line& line) {
     return line.kind == LineKind::kWarning && std::ranges::any_of(state.warnings, [&](const std::string& warning) {
              return line.text.ends_with(warning);
@@ -171,7 +190,7 @@ std::vector<FrameLine> news_of(const ScreenState& state, int columns, int rows) 
     if (!holds(line)) others.push_back(&line);
   const auto room = std::max<std::ptrdiff_t>(0, rows - std::ssize(lines));
   for (auto line = others.end() - std::min(room, std::ssize(others)); line != others.end(); ++line)
-    lines.push_back({{on_one_line((*line)->text), style_of((*line)->kind)}});
+    lines.push_back({{(*line)->text, style_of((*line)->kind)}});
   return lines;
 }
 
@@ -199,7 +218,9 @@ std::vector<FrameLine> frame_of(const ScreenState& state, int columns, int rows)
   std::vector<FrameLine> lines = head_of(state, columns, rows);
   const int below = rows - static_cast<int>(lines.size());
   const bool has_sample = state.sample && below >= 15;
-  const int news = std::max(kFewestLogLines + 1, below / 4), sample = has_sample ? 4 : 0;
+  // A run that goes wrong in several ways at once says all of them; the curves show it, so that they stay.
+  const int with_warnings = std::min(static_cast<int>(state.warnings.size()) + kFewestLogLines, below / 2 - 1);
+  const int news = std::max({kFewestLogLines + 1, below / 4, with_warnings}), sample = has_sample ? 4 : 0;
   const CurveShape shape = curve_shape(state.curves.size(), columns, below - news - sample);
   if (shape.height > 0) append(lines, curves_of(state, columns, shape.beside, shape.height));
   if (has_sample) append(lines, sample_of(*state.sample, columns));
@@ -212,7 +233,7 @@ std::string painted(const FrameLine& line, int columns, bool in_colour) {
   std::string text;
   int room = columns;
   for (const StyledText& piece : line) {
-    const std::string cut = cut_to_width(piece.text, room);
+    const std::string cut = cut_to_width(on_one_line(piece.text), room);
     if (cut.empty()) continue;
     room -= display_width(cut);
     const bool is_styled = in_colour && piece.style != Style::kPlain;

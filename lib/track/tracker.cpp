@@ -1,5 +1,7 @@
 #include "track/tracker.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "track/mlflow.h"
 
@@ -19,6 +21,7 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
         break;
       case TrackerKind::kJsonl:
         sinks_.push_back(make_jsonl_sink(metrics));
+        histograms_.emplace(options.output_dir);
         break;
       case TrackerKind::kTensorboard:
         sinks_.push_back(make_tensorboard_sink(options.tensorboard_dir, options.run));
@@ -36,7 +39,9 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
   show_on_screen();
 }
 
-void Tracker::write(int64_t step, const MetricValues& values, int64_t last_step) {
+void Tracker::write(int64_t step, MetricValues values, int64_t last_step) {
+  const Json histograms = take_histograms(values);
+  if (histograms_) histograms_->write(step, histograms);
   history_.add(step, values);
   for (const auto& sink : sinks_) sink->write(step, values);
   if (shows_steps_ && (step % logging_steps_ == 0 || step == last_step))

@@ -4,11 +4,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "track/config.h"
+#include "track/histogram.h"
 #include "track/history.h"
 #include "track/metrics.h"
 #include "track/screen.h"
@@ -47,8 +49,8 @@ class Tracker {
  public:
   /// What output_dir holds of earlier steps is the history's beginning. UserError: metrics.jsonl is none.
   Tracker(const TrackerOptions& options, Log& log);
-  /// Every step in order; the last one's line is always shown.
-  void write(int64_t step, const MetricValues& values, int64_t last_step);
+  /// Every step in order; the last one's line is always shown. Histograms (track/histogram.h) go to their own file.
+  void write(int64_t step, MetricValues values, int64_t last_step);
 
   const MetricHistory& history() const { return history_; }
   const std::vector<Warning>& warnings() const { return watch_.begun(); }
@@ -62,6 +64,7 @@ class Tracker {
   bool shows_steps_ = false;
   RunScreen* screen_;
   std::vector<std::unique_ptr<Sink>> sinks_;
+  std::optional<HistogramFile> histograms_;  // beside metrics.jsonl
   MetricHistory history_;
   Watch watch_;
 };

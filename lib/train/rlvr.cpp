@@ -16,6 +16,7 @@
 #include "train/cut_responses.h"
 #include "train/experience_dump.h"
 #include "train/learners.h"
+#include "train/memory_watch.h"
 #include "train/offload.h"
 #include "train/prompts.h"
 #include "train/rl_step.h"
@@ -109,6 +110,7 @@ class Rlvr {
   Offload offload_;
   Sampling sampling_;
   Throughput throughput_;
+  MemoryWatch memory_;
   CutResponses cut_responses_;
   std::optional<ResumePoint> resume_;
   Run run_;
@@ -222,6 +224,7 @@ void Rlvr::run() {
 void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
   Stopwatch watch;
+  memory_.begin("sampling");
   Metrics metrics, of_learning;
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
   if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
@@ -236,7 +239,9 @@ void Rlvr::run_step(int64_t number) {
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
   history_.scores.push_back(value_of(metrics, "score/mean"));
   if (validates(number)) metrics.merge(validate(number));
+  metrics.merge(merge_over_ranks(memory_.take(), ranks_));
   run_.track(number, metrics);
+  memory_.begin("save");
   run_.save_if_due(number, [this] { return run_state(state()); });
 }
 
@@ -270,8 +275,10 @@ Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
   Metrics metrics;
   const LearnerMeshes meshes = learners_.meshes();
   step.home.ranks = world_groups(meshes.actor);
+  memory_.begin("forwards");
   run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, meshes, device_, log_, metrics);
   Stopwatch watch;
+  memory_.begin("advantages");
   metrics.merge(complete_step(step, config_, experience_state_, meshes.actor));
   metrics.add("time/advantages", watch.seconds());
   if (config_.dump_experience) dump(step, rollouts, meshes.actor.world());
@@ -288,6 +295,7 @@ void Rlvr::dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communi
 
 void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics) {
   Stopwatch watch;
+  memory_.begin("train");
   const bool trains_actor = step.number > config_.critic_warmup;
   FirstUpdates first_of_critic, first_of_actor;
   const bool is_looked_at = config_.dump_experience && step.number == 1;
@@ -332,6 +340,7 @@ bool Rlvr::validates(int64_t step) const {
 
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
+  memory_.begin("validate");
   Metrics metrics;
   const auto records = sampling_.validation(step);
   if (const auto share = sampler_share(mesh_of_.sampler))

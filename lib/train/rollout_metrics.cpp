@@ -61,8 +61,11 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
   const auto add = [&](const std::string& of, const RolloutRecord& record) {
     if (!record.is_judged) return;
-    metrics.add(fmt::format("val_correct/{}/mean@mean", of), record.score >= 1);
-    metrics.add(fmt::format("val_score/{}/mean@mean", of), record.score);
+    for (const char* how : {"mean", "std"}) {
+      metrics.add(fmt::format("val_correct/{}/{}@{}", of, how, how), record.score >= 1);
+      metrics.add(fmt::format("val_score/{}/{}@{}", of, how, how), record.score);
+    }
+    metrics.add(fmt::format("val_prompts/{}@sum", of), record.sample_index == 0);
   };
   for (const auto& record : records) {
     add("all", record);

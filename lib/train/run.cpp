@@ -26,7 +26,7 @@ void link_latest(const RunWish& wish, const fs::path& folder) {
 
 /// What trackers have written of later steps.
 void take_back(const TrackerOptions& options, int64_t step) {
-  take_back_jsonl(options.output_dir / "metrics.jsonl", step);
+  for (const char* name : {"metrics.jsonl", kHistogramFile}) take_back_jsonl(options.output_dir / name, step);
   take_back_csv(options.output_dir / "metrics.csv", step);
   take_back_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
   take_back_tensorboard(options.tensorboard_dir, options.run, step);

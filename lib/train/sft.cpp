@@ -14,11 +14,12 @@
 #include "base/stop.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
+#include "dist/merged_metrics.h"
 #include "job/restart.h"
 #include "model/log_probs.h"
-#include "track/progress.h"
 #include "train/comm_metrics.h"
 #include "train/forward.h"
+#include "train/memory_watch.h"
 #include "train/plugin_inputs.h"
 #include "train/rollout_record.h"
 #include "train/run.h"
@@ -119,7 +120,7 @@ class Sft {
   std::vector<int64_t> rows_of(int64_t update);
   Metrics train(int64_t update);
   std::string write_origins(int64_t update, const std::vector<int64_t>& rows) const;
-  Metrics validate();
+  Metrics validate(int64_t update);
 
   const SftConfig& config_;
   Communicator& ranks_;
@@ -131,6 +132,7 @@ class Sft {
   Mesh& mesh_;
   Transformer model_;
   Learner learner_;
+  MemoryWatch memory_;
   std::optional<LossPlugin> loss_;
   std::optional<ResumePoint> resume_;
   Run run_;
@@ -205,6 +207,7 @@ Metrics Sft::train(int64_t update) {
   plan.num_groups = batch.num_sequences();
   plan.loss_mask = "labels_mask";
   plan.step = update;
+  plan.phase = {&log_, fmt::format("step {}: train", update)};
   plan.max_nonfinite_updates = config_.max_nonfinite_updates;
   plan.log = &log_;
   plan.source = [&] { return write_origins(update, rows); };
@@ -228,13 +231,16 @@ std::string Sft::write_origins(int64_t update, const std::vector<int64_t>& rows)
   return file.string();
 }
 
-Metrics Sft::validate() {
+Metrics Sft::validate(int64_t update) {
+  memory_.begin("validate");
   const Batch batch = batch_of(validation_rows_, first_indices(std::ssize(validation_rows_)));
   const auto rule = batch_rule(config_.sft_train, Stage::kForward, model_.spec());
-  const at::Tensor log_probs = forward_step(batch, rule, model_.device(), 1, mesh_, [&](const Batch& b) {
+  const auto forward = [&](const Batch& b) {
     const auto out = token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool));
     return std::vector<at::Tensor>{out.log_probs};
-  })[0];
+  };
+  const Phase phase{&log_, fmt::format("step {}: validate", update)};
+  const at::Tensor log_probs = forward_step(batch, rule, model_.device(), 1, mesh_, forward, phase)[0];
   Metrics metrics;
   const at::Tensor& mask = batch.mask("labels_mask");
   const double num_tokens = mask.sum(at::kDouble).item<double>();
@@ -244,18 +250,18 @@ Metrics Sft::validate() {
 
 void Sft::run() {
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
-  Progress progress(log_, "sft", total_updates_, "updates");
-  progress.advance(run_.first_step() - 1);
   for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
     ranks_.set_step(update);
     Stopwatch watch;
+    memory_.begin("train");
     Metrics metrics = train(update);
     add_traffic_metrics(ranks_.traffic(), metrics);
     metrics.add("time/step_total", watch.seconds());
-    if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate());
+    if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate(update));
+    metrics.merge(merge_over_ranks(memory_.take(), ranks_));
     run_.track(update, metrics);
+    memory_.begin("save");
     run_.save_if_due(update, [this] { return state(); });
-    progress.advance();
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
   }
   run_.finish();

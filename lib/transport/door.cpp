@@ -1,10 +1,8 @@
 #include "transport/door.h"
 
-#include <algorithm>
-#include <random>
+#include <iterator>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 namespace roll {
 
@@ -14,53 +12,102 @@ constexpr double kHelloLimit_s = 10;
 constexpr size_t kMostCallers = 256;  // at once; more push out the one who has waited longest
 constexpr int kMostAccepted = 128;    // between looks, so that nobody is pushed out unheard
 
+constexpr std::string_view kOfCaller = "caller", kOfDoor = "door", kOfSession = "session";
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+  return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+std::span<std::byte> room_of(T& value) {
+  return std::as_writable_bytes(std::span(&value, 1));
+}
+
+/// Bytes that a caller says before its proof: what the conversation holds behind the door's number.
+constexpr size_t kSaid = sizeof(Conversation) - sizeof(Nonce);
+
+/// A conversation's few bytes fit into any socket's buffer; one that is full has somebody at its end who does not read.
+void send_now(const Socket& socket, std::span<const std::byte> bytes) {
+  if (socket.send_some(bytes) != bytes.size()) throw ConnectionLost("the peer does not listen");
+}
+
 }  // namespace
-
-Secret secret_of(const std::string& text) {
-  Secret secret{};
-  if (text.size() >= secret.size())
-    throw user_error("environment variable ROLL_JOB_SECRET: has {} characters: must have {} at most", text.size(),
-                     secret.size() - 1);
-  std::copy(text.begin(), text.end(), secret.begin());
-  return secret;
-}
-
-std::string random_secret() {
-  std::random_device random;
-  std::string text;
-  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", random());
-  return text;
-}
 
 void Door::accept_all() {
   for (int i = 0; i < kMostAccepted; ++i) {
-    Socket caller = listener_.accept_one();
-    if (!caller.is_open()) return;
+    Caller caller{listener_.accept_one(), {}, {}, 0, monotonic_s()};
+    if (!caller.socket.is_open()) return;
+    caller.said.of_door = fresh_nonce();
+    try {
+      send_now(caller.socket, caller.said.of_door);
+    } catch (const ConnectionLost&) {
+      continue;
+    }
     if (callers_.size() == kMostCallers) callers_.pop_front();
-    callers_.push_back({{{}, std::move(caller)}, 0, monotonic_s()});
+    callers_.push_back(std::move(caller));
   }
+}
+
+bool Door::listen_to(Caller& caller) const {
+  size_t& count = caller.num_received;
+  if (count < kSaid) count += caller.socket.receive_some(room_of(caller.said).subspan(sizeof(Nonce) + count));
+  if (count >= kSaid && count < kSaid + sizeof(Digest))
+    count += caller.socket.receive_some(room_of(caller.proof).subspan(count - kSaid));
+  return count == kSaid + sizeof(Digest);
+}
+
+std::optional<Guest> Door::guest_of(Caller& caller) const {
+  const auto said = bytes_of(caller.said);
+  if (!are_equal(caller.proof, proof_of(secret_, kOfCaller, said))) return std::nullopt;
+  send_now(caller.socket, proof_of(secret_, kOfDoor, said));
+  return Guest{caller.said.hello, proof_of(secret_, kOfSession, said), std::move(caller.socket)};
 }
 
 std::optional<Guest> Door::next() {
   accept_all();
   for (auto caller = callers_.begin(); caller != callers_.end();) {
-    const auto words = std::as_writable_bytes(std::span(&caller->guest.hello, 1));
+    std::optional<Guest> guest;
     bool stays = monotonic_s() - caller->since_s < kHelloLimit_s;
     try {
-      caller->num_received += caller->guest.socket.receive_some(words.subspan(caller->num_received));
+      if (listen_to(*caller)) {
+        guest = guest_of(*caller);
+        stays = false;
+      }
     } catch (const ConnectionLost&) {
       stays = false;
     }
-    const bool said_all = caller->num_received == words.size();
-    if (stays && !said_all) {
-      ++caller;
-      continue;
-    }
-    Guest guest = std::move(caller->guest);
-    caller = callers_.erase(caller);
-    if (said_all && guest.hello.secret == secret_) return guest;
+    caller = stays ? std::next(caller) : callers_.erase(caller);
+    if (guest) return guest;
   }
   return std::nullopt;
+}
+
+Visit::Visit(Socket socket, const JobSecret& secret, const Hello& hello)
+    : socket_(std::move(socket)), secret_(secret), said_{{}, fresh_nonce(), hello} {}
+
+void Visit::answer() {
+  const Digest proof = proof_of(secret_, kOfCaller, bytes_of(said_));
+  send_now(socket_, bytes_of(said_).subspan(sizeof(Nonce)));
+  send_now(socket_, proof);
+}
+
+bool Visit::go_on() {
+  size_t& count = num_received_;
+  if (count < sizeof(Nonce)) {
+    count += socket_.receive_some(std::span(said_.of_door).subspan(count));
+    if (count < sizeof(Nonce)) return false;
+    answer();
+  }
+  if (count < sizeof(Nonce) + sizeof(Digest))
+    count += socket_.receive_some(std::span(proof_).subspan(count - sizeof(Nonce)));
+  if (count < sizeof(Nonce) + sizeof(Digest)) return false;
+  if (!are_equal(proof_, proof_of(secret_, kOfDoor, bytes_of(said_))))
+    throw ConnectionLost("who listens there does not know the job's secret");
+  return true;
+}
+
+JobSecret Visit::session() const {
+  return proof_of(secret_, kOfSession, bytes_of(said_));
 }
 
 }  // namespace roll

@@ -1,38 +1,42 @@
-// A port that only ranks of this job get through: a caller first says a secret and who it is, within a short time.
+// A port that only ranks of this job get through. Who calls and who is called prove to each other that they know the
+// job's secret, within a short time:
+//   door    a fresh number
+//   caller  a fresh number, who it is, and its proof over both numbers and that
+//   door    its own proof over the same
 // Whoever says anything else, nothing, or leaves, is sent away, and the ranks neither wait for it nor fail by it.
 #pragma once
 
-#include <array>
 #include <list>
 #include <optional>
-#include <string>
 
+#include "transport/proof.h"
 #include "transport/socket.h"
 
 namespace roll {
 
-/// Known to the ranks of one job; ended by zeros.
-using Secret = std::array<char, 64>;
-/// UserError: longer than 63 characters.
-Secret secret_of(const std::string& text);
-/// 128 random bits as text.
-std::string random_secret();
-
-/// The first words on a connection.
+/// What a caller says of itself.
 struct Hello {
-  Secret secret{};
   uint64_t rank = 0;
   Endpoint endpoint{};  // where the caller itself listens; nowhere: {}
 };
 
+/// A conversation, as its proofs cover it.
+struct Conversation {
+  Nonce of_door{}, of_caller{};
+  Hello hello{};
+};
+static_assert(sizeof(Conversation) == 80);  // all bytes are members': they travel, and are signed
+
+/// Both sides know who the other is.
 struct Guest {
   Hello hello;
+  JobSecret session;  // of this conversation alone
   Socket socket;
 };
 
 class Door {
  public:
-  Door(Socket listener, const Secret& secret) : listener_(std::move(listener)), secret_(secret) {}
+  Door(Socket listener, const JobSecret& secret) : listener_(std::move(listener)), secret_(secret) {}
   Endpoint endpoint() const { return listener_.own_endpoint(); }
 
   /// The next caller who knows the secret, without waiting for one.
@@ -40,15 +44,41 @@ class Door {
 
  private:
   struct Caller {
-    Guest guest;
-    size_t num_received;
+    Socket socket;
+    Conversation said;
+    Digest proof;
+    size_t num_received;  // of what a caller says
     double since_s;
   };
   void accept_all();
+  /// Whether it has said everything. ConnectionLost.
+  bool listen_to(Caller& caller) const;
+  /// None: the proof is wrong. ConnectionLost.
+  std::optional<Guest> guest_of(Caller& caller) const;
 
   Socket listener_;
-  Secret secret_;
+  JobSecret secret_;
   std::list<Caller> callers_;  // who have not said everything yet
+};
+
+/// The caller's side.
+class Visit {
+ public:
+  Visit(Socket socket, const JobSecret& secret, const Hello& hello);
+  /// Goes on without waiting; whether the door has proved that it knows the secret. ConnectionLost: it has not.
+  bool go_on();
+  /// Once it has:
+  JobSecret session() const;
+  Socket take_socket() { return std::move(socket_); }
+
+ private:
+  void answer();
+
+  Socket socket_;
+  JobSecret secret_;
+  Conversation said_;
+  Digest proof_{};           // the door's
+  size_t num_received_ = 0;  // of what a door says
 };
 
 }  // namespace roll

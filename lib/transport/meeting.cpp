@@ -136,12 +136,12 @@ class Inviter {
     if (is_one_host(start) && start.secret.empty()) file_ = std::make_unique<PrivateFile>(start.port);
   }
 
-  /// Rank 0's.
-  Door open() {
+  /// Rank 0's; tells the secret that opens it.
+  Door open(JobSecret& secret) {
     Socket listener = store_ ? listen_at({host().address, 0}) : listen_at_master();
     Invitation invitation{store_ ? listener.own_endpoint() : Endpoint{}, start_.secret};
     if (start_.secret.empty() && (file_ || store_)) invitation.secret = random_secret();
-    const Secret secret = secret_of(invitation.secret);
+    secret = secret_of(invitation.secret);
     if (file_) file_->show(invitation.text());
     if (file_ || !start_.secret.empty()) invitation.secret.clear();
     if (store_) store_->show(invitation.text());
@@ -190,8 +190,37 @@ class Inviter {
   std::unique_ptr<Board> store_, file_;
 };
 
+/// What rank 0 tells each of the others once all have come. Who knew the secret of the meeting knows the job's own
+/// after it, which never travels.
+struct Announcement {
+  Nonce nonce{};
+  std::vector<Endpoint> endpoints;
+
+  std::vector<std::byte> bytes() const {
+    std::vector<std::byte> all(nonce.begin(), nonce.end());
+    const auto places = std::as_bytes(std::span(endpoints));
+    all.insert(all.end(), places.begin(), places.end());
+    return all;
+  }
+  Digest proof(const JobSecret& session) const { return proof_of(session, "announcement", bytes()); }
+  JobSecret secret_from(const JobSecret& of_meeting) const { return proof_of(of_meeting, "job", nonce); }
+
+  /// ConnectionLost: it is not what who holds the session's other end said.
+  static Announcement received(const Socket& socket, size_t size, const JobSecret& session,
+                               const std::function<void()>& pause) {
+    Announcement all{{}, std::vector<Endpoint>(size)};
+    Digest proof{};
+    socket.receive_all(all.nonce, pause);
+    socket.receive_all(std::as_writable_bytes(std::span(all.endpoints)), pause);
+    socket.receive_all(proof, pause);
+    if (!are_equal(proof, all.proof(session))) throw ConnectionLost("rank 0's words were changed on their way");
+    return all;
+  }
+};
+
 Met receive_all(int size, Inviter& inviter, Wait& wait) {
-  Met met{.secret = secret_of(random_secret())};
+  Met met;
+  std::vector<JobSecret> sessions(static_cast<size_t>(size));
   met.peers.resize(static_cast<size_t>(size));
   met.endpoints.resize(static_cast<size_t>(size));
   const auto missing = [&] {
@@ -200,22 +229,25 @@ Met receive_all(int size, Inviter& inviter, Wait& wait) {
       if (!met.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
     return ranks;
   };
-  Door door = inviter.open();
+  Door door = inviter.open(met.secret);
   while (!missing().empty()) {
     std::optional<Guest> guest = door.next();
     if (!guest) {
       wait.pause(missing);
     } else if (guest->hello.rank > 0 && guest->hello.rank < met.peers.size()) {
       met.endpoints[guest->hello.rank] = guest->hello.endpoint;
+      sessions[guest->hello.rank] = guest->session;
       met.peers[guest->hello.rank] = std::move(guest->socket);  // the last call counts
     }
   }
   inviter.close();
+  const Announcement all{fresh_nonce(), met.endpoints};
+  met.secret = all.secret_from(met.secret);
   for (int i = 1; i < size; ++i) try {
       const auto pause = [&] { wait.pause([&] { return Ranks{i}; }); };
-      const Socket& peer = met.peers[static_cast<size_t>(i)];
-      peer.send_all(std::as_bytes(std::span(met.secret)), pause);
-      peer.send_all(std::as_bytes(std::span(met.endpoints)), pause);
+      const auto place = static_cast<size_t>(i);
+      met.peers[place].send_all(all.bytes(), pause);
+      met.peers[place].send_all(all.proof(sessions[place]), pause);
     } catch (const ConnectionLost& error) {
       throw system_error("{}: rank {} is gone: {}", wait.where(), i, error.what());
     }
@@ -227,13 +259,15 @@ Met call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
   const auto pause = [&] { wait.pause([] { return Ranks{0}; }); };
   Met met;
   met.peers.resize(static_cast<size_t>(size));
-  met.endpoints.resize(static_cast<size_t>(size));
   Socket first = connect_to(invitation.endpoint);
   met.listener = listen_at({first.own_endpoint().address, 0});
-  const Hello hello{secret_of(invitation.secret), static_cast<uint64_t>(rank), met.listener.own_endpoint()};
-  first.send_all(std::as_bytes(std::span(&hello, 1)), pause);
-  first.receive_all(std::as_writable_bytes(std::span(met.secret)), pause);
-  first.receive_all(std::as_writable_bytes(std::span(met.endpoints)), pause);
+  const JobSecret secret = secret_of(invitation.secret);
+  Visit visit(std::move(first), secret, {static_cast<uint64_t>(rank), met.listener.own_endpoint()});
+  while (!visit.go_on()) pause();
+  first = visit.take_socket();
+  const Announcement all = Announcement::received(first, static_cast<size_t>(size), visit.session(), pause);
+  met.secret = all.secret_from(secret);
+  met.endpoints = all.endpoints;
   met.peers[0] = std::move(first);
   return met;
 }

@@ -23,10 +23,17 @@ class TcpWire : public PairsWire {
         rank_(rank),
         size_(std::ssize(members_)),
         peers_(std::move(met.peers)) {
-    for (int lower = 0; lower < rank; ++lower)
-      if (!peers_[static_cast<size_t>(lower)].is_open()) call(lower, met.endpoints[static_cast<size_t>(lower)], wait);
+    std::vector<Call> calls;
+    for (int lower = 0; lower < rank; ++lower) {
+      const auto place = static_cast<size_t>(lower);
+      if (!peers_[place].is_open())
+        calls.push_back({lower, met.endpoints[place], visit(lower, met.endpoints[place], wait)});
+    }
     Door door(std::move(met.listener), secret_);
-    while (!missing().empty()) answer(door, wait);
+    while (!missing().empty()) {
+      for (Call& call : calls) go_on(call, wait);
+      if (!answer(door)) wait.pause([&] { return missing(); });
+    }
   }
 
   std::unique_ptr<Wire> split(const std::vector<int>& members, double timeout_s) override {
@@ -85,21 +92,38 @@ class TcpWire : public PairsWire {
     exchange(out, in, wait);
   }
 
-  void call(int lower, const Endpoint& endpoint, Wait& wait) {
+  struct Call {
+    int lower;
+    Endpoint endpoint;
+    Visit visit;
+  };
+
+  Visit visit(int lower, const Endpoint& endpoint, const Wait& wait) {
     try {
-      Socket socket = connect_to(endpoint);
-      const Hello hello{secret_, static_cast<uint64_t>(rank_), {}};
-      socket.send_all(std::as_bytes(std::span(&hello, 1)), [&] { wait.pause([&] { return missing(); }); });
-      peers_[static_cast<size_t>(lower)] = std::move(socket);
+      return {connect_to(endpoint), secret_, {static_cast<uint64_t>(rank_), {}}};
     } catch (const ConnectionLost& error) {
       throw system_error("{}: rank {} is gone: {}", wait.where(), in_world(lower), error.what());
     }
   }
 
-  void answer(Door& door, Wait& wait) {
+  /// A conversation that took too long, because a process was held, begins again.
+  void go_on(Call& call, const Wait& wait) {
+    Socket& peer = peers_[static_cast<size_t>(call.lower)];
+    if (peer.is_open()) return;
+    try {
+      if (call.visit.go_on()) peer = call.visit.take_socket();
+    } catch (const ConnectionLost&) {
+      call.visit = visit(call.lower, call.endpoint, wait);
+    }
+  }
+
+  /// Whether somebody came.
+  bool answer(Door& door) {
     std::optional<Guest> guest = door.next();
-    if (!guest) return wait.pause([&] { return missing(); });
-    if (guest->hello.rank < peers_.size()) peers_[guest->hello.rank] = std::move(guest->socket);
+    if (!guest) return false;
+    const uint64_t rank = guest->hello.rank;
+    if (rank > static_cast<uint64_t>(rank_) && rank < peers_.size()) peers_[rank] = std::move(guest->socket);
+    return true;
   }
 
   bool move_some(std::vector<Outgoing>& sends, std::vector<Incoming>& receives, const Wait& wait) {
@@ -133,7 +157,7 @@ class TcpWire : public PairsWire {
     return ranks;
   }
 
-  Secret secret_;
+  JobSecret secret_;
   std::vector<int> members_;
   int rank_;
   int size_;

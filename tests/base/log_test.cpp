@@ -30,6 +30,34 @@ TEST_CASE("lines go to the right stream, and to log.txt without redrawing codes"
   CHECK_THROWS_AS(log.copy_to("/nowhere/log.txt"), SystemError);
 }
 
+TEST_CASE("no text commands the terminal or whoever reads log.txt", "[base]") {
+  const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_evil_log_{}", ::getpid());
+  const std::string evil =
+      "stop\x1b]52;c;aGk=\x07\xc2\x9b"
+      "2J\r\xe2\x80\xae\xff";
+  std::ostringstream out, err;
+  {
+    Log log(out, err, {.rank = 0, .num_ranks = 1, .terminal = {true, 80}});
+    log.info("early {}", evil);
+    log.copy_to(file);
+    log.info("{}", evil);
+    log.say("{}", evil);
+    log.note("{}", evil);
+    log.warn("finish_reason {}", evil);
+    log.plain(evil);
+    log.status(evil + "\n");
+  }
+  for (const std::string& text : {out.str(), err.str(), read_file(file)}) {
+    CHECK(text.find("\x1b]") == std::string::npos);
+    CHECK(text.find_first_of("\x07\xff") == std::string::npos);
+    CHECK(text.find("\xc2\x9b") == std::string::npos);
+    CHECK(text.find("\xe2\x80\xae") == std::string::npos);
+  }
+  CHECK(read_file(file).find("\\x1b]52;c;aGk=\\x07") != std::string::npos);
+  CHECK(out.str().find("stop·]52") != std::string::npos);  // the status, on its one line
+  std::filesystem::remove(file);
+}
+
 TEST_CASE("a quiet log shows what is said and warned of, and writes all down", "[base]") {
   const auto file = std::filesystem::temp_directory_path() / fmt::format("roll_quiet_{}", ::getpid());
   std::ostringstream out, err;

@@ -15,12 +15,8 @@ TEST_CASE("text is wrapped between words", "[base]") {
   CHECK(wrapped("日本 語", 5) == Lines{"日本", "語"});
 }
 
-TEST_CASE("text that is shown as it stands does nothing to a terminal", "[base]") {
-  CHECK(without_controls("a\tb\nc é 日") == "a\tb\nc é 日");
-  CHECK(without_controls("\x1b[2Ja\x07\r\x7f") == "·[2Ja···");
-  CHECK(without_controls("\xc2\x9b"
-                         "31m") == "·31m");   // CSI as one character
-  CHECK(without_controls("\xc2") == "\xc2");  // the beginning of some character
+TEST_CASE("what is shown in place of a harmful character takes one column", "[base]") {
+  CHECK(display_width("a\xE2\x80\x8F\x1b") == 3);  // a mark of direction, which a terminal would not show
 }
 
 }  // namespace roll

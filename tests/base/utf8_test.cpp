@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <tuple>
+
 namespace roll {
 
 TEST_CASE("a text is cut between characters", "[base]") {
@@ -30,14 +32,23 @@ TEST_CASE("a character's bytes are known, and those of none", "[base]") {
     CHECK(character_bytes(wrong) == 0);
 }
 
-TEST_CASE("what would command a terminal is written as its bytes, and what people write stays", "[base]") {
-  CHECK(escaped(std::string_view("a\0b", 3)) == "a\\x00b");
-  CHECK(escaped("no\x1b[31mde\x7f") == "no\\x1b[31mde\\x7f");
-  CHECK(escaped("\xc2\x9b") == "\\xc2\\x9b");
-  CHECK(escaped("\xe2\x80\xae\xe2\x81\xa7") == "\\xe2\\x80\\xae\\xe2\\x81\\xa7");
-  CHECK(escaped("\xe9z") == "\\xe9z");
-  for (const char* harmless : {"a\n\tb\n  ^", "\xc3\xa9 \xe2\x82\xac \xe2\x80\x9c \xf0\x9f\x98\x80", "\xc2\xa0"})
-    CHECK(escaped(harmless) == harmless);
+TEST_CASE("halves of a character and numbers above all characters are none", "[base]") {
+  CHECK(character_bytes("\xed\x9f\xbf") == 3);
+  CHECK(character_bytes("\xed\xa0\x80") == 0);
+  CHECK(character_bytes("\xf4\x8f\xbf\xbf") == 4);
+  CHECK(character_bytes("\xf4\x90\x80\x80") == 0);
+}
+
+TEST_CASE("a character has its number", "[base]") {
+  for (const auto& [text, value, bytes] : {std::tuple{"az", U'a', 1},
+                                           {"\xc3\xa9z", U'é', 2},
+                                           {"\xe2\x82\xacz", U'€', 3},
+                                           {"\xf0\x9f\x98\x80z", U'😀', 4}}) {
+    const CodePoint c = first_code_point(text);
+    CHECK((c.value == value && c.bytes == static_cast<size_t>(bytes) && c.is_sound));
+  }
+  CHECK_FALSE(first_code_point("\xc3z").is_sound);
+  CHECK(first_code_point("\xc3z").bytes == 1);
 }
 
 }  // namespace roll

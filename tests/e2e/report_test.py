@@ -61,15 +61,58 @@ def check_charts(browser):
         f.querySelector('svg[role=img]').getAttribute('aria-label'), [...f.querySelectorAll('.curve, .area')].map(p => (p.getAttribute('d') ?? p.getAttribute('points')).length)])""")
     titles = [title for title, _, _ in charts]
     for wanted in ("Score", "KL to the reference", "Entropy", "Response length", "How responses end", "Gradient norm", "Time of a step",
-                   "Tokens per second", "Memory"):
+                   "Tokens per second", "Memory", "Memory by phase", "Rewards, spread", "Advantages, spread"):
         assert wanted in titles, (wanted, titles)
     for title, label, paths in charts:
-        assert "by step" in label and "first" in label and paths and min(paths) > 10, (title, label, paths)
+        if "spread" in title:
+            assert "by step" in label and "half of them below" in label and "step 1" in label and "step 3" in label, (title, label)
+        else:
+            assert "by step" in label and "first" in label and paths and min(paths) > 10, (title, label, paths)
+    phases = next(label for title, label, _ in charts if title == "Memory by phase")
+    for phase in ("forwards", "advantages", "train"):
+        assert f"{phase}: first" in phases, phases
+    check_spreads(browser)
+    check_axis(browser)
 
 
     for low, high in ((1e-6, 1e3), (0.1, 0.9), (3e-4, 0.05), (7, 2e4)):
         ticks = browser.evaluate(f"logTicks({low}, {high})")
         assert 2 <= len(ticks) <= 7 and ticks == sorted(ticks) and low * 0.99 <= ticks[0] and ticks[-1] <= high * 1.01, (low, high, ticks)
+
+
+def figure(title):
+    return f"[...document.querySelectorAll('figure')].find(f => f.querySelector('h3').textContent === {json.dumps(title)})"
+
+
+def check_spreads(browser):
+    """All that the step had is in its column, and the bars are the picked step's."""
+    legend = f"{figure('Rewards, spread')}.querySelector('.legend').textContent"
+    data = browser.evaluate("data.runs[0].histograms.rewards")
+    last = sum(count for _, _, count in data["b"][-1])
+    assert data["s"] == [1, 2, 3] and f"{last} responses" in browser.evaluate(legend) and "step 3" in browser.evaluate(legend), (data, browser.evaluate(legend))
+    cells = browser.evaluate(f"{figure('Rewards, spread')}.querySelectorAll('.cell').length")
+    assert cells == sum(map(len, data["b"])) + len(data["b"][-1]), (cells, data)
+    browser.evaluate(f"{figure('Rewards, spread')}.querySelector('.plot').focus()")
+    browser.press("Home")
+    assert "step 1" in browser.evaluate(legend), browser.evaluate(legend)
+
+
+def check_axis(browser):
+    """Curves along tokens and hours, with the checkpoints where they stand."""
+    run = browser.evaluate("({metrics: data.runs[0].metrics['system/num_tokens'], axes: data.runs[0].axes, checkpoints: data.runs[0].checkpoints})")
+    tokens = [sum(run["metrics"]["v"][:i + 1]) for i in range(3)]
+    assert run["axes"]["tokens"]["v"] == tokens, run
+    assert run["checkpoints"] == [3], run
+    for axis, words in (("tokens", "by tokens"), ("hours", "by hours of training")):
+        choose(browser, "Along", axis)
+        label = f"{figure('Score')}.querySelector('svg[role=img]').getAttribute('aria-label')"
+        assert words in browser.evaluate(label), browser.evaluate(label)
+        assert "step 3" in browser.evaluate(f"{figure('Score')}.querySelector('.legend').textContent")
+        assert browser.evaluate(f"{figure('Score')}.querySelector('.mark title').textContent") == "checkpoint of step 3"
+    places = browser.evaluate("[1, 2, 3].map((state.axis = 'tokens', placeOf(data.runs[0])))")
+    assert all(abs(a - b) < 1e-6 * b for a, b in zip(places, tokens)), (places, tokens)
+    choose(browser, "Along", "steps")
+    assert "▲ checkpoints that are there: step 3" in browser.evaluate("document.querySelector('section[aria-labelledby=learning]').innerText")
 
 
 def check_keys(browser):
@@ -104,7 +147,11 @@ def check_validation(browser, folder, run):
         (copy / f"rollouts/val_{step:06}.jsonl").write_text("".join(json.dumps(line | dict(
             step=step, score=float(line["group_index"] in right), response=f"said {max(step, 1)}", prompt=EVIL,
             ground_truth=f"truth {prompts.index(line['group_index'])}")) + "\n" for line in lines))
+    values = {"val_score/all/mean": 0.5, "val_score/all/std": 0.4, "val_prompts/all": 16}  # so that its standard error is 0.1
+    (copy / "metrics.jsonl").write_text("".join(json.dumps(json.loads(line) | values) + "\n" for line in open(run / "metrics.jsonl")))
     browser.open(report(copy).as_uri(), 400)
+    said, bars = browser.evaluate(f"(f => [f.querySelector('.legend').textContent, f.querySelectorAll('.error').length])({figure('Score')})")
+    assert "validation 0.5 ± 0.1" in said and bars == 3, (said, bars)
     assert browser.complaints() == [] and browser.evaluate("document.documentElement.scrollWidth") <= 400
     assert browser.evaluate("window.injected") is None
     section = "document.querySelector('section[aria-labelledby=validation]')"

@@ -25,7 +25,7 @@ import one_step  # noqa: E402
 import replay  # noqa: E402
 
 TIMED = ("time/", "perf/", "system/tps")
-TIMED_ENDS = ("_s", "reward/seconds/mean", "reward/seconds/max", "reward/waiting")
+TIMED_ENDS = ("_s", "/resident_bytes", "reward/seconds/mean", "reward/seconds/max", "reward/waiting")
 failures, new_metrics, compared = [], set(), 0
 
 

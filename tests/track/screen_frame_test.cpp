@@ -68,6 +68,48 @@ TEST_CASE("at 80 x 24 all is there: progress, time left, four curves, a sample, 
     CHECK(has(lines, text));
 }
 
+TEST_CASE("a run that goes wrong in several ways says all of them, the newest first", "[track]") {
+  ScreenState state = busy_state();
+  const std::string end =
+      ": a finding with its numbers, which go on for more than a line; and its remedy, with the key";
+  state.warnings.clear();
+  for (const char* what : {"entropy collapses", "score falls", "KL runs away", "responses are cut off"})
+    state.warnings.push_back(fmt::format("step {}: {}{}", 9 + state.warnings.size(), what, end));
+  const auto at = [](const std::vector<std::string>& lines, const std::string& text) {
+    return std::ranges::find_if(lines, [&](const std::string& line) { return line.starts_with(text); }) - lines.begin();
+  };
+  const auto small = drawn(state, 79, 23);
+  for (const char* text :
+       {"! step 9: entropy", "! step 10: score", "! step 11: KL", "! step 12: responses", "line 59", "┤"})
+    CHECK(has(small, text));
+  CHECK(at(small, "! step 12") < at(small, "! step 9"));
+  CHECK(has(drawn(state, 119, 39), "its remedy, with the key"));
+  state.warnings.insert(state.warnings.begin(), 20, "step 1: old");
+  const auto many = drawn(state, 79, 23);
+  CHECK(has(many, "! step 12: responses"));
+  CHECK(has(many, " more, which log.txt tells"));
+  CHECK(has(many, "line 59"));
+  CHECK(drawn(state, 79, 23).size() <= 23);
+}
+
+TEST_CASE("no text of others styles the screen", "[track]") {
+  ScreenState state = busy_state();
+  const std::string evil =
+      "\x1b]52;c;aGk=\x07\xc2\x9b"
+      "2J\r\n\xe2\x80\xae";
+  state.face.name = state.face.model = state.face.algorithm = state.status = state.goal = evil;
+  state.face.curves[0].word = evil;
+  state.warnings = {evil};
+  state.log.push_back({LineKind::kInfo, evil});
+  state.sample = ShownSample{.step = 1, .prompt = evil, .response = evil, .verdict = evil, .expected = evil};
+  for (const std::string& line : drawn(state, 79, 39)) {
+    CHECK(line.find_first_of("\x1b\x07\r\n") == std::string::npos);
+    CHECK(line.find("\xc2\x9b") == std::string::npos);
+    CHECK(line.find("\xe2\x80\xae") == std::string::npos);
+    CHECK(display_width(line) <= 79);
+  }
+}
+
 TEST_CASE("the sample goes before the curves where there is little room", "[track]") {
   CHECK_FALSE(has(drawn(busy_state(), 79, 15), "What is 12"));
   CHECK(has(drawn(busy_state(), 79, 15), "┤"));

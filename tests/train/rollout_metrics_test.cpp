@@ -43,6 +43,18 @@ TEST_CASE("a tag with a name of ours, as all, counts once and apart", "[train]")
   CHECK(value_of(metrics, "val_score/b/mean") == 0);
 }
 
+TEST_CASE("what a validation's error follows from: how its responses differ, and how many prompts they answer",
+          "[train]") {
+  std::vector<RolloutRecord> records = kRecords;  // verdicts 1, 0.5, 2, 0: mean 0.875
+  records[1].sample_index = 1;                    // to the prompt of the first one
+  const Metrics metrics = validation_metrics(records);
+  CHECK(value_of(metrics, "val_score/all/std") == Approx(0.8539125638));
+  CHECK(value_of(metrics, "val_correct/all/std") == Approx(0.5773502692));
+  CHECK(value_of(metrics, "val_score/c/std") == Approx(1.4142135624));
+  CHECK(value_of(metrics, "val_prompts/all") == 3);
+  CHECK(value_of(metrics, "val_prompts/a@b") == 1);
+}
+
 TEST_CASE("staleness is told by token, baselines apart", "[train]") {
   std::vector<RolloutRecord> records = {record("a", 1, 4, "stop"), record("a", 1, 6, "stop"),
                                         record("a", 1, 100, "stop")};

@@ -1,0 +1,109 @@
+#include "report/histograms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "track/histogram.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kDrawn[] = {"rewards", "advantages"};
+
+using Bins = std::map<double, std::pair<double, int64_t>>;  // by lower edge: upper edge, count
+
+void add_bins(const Json& from, Bins& bins) {
+  for (const Json& bin : from) {
+    auto& [high, count] = bins[bin.at(0).get<double>()];
+    high = bin.at(1).get<double>();
+    count += bin.at(2).get<int64_t>();
+  }
+}
+
+/// A line; none: it is not one.
+std::optional<Json> histogram_line(std::string_view text) {
+  try {
+    Json line = parse_json(text, kHistogramFile);
+    line.at("step").get<int64_t>();
+    for (const char* name : kDrawn) {
+      Bins bins;
+      if (line.contains(name)) add_bins(line.at(name), bins);
+    }
+    return line;
+  } catch (const UserError&) {
+    return std::nullopt;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+std::map<int64_t, Json> lines_by_step(std::string_view text, std::vector<std::string>& notes) {
+  std::map<int64_t, Json> lines;
+  int64_t num_wrong = 0;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (auto parsed = histogram_line(line)) {
+      const auto step = parsed->at("step").get<int64_t>();
+      lines[step] = std::move(*parsed);
+    } else {
+      num_wrong += end != text.npos;  // the last one may be being written
+    }
+  }
+  if (num_wrong > 0)
+    notes.push_back(fmt::format("{} lines of {} are damaged and left out.", num_wrong, kHistogramFile));
+  return lines;
+}
+
+Json bins_json(const Bins& bins) {
+  Json json = Json::array();
+  for (const auto& [low, rest] : bins) json.push_back(Json::array({low, rest.first, rest.second}));
+  return json;
+}
+
+Json drawn(const std::map<int64_t, Json>& lines, const char* name, size_t most) {
+  const auto has_name = [&](const auto& line) { return line.second.contains(name); };
+  const auto count = static_cast<size_t>(std::ranges::count_if(lines, has_name));
+  const size_t size = (count + most - 1) / most;  // steps of a part
+  Json json{{"s", Json::array()}, {"e", Json::array()}, {"b", Json::array()}};
+  Bins bins;
+  size_t num_in = 0, num_done = 0;
+  for (const auto& [step, line] : lines) {
+    if (!line.contains(name)) continue;
+    if (num_in == 0) json["s"].push_back(step);
+    add_bins(line.at(name), bins);
+    ++num_in, ++num_done;
+    if (num_in < size && num_done < count) continue;
+    json["e"].push_back(step);
+    json["b"].push_back(bins_json(bins));
+    bins.clear();
+    num_in = 0;
+  }
+  return json;
+}
+
+}  // namespace
+
+Json drawn_histograms(RunRecord& run, size_t most) {
+  const auto file = run.folder / kHistogramFile;
+  Json json = Json::object();
+  if (!is_there(file)) return json;
+  try {
+    const std::map<int64_t, Json> lines = lines_by_step(read_file(file), run.notes);
+    for (const char* name : kDrawn)
+      if (Json of_name = drawn(lines, name, most); !of_name["s"].empty()) json[name] = std::move(of_name);
+  } catch (const std::exception& error) {
+    run.notes.emplace_back(error.what());
+  }
+  return json;
+}
+
+}  // namespace roll
