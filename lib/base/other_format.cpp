@@ -42,7 +42,8 @@ constexpr Format kFormats[] = {
 };
 
 bool is_table(std::string_view line) {
-  const bool is_text = std::ranges::all_of(line, [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= 32; });
+  const bool is_text =
+      std::ranges::all_of(line, [](char c) { return c == '\t' || static_cast<unsigned char>(c) >= 32; });
   return is_text && line.find_first_of(",;\t") != std::string_view::npos;
 }
 

@@ -67,7 +67,8 @@ constexpr WordRow kRows[] = {
      "steps of the run, or passes over a step"},
     {"steps num_steps total_steps train_steps total_training_steps num_rollout", "max_steps"},
     {"max_prompt_len prompt_max_len", "prompt_length"},
-    {"max_response_len max_completion_len max_tokens max_length max_len generate_max_len max_gen_len", "response_length"},
+    {"max_response_len max_completion_len max_tokens max_length max_len generate_max_len max_gen_len",
+     "response_length"},
     {"max_seq_len max_seq_length context_length max_context_len", "sequence_length"},
 
     {"model model_path model_name base_model policy_model actor_model ckpt_path checkpoint_path", "pretrain"},

@@ -41,7 +41,8 @@ std::string count_rows(size_t n) {
 
 std::string list_origins(const std::vector<std::string>& origins, size_t most) {
   const size_t shown = std::min(origins.size(), most);
-  std::string text = fmt::format("{}", fmt::join(origins.begin(), origins.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(origins.begin(), origins.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (origins.size() > shown) text += fmt::format(" and {} more", origins.size() - shown);
   return text;
 }
@@ -83,9 +84,10 @@ std::string warning_of_answers(std::span<const Row> rows, size_t most, bool are_
         "answer before it is asked; leave that message out",
         count_rows(showing.size()), list_origins(showing, most));
   if (!ending.empty())
-    text += fmt::format("{}{} with the assistant's message as the last ({}): a response begins behind a finished turn; "
-                        "leave that message out",
-                        text.empty() ? "" : "; ", count_rows(ending.size()), list_origins(ending, most));
+    text += fmt::format(
+        "{}{} with the assistant's message as the last ({}): a response begins behind a finished turn; "
+        "leave that message out",
+        text.empty() ? "" : "; ", count_rows(ending.size()), list_origins(ending, most));
   return text;
 }
 
@@ -122,7 +124,8 @@ std::string warning_of_shared(const KeyedRows& training, const KeyedRows& valida
       shared.push_back(origin == found->second ? origin : fmt::format("{} is {}", origin, found->second));
   if (shared.empty()) return "";
   return fmt::format(
-      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take them "
+      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
+      "them "
       "out of one of the two",
       shared.size(), validation.size(), list_origins(shared, most));
 }

@@ -21,8 +21,8 @@ std::string list_origins(const std::vector<std::string>& origins, size_t most = 
 /// none; the warning names lines.
 std::string warning_of_roles(std::span<const Row> rows, size_t most = kShownOrigins);
 
-/// Rows to sample from whose last message is the assistant's: those where it holds the ground truth show the answer, the
-/// others begin behind a finished turn. Where it is not known that the rows are sampled from (`are_sampled`), those
+/// Rows to sample from whose last message is the assistant's: those where it holds the ground truth show the answer,
+/// the others begin behind a finished turn. Where it is not known that the rows are sampled from (`are_sampled`), those
 /// without a ground truth may be for fine-tuning, and are left out. "" where there are none.
 std::string warning_of_answers(std::span<const Row> rows, size_t most = kShownOrigins, bool are_sampled = true);
 

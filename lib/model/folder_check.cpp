@@ -12,8 +12,9 @@ void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, Fo
   const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
   check_parameters(HfFolder::open(folder), has_head ? policy_parameters(spec) : backbone_parameters(spec));
   if (needs_tokenizer && !is_there(folder / "tokenizer.json"))
-    throw user_error("{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
-                     folder.string());
+    throw user_error(
+        "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
+        folder.string());
 }
 
 }  // namespace roll

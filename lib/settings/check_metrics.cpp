@@ -35,9 +35,8 @@ bool has_domain(const std::string& name, const MetricWords& row) {
 /// Told at the key that waits for the metric.
 bool require_measured(bool is_measured, const CheckpointConfig& config, const std::string& why, Checker& check) {
   const std::string rule = fmt::format("{} {}", check.name(config.metric_for_best_model), why);
-  return config.early_stopping_patience > 0
-             ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
-             : check.require(is_measured, config.best_ckpt_to_keep, "{}", rule);
+  return config.early_stopping_patience > 0 ? check.require(is_measured, config.early_stopping_patience, "{}", rule)
+                                            : check.require(is_measured, config.best_ckpt_to_keep, "{}", rule);
 }
 
 constexpr const char* kNoValidation =
@@ -83,11 +82,13 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
   if (has_domain(name, row))
     require(config.rewards.contains(first_part(name)),
             fmt::format("is of a domain, and rewards has no {}", first_part(name)));
-  require(!begins_with_any(name, kSftPrefixes), "is measured by `roll sft`; of responses there is val_correct/all/mean");
+  require(!begins_with_any(name, kSftPrefixes),
+          "is measured by `roll sft`; of responses there is val_correct/all/mean");
   require(config.uses_critic() || !std::string_view(row.name).starts_with("critic/"),
           "is the critic's, and there is none: " + check.name(config.experience.adv_estimator));
   const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
-  require(config.uses_reference() || !is_kl, "is measured against a reference, and there is none; set enable_reference");
+  require(config.uses_reference() || !is_kl,
+          "is measured against a reference, and there is none; set enable_reference");
   if (!name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });

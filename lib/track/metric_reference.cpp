@@ -31,7 +31,8 @@ constexpr MetricWords kLearning[] = {
     {"group/mixed_ratio", "",
      "share of prompts whose responses have different rewards, from which group advantages learn; by domain"},
     {"val_correct/*/mean", "",
-     "share of right responses in the validation, those with a score of 1 or more: of all, and of each tag (of a tag all "
+     "share of right responses in the validation, those with a score of 1 or more: of all, and of each tag (of a tag "
+     "all "
      "as 'all (tag)')"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
     {"val_correct/*/std", "",

@@ -43,16 +43,15 @@ TEST_CASE("roles that no template knows are named with their lines", "[data]") {
   CHECK_THAT(text, Contains("the roles gpt, human in 8 rows (rows.jsonl:1, rows.jsonl:2, rows.jsonl:3, rows.jsonl:4, "
                             "rows.jsonl:5 and 3 more)"));
   CHECK_THAT(warning_of_roles(rows, 8), Contains("rows.jsonl:8)"));
-  const std::vector<Row> known{chat({says("system", "s"), says("developer", "d"), says("user", "u"),
-                                     says("assistant", "a"), says("tool", "t")},
-                                    "1", 1)};
+  const std::vector<Row> known{
+      chat({says("system", "s"), says("developer", "d"), says("user", "u"), says("assistant", "a"), says("tool", "t")},
+           "1", 1)};
   CHECK(warning_of_roles(known).empty());
 }
 
 TEST_CASE("validation rows that are trained on are named with both lines", "[data]") {
-  const std::vector<Row> training{
-      chat({says("system", "Be brief."), says("user", "1+1?")}, "2", 1),
-      parse_row({{"prompt", " 7*8? "}}, "rows.jsonl:2", {})};
+  const std::vector<Row> training{chat({says("system", "Be brief."), says("user", "1+1?")}, "2", 1),
+                                  parse_row({{"prompt", " 7*8? "}}, "rows.jsonl:2", {})};
   const std::vector<Row> validation{chat({says("user", "1+1? ")}, "2", 1, "val.jsonl"),
                                     chat({says("user", "2+1?")}, "3", 2, "val.jsonl"),
                                     chat({says("user", "7*8?"), says("assistant", "56")}, "56", 3, "val.jsonl")};
