@@ -100,6 +100,17 @@ std::string shown_line(std::vector<std::string> words) {
   return shell_line(words);
 }
 
+/// The line works in a shell that has not what the package's launcher set for this process (scripts/bundle/roll).
+std::vector<std::string> with_launchers_variables(std::vector<std::string> command) {
+  const auto names = env("ROLL_VARIABLES");
+  if (!names) return command;
+  std::vector<std::string> words{"env"};
+  for (const std::string& name : shell_words(*names))
+    if (const auto value = env(name)) words.push_back(name + "=" + *value);
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 Launch launch_of(const JobFlags& flags, const JobPlan& plan) {
   Launch launch{.num_ranks = static_cast<int>(plan.num_ranks), .hostfile = plan.hostfile};
   launch.start_limit_s = plan.timeout_s + kMpirunsTime_s;
@@ -211,11 +222,19 @@ LoadOptions load_options(const JobFlags& flags) {
 
 void run_job(const JobFlags& flags, const JobPlan& plan, const std::function<void(const Job&)>& work) {
   // Before anything reads them; mpirun's ranks inherit them, and those of other hosts come past here too.
-  for (const auto& [name, value] : plan.environment) set_env(name, value);
+  for (const auto& [name, value] : plan.environment) {
+    Secret secret;
+    try {
+      from_config_text(value, secret);
+    } catch (const UserError& e) {
+      throw user_error("system_envs.{} = {}: {}", name, value, e.what());
+    }
+    set_env(name, value);
+  }
   if (flags.new_run) name_new_run();
   const Launch launch = launch_of(flags, plan);
   if (flags.dry_run) {
-    std::printf("%s\n", shown_line(launch_command(launch)).c_str());
+    std::printf("%s\n", shown_line(with_launchers_variables(launch_command(launch))).c_str());
     return;
   }
   const std::optional<double> limit = time_limit(flags.time_limit);

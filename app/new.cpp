@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/own_file.h"
 #include "app/streams.h"
 #include "base/bytes.h"
 #include "base/env.h"
@@ -28,6 +29,7 @@
 #include "preview/new_run.h"
 #include "settings/load_config.h"
 #include "settings/memory_estimate.h"
+#include "train/sft_data.h"
 
 namespace roll {
 
@@ -43,7 +45,7 @@ struct Flags {
   std::vector<std::string> data;
   std::optional<int64_t> devices;
   std::optional<double> memory_gb;
-  bool yes = false;
+  bool yes = false, sft = false, examples = false;
 };
 
 /// Asks on a terminal until `check` takes the answer.
@@ -224,6 +226,25 @@ void write_config(const fs::path& file, const NewRun& run, const ModelSpec& spec
                  *needed, *limit_gb);
 }
 
+void print_start(const char* subcommand, const fs::path& file, int64_t num_ranks) {
+  std::vector<std::string> command{"roll", subcommand, "--config", file.string()};
+  if (num_ranks > 1) command.insert(command.end(), {"-n", std::to_string(num_ranks)});
+  std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
+}
+
+/// Rewards and a loss of one's own, with what they are built with.
+void write_examples(const fs::path& to) {
+  write_folder_atomic(to, [](const fs::path& folder) {
+    fs::create_directory(folder / "roll");
+    for (const char* name : {"README.md", "reward.py", "my_reward.cpp", "my_loss.cpp", "build_plugin.sh"})
+      fs::copy_file(own_file({std::string("configs/examples/") + name}), folder / name);
+    fs::copy_file(own_file({"include/roll/reward.h", "lib/reward/roll/reward.h"}), folder / "roll/reward.h");
+    fs::copy_file(own_file({"include/roll/loss.h", "lib/loss/roll/loss.h"}), folder / "roll/loss.h");
+  });
+  std::printf("%s holds a reward program, a reward plug-in and a loss plug-in; its README.md says how each is used\n",
+              to.c_str());
+}
+
 void show_result(const NewRun& run) {
   const fs::path file = fs::path(run.folder) / "config.yaml";
   const bool counts_ranks = !run.on_gpu && run.num_devices > 1;  // a GPU's are those of device_mapping
@@ -234,9 +255,7 @@ void show_result(const NewRun& run) {
   const ConfigData data = view_data(checked.config, false);
   for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
   print_warnings(data.warnings);
-  std::vector<std::string> command{"roll", "train", "--config", file.string()};
-  if (counts_ranks) command.insert(command.end(), {"-n", std::to_string(run.num_devices)});
-  std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
+  print_start("train", file, counts_ranks ? run.num_devices : 1);
 }
 
 void require_new_folder(const std::string& folder) {
@@ -245,16 +264,63 @@ void require_new_folder(const std::string& folder) {
   refuse_in_checkpoint("DIR", folder);
 }
 
+/// What the rows of a fine-tuning are, through the model's tokenizer and template.
+void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec) {
+  const Tokenizer tokenizer = Tokenizer::load(folder);
+  run.chat_template = template_for(folder, tokenizer);
+  SftConfig config;
+  config.sequence_length = spec.max_positions;
+  DataArgs data;
+  data.file_name = run.data;
+  data.template_name = run.chat_template;
+  const SftRows rows = load_sft_rows(config, data, folder, tokenizer);
+  if (rows.rows.empty())
+    throw user_error("{}: holds no row of at most {} tokens, the model's positions", run.data.front(),
+                     spec.max_positions);
+  std::vector<int64_t> lengths;
+  for (const SftRow& row : rows.rows) lengths.push_back(std::ssize(row.ids));
+  run.prompts = summary_of(lengths);
+  run.num_rows = std::ssize(lengths);
+  std::ifstream first(run.data.front());
+  std::string line;
+  while (std::getline(first, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
+  }
+  run.has_messages = parse_json(line, run.data.front()).contains("messages");
+  if (!run.has_messages) run.chat_template.reset();
+}
+
+void make_sft(const Flags& flags, NewRun run) {
+  for (const auto& [flag, given] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
+    if (given) throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *given);
+  const fs::path model = model_folder(run.model);
+  const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
+  measure_sft_rows(run, model, spec);
+  write_folder_atomic(run.folder, [&](const fs::path& folder) {
+    write_file_atomic(folder / "config.yaml", new_sft_config(run, spec));
+  });
+  const fs::path file = fs::path(run.folder) / "config.yaml";
+  const bool counts_ranks = !run.on_gpu && run.num_devices > 1;
+  LoadOptions options;
+  if (counts_ranks) options.num_ranks = run.num_devices;
+  const auto checked = load_sft_config(file, {}, options);
+  std::printf("\n%s\n", checked.plan.c_str());
+  const ConfigData data = view_data(checked.config, false);
+  for (const std::string& text : data.lines) std::printf("%s\n", text.c_str());
+  print_warnings(data.warnings);
+  print_start("sft", file, counts_ranks ? run.num_devices : 1);
+}
+
 void make_new(const Flags& flags) {
   require_new_folder(flags.folder);
+  if (flags.examples) return write_examples(flags.folder);
   NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
   run.model = model_of(flags);
   run.data = data_of(flags);
   if (flags.validation) run.validation = absolute(files_of_flag("--validation", {*flags.validation})).front();
-  run.reward = reward_of(flags);
-  run.algorithm = algorithm_of(flags);
+  if (!flags.sft) run.reward = reward_of(flags), run.algorithm = algorithm_of(flags);
   run.num_devices = devices_of(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
+  if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);
   const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
   measure_rows(run, model);
@@ -279,6 +345,8 @@ void add_new(CLI::App& app) {
          "--memory", flags->memory_gb,
          "GB of one GPU, to choose how the model is shared out; also says that GPUs are meant where none is here")
       ->check(CLI::PositiveNumber);
+  sub->add_flag("--sft", flags->sft, "a supervised fine-tuning, on rows with responses");
+  sub->add_flag("--examples", flags->examples, "instead: rewards and a loss of one's own, by example, ready to build");
   sub->add_flag("--yes", flags->yes, "ask nothing: what is not said is as usual");
   sub->callback([flags] { make_new(*flags); });
 }

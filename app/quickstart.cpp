@@ -6,32 +6,26 @@
 #include <memory>
 
 #include "app/commands.h"
+#include "app/own_file.h"
 #include "base/error.h"
-#include "base/file.h"
 
 namespace roll {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-/// Beside an installed program in share/roll; beside a build folder in the checkout.
-fs::path script_beside(const fs::path& program) {
-  for (const char* share : {"share/roll", ""}) {
-    const fs::path script = program.parent_path().parent_path() / share / "scripts/quickstart_training.sh";
-    if (is_there(script)) return script;
-  }
-  throw user_error(
-      "{}: the quickstart's files are not with this program (share/roll); install all of it, or run "
-      "scripts/quickstart.sh in a checkout",
-      program.string());
-}
+struct Flags {
+  std::vector<std::string> overrides;
+  bool resume = false, new_run = false;
+};
 
 /// Becomes the script, which starts this program for each of its steps.
-[[noreturn]] void become_script(const std::vector<std::string>& overrides) {
-  const std::string program = fs::read_symlink("/proc/self/exe"), script = script_beside(program);
+[[noreturn]] void become_script(const Flags& flags) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe"),
+                    script = own_file({"scripts/quickstart_training.sh"});
   std::vector<std::string> words{"bash", script, program};
-  words.insert(words.end(), overrides.begin(), overrides.end());
+  words.insert(words.end(), flags.overrides.begin(), flags.overrides.end());
+  if (flags.resume) words.emplace_back("--resume");
+  if (flags.new_run) words.emplace_back("--new-run");
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -43,9 +37,11 @@ fs::path script_beside(const fs::path& program) {
 
 void add_quickstart(CLI::App& app) {
   auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, in about two minutes");
-  auto overrides = std::make_shared<std::vector<std::string>>();
-  sub->add_option("overrides", *overrides, "key=value pairs for the training, as max_steps=3");
-  sub->callback([=] { become_script(*overrides); });
+  auto flags = std::make_shared<Flags>();
+  sub->add_option("overrides", flags->overrides, "key=value pairs for the training, as max_steps=3");
+  auto* resume = sub->add_flag("--resume", flags->resume, "go on with the training in ./output/quickstart/train");
+  sub->add_flag("--new-run", flags->new_run, "train once more, in a folder of its own there")->excludes(resume);
+  sub->callback([=] { become_script(*flags); });
 }
 
 }  // namespace roll

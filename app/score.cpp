@@ -99,7 +99,10 @@ void add_command_words(CLI::App& sub, Node& reward) {
   const auto set_command = [&reward](const std::vector<std::string>& words) {
     Node list;
     list.kind = Node::Kind::kList;
-    for (const std::string& word : words) list.list.push_back(scalar_of_flag(word));
+    for (const std::string& word : words) {
+      list.list.push_back(scalar_of_flag(word));
+      list.list.back().literal = true;  // a shell's ${x} is the program's
+    }
     list.place = scalar_of_flag("").place;
     give_flag(reward, "command", std::move(list));
   };

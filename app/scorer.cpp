@@ -42,7 +42,7 @@ Scorer::Scorer(Config config, const std::string& where, const std::string& devic
       world_(make_single_communicator()),
       meshes_(*world_),
       log_(std::cerr, std::cerr, {}),
-      pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where),
+      pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where, 1, &log_),
       models_(config_, meshes_, used(device), log_) {}
 
 std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {

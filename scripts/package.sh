@@ -84,7 +84,8 @@ sed "s/@TORCH@/$torch/g" scripts/bundle/roll > "$bundle/roll"
 chmod +x "$bundle/roll"
 mkdir -p "$bundle/share/roll/scripts"
 cp -r configs "$bundle/share/roll/"
-cp scripts/quickstart_training.sh scripts/make_*.py scripts/data_rows.py "$bundle/share/roll/scripts/"
+cp scripts/quickstart_training.sh scripts/make_*.py scripts/data_rows.py scripts/upload_metrics.py "$bundle/share/roll/scripts/"
+install -Dm644 -t "$bundle/share/roll/include/roll" lib/loss/roll/loss.h lib/reward/roll/reward.h
 
 mkdir -p "$bundle"/share/{man/man1,bash-completion/completions,zsh/site-functions}
 "$build/roll" man > "$bundle/share/man/man1/roll.1"

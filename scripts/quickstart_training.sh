@@ -2,7 +2,7 @@
 # What `roll quickstart` does: makes rows and a tiny model, warms the model up on noisy answers, then trains it by PPO and
 # shows its held-out accuracy before and after. All of it lands in ./output/quickstart.
 #
-#   quickstart_training.sh PROGRAM [overrides of configs/quickstart.yaml, as max_steps=3]
+#   quickstart_training.sh PROGRAM [overrides of configs/quickstart.yaml, as max_steps=3] [--resume | --new-run]
 set -euo pipefail
 roll=$1
 shift

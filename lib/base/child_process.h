@@ -48,6 +48,8 @@ class ChildProcess {
 
   /// The last bytes (at most 4096) of its standard error; what came so far.
   const std::string& stderr_tail() const { return stderr_tail_; }
+  /// What it printed that is no whole line, as far as it is read.
+  const std::string& unread() const { return unread_; }
   /// 0 for success, -signal for a signal; nothing while it runs.
   std::optional<int> exit_code() const { return exit_code_; }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "config/interpolation.h"
 #include "config/reader.h"
 
 namespace roll {
@@ -16,17 +17,6 @@ inline Node scalar_of_flag(const std::string& text) {
   return node;
 }
 
-/// Reads the text of a flag as a file's scalar is read. UserError "--top-p = 2: must be above 0 and at most 1".
-template <class M>
-void read_flag(const std::string& flag, const std::string& text, M& member, const Range& range) {
-  const Node node = scalar_of_flag(text);
-  ReadContext context;
-  read_value(context, node, flag, member);
-  context.complaints.throw_if_any();
-  if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
-  context.complaints.throw_if_any();
-}
-
 /// Adds a key to the mapping `given`. The last value of a key counts.
 inline void give_flag(Node& given, const std::string& key, Node value) {
   given.kind = Node::Kind::kMap;
@@ -36,12 +26,34 @@ inline void give_flag(Node& given, const std::string& key, Node value) {
     given.map.push_back({key, value.place, std::move(value)});
 }
 
+/// The mapping with the values of its `${oc.env:NAME}`, as a file has them.
+inline Node interpolated(Node given) {
+  std::vector<std::string> notes;  // of Hydra's files, which no flag names
+  interpolate(given, notes);
+  return given;
+}
+
+/// Reads the text of a flag as a file's scalar is read, interpolations included. UserError "--top-p = 2: must be above
+/// 0 and at most 1".
+template <class M>
+void read_flag(const std::string& flag, const std::string& text, M& member, const Range& range) {
+  Node given;
+  give_flag(given, flag, scalar_of_flag(text));
+  const Node node = interpolated(std::move(given)).map.front().value;
+  ReadContext context;
+  node.error.empty() ? read_value(context, node, flag, member) : context.complain(node, flag, node.error);
+  context.complaints.throw_if_any();
+  if (const auto wrong = outside(range, member)) context.complain(node, flag, range.rule(*wrong));
+  context.complaints.throw_if_any();
+}
+
 /// Reads gathered keys as a file's mapping is read. UserError "--world_size = 0: must be in 1..1024"; `prefix` opens
 /// it.
 template <HasFields T>
 void read_flags(const Node& given, T& args, const std::string& prefix = "--") {
   ReadContext context;
-  StructReader reader(context, given, prefix);
+  const Node values = interpolated(given);
+  StructReader reader(context, values, prefix);
   args.fields(reader);
   reader.finish();
   context.complaints.throw_if_any();

@@ -20,7 +20,10 @@ void FromEnv::add(const std::string& path, const Node& scalar) {
 }
 
 const std::string* FromEnv::at(const std::string& path) const {
-  return find(by_path_, path);
+  // A secret that the file itself holds, in whose place nothing can be read again.
+  static const std::string kHidden = to_config_text(Secret{"any"});
+  const std::string* const origin = find(by_path_, path);
+  return origin || !names_secret(path) ? origin : &kHidden;
 }
 
 const std::string* FromEnv::like(const std::string& text) const {

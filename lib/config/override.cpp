@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "config/secret.h"
 #include "config/yaml.h"
 
 namespace roll {
@@ -64,19 +65,20 @@ void remove_key(Node& root, const std::string& argument) {
   const std::string said = word;
   if (word.ends_with(':')) word.pop_back();
   const bool has_value = !next.empty() && next.find('=') == std::string::npos;
-  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}={}", kOrigin, said, word,
-                   has_value ? next : "...");
+  throw user_error("{}: '{}': neither a flag nor an override; overrides are key=value: {}", kOrigin, said,
+                   shown_argument(word + "=" + (has_value ? next : "...")));
 }
 
 void apply(Node& root, const std::string& argument) {
   if (argument.starts_with('~')) return remove_key(root, argument);
   const size_t equals = argument.find('=');
   const size_t start = std::min(argument.find_first_not_of('+'), equals);
-  const auto parts = split_path(argument.substr(start, equals - start), argument);
-  Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kOrigin, argument), true);
+  const std::string shown = shown_argument(argument);
+  const auto parts = split_path(argument.substr(start, equals - start), shown);
+  Node value = parse_yaml(argument.substr(equals + 1), fmt::format("{}: {}", kOrigin, shown), true);
   const Place place{std::make_shared<const std::string>(kOrigin), 0, 0};
   value.place = place;
-  Node& parent = parent_of(root, parts, place, argument);
+  Node& parent = parent_of(root, parts, place, shown);
   if (Node* old = parent.find(parts.back()))
     *old = std::move(value);
   else

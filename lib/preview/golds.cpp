@@ -54,7 +54,9 @@ void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
   if (const auto failure = failure_of(result.detail))
     throw user_error(
         "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
-        *failure == RewardFailure::kTimeout ? "it took longer than timeout_s" : to_line(result.detail["error"]));
+        *failure == RewardFailure::kTimeout
+            ? "nothing came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python"
+            : to_line(result.detail["error"]));
 }
 
 }  // namespace roll

@@ -26,18 +26,12 @@ struct Sizes {
   double learning_rate;
 };
 
-/// A few very long prompts must not make every step large.
-int64_t prompt_length_of(const LengthSummary& prompts) {
-  const bool keeps_all = prompts.max * 2 <= prompts.p99 * 3;
-  return rounded_up(std::max<int64_t>(keeps_all ? prompts.max : prompts.p99, 1), kLengthStep);
-}
-
 /// Two updates a step; whole prompts for every data rank.
 Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout) {
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
   const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(kPrompts, unit), run.num_rows);
   Sizes sizes{};
-  sizes.prompt = prompt_length_of(run.prompts);
+  sizes.prompt = length_for(run.prompts);
   sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, spec.max_positions - sizes.prompt);
   if (sizes.response < 1)
     throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",
@@ -188,7 +182,66 @@ std::string rewards_text(const NewRun& run) {
                             quoted(*run.validation));
 }
 
+std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
+  return fmt::format(
+      R"(# Supervised fine-tuning, on {}. Made by `roll new --sft`: change what you like.
+#
+# start     roll sft --config {}/config.yaml{}
+# ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
+# after     pretrain of a reinforcement: {}/run/checkpoints/latest/actor
+
+exp_name: {}
+output_dir: {}  # metrics and checkpoints of the run
+pretrain: {}  # {:.3g} M parameters
+num_train_epochs: 3  # passes over your {} rows
+save_steps: 0  # a checkpoint every so many updates; 0: at the end
+)",
+      devices_text(run), run.folder, run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices),
+      run.folder, quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"),
+      quoted(run.model), static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
+}
+
 }  // namespace
+
+/// A few very long ones must not make every step large.
+int64_t length_for(const LengthSummary& lengths) {
+  const bool keeps_all = lengths.max * 2 <= lengths.p99 * 3;
+  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
+}
+
+std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
+  const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.max_positions);
+  const int64_t most = std::max<int64_t>(1, run.num_rows / run.num_devices);
+  const char* const response = run.has_messages ? "" : "    response: response\n";  // beside messages it is found
+  std::string text = sft_head_text(run, spec);
+  text += fmt::format(
+      R"(sequence_length: {}  # tokens; of your rows half have at most {}, 99 % at most {}, the longest {}; longer ones are dropped
+
+sft_train:
+  model_args: {{dtype: {}}}
+{}  training_args:
+    learning_rate: {:.1e}  # too high: the loss jumps; too low: it stays
+    per_device_train_batch_size: {}  # rows of an update, on each of {} ranks
+    gradient_accumulation_steps: 1
+    lr_scheduler_type: cosine
+    warmup_ratio: 0.03
+    weight_decay: 0
+  use_sequence_packing: true  # rows lie behind each other, without padding
+  sequence_packing_args:
+    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
+    max_packed_sequence_length_forward: {}
+)",
+      length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
+      data_text(run) + response, spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5, std::min<int64_t>(32, most),
+      run.num_devices, std::max<int64_t>(run.on_gpu ? 8192 : 4096, length),
+      std::max<int64_t>(run.on_gpu ? 16384 : 8192, length));
+  if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
+  if (run.validation)
+    text += fmt::format(
+        "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n{}",
+        quoted(*run.validation), response);
+  return text;
+}
 
 std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec) {
   std::vector<NewLayout> layouts;

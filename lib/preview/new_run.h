@@ -34,6 +34,9 @@ struct NewRun {
   LengthSummary prompts;  // tokens
 };
 
+/// The longest sequence that keeps nearly all: in tokens, rounded up.
+int64_t length_for(const LengthSummary& lengths);
+
 /// How the devices share the model.
 struct NewLayout {
   int64_t tensor_ranks = 1;
@@ -45,5 +48,7 @@ std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec);
 
 /// The YAML. UserError: a model whose positions leave no room for a response.
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);
+/// The same of a fine-tuning; `run.prompts` is about whole rows, and reward and algorithm mean nothing.
+std::string new_sft_config(const NewRun& run, const ModelSpec& spec);
 
 }  // namespace roll

@@ -53,7 +53,9 @@ struct LlmJudgeArgs {
     v("judge_prompt_file", judge_prompt_file,
       "template of one's own: {question}, {response} and {reference} are filled in, other braces stay");
     v("judge_score_pattern", judge_score_pattern,
-      "expression whose first group in the judge's words is the score: 7, 7/10, YES; its last match counts");
+      "expression whose first group in the judge's words is the score: 7, 7/10, YES; its last match counts; null: a "
+      "line "
+      "\"Score: N\", or YES or NO alone on a line");
     v("judge_score_max", judge_score_max,
       "the judge's best score; null: that of the built-in template; of others, a number above 1 counts as tenths",
       above_to(0, 1e6));

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
+#include "reward/shared.h"
 
 namespace roll {
 
@@ -29,10 +30,33 @@ std::string script_of(const std::vector<std::string>& command) {
   return "";
 }
 
+bool is_on_path(const char* program) {
+  try {
+    check_executable(program);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+/// The command, told to print line by line although its output is a pipe. Perl, Ruby and what has buffers of its own do
+/// not hear of it. A pseudo-terminal would reach those too, but programs such as jq colour what they print there.
+std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
+  std::vector<std::string> words;
+  if (is_on_path("env")) words = {"env", "PYTHONUNBUFFERED=1"};
+  if (is_on_path("stdbuf")) words.insert(words.end(), {"stdbuf", "-oL"});
+  words.insert(words.end(), command.begin(), command.end());
+  return words;
+}
+
 }  // namespace
 
 RewardProgram::RewardProgram(const std::vector<std::string>& command, const RuleContext& context)
-    : command_(command), timeout_s_(context.timeout_s), where_(context.where) {
+    : command_(command),
+      timeout_s_(context.timeout_s),
+      where_(context.where),
+      shared_(context.shared),
+      has_answered_(shared_->has_answered(shell_line(command))) {
   if (command_.empty() || command_[0].empty())
     throw user_error("{}command: missing; give the program and its arguments as a list", where_);
 }
@@ -58,14 +82,17 @@ void RewardProgram::check_files() const {
 
 RewardResult RewardProgram::ask(const Json& question,
                                 const std::function<Reply(std::string_view line, int64_t id)>& parse) {
-  if (!child_) start_with([&] { child_.emplace(command_); });
+  if (!child_)
+    start_with([&] {
+      check_executable(command_[0]);
+      child_.emplace(line_by_line(command_));
+    });
   Json request{{"id", ++id_}};
   request.update(question);
   std::string line;
   switch (child_->ask(to_line(request), timeout_s_, line)) {
     case ChildProcess::Outcome::kTimeout:
-      child_.reset();
-      return timed_out();
+      return late();
     case ChildProcess::Outcome::kEnded:
       return failed(RewardFailure::kCrash, fmt::format("ended ({}) instead of answering", child_->end(kEndGrace_s)));
     case ChildProcess::Outcome::kTooLong:
@@ -84,6 +111,20 @@ RewardResult RewardProgram::ask(const Json& question,
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
   failures_in_a_row_ = 0, has_answered_ = true;
   return std::move(reply.result);
+}
+
+/// A program that has never answered may wait for ever with its answers in a buffer.
+RewardResult RewardProgram::late() {
+  const std::string said = child_->unread();
+  child_.reset();
+  if (!has_answered_)
+    shared_->warn_once(fmt::format(
+        "{}command = {}: {} within timeout_s ({} s) of its first question. A program whose output is no terminal often "
+        "keeps what it prints in a buffer: let it flush each answer, as print(..., flush=True) does in Python, and end "
+        "it with a newline. If it takes so long to start, raise {}timeout_s",
+        where_, shown_command(), said.empty() ? "nothing came" : "no whole line came, only " + said_text(said),
+        timeout_s_, where_));
+  return timed_out();
 }
 
 /// Later arguments may be secret.

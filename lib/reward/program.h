@@ -2,7 +2,9 @@
 // share.
 #pragma once
 
+#include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,13 +35,15 @@ class RewardProgram {
   std::string shown_command() const;
   RewardResult failed(RewardFailure kind, const std::string& what);
   [[noreturn]] void broken(const std::string& what);
+  RewardResult late();
 
   std::vector<std::string> command_;
   double timeout_s_;
   std::string where_;
+  std::shared_ptr<SharedByWorkers> shared_;
+  std::atomic<bool>& has_answered_;
   std::optional<ChildProcess> child_;
   int64_t id_ = 0, failures_in_a_row_ = 0;
-  bool has_answered_ = false;
 };
 
 }  // namespace roll

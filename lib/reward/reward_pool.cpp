@@ -7,8 +7,11 @@
 
 namespace roll {
 
-RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where, int64_t num_ranks)
-    : on_reward_error_(args.on_reward_error), where_(where), shared_(std::make_shared<SharedByWorkers>(num_ranks)) {
+RewardPool::RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where, int64_t num_ranks,
+                       Log* log)
+    : on_reward_error_(args.on_reward_error),
+      where_(where),
+      shared_(std::make_shared<SharedByWorkers>(num_ranks, log)) {
   for (int64_t i = 0; i < args.world_size; ++i) rewards_.push_back(make_reward(args, response_length, where, shared_));
   for (auto& reward : rewards_) reward->prepare();
   for (auto& reward : rewards_) threads_.emplace_back([this, &reward] { work(*reward); });

@@ -29,9 +29,10 @@ struct RewardUse {
 class RewardPool {
  public:
   /// Starts args.world_size worker threads, each with its own RewardFunction. num_ranks: processes with such a pool of
-  /// this domain, which share its limits. UserError as make_reward(), and as RewardFunction::prepare().
+  /// this domain, which share its limits. log: what cannot wait for a result is said there. UserError as make_reward(),
+  /// and as RewardFunction::prepare().
   RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.",
-             int64_t num_ranks = 1);
+             int64_t num_ranks = 1, Log* log = nullptr);
   /// Drops what is not yet begun and waits for what is: what waits for a server gives up at once, the rest is bounded
   /// by the time limit.
   ~RewardPool();

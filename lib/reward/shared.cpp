@@ -19,6 +19,15 @@ RateLimiter& SharedByWorkers::limiter(const RateLimits& limits) {
   return *limiter_;
 }
 
+std::atomic<bool>& SharedByWorkers::has_answered(const std::string& who) {
+  const std::lock_guard lock(mutex_);
+  return has_answered_[who];
+}
+
+void SharedByWorkers::warn_once(const std::string& text) {
+  if (log_ && !has_warned_.exchange(true)) log_->warn("{}", text);
+}
+
 double SharedByWorkers::jitter() {
   return random_uniform(
       {.seed = static_cast<uint64_t>(::getpid()), .purpose = Purpose::kRetry, .sequence = num_jitters_++});

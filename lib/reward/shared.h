@@ -3,10 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "base/cancellation.h"
+#include "base/log.h"
 #include "http/rate_limiter.h"
 
 namespace roll {
@@ -14,7 +17,8 @@ namespace roll {
 class SharedByWorkers {
  public:
   /// num_ranks: processes that score the domain, each with such an object of its own; they share limits evenly.
-  explicit SharedByWorkers(int64_t num_ranks = 1) : num_ranks_(num_ranks) {}
+  /// log: where workers warn at once, before a step tells of its rewards; it outlives them. nullptr: nowhere.
+  explicit SharedByWorkers(int64_t num_ranks = 1, Log* log = nullptr) : num_ranks_(num_ranks), log_(log) {}
 
   /// Cancelled when no more verdicts are wanted: who waits for one gives up.
   Cancellation ending;
@@ -24,11 +28,19 @@ class SharedByWorkers {
   /// In [0, 1), another one each time, and in each process.
   double jitter();
 
+  /// Whether this server or program has answered a worker: from then on its failures pass, and are no wrong settings.
+  std::atomic<bool>& has_answered(const std::string& who);
+  /// The first text is said, and no later one.
+  void warn_once(const std::string& text);
+
  private:
   int64_t num_ranks_;
+  Log* log_;
   std::mutex mutex_;
   std::unique_ptr<RateLimiter> limiter_;
   std::atomic<uint64_t> num_jitters_ = 0;
+  std::map<std::string, std::atomic<bool>> has_answered_;
+  std::atomic<bool> has_warned_ = false;
 };
 
 }  // namespace roll

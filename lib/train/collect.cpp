@@ -17,7 +17,7 @@ Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, i
       ranks_(ranks),
       mesh_(ranks.mesh()),
       log_(log),
-      rewards_(rewards, response_length, mesh_.dp_size()) {
+      rewards_(rewards, response_length, mesh_.dp_size(), &log) {
   for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 

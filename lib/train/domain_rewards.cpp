@@ -8,10 +8,10 @@
 namespace roll {
 
 DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                             int64_t num_ranks) {
+                             int64_t num_ranks, Log* log) {
   for (const auto& [domain, worker] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
-    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks),
+    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks, log),
                         .is_held = worker.has_own_model() || worker.shares_model()};
   }
 }

@@ -17,7 +17,7 @@ class DomainRewards {
   /// UserError: a reward that cannot be made.
   /// num_ranks: processes that score.
   DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                int64_t num_ranks = 1);
+                int64_t num_ranks = 1, Log* log = nullptr);
 
   /// `response`: the caller's number for it.
   void submit(const std::string& domain, int64_t response, RewardQuery query);

@@ -12,7 +12,8 @@ import replay
 from rollouts import rollout_lines
 
 STEPS = 3
-# One program, which numbers the questions over its lives; every third one fails, by turns, in one of two ways.
+# One program, which numbers the questions over its lives and leaves flushing to Python; every third one fails, by turns, in one
+# of two ways.
 JUDGE = """import json, pathlib, subprocess, sys, time
 count = pathlib.Path(sys.argv[1])
 subprocess.Popen(["setsid", "sleep", sys.argv[2]])
@@ -23,7 +24,7 @@ for line in sys.stdin:
         time.sleep(1000)
     if number % 6 == 0:
         sys.exit("no more cheese")
-    print(json.dumps({"id": json.loads(line)["id"], "reward": number % 2, "detail": {"number": number}}), flush=True)
+    print(json.dumps({"id": json.loads(line)["id"], "reward": number % 2, "detail": {"number": number}}))
 """
 
 
@@ -103,6 +104,9 @@ def check_advice(folder):
     assert done.stderr.count("of 16 rewards, 16 took longer than timeout_s") == STEPS, done.stderr
     advice = "rewards.math_rule: 16 of 16 rewards timed out, so that little is left to learn from; raise rewards.math_rule.timeout_s"
     assert done.stderr.count(advice) == 1, done.stderr
+    first = "rewards.math_rule.command = "
+    assert done.stderr.count("nothing came within timeout_s (0.05 s) of its first question") == 1 and first in done.stderr, done.stderr
+    assert done.stderr.index("nothing came") < done.stderr.index("16 took longer than timeout_s"), "it is said before the step ends"
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -54,8 +54,9 @@ class FakeJudge:
                 status, text = {"500": (500, "oops"), "503": (503, "<html>busy</html>"), "429": (429, json.dumps(dict(error=dict(message="slow down")))),
                                 "html": (200, "<html>welcome</html>"), "cut": (200, right[:40]), "error": (200, json.dumps(dict(error="overloaded"))),
                                 "null": (200, completion(None, "length")), "riddle": (200, completion("Who knows?")),
-                                "large": (200, " " * (9 << 20) + right), "echo": (200, completion(f"Score: 5 says {self.headers['Authorization']}")),
-                                "key": (401, json.dumps(dict(error=dict(message=f"wrong key: {self.headers['Authorization']}"))))}.get(fault, (200, right))
+                                "large": (200, " " * (9 << 20) + right), "echo": (200, completion(f"Score: 5, says {self.headers['Authorization']}")),
+                                **{code: (int(code), json.dumps(dict(error=dict(message="passing")))) for code in ("302", "401", "403", "404", "410")},
+                               "key": (401, json.dumps(dict(error=dict(message=f"wrong key: {self.headers['Authorization']}"))))}.get(fault, (200, right))
                 self.send_response(status)
                 if fault == "429":
                     self.send_header("Retry-After", "1")

@@ -81,7 +81,33 @@ def check_what_servers_say_of_the_key(folder):
         assert len(judge.times) == 1, "a key that is not known was tried again"
     with FakeJudge(lambda number: "echo") as judge:
         rewards, details, _ = score(folder, judge.url, rows_of(1))
-        assert rewards == [0.5] and details == [{"judge": "Score: 5 says Bearer (hidden)"}], details
+        assert rewards == [0.5] and details == [{"judge": "Score: 5, says Bearer (hidden)"}], details
+
+
+def check_passing_refusals(folder):
+    """Who has answered once is asked again, whichever worker meets the refusal; who never has ends the run."""
+    refusals, rows = ["302", "401", "403", "404", "410"], rows_of(11)
+    with FakeJudge(lambda number: refusals[number // 3 % 5] if number % 3 == 0 else None) as judge:
+        rewards, details, said = score(folder, judge.url, rows)
+    assert rewards == [rule(row["response"]) for row in rows] and said == "", (rewards, said)
+    assert sum(detail.get("retries", 0) for detail in details) == 5, details
+    # Two workers: the second one's first question is refused once the first one, which asks again, has its answer.
+    def second_is_refused(number):
+        while number == 2 and len(judge.times) < 3:
+            time.sleep(0.01)
+        return "404" if number == 2 else None
+    with FakeJudge(second_is_refused) as judge:
+        rewards, _, said = score(folder, judge.url, rows, "--world-size", 2)
+    assert rewards == [rule(row["response"]) for row in rows] and said == "", (rewards, said)
+
+
+def check_secret_by_flag(folder):
+    """A flag's ${oc.env:NAME} is the variable's value, as in a file; one that is not set is named."""
+    with FakeJudge() as judge:
+        score(folder, judge.url, rows_of(1), "--judge-api-key", "${oc.env:JUDGE_KEY}")
+        assert judge.headers[0]["Authorization"] == f"Bearer {KEY}", "the text was sent instead of the key"
+        _, _, said = score(folder, judge.url, rows_of(1), "--judge-api-key", "${oc.env:NO_SUCH_KEY}", code=2)
+        assert "the environment variable NO_SUCH_KEY is not set" in said and len(judge.times) == 1, said
 
 
 def check_certificates(folder):
@@ -213,6 +239,8 @@ with tempfile.TemporaryDirectory() as folder:
     check_nothing_is_lost(folder)
     check_dead_servers(folder)
     check_what_servers_say_of_the_key(folder)
+    check_passing_refusals(folder)
+    check_secret_by_flag(folder)
     check_certificates(folder)
     replay.make_model(folder)
     (folder / "rows.jsonl").write_text("".join(json.dumps(dict(id=str(i), prompt=f"{i}+1=", ground_truth=str(i + 1), tag="sum")) + "\n" for i in range(40)))

@@ -109,6 +109,39 @@ def check_code_of_ones_own(folder):
     print("a reward program that fails is found before a training")
 
 
+def check_sft(folder):
+    for columns in ("messages", "prompt"):
+        rows = [json.loads(line) for line in open(folder / f"{columns}.jsonl")]
+        (folder / "sft.jsonl").write_text("".join(json.dumps(row | dict(response="it is " + row["ground_truth"])) + "\n" for row in rows))
+        new = roll(folder, "new", f"sft_{columns}", "--sft", "--model", "model", "--data", "sft.jsonl", "--validation", "sft.jsonl", "--yes")
+        config = (folder / f"sft_{columns}/config.yaml").resolve()
+        assert f"\n  roll sft --config {config}\n" in new.stdout and re.search(r"^training rows: 1\d\d rows; tokens: p50", new.stdout, re.M), new.stdout
+        roll(folder, "validate-config", "--config", config)
+        roll(folder, "sft", "--config", config, "--device", "cpu", "max_steps=2")
+        metrics = [json.loads(line) for line in open(config.parent / "run/metrics.jsonl")]
+        assert {line["step"] for line in metrics} >= {1, 2}, metrics
+        assert (config.parent / "run/checkpoints/latest/actor/config.json").exists(), "where the file says that the weights are"
+    said = roll(folder, "new", "both", "--sft", "--model", "model", "--data", "sft.jsonl", "--reward", "math_rule", "--yes", exit_code=2).stderr
+    assert "--reward = math_rule: a fine-tuning has none" in said and not (folder / "both").exists(), said
+    said = roll(folder, "new", "none", "--sft", "--model", "model", "--data", "prompt.jsonl", "--yes", exit_code=2).stderr
+    assert "prompt.jsonl:1" in said and "response" in said and not (folder / "none").exists(), said
+    print("roll new --sft: written, valid, and trained on")
+
+
+def check_examples(folder):
+    """A program, a reward plug-in and a loss plug-in of one's own, from what the program itself brings."""
+    roll(folder, "new", "own", "--examples")
+    own = folder / "own"
+    (own / "answers.jsonl").write_text('{"response": "it is 42", "ground_truth": "42"}\n{"response": "no", "ground_truth": "42"}\n')
+    score = lambda *words: [json.loads(line)["reward"] for line in roll(own, "score", "--input", "answers.jsonl", *words).stdout.splitlines()]
+    assert score("--type", "command", "--", sys.executable, "reward.py") == [1, 0]
+    subprocess.run(["bash", "build_plugin.sh", "my_reward.cpp"], cwd=own, check=True, timeout=300)
+    assert score("--type", "plugin", "--library", "libmy_reward.so", "--name", "contains") == [1, 0]
+    done = subprocess.run(["bash", "build_plugin.sh", "my_loss.cpp"], cwd=own, env=dict(os.environ, ROLL_TORCH=str(folder)), capture_output=True, text=True)
+    assert done.returncode == 2 and "no LibTorch headers in" in done.stderr, done.stderr
+    print("examples of rewards of one's own are written, built and used")
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     roll(folder, "init-model", "--arch", "qwen2", "--hidden", 32, "--intermediate", 48, "--layers", 2, "--heads", 4, "--kv-heads", 2,
@@ -117,3 +150,5 @@ with tempfile.TemporaryDirectory() as name:
     check_terminal(folder)
     check_faults(folder)
     check_code_of_ones_own(folder)
+    check_sft(folder)
+    check_examples(folder)

@@ -58,8 +58,10 @@ def check_trains(roll, share, folder, warm_up, env):
     config = share / "configs/quickstart.yaml"
     for ranks in ["1", "2"]:
         devices = [f"{role}.device_mapping={list(range(int(ranks)))}" for role in ["actor_train", "actor_infer", "reference", "critic"]]
-        text = run(roll, "train", "--config", config, "-n", ranks, f"output_dir=run{ranks}", "max_steps=2", "eval_steps=0",
-                   "save_steps=100", *devices, cwd=folder, env=env)
+        words = [roll, "train", "--config", config, "-n", ranks, f"output_dir=run{ranks}", "max_steps=2", "eval_steps=0", "save_steps=100", *devices]
+        if ranks == "2":  # the line of a dry run works in any shell
+            words = ["bash", "-c", run(*words, "--dry-run", cwd=folder, env=env).strip().splitlines()[-1]]
+        text = run(*words, cwd=folder, env=env if ranks == "1" else bare(folder))
         assert num_steps(folder / f"run{ranks}") == 2, text
         assert (f"{ranks} ranks, each with" in text) == (ranks == "2"), text
 
@@ -91,6 +93,25 @@ def bare_venv(folder):
     return site
 
 
+def check_again(roll, folder, env):
+    """A second quickstart is refused with flags that it has."""
+    text = run(roll, "quickstart", "max_steps=2", cwd=folder, env=env, wanted=2)
+    assert "go on with it by --resume, or begin beside it by --new-run" in text, text[-2000:]
+    run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", "--resume", cwd=folder, env=env)
+    run(roll, "quickstart", "max_steps=1", "eval_steps=0", "save_steps=100", "--new-run", cwd=folder, env=env)
+    assert len([*(folder / "output/quickstart/train").glob("*/metrics.jsonl")]) == 1, [*(folder / "output/quickstart/train").iterdir()]
+
+
+def check_own_loss(roll, folder, env):
+    """A loss plug-in of somebody who has the wheel, g++, and nothing else."""
+    run(roll, "new", "mine", "--examples", cwd=folder, env=env)
+    run("bash", "build_plugin.sh", "my_loss.cpp", cwd=folder / "mine", env=env | {"ROLL_TORCH": str(TORCH)})
+    quickstart = folder / "output/quickstart/train"
+    text = run(roll, "check-loss", "--config", quickstart / "config.resolved.yaml", "--rollouts", quickstart / "rollouts",
+               f"actor_train.loss_func={{library: {folder}/mine/libmy_loss.so, name: clipped}}", cwd=folder, env=env)
+    assert "largest deviation from one batch in float64" in text, text
+
+
 def check_wheel(folder):
     """The quickstart, from pip install to the first steps of PPO; gives what it made, for the other packages."""
     wheel = package(["--wheel"], folder)
@@ -107,6 +128,10 @@ def check_wheel(folder):
     text = run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", cwd=folder, env=env)
     made = folder / "output/quickstart"
     assert "== step 4 of 4: PPO" in text and num_steps(made / "train") == 2, text[-3000:]
+    check_again(roll, folder, env)
+    for came in ["scripts/upload_metrics.py", "include/roll/loss.h", "include/roll/reward.h", "configs/examples/my_loss.cpp"]:
+        assert (site / "roll_rlvr/bundle/share/roll" / came).exists(), came
+    check_own_loss(roll, folder, env)
     (folder / "own").mkdir()
     check_trains(roll, site / "roll_rlvr/bundle/share/roll", folder / "own", made, env)
     return made

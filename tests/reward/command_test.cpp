@@ -2,11 +2,13 @@
 
 #include <catch2/catch.hpp>
 #include <random>
+#include <sstream>
 
 #include "base/error.h"
 #include "reward/queries.h"
 #include "reward/reply.h"
 #include "reward/reward_pool.h"
+#include "reward/shared.h"
 
 namespace roll {
 
@@ -51,6 +53,45 @@ TEST_CASE("a command's answer holds its question's id, or none", "[reward]") {
   const auto late = make_reward(program("while read x; do echo '{\"reward\": 1, \"id\": 1}'; done"), 0, "");
   CHECK(late->score(query_of("", "")).reward == 1);
   CHECK_THROWS_WITH(late->score(query_of("", "")), Catch::Contains("the question's id is 2"));
+}
+
+TEST_CASE("a command that leaves flushing to its library answers line by line", "[reward]") {
+  RewardArgs args = args_of(CommandArgs{.command = {"sed", "s/.*/{\"reward\": 1}/"}});
+  args.timeout_s = 30;
+  const auto reward = make_reward(args, 0, "");
+  for (int i = 0; i < 2; ++i) CHECK(reward->score(query_of("", "")).reward == 1);
+  args =
+      args_of(CommandArgs{.command = {"python3", "-c", "import sys\nfor line in sys.stdin: print('{\"reward\": 2}')"}});
+  args.timeout_s = 30;
+  CHECK(make_reward(args, 0, "")->score(query_of("", "")).reward == 2);
+}
+
+TEST_CASE("one worker's answer is enough: another one's first failure is that answer's", "[reward]") {
+  const auto shared = std::make_shared<SharedByWorkers>();
+  RewardArgs args = program("while read x; do case $x in *bad*) exit 5;; esac; echo '{\"reward\": 1}'; done");
+  const auto first = make_reward(args, 0, "", shared), second = make_reward(args, 0, "", shared);
+  CHECK(first->score(query_of("good", "")).reward == 1);
+  CHECK(second->score(query_of("bad", "")).detail["error"] == "ended (exit status 5) instead of answering");
+  CHECK_THROWS_WITH(make_reward(args, 0, "")->score(query_of("bad", "")), Catch::Contains("exit status 5"));
+}
+
+TEST_CASE("the first time-out of a command that never answered says what that usually is", "[reward]") {
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  const auto said_of = [&](const std::string& script) {
+    err.str("");
+    RewardArgs args = program(script);
+    args.timeout_s = 0.3;
+    RewardPool pool(args, 0, "rewards.x.", 1, &log);
+    for (int i = 0; i < 2; ++i) pool.submit(query_of("", "")), pool.collect();
+    return err.str();
+  };
+  const std::string said = said_of("sleep 60");
+  CHECK_THAT(said, Catch::Contains("rewards.x.command = sh -c") &&
+                       Catch::Contains("nothing came within timeout_s (0.3 s)") && Catch::Contains("flush=True"));
+  CHECK(said.find("nothing came") == said.rfind("nothing came"));
+  CHECK_THAT(said_of("printf '{'; sleep 60"), Catch::Contains("no whole line came, only \"{\""));
+  CHECK(said_of("read x; echo '{\"reward\": 1}'; sleep 60").empty());
 }
 
 TEST_CASE("any line is an answer, a bad answer or none", "[reward]") {

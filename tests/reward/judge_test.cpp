@@ -1,8 +1,11 @@
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "checkpoint/temporary_folder.h"
 #include "config/load.h"
 #include "config/writer.h"
@@ -26,7 +29,7 @@ std::string content(const JudgePrompt& prompt, const JudgeQuestion& question) {
 
 /// -1: unreadable.
 double score_of(std::string_view text, std::optional<double> best = {}, bool is_cut = false) {
-  const Verdict verdict = parse_verdict(text, best, is_cut);
+  const Verdict verdict = parse_verdict(text, {.best_score = best}, is_cut);
   CHECK(verdict.score.has_value() == verdict.problem.empty());
   return verdict.score.value_or(-1);
 }
@@ -74,8 +77,18 @@ TEST_CASE("the built-in templates hold their fields, and say how good a score ca
     const std::string asked = content(JudgePrompt(template_text(name)), {"<q>", "<r>", "<t>"});
     CHECK_THAT(asked, Catch::Contains("<q>") && Catch::Contains("<r>"));
     CHECK((asked.find("<t>") != std::string::npos) == (name != JudgeTemplate::kScore));
-    CHECK((asked.find("Score: N") != std::string::npos) == (best_score(name) == 10));
+    CHECK((asked.find("Score: N") != std::string::npos) == (asked_by(name).grade && asked_by(name).best_score == 10));
+    CHECK((asked.find("YES or NO") != std::string::npos) == asked_by(name).yes_or_no);
   }
+}
+
+TEST_CASE("the template that is named as ROLL's has its conditions", "[reward]") {
+  const std::string_view text = template_text(JudgeTemplate::kSameAnswer);
+  for (const char* condition :
+       {"matches the reference exactly: YES", "does not match: NO", "unclear, incomplete or ambiguous: NO",
+        "letter of an option, a number, an expression, or a\nlist of answers", "in Chinese or another language",
+        "without any other word, punctuation or explanation"})
+    CHECK_THAT(std::string(text), Catch::Contains(condition));
 }
 
 TEST_CASE("the question is the last message of the user", "[reward]") {
@@ -112,6 +125,23 @@ TEST_CASE("the last score of a judge counts, out of what is best", "[reward]") {
   CHECK(score_of("<think>a</think>YES</think>NO") == 0);  // what was thought ends at the last mark
 }
 
+// tests/golden/reward/judge_replies.jsonl: replies judged by hand; null: unclear, so that the judge is asked again.
+TEST_CASE("a judge's replies mean what a reader takes them for, or are unclear", "[reward]") {
+  const std::map<std::string, Asked> asked{
+      {"grade", asked_by(JudgeTemplate::kScore)}, {"yes_or_no", asked_by(JudgeTemplate::kSameAnswer)}, {"own", {}}};
+  std::ifstream in(std::filesystem::path(ROLL_SOURCE_DIR) / "tests/golden/reward/judge_replies.jsonl");
+  int64_t num_replies = 0;
+  for_each_json_line(in, "judge_replies.jsonl", [&](int64_t, const Json& row) {
+    const Verdict verdict =
+        parse_verdict(row["reply"].get<std::string>(), asked.at(row["asked"]), row.value("cut", false));
+    INFO(row);
+    CHECK(verdict.score.has_value() == !row["judged"].is_null());
+    if (verdict.score && !row["judged"].is_null()) CHECK(*verdict.score == Approx(row["judged"].get<double>()));
+    ++num_replies;
+  });
+  CHECK(num_replies >= 80);
+}
+
 TEST_CASE("a score that is not certain is none", "[reward]") {
   for (const char* text : {"Score: 11",       "Score: -1",  "Score: 7-8",  "Score: 7,5",      "Score: 70%",
                            "Score: 1.2.3",    "Score: 1e1", "Score: high", "Score:",          "Score: 8/0",
@@ -120,7 +150,6 @@ TEST_CASE("a score that is not certain is none", "[reward]") {
                            "<think>x</think>"})
     CHECK(score_of(text) == -1);
   CHECK(score_of("Score: 7", 5) == -1);
-  CHECK(score_of("Scores: 7") == -1);
   CHECK(score_of("underscore: 7") == -1);
   CHECK_THAT(parse_verdict(std::string(1000, 'x')).problem,
              Catch::Contains("neither a line") && Catch::Contains(" ..."));
@@ -134,15 +163,15 @@ TEST_CASE("what the token limit cut off is not taken for whole", "[reward]") {
   CHECK(score_of("No difference so far, but", {}, true) == -1);
 }
 
-TEST_CASE("YES and NO count as words, where only one of them tells", "[reward]") {
-  for (const char* text :
-       {"YES", " yes.\n", "**Yes**", "The final answers are the same, so YES is right.", "Output: yes",
-        "I see no error in it.\nYES", "YES\nThere is no difference.", "yes\xE3\x80\x82"})
+TEST_CASE("YES and NO count alone on the first line or the last, not as words of a sentence", "[reward]") {
+  for (const char* text : {"YES", " yes.\n", "**Yes**", "Output: yes", "I see no error in it.\nYES",
+                           "YES\nThere is no difference.", "yes\xE3\x80\x82"})
     CHECK(score_of(text) == 1);
-  for (const char* text : {"NO", "No, it is 4.", "it differs: no", "**NO**\n\nThe answer yes would be right for 5."})
+  for (const char* text : {"NO", "It differs.\nOutput: no", "**NO**\n\nThe answer yes would be right for 5."})
     CHECK(score_of(text) == 0);
   for (const char* text : {"YES or NO", "YES\nNO", "yesterday", "nothing", "NOTE", "I see no error", "no\xC3\xABl",
-                           "maybe", "eyes know", "No errors found, so YES"})
+                           "maybe", "eyes know", "No errors found, so YES", "No, it is 4.", "it differs: no",
+                           "The final answers are the same, so YES is right."})
     CHECK(score_of(text) == -1);
 }
 
@@ -165,7 +194,7 @@ TEST_CASE("a judge's words become a score, or a failure, and are kept", "[reward
   CHECK(result("Score: 1").score == 0.1);  // the built-in template asks for 0..10
   CHECK(result("Score: 1").detail["judge"] == "Score: 1");
   CHECK(result("YES" + std::string(2000, '.')).detail["judge"].get<std::string>().size() == 500);
-  CHECK(result("YES" + std::string(496, '.') + "\xC3\xA9").detail["judge"] == "YES" + std::string(496, '.'));
+  CHECK(result("YES" + std::string(495, '.') + " \xE3\x80\x82").detail["judge"] == "YES" + std::string(495, '.') + " ");
   CHECK(failure_of(result("hm").detail) == RewardFailure::kUnparsable);
   CHECK(failure_of(result("Score: 7", " ").detail) == RewardFailure::kUnjudged);
   LlmJudgeArgs without_reference;
@@ -225,6 +254,9 @@ TEST_CASE("a judge's key stands in no error and in no resolved configuration", "
   CHECK(shown_argument("rewards.x.judge_api_key=" + key) == "rewards.x.judge_api_key=(hidden)");
   CHECK(shown_argument("rewards.x.judge_api_key=${oc.env:K}") == "rewards.x.judge_api_key=${oc.env:K}");
   CHECK(shown_argument("rewards.x.type=llm_judge") == "rewards.x.type=llm_judge");
+  CHECK(shown_argument("system_envs.HF_TOKEN=hf_" + key) == "system_envs.HF_TOKEN=(hidden)");
+  CHECK(shown_argument("rewards.x={type: llm_judge, judge_api_key: " + key + "}") == "rewards.x=(hidden)");
+  CHECK(shown_argument("prompt={max_new_tokens: 3}") == "prompt={max_new_tokens: 3}");
   CHECK(without({key}, "a " + key + key + " b") == "a (hidden)(hidden) b");
   CHECK(without({"1"}, "Score: 1") == "Score: 1");
 }
@@ -297,7 +329,9 @@ TEST_CASE("any bytes of a judge and of its server are read without harm", "[rewa
   for (int i = 0; i < 20000; ++i) {
     std::string text = i % 2 ? "Score:" : R"({"choices": [{"message": {"content": )";
     for (size_t n = random() % 40; n > 0; --n) text += alphabet[random() % alphabet.size()];
-    const Verdict verdict = parse_verdict(text, i % 3 ? std::optional(10.0) : std::nullopt, i % 5 == 0);
+    const Asked asked{
+        .grade = i % 7 != 0, .yes_or_no = i % 4 != 0, .best_score = i % 3 ? std::optional(10.0) : std::nullopt};
+    const Verdict verdict = parse_verdict(text, asked, i % 5 == 0);
     REQUIRE(verdict.score.has_value() == verdict.problem.empty());
     REQUIRE((!verdict.score || (*verdict.score >= 0 && *verdict.score <= 1)));
     parse_chat_answer(i % 4 ? 200 : 500, text);

@@ -35,7 +35,8 @@ class ApiJudge : public JudgeModel {
       : args_(args),
         context_(context),
         limiter_(context.shared->limiter(args.limits)),
-        client_(client_of(args, context)) {}
+        client_(client_of(args, context)),
+        has_answered_(context.shared->has_answered(*args.judge_api_url)) {}
 
   JudgeReply ask(const Json& messages) override {
     const std::string body = to_line(chat_request(args_, messages));
@@ -99,7 +100,7 @@ class ApiJudge : public JudgeModel {
   RuleContext context_;
   RateLimiter& limiter_;
   HttpClient client_;
-  bool has_answered_ = false;
+  std::atomic<bool>& has_answered_;
 };
 
 }  // namespace

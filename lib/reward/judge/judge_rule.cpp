@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "reward/judge/verdict.h"
 #include "reward/reply.h"
 #include "reward/row_columns.h"
 #include "reward/same_text.h"
@@ -32,15 +31,17 @@ JudgePrompt prompt_of(const LlmJudgeArgs& args, const std::string& where) {
   }
 }
 
-std::optional<double> best_score_of(const LlmJudgeArgs& args) {
-  if (args.judge_score_max || args.judge_prompt_file) return args.judge_score_max;
-  return best_score(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
+Asked asked_in(const LlmJudgeArgs& args) {
+  Asked asked =
+      args.judge_prompt_file ? Asked() : asked_by(args.judge_prompt.value_or(JudgeTemplate::kScoreWithReference));
+  if (args.judge_score_max) asked.best_score = args.judge_score_max;
+  return asked;
 }
 
 }  // namespace
 
 JudgeRule::JudgeRule(const LlmJudgeArgs& args, const RuleContext& context)
-    : prompt_(prompt_of(args, context.where)), best_score_(best_score_of(args)) {
+    : prompt_(prompt_of(args, context.where)), asked_(asked_in(args)) {
   if (args.judge_score_pattern)
     pattern_.emplace(*args.judge_score_pattern, context.where + "judge_score_pattern", context.timeout_s);
 }
@@ -61,9 +62,9 @@ RewardResult JudgeRule::verdict(const JudgeWords& words) {
   Verdict verdict;
   try {
     if (!pattern_)
-      verdict = parse_verdict(words.text, best_score_, words.is_cut);
+      verdict = parse_verdict(words.text, asked_, words.is_cut);
     else if (const auto groups = pattern_->last_match(words.text))
-      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], best_score_);
+      verdict = parse_score((*groups)[groups->size() > 1 ? 1 : 0], asked_.best_score);
     else
       verdict.problem = fmt::format("answered {}: judge_score_pattern matches nothing in it", said_text(words.text));
   } catch (const MatchFailed& e) {

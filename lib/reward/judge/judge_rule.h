@@ -26,7 +26,7 @@ class JudgeRule {
 
  private:
   JudgePrompt prompt_;
-  std::optional<double> best_score_;
+  Asked asked_;
   std::optional<AnswerPattern> pattern_;
 };
 

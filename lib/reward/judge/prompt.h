@@ -8,14 +8,15 @@
 
 #include "base/json.h"
 #include "reward/judge/prompt_names.h"
+#include "reward/judge/verdict.h"
 #include "reward/reward.h"
 
 namespace roll {
 
 /// A template's text: {question}, {response} and {reference} are its fields; all other braces are themselves.
 std::string_view template_text(JudgeTemplate name);
-/// What the template asks to be the best "Score:"; nullopt: it asks for YES or NO.
-std::optional<double> best_score(JudgeTemplate name);
+/// A grade, or YES or NO.
+Asked asked_by(JudgeTemplate name);
 
 /// What the fields are filled with, character by character: nothing in it is a field, or anything else, again.
 struct JudgeQuestion {

@@ -1,9 +1,12 @@
 #include "reward/judge/verdict.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "reward/final_answer.h"
 #include "reward/reply.h"
 #include "reward/same_text.h"
@@ -12,7 +15,13 @@ namespace roll {
 
 namespace {
 
-constexpr std::string_view kMarkup = "*_`\"'#[](){}<>.!: \t\r\v\f";  // what may stand around a lonely YES
+constexpr std::string_view kBlank = " \t\r\n\v\f";
+constexpr std::string_view kOpening = "*_`\"'#[](){}<$ \t\r\n\v\f";       // around a word or number; > is a quotation
+constexpr std::string_view kClosing = "*_`\"'#[](){}>$.,;!: \t\r\n\v\f";  // "7." is 7, ".7" is not
+constexpr std::array<std::string_view, 7> kWrapping{"\\boxed", "\\text", "\u3002", "\uFF01",
+                                                    "\u201C",  "\u201D", "\uFF1A"};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kThoughts{
+    {{"<think>", kThoughtEnd}, {"<thinking>", "</thinking>"}, {"[THINK]", "[/THINK]"}}};
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -24,6 +33,10 @@ bool is_word(char c) {
   return is_digit(c) || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z') || c == '_' || (byte >= 0xC3 && byte <= 0xDF);
 }
 
+bool is_same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, ascii_lower, ascii_lower);
+}
+
 /// A text that is read from its beginning.
 class Reading {
  public:
@@ -33,9 +46,13 @@ class Reading {
     left_.remove_prefix(std::min(left_.find_first_not_of(characters), left_.size()));
   }
   bool take(std::string_view word) {
-    if (!left_.starts_with(word)) return false;
+    if (!is_same_word(left_.substr(0, word.size()), word)) return false;
     left_.remove_prefix(word.size());
     return true;
+  }
+  template <class Words>
+  bool take_one_of(const Words& words) {
+    return std::ranges::any_of(words, [this](std::string_view word) { return take(word); });
   }
   /// 7, 7.5, .5; nothing where digits go on in another way: 1.2.3, 7,5, 1e3, 7-8, 7%.
   std::optional<double> number() {
@@ -51,7 +68,10 @@ class Reading {
     if (goes_on || left_[0] == '%' || (is_word(left_[0]) && left_[0] != '_')) return std::nullopt;
     return value;
   }
+  std::string_view rest() const { return left_; }
   bool is_at_end() const { return left_.empty(); }
+  bool is_at_digit() const { return !left_.empty() && is_digit(left_[0]); }
+  bool is_at_line_end() const { return left_.empty() || left_[0] == '\n' || left_[0] == '\r'; }
 
  private:
   std::string_view left_;
@@ -61,19 +81,32 @@ Verdict unreadable(std::string_view text, const std::string& why) {
   return {.problem = fmt::format("answered {}: {}", said_text(text), why)};
 }
 
-/// What stands behind "Score:".
+/// Whether the line goes on behind a score in a way that leaves it alone: not "7 or 8", "7 - 8", "10 would be too
+/// much".
+bool stands_alone(Reading rest, bool in_sentence) {
+  constexpr std::array<std::string_view, 8> kBreaks{".", ",", ";", "|", "(", "-", "\u2013", "\u2014"};
+  rest.skip(in_sentence ? "*_` \t" : "*_`\"'$)]} \t");
+  if (rest.take("point")) rest.take("s"), rest.skip(" \t");
+  if (rest.is_at_line_end()) return true;
+  if (!rest.take_one_of(kBreaks)) return false;
+  rest.skip(" \t");
+  return !rest.is_at_digit();
+}
+
+/// A number, and what it is out of. `reading` ends up behind both.
 Verdict score_at(Reading& reading, std::string_view said, std::optional<double> best_score, bool is_cut) {
+  const std::string cut_off = "it was cut off within the score; raise max_new_tokens";
   const auto number = reading.number();
   if (!number) return unreadable(said, "its score is no number");
-  if (is_cut && reading.is_at_end()) return unreadable(said, "it was cut off within the score; raise max_new_tokens");
+  if (is_cut && reading.is_at_end()) return unreadable(said, cut_off);
   std::optional<double> best = best_score;
   Reading rest = reading;
-  rest.skip("*_` \t");
+  rest.skip("*_`( \t");
   if (rest.take("/") || rest.take("out of")) {
-    rest.skip(" \t");
+    rest.skip("*_` \t");
     best = rest.number();
     if (!best || *best <= 0) return unreadable(said, "what its score is out of is no number above 0");
-    if (is_cut && rest.is_at_end()) return unreadable(said, "it was cut off within the score; raise max_new_tokens");
+    if (is_cut && rest.is_at_end()) return unreadable(said, cut_off);
     reading = rest;
   }
   const double score = *number / best.value_or(*number > 1 ? 10 : 1);
@@ -81,29 +114,91 @@ Verdict score_at(Reading& reading, std::string_view said, std::optional<double> 
   return {.score = score};
 }
 
-/// Behind the last "score" with a colon or equals sign; nullopt: there is none.
-std::optional<Reading> behind_last_score(std::string_view text) {
-  constexpr std::string_view kWord = "score", kWideColon = "\xEF\xBC\x9A";
-  std::optional<Reading> found;
-  auto at = text.begin();
-  while (true) {
-    at = std::search(at, text.end(), kWord.begin(), kWord.end(), [](char a, char b) { return ascii_lower(a) == b; });
-    if (at == text.end()) return found;
-    const bool begins_word = at == text.begin() || !is_word(at[-1]) || at[-1] == '_';
-    Reading reading(std::string_view(at + kWord.size(), text.end()));
-    reading.skip("*_`\"' \t");
-    if (begins_word && (reading.take(":") || reading.take("=") || reading.take(kWideColon))) {
-      reading.skip("*_`\"'[($ \t\r\n");
-      found = reading;
+/// Without markup around it.
+std::string_view bare(std::string_view text) {
+  for (size_t before = text.size() + 1; text.size() < before;) {
+    before = text.size();
+    text.remove_prefix(std::min(text.find_first_not_of(kOpening), text.size()));
+    text = text.substr(0, text.find_last_not_of(kClosing) + 1);
+    for (const std::string_view wrapping : kWrapping) {
+      if (text.starts_with(wrapping)) text.remove_prefix(wrapping.size());
+      if (text.ends_with(wrapping)) text.remove_suffix(wrapping.size());
     }
-    at += kWord.size();
   }
+  return text;
 }
 
-std::string_view without_markup(std::string_view text) {
-  const size_t begin = std::min(text.find_first_not_of(kMarkup), text.size());
-  const size_t end = text.find_last_not_of(kMarkup);
-  return end == std::string_view::npos ? "" : text.substr(begin, end + 1 - begin);
+/// What may stand before "score" and "verdict" without changing whose they are.
+void skip_qualifiers(Reading& reading) {
+  constexpr std::array<std::string_view, 5> kQualifiers{"final", "overall", "total", "my", "the"};
+  reading.skip(" \t-+|*_`#[({\"'");
+  while (reading.take_one_of(kQualifiers)) reading.skip(" \t_*");
+}
+
+bool take_colon(Reading& reading) {
+  reading.skip("*_`\"' \t");
+  return reading.take(":") || reading.take("=") || reading.take("\uFF1A");
+}
+
+/// Where "Score:" may begin: with a line, or behind a sentence's end.
+struct Beginning {
+  size_t at;
+  bool in_sentence;
+};
+
+std::vector<Beginning> beginnings(std::string_view text) {
+  std::vector<Beginning> found{{0, false}};
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (text[i - 1] == '\n') found.push_back({i, false});
+    if (text[i] == ' ' && std::string_view(".!?").find(text[i - 1]) != std::string_view::npos)
+      found.push_back({i, true});
+  }
+  return found;
+}
+
+/// The grade behind the last "Score:"; nullopt: there is none.
+std::optional<Verdict> labelled_grade(std::string_view said, std::optional<double> best_score, bool is_cut) {
+  std::optional<Verdict> last;
+  for (const auto& [at, in_sentence] : beginnings(said)) {
+    Reading reading(said.substr(at));
+    skip_qualifiers(reading);
+    if (!reading.take("score")) continue;
+    reading.take("s");
+    if (!take_colon(reading)) continue;
+    reading.skip("*_`\"'[($ \t\r\n");
+    if (reading.take("\\boxed")) reading.skip("{ ");
+    last = score_at(reading, said, best_score, is_cut);
+    if (last->score && !stands_alone(reading, in_sentence)) last = unreadable(said, "what its score is, is not clear");
+  }
+  return last;
+}
+
+/// "score" of a JSON object that ends the answer, as its text.
+std::optional<std::string> json_grade(std::string_view said) {
+  size_t begin = said.starts_with('{') ? 0 : said.find("\n{") + 1;
+  const size_t end = said.rfind('}');
+  if ((begin == 0 && !said.starts_with('{')) || end == std::string_view::npos || end < begin) return std::nullopt;
+  if (!bare(said.substr(end)).empty()) return std::nullopt;
+  try {
+    const Json object = parse_json(said.substr(begin, end + 1 - begin), "answer");
+    for (const auto& [key, value] : object.items()) {
+      if (!is_same_word(key, "score")) continue;
+      if (value.is_string()) return value.get<std::string>();
+      if (value.is_number()) return to_line(value);
+    }
+  } catch (const UserError&) {  // no JSON, as a list of items in braces
+  }
+  return std::nullopt;
+}
+
+/// nullopt: the words hold no grade.
+std::optional<Verdict> grade_in(std::string_view said, std::optional<double> best_score, bool is_cut) {
+  if (const auto score = json_grade(said)) return parse_score(*score, best_score);
+  if (const auto grade = labelled_grade(said, best_score, is_cut)) return grade;
+  Reading whole(bare(said));
+  if (!whole.is_at_digit()) return std::nullopt;
+  const Verdict grade = score_at(whole, said, best_score, is_cut && !said.ends_with('\n'));
+  return whole.is_at_end() || !grade.score ? std::optional(grade) : std::nullopt;
 }
 
 /// Which of the two were seen.
@@ -112,48 +207,68 @@ struct YesNo {
 
   bool is_clear() const { return yes != no; }
   void add(std::string_view word) {
-    yes = yes || std::ranges::equal(word, std::string_view("yes"), {}, ascii_lower);
-    no = no || std::ranges::equal(word, std::string_view("no"), {}, ascii_lower);
+    yes = yes || is_same_word(word, "yes");
+    no = no || is_same_word(word, "no");
   }
 };
 
-YesNo lonely_words(std::string_view text) {
-  YesNo seen;
+/// Those that are not blank.
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    seen.add(without_markup(text.substr(0, end)));
+    if (text.find_first_not_of(kBlank) < end) lines.push_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
+  return lines;
+}
+
+/// "Verdict: YES" -> "YES"; the line itself where it has no such label. An answer may be one that the judge repeats,
+/// unless its words end there.
+std::string_view behind_label(std::string_view line, bool is_last) {
+  constexpr std::array<std::string_view, 5> kVerdict{"verdict", "output", "judgement", "judgment", "decision"};
+  Reading reading(line);
+  skip_qualifiers(reading);
+  if (!reading.take_one_of(kVerdict) && !(is_last && reading.take("answer"))) return line;
+  if (!take_colon(reading)) return line;
+  return reading.rest();
+}
+
+/// Of the first line and the last; a last line that was cut off tells nothing.
+YesNo telling_lines(std::string_view said, bool is_cut) {
+  const auto lines = lines_of(said);
+  YesNo seen;
+  if (lines.size() > 1) seen.add(bare(behind_label(lines.front(), false)));
+  if (!is_cut || said.ends_with('\n')) seen.add(bare(behind_label(lines.back(), true)));
   return seen;
 }
 
-/// The first word, the last one, and those in capitals: "I see no error" is no NO.
-YesNo telling_words(std::string_view text) {
-  YesNo seen;
-  std::string_view word;
-  for (auto begin = text.begin(); (begin = std::find_if(begin, text.end(), is_word)) != text.end();
-       begin = word.end()) {
-    const bool is_first = word.empty();
-    word = {begin, std::find_if_not(begin, text.end(), is_word)};
-    if (is_first || word == "YES" || word == "NO") seen.add(word);
-  }
-  seen.add(word);
-  return seen;
+std::string what_is_missing(const Asked& asked) {
+  if (!asked.grade) return "not YES or NO alone";
+  return asked.yes_or_no ? "neither a line \"Score: N\" nor YES or NO alone" : "no line \"Score: N\"";
 }
 
 }  // namespace
 
-Verdict parse_verdict(std::string_view text, std::optional<double> best_score, bool is_cut) {
-  const std::string_view said = behind_last(text, kThoughtEnd);
-  if (said.find("<think>") != std::string_view::npos)
-    return unreadable(text, "its reasoning does not end; raise max_new_tokens");
+Verdict parse_verdict(std::string_view text, const Asked& asked, bool is_cut) {
+  std::string_view said = text;
+  for (const auto& [begin, end] : kThoughts) said = behind_last(said, end);
+  for (const auto& [begin, end] : kThoughts)
+    if (said.find(begin) != std::string_view::npos)
+      return unreadable(text, "its reasoning does not end; raise max_new_tokens");
   if (stripped(said).empty()) return unreadable(text, "it says nothing");
-  if (auto reading = behind_last_score(said)) return score_at(*reading, said, best_score, is_cut);
-  const YesNo lonely = lonely_words(said), telling = telling_words(said);
-  if (lonely.is_clear()) return {.score = lonely.yes ? 1 : 0};
+  if (asked.grade)
+    if (const auto grade = grade_in(said, asked.best_score, is_cut)) return *grade;
+  YesNo whole;
+  const std::string_view word = bare(said);
+  whole.add(word);
+  // What was cut off may go on, as "No" in "No idea"; a word in capitals is the one that was asked for.
+  const bool is_whole = !is_cut || said.ends_with('\n') || word == "YES" || word == "NO";
+  if (whole.is_clear() && is_whole) return {.score = whole.yes ? 1 : 0};
+  const YesNo seen = asked.yes_or_no ? telling_lines(said, is_cut) : YesNo();
+  if (seen.is_clear()) return {.score = seen.yes ? 1 : 0};
   if (is_cut) return unreadable(said, "it was cut off before a verdict; raise max_new_tokens");
-  if (telling.is_clear()) return {.score = telling.yes ? 1 : 0};
-  return unreadable(said, telling.yes ? "both YES and NO" : "neither a line \"Score: N\" nor YES or NO");
+  return unreadable(said, seen.yes ? "both YES and NO" : what_is_missing(asked));
 }
 
 Verdict parse_score(std::string_view text, std::optional<double> best_score) {
