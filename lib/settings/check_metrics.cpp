@@ -61,7 +61,7 @@ void check_tag(const Config& config, Checker& check) {
   const DataArgs& data = config.validation.data_args;
   std::set<std::string> tags;
   for (const Row& row : read_rows(data.file_name, {data.messages, data.prompt}))
-    if (!row.tag.empty()) tags.insert(row.tag);
+    if (!row.tag.empty()) tags.insert(tag_in_metric(row.tag));
   const std::vector<std::string> known(tags.begin(), tags.end());
   check.require(tags.contains(tag), config.checkpoints.metric_for_best_model,
                 "no validation row has the tag {}; there is all{}{}{}", tag, known.empty() ? "" : ", and of tags ",

@@ -4,18 +4,9 @@
 #include <catch2/catch.hpp>
 
 #include "settings/load_config.h"
+#include "settings/recipe.h"
 
 namespace roll {
-
-namespace {
-
-const std::string kRecipe = std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml";
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
 
 TEST_CASE("a mini-batch of the world is the same on any number of ranks", "[train]") {
   const std::string train = "actor_train.training_args.", critic = "critic.training_args.";

@@ -6,14 +6,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "settings/load_config.h"
+#include "settings/recipe.h"
 
 namespace roll {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kRecipe = std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml";
 
 /// A folder that is gone after the test.
 struct Folder {
@@ -38,10 +37,6 @@ std::string error_of(const std::vector<std::string>& overrides) {
     return e.what();
   }
   return "";
-}
-
-bool mentions(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 const char* kTinyModel = R"({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"], "hidden_size": 64,

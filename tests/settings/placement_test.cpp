@@ -77,7 +77,6 @@ TEST_CASE("while sampling runs ahead, those learn that train or compute what tra
   Config config = placed({{0, 1}, {2, 3}});
   CHECK(learner_ranks(config) == std::vector{0, 1, 2, 3});
   config.async_generation_ratio = 0.5;
-  CHECK(old_log_prob_reasons(config).ahead);
   CHECK(learner_ranks(config) == std::vector{0, 1});
   config.reference.device_mapping = DeviceMapping{{5}};
   config.critic.device_mapping = DeviceMapping{{4}};
