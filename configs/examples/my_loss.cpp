@@ -1,4 +1,5 @@
-// A loss plug-in: PPO's clipped policy loss. build_plugin.sh builds it, `roll check-loss` proves that no layout changes it.
+// A loss plug-in: PPO's clipped policy loss. build_plugin.sh builds it, `roll check-loss` proves that no layout changes
+// it.
 #include <roll/loss.h>
 
 static roll::LossOutput clipped(const roll::LossContext& c) {

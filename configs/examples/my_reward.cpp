@@ -1,4 +1,5 @@
-// A reward plug-in: right when the ground truth stands in the response, less a price per token. build_plugin.sh builds it.
+// A reward plug-in: right when the ground truth stands in the response, less a price per token. build_plugin.sh builds
+// it.
 #include <roll/reward.h>
 
 static roll::RewardOutput contains(const roll::RewardContext& c) {

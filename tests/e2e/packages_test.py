@@ -99,7 +99,8 @@ def check_again(roll, folder, env):
     assert "go on with it by --resume, or begin beside it by --new-run" in text, text[-2000:]
     run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", "--resume", cwd=folder, env=env)
     run(roll, "quickstart", "max_steps=1", "eval_steps=0", "save_steps=100", "--new-run", cwd=folder, env=env)
-    assert len([*(folder / "output/quickstart/train").glob("*/metrics.jsonl")]) == 1, [*(folder / "output/quickstart/train").iterdir()]
+    train = folder / "output/quickstart/train"
+    assert (train / "latest/metrics.jsonl").exists() and (train / "latest").resolve() != train.resolve(), [*train.iterdir()]
 
 
 def check_own_loss(roll, folder, env):

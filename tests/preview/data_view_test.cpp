@@ -72,8 +72,8 @@ TEST_CASE("the user's own code is asked once, and its failure is the user's erro
   slow.type = CommandArgs{.command = {"sleep", "60"}};
   slow.timeout_s = 0.2;
   CHECK(error_of([&] { try_out(row, *make_reward(slow, 0, ""), "rewards.x"); }) ==
-        "rewards.x: gave no reward for rows.jsonl:4, asked once with its ground truth as the response: it took longer "
-        "than timeout_s");
+        "rewards.x: gave no reward for rows.jsonl:4, asked once with its ground truth as the response: nothing "
+        "came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python");
 }
 
 TEST_CASE("columns, tags and repeated prompts are counted", "[preview]") {

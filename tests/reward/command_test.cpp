@@ -90,7 +90,7 @@ TEST_CASE("the first time-out of a command that never answered says what that us
   CHECK_THAT(said, Catch::Contains("rewards.x.command = sh -c") &&
                        Catch::Contains("nothing came within timeout_s (0.3 s)") && Catch::Contains("flush=True"));
   CHECK(said.find("nothing came") == said.rfind("nothing came"));
-  CHECK_THAT(said_of("printf '{'; sleep 60"), Catch::Contains("no whole line came, only \"{\""));
+  CHECK_THAT(said_of("read x; printf '{'; sleep 60"), Catch::Contains("no whole line came, only \"{\""));
   CHECK(said_of("read x; echo '{\"reward\": 1}'; sleep 60").empty());
 }
 
