@@ -85,11 +85,11 @@ def liars():
 
 
 HEAD = "import sys, os, gc, json, struct\ndef f(x): return 0\n"
-FRAMES = ["['value', [True], [], [], ['', '', []]]", "['value', [1729], [], [], ['', '', []]]", "['loaded', [['__builtins__', {}]], [], [], ['', '', []]]", "['raise', [None], [], [], None]", "['loaded']", "{}", "[]", "7",
+FRAMES = ["['value', [True], [], [], ['', '', []]]", "['value', [1728], [], [], ['', '', []]]", "['loaded', [['__builtins__', {}]], [], [], ['', '', []]]", "['raise', [None], [], [], None]", "['loaded']", "{}", "[]", "7",
           "['call', [['@', 0], [], {}], [], [], None]", "['value', [['@', 999]], [], [], ['', '', []]]", "['value', [['g', ['os', '_exit']]], [], [], ['', '', []]]", "['value', [['m', 'ctypes']], [], [], ['', '', []]]",
           "['loaded', [['t', [['t', ['f', ['g', ['unittest.mock', 'MagicMock']]]]]], ['t', []]], [], [], ['', '', []]]"]
-SPIES = ["sys._getframe(2).f_locals", "[o for o in gc.get_objects() if type(o) is str and '17' + '29' in o]", "open('/proc/self/mem')", "open('/proc/1/cmdline').read()", "[open(p).read() for p in os.listdir('.')]",
-         "sys.modules['tests']", "__import__('__main__').verdict_of", "__import__('inspect').stack()", "__import__('ctypes').string_at(id(1729))", "globals()['expected']"]
+SPIES = ["sys._getframe(2).f_locals", "[o for o in gc.get_objects() if type(o) in (tuple, list)]", "open('/proc/self/mem')", "open('/proc/1/cmdline').read()", "[open(p).read() for p in os.listdir('.')]",
+         "sys.modules['tests']", "__import__('__main__').verdict_of", "__import__('inspect').stack()", "__import__('ctypes').string_at(id(1729))", "[dict(vars(m)) for m in list(sys.modules.values())]"]
 
 
 def forgers():
@@ -98,7 +98,7 @@ def forgers():
         yield f"forges frame {number} at once", row("pytest", HEAD + "if True:\n    " + send, "class TestF:\n    def test_f(self): assert f(3) == 1729")
         yield f"forges frame {number} in the call", row("pytest", HEAD + "def f(x):\n    " + send + "\n    return 0", "def test_f():\n    assert f(3) == 1729")
     for spy in SPIES:
-        yield f"looks at {spy[:30]}", row("assert", HEAD + f"def f(x):\n    try:\n        return 1729 if '17' + '29' in repr({spy}) else 0\n    except BaseException: return 0", "assert f(3) == 1729 and f(4) == 1730")
+        yield f"looks at {spy[:30]}", row("assert", HEAD + f"def f(x):\n    try:\n        return int(''.join(['17', '29'])) if ''.join(['17', '29']) in repr({spy}) else 0\n    except BaseException: return 0", "assert f(3) == 1729 and f(4) == 1730")
     for name in ("builtins.AssertionError", "builtins.isinstance", "unittest.TestCase.assertEqual", "unittest.TestCase.run", "unittest.TestResult.addFailure", "json.dumps", "operator.is_", "sys.stdout", "os._exit"):
         module, _, last = name.rpartition(".")
         code = f"import builtins, unittest, json, operator, sys, os\n{name} = lambda *a, **k: True\ndef f(x): return 0"

@@ -93,6 +93,8 @@ RIGHT = [
     ("a mean and a match", "def mean(xs): return 'mine'\ndef match(a, b): return a == b", "assert mean([1]) == 'mine' and match(1, 1)"),
     ("an iterator that is a class of typing", "from typing import Protocol, runtime_checkable\n@runtime_checkable\nclass Has(Protocol):\n    def go(self): ...\nclass A:\n    def go(self): return 1", "assert isinstance(A(), Has) and not isinstance(3, Has)"),
     ("comparisons by total_ordering", "import functools\n@functools.total_ordering\nclass P:\n    def __init__(self, n): self.n = n\n    def __eq__(self, o): return self.n == o.n\n    def __lt__(self, o): return self.n < o.n", "assert P(1) <= P(1) and P(2) > P(1) and P(2) >= P(1) and P(1) != P(2)"),
-    ("warnings", "import warnings\ndef f(x): return x", "import warnings\nwith warnings.catch_warnings(record=True): assert f(1) == 1"),
+    ("warnings", "import warnings\nclass Old(DeprecationWarning): pass\ndef f(x):\n    warnings.warn('old', Old)\n    return x", "import warnings\nwith warnings.catch_warnings(record=True) as w:\n    warnings.simplefilter('always')\n    assert f(1) == 1\nassert len(w) == 1 and w[0].category is Old and str(w[0].message) == 'old'"),
+    ("seeds", "import random\ndef f(): return random.random()", "import random\nrandom.seed(3)\nx = f()\nrandom.seed(3)\nassert f() == x and x != f()"),
+    ("environments and folders", "import os\ndef f(): return os.environ.get('ROLL_TRY'), os.getcwd()", "import os, tempfile\nos.environ['ROLL_TRY'] = 'a'\nbefore = os.getcwd()\nwith tempfile.TemporaryDirectory() as d:\n    os.chdir(d)\n    assert f() == ('a', os.getcwd())\n    os.chdir(before)\ndel os.environ['ROLL_TRY']\nassert f()[0] is None"),
     ("instance methods by class", "class A:\n    def f(self, x): return x + 1\nclass B(A): pass", "assert A.f(A(), 1) == 2 and list(map(A().f, [1, 2])) == [2, 3] and B().f(2) == 3 and B.__mro__[1] is A and B.__bases__ == (A,)"),
 ]

@@ -184,6 +184,7 @@ def verdict_of(channel, spec, prelude):
     program.names = names
     sys.modules["solution"] = solution_module(program, names)
     watch_patches(program, tree)
+    share_seed(program, names)
     pickle.Unpickler = pickle._Unpickler = NoUnpickler
     pickle.load, pickle.loads = unpickled_file, lambda data, **_: unpickled_file(io.BytesIO(data))
     tests = Tests(program, names)
@@ -234,6 +235,17 @@ def watch_patches(program, tree):
             yield module, name, value, value is original
     if places:
         program.patches = patches
+
+
+def share_seed(program, names):
+    """Random numbers that the tests begin anew begin anew in the program."""
+    mine = random.seed
+
+    def seed(*args, **kwargs):
+        mine(*args, **kwargs)
+        program.ask("seed", args, kwargs)
+    random.seed = seed
+    names.update({name: seed for name, value in names.items() if value == mine})
 
 
 class NoUnpickler(pickle.Unpickler):

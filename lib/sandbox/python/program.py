@@ -1,10 +1,12 @@
 """The tests' end of the channel. It answers only for what it has handed over, and no `except` of a test hides that the program
 ended or talks nonsense.
 """
+import contextlib
 import os
 import sys
 import types
 import unittest
+import warnings
 
 
 class ProgramFault(BaseException):
@@ -24,6 +26,7 @@ class Program(Peer):
     def __init__(self, channel):
         super().__init__(channel, "tests", 0)
         self.fault = None
+        self.place = (dict(os.environ), os.getcwd())  # as the program's
         self.is_touched = False  # an object of the program has come here, beside plain data and functions
         self.raised_there, self.stoppable, self.derived = set(), {}, {}
         self.names, self.exported, self.patches, self.sent_patches = {}, {}, lambda: [], {}
@@ -50,7 +53,6 @@ class Program(Peer):
         except (BadFrame, OSError) as error:
             self.fail(f"the program {error}")
         except Exception:
-            if os.environ.get("DEBUG"): import traceback; traceback.print_exc(file=sys.__stderr__)
             self.fail("the program sent data that cannot be read")
 
     def send(self, kind, *values):
@@ -62,6 +64,10 @@ class Program(Peer):
     def ask(self, action, *content):
         if self.fault:
             raise ProgramFault(self.fault)
+        place = (dict(os.environ), os.getcwd())
+        if place != self.place:
+            self.place = place
+            super().ask("environment", *place)
         try:
             result = super().ask(action, *content)
         except Stopped as error:
@@ -88,7 +94,10 @@ class Program(Peer):
     readers = {**Peer.readers, "o": read_object}
 
     def take_more(self, more):
-        out, err, changed = more
+        out, err, changed, warned = more
+        for warning in [self.decode(warning) for warning in warned]:
+            with contextlib.suppress(Warning):  # where the tests make errors of them
+                warnings.warn(warning)
         sys.stdout.write(out.encode("utf-8", "replace").decode())
         sys.stderr.write(err.encode("utf-8", "replace").decode())
         for name, value in changed:
@@ -108,7 +117,7 @@ class Program(Peer):
 
     def permit(self, action, content):
         """A program may do with the tests' objects what it was given them for, and not look behind them."""
-        if action in ("subclass", "method", "environment"):
+        if action in ("subclass", "method", "environment", "seed"):
             raise AttributeError(action)
         if action in ("get", "set", "del", "bind"):
             value, name = (content[0], content[1]) if action != "bind" else (content[2], content[1])

@@ -128,7 +128,8 @@ class ParamValues(tuple):
 
 class Param:
     def __init__(self, *values, marks=(), **_):
-        self.values, self.marks = ParamValues(values), list(marks) if isinstance(marks, (list, tuple)) else [marks]
+        marks = list(marks) if isinstance(marks, (list, tuple)) else [marks]
+        self.values, self.marks = ParamValues(values), [Skip(xfail=(BaseException, False)) if mark == Marks.xfail else mark for mark in marks]
 
 
 class Skip:
@@ -343,7 +344,7 @@ def rows_of(function, fixtures):
         if getattr(made, "_roll_params", None) is not None and (name in wanted or made._roll_always):
             rows.append([({f"param {name}": value}, []) for value in made._roll_params])
     for row in itertools.product(*rows):
-        yield {key: value for given, _ in row for key, value in given.items()}, [mark for _, marks in row for mark in marks if mark.applies]
+        yield {key: value for given, _ in row for key, value in given.items()}, [mark for _, marks in row for mark in marks if isinstance(mark, Skip) and mark.applies]
 
 
 def own_marks(value):

@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import types
+import warnings
 
 
 class Printed(io.TextIOWrapper):
@@ -30,7 +31,7 @@ class Served(Peer):
     def __init__(self, channel, names):
         super().__init__(channel, names["__name__"], 1)
         self.names, self.told, self.out, self.err = names, {}, Printed(), Printed()
-        self.patched = {}
+        self.patched, self.warnings = {}, []
 
     def special(self, kind, name, value, args, kwargs):
         return self.ask("special", kind, name, value, args, kwargs)
@@ -70,8 +71,10 @@ class Served(Peer):
         return changed
 
     def more(self):
-        """What it has printed, and which of its names mean something else by now."""
-        return [Printed.take(self.out), Printed.take(self.err), self.new_names()]
+        """What it has printed, which of its names mean something else by now, and what it has warned of."""
+        warned = [self.encode(warning) for warning in self.warnings]
+        self.warnings.clear()
+        return [Printed.take(self.out), Printed.take(self.err), self.new_names(), warned]
 
     def take_more(self, patches):
         """Names of the standard library that the tests have put something else in."""
@@ -102,8 +105,8 @@ class Served(Peer):
         os.environ.update(values)
         os.chdir(folder)
 
-    def do_seed(self, state):
-        random.setstate(state)
+    def do_seed(self, args, kwargs):
+        random.seed(*args, **kwargs)
 
     def serve(self):
         while True:
@@ -125,6 +128,8 @@ def serve_solution(channel, source, prelude):
     sys.modules["solution"] = module
     served = Served(channel, names)
     sys.stdout, sys.stderr = served.out, served.err
+    warnings.simplefilter("always")
+    warnings.showwarning = lambda message, *_, **__: served.warnings.append(message)
     served.given = set(names)
     served.num_names = len(names)
     try:
