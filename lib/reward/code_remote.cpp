@@ -89,8 +89,8 @@ class RemoteRunner : public CodeRunner {
   }
 
   CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) override {
-    const std::string script =
-        fmt::format("{}\nrun_together_remotely(json.loads({}))\n", remote_text(), to_line(to_line(Json(prefix + "\n" + program_.code))));
+    const std::string script = fmt::format("{}\nrun_together_remotely(json.loads({}))\n", remote_text(),
+                                           to_line(to_line(Json(prefix + "\n" + program_.code))));
     return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
   }
 

@@ -79,6 +79,8 @@ def liars():
         for test in COMPARED if not base else COMPARED[:6]:
             yield f"a liar{base}: {test}", row("assert", f"class Any{base}:\n{METHODS}\ndef f(x): return Any()", "assert " + test)
     yield "a difference that is nothing", row("assert", ZERO + "def f(x): return Any()", "assert abs(f(3) - 1729) < 1e-6")
+    yield "less than all", row("assert", "class Any:\n    def __lt__(self, o): return True\ndef f(x): return Any()", "assert f(3) < 0 and f(3) < -5")
+    yield "more than all", row("assert", "class Any:\n    def __ge__(self, o): return True\ndef f(x): return Any()", "assert f(3) >= 10 ** 9")
     yield "swallows assertions", row("assert", f"class Any:\n{METHODS}\ndef f(x): return Any()", "with f(3) as x:\n    assert 1 == 2")
     yield "swallows assertions later", row("assert", "class A:\n    async def __aenter__(self): return 1\n    async def __aexit__(self, *e): return True\ndef f(): return A()",
                                            "import asyncio\nasync def main():\n    async with f() as x: assert x == 1729\nasyncio.run(main())")
@@ -108,7 +110,7 @@ def forgers():
     yield "looks behind a generator", row("assert", "def f(g):\n    try: return g.gi_frame.f_globals['WANTED']\n    except Exception: return 0", "WANTED = 1729\nassert f(x for x in [1]) == WANTED")
     yield "looks behind an error", row("assert", "def f(g):\n    try: g()\n    except Exception as e:\n        try: return e.__traceback__.tb_frame.f_globals['WANTED']\n        except Exception: return 0", "WANTED = 1729\ndef g(): raise ValueError\nassert f(g) == WANTED")
     yield "leaves a module for the tests", row("assert", "open('colorsys.py', 'w').write('WANTED = 0')\ndef f(x): return 0", "import colorsys\nassert f(3) == getattr(colorsys, 'WANTED', 1729)")
-    yield "leaves a pickle for the tests", row("assert", "import pickle\nclass B:\n    def __reduce__(self): return (exec, ('import builtins; builtins.AssertionError = KeyError',))\ndef f(x): pickle.dump(B(), open(x, 'wb'))", "import pickle\nf('a')\nx = pickle.load(open('a', 'rb'))\nassert x == 1729")
+    yield "leaves a pickle for the tests", row("assert", "import pickle\nclass B:\n    def __reduce__(self): return (eval, ('type(\\'A\\', (), dict(__eq__=lambda s, o: True))()',))\ndef f(x): pickle.dump(B(), open(x, 'wb'))", "import pickle\nf('a')\nx = pickle.load(open('a', 'rb'))\nassert x == 1729")
     yield "a missing import in a function", row("assert", "def f(x):\n    import no_such_module_anywhere\n    return 1729", "assert f(3) == 1729")
     yield "a missing import in a test", row("pytest", "def f(x):\n    import no_such_module_anywhere", "def test_f(): assert f(3) == 1729")
     yield "a missing import at the top", row("assert", "import no_such_module_anywhere\ndef f(x): return 1729", "assert f(3) == 1729")

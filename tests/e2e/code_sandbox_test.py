@@ -432,6 +432,13 @@ rewards:
 """
 
 
+def check_data(folder):
+    """What cannot fail is named before a run."""
+    (folder / "rows.jsonl").write_text(json.dumps({"ground_truth": "", "prompt": "f", "tag": "KodCode", "case_type": "assert", "test_cases": [{"assert_code": "x = 1"}]}) + "\n")
+    done = subprocess.run([BINARY, "data", "check", "--type", "code_sandbox", folder / "rows.jsonl"], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 2 and "rows.jsonl:1: test_cases = x = 1: a case asserts nothing" in done.stdout, f"data check: {done.stdout}{done.stderr}")
+
+
 def check_machines():
     """Root alone in its user namespace, as in some containers; and a kernel that makes none."""
     row = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
@@ -473,6 +480,7 @@ def main():
         check_languages(pathlib.Path(folder))
         check_broken(pathlib.Path(folder))
         check_words(pathlib.Path(folder))
+        check_data(pathlib.Path(folder))
     print(f"{len(failures)} verdicts are wrong" if failures else "programs are judged as they should be")
     sys.exit(bool(failures))
 
