@@ -79,6 +79,7 @@ def liars():
         for test in COMPARED if not base else COMPARED[:6]:
             yield f"a liar{base}: {test}", row("assert", f"class Any{base}:\n{METHODS}\ndef f(x): return Any()", "assert " + test)
     yield "a difference that is nothing", row("assert", ZERO + "def f(x): return Any()", "assert abs(f(3) - 1729) < 1e-6")
+    yield "what nothing can be done with", row("assert", "import sys\nclass Any: pass\ndef f(x):\n    known = [v for v in sys._getframe(1).f_globals.values() if v == 1729]\n    return known[0] if known else Any()", "WANTED = 1729\nassert f(3) + 1 == WANTED + 1")
     yield "less than all", row("assert", "class Any:\n    def __lt__(self, o): return True\ndef f(x): return Any()", "assert f(3) < 0 and f(3) < -5")
     yield "more than all", row("assert", "class Any:\n    def __ge__(self, o): return True\ndef f(x): return Any()", "assert f(3) >= 10 ** 9")
     yield "swallows assertions", row("assert", f"class Any:\n{METHODS}\ndef f(x): return Any()", "with f(3) as x:\n    assert 1 == 2")

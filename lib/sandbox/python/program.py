@@ -26,7 +26,7 @@ class Program(Peer):
     def __init__(self, channel):
         super().__init__(channel, "tests", 0)
         self.fault = None
-        self.place = (dict(os.environ), os.getcwd())  # as the program's
+        self.place = (dict(os.environ._data), os.getcwd())  # as the program's
         self.is_touched = False  # an object of the program has come here, beside plain data and functions
         self.raised_there, self.stoppable, self.derived = set(), {}, {}
         self.names, self.exported, self.patches, self.sent_patches = {}, {}, lambda: [], {}
@@ -64,10 +64,10 @@ class Program(Peer):
     def ask(self, action, *content):
         if self.fault:
             raise ProgramFault(self.fault)
-        place = (dict(os.environ), os.getcwd())
+        place = (dict(os.environ._data), os.getcwd())
         if place != self.place:
             self.place = place
-            super().ask("environment", *place)
+            super().ask("environment", dict(os.environ), place[1])
         try:
             result = super().ask(action, *content)
         except Stopped as error:

@@ -136,7 +136,7 @@ def patched_places(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
             found.add(tuple(node.value.rpartition(".")[::2]))
-        if isinstance(node, ast.Call):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("setattr", "delattr", "object"):
             for index, arg in enumerate(node.args[:-1]):
                 following = node.args[index + 1]
                 if isinstance(following, ast.Constant) and isinstance(following.value, str):
