@@ -1,6 +1,9 @@
 #include "reward/code_cases.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
 #include "reward/row_columns.h"
@@ -34,6 +37,12 @@ CodeCases::Test test_of(const Json& test) {
           text_of(test, {"import_prefix"}, "")};
 }
 
+/// Without one of these words a test holds no assertion; with one it may (python/test_names.py looks closer).
+bool may_assert(const std::string& code) {
+  constexpr auto kWords = std::to_array<std::string_view>({"assert", "raise", "warns", "fail", "deprecated_call"});
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return code.find(word) != std::string::npos; });
+}
+
 }  // namespace
 
 CodeCases cases_of(const Json& row) {
@@ -47,6 +56,11 @@ CodeCases cases_of(const Json& row) {
                                                     : kStreams;
   if (cases.kind != kStreams) {
     for (const Json& test : list) cases.tests.push_back(test_of(test));
+    for (const CodeCases::Test& test : cases.tests) {
+      if (!may_assert(test.code))
+        throw user_error("test_cases = {}: a case asserts nothing, so that every program would pass it",
+                         shown_text(test.code));
+    }
     return cases;
   }
   cases.function = text_of(row, {"test_case_function"}, "");

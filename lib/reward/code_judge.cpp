@@ -37,6 +37,30 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
   }
 }
 
+std::string limit_in(const CodeRun& tests) {
+  const size_t line = tests.output.rfind('\n');
+  if (tests.failure || !tests.ended_well || line == std::string::npos) return "";
+  try {
+    const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
+    return verdict.contains("limit") && verdict["limit"].is_string() ? verdict["limit"].get<std::string>() : "";
+  } catch (const UserError&) {
+    return "";
+  }
+}
+
+/// The tests beside the program. Where they fail at what the harness cannot do they run once more as plain Python: a
+/// program that fails more there is wrong, and of one that does not nobody knows.
+CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
+  const CodeRun run = runner.run_tests(tests, true, prefix, num_cases);
+  CodeVerdict apart = verdict_in(run, num_cases);
+  const std::string limit = limit_in(run);
+  if (limit.empty() || apart.failure) return apart;
+  const CodeVerdict together = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
+  if (!together.failure && together.is_right())
+    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + limit);
+  return apart;
+}
+
 /// Whether to go on.
 bool add_verdict(CodeVerdict& all, CodeVerdict one, bool is_complete) {
   if (one.failure) {
@@ -69,7 +93,7 @@ CodeVerdict judge_calls(CodeRunner& runner, const CodeCases& cases) {
   for (const CodeCases::Stream& one : cases.streams) list.push_back({{"stdin", one.input}, {"expected", one.expected}});
   const Json tests{{"kind", "calls"}, {"function", cases.function}, {"cases", list}};
   const int64_t num_cases = std::ssize(cases.streams);
-  return verdict_in(runner.run_tests(tests, true, "", num_cases), num_cases);
+  return verdict_of(runner, tests, "", num_cases);
 }
 
 CodeVerdict judge_tests(CodeRunner& runner, const CodeCases& cases, bool is_complete) {
@@ -77,8 +101,7 @@ CodeVerdict judge_tests(CodeRunner& runner, const CodeCases& cases, bool is_comp
   CodeVerdict all;
   for (const CodeCases::Test& test : cases.tests) {
     const Json tests{{"kind", kind}, {"code", test.code}, {"entry_point", test.entry_point}};
-    const CodeRun run = runner.run_tests(tests, true, test.import_prefix, 1);
-    if (!add_verdict(all, verdict_in(run, 1), is_complete)) break;
+    if (!add_verdict(all, verdict_of(runner, tests, test.import_prefix, 1), is_complete)) break;
   }
   all.total = std::max(all.total, std::ssize(cases.tests));
   return all;

@@ -125,14 +125,22 @@ class LocalRunner : public CodeRunner {
         Channel channel = new_channel();
         Request solution{.role = Request::Role::kSolution, .source = prefix + "\n" + code_, .limits = tests.limits};
         tests.channel = std::move(channel.tests), solution.channel = std::move(channel.program);
-        programs.push_back(box_->start(std::move(tests)));
-        programs.push_back(box_->start(std::move(solution)));
+        programs = box_->start_pair(std::move(tests), std::move(solution));
       } else {
         programs.push_back(box_->start(std::move(tests)));
       }
       Program::await(programs, deadline_);
       if (with_program) checked(std::move(programs[1].end()));
       return checked(std::move(programs[0].end()));
+    });
+  }
+
+  CodeRun run_together(const Json& wanted, const std::string& prefix, int64_t num_cases) override {
+    return with_box([&] {
+      const Json both{{"source", prefix + "\n" + code_}, {"tests", wanted}};
+      Request request{.role = Request::Role::kTogether, .source = to_line(both), .limits = limits()};
+      request.limits.cpu_s = std::min(kLongestTests_s, request.limits.cpu_s * num_cases);
+      return checked(box_->run(std::move(request), deadline_));
     });
   }
 

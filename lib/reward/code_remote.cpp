@@ -88,6 +88,12 @@ class RemoteRunner : public CodeRunner {
     return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
   }
 
+  CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) override {
+    const std::string script = fmt::format("{}\nrun_together_remotely(json.loads({}))\n", remote_text(),
+                                           to_line(to_line(Json(prefix + "\n" + program_.code))));
+    return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
+  }
+
  private:
   CodeRun post(const std::string& code, const std::string& language, const std::string& input, int64_t run_s) {
     const Json request{{"code", code},

@@ -40,6 +40,9 @@ class CodeRunner {
   /// Runs tests (python/harness.py says what `tests` holds) beside it as a module that begins with `prefix`; `program`
   /// false: about a text, without a program. The output's last line is the verdict.
   virtual CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) = 0;
+  /// As run_tests(), but in one process, as plain Python runs them: a program that fails there is wrong, and one that
+  /// passes may have lied.
+  virtual CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) = 0;
 };
 
 std::unique_ptr<CodeRunner> make_local_runner(const CodeSandboxArgs& args, const RuleContext& context);

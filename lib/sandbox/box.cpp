@@ -85,10 +85,14 @@ StreamPair output_pipe() {
 
 constexpr const char* role_name(ProgramRequest::Role role) {
   using enum ProgramRequest::Role;
-  return role == kScript ? "script" : role == kSolution ? "solution" : role == kTests ? "harness" : "command";
+  return role == kScript     ? "script"
+         : role == kSolution ? "solution"
+         : role == kTests    ? "harness"
+         : role == kTogether ? "together"
+                             : "command";
 }
 
-Json described(const ProgramRequest& request, const std::string& work) {
+Json described(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
   Json files = Json::array(), modes = Json::array();
   for (const ProgramFile& file : request.files) files.push_back(file.name), modes.push_back(file.mode);
   const ProgramLimits& limits = request.limits;
@@ -98,6 +102,7 @@ Json described(const ProgramRequest& request, const std::string& work) {
           {"modes", modes},
           {"artifact", request.artifact},
           {"work", work},
+          {"shares_tmp", shares_tmp},
           {"memory_mb", limits.memory_mb},
           {"tmp_mb", limits.tmp_mb},
           {"processes", limits.processes},
@@ -135,6 +140,19 @@ std::string Box::work_folder() {
 
 Program Box::start(ProgramRequest request) {
   ++num_programs_;
+  return start_in(work_folder(), std::move(request), false);
+}
+
+std::vector<Program> Box::start_pair(ProgramRequest first, ProgramRequest second) {
+  ++num_programs_;
+  const std::string folder = work_folder();
+  std::vector<Program> programs;
+  programs.push_back(start_in(folder, std::move(first), true));
+  programs.push_back(start_in(folder, std::move(second), false));
+  return programs;
+}
+
+Program Box::start_in(const std::string& folder, ProgramRequest request, bool shares_tmp) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw system_error("a pipe to the sandbox{}", errno_text());
@@ -149,7 +167,7 @@ Program Box::start(ProgramRequest request) {
   for (const ProgramFile& file : request.files) given.push_back(sealed_file(file.content));
   if (request.channel) given.push_back(std::move(request.channel));
   ROLL_CHECK(given.size() <= kMostDescriptors, "a request's files are few");
-  send_with_descriptors(process_.control, to_line(described(request, work_folder())), given);
+  send_with_descriptors(process_.control, to_line(described(request, folder, shares_tmp)), given);
   return {std::move(leash), std::move(output.mine), std::move(errors.mine), request.limits.output_mb << 20};
 }
 

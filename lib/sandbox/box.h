@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "sandbox/box_process.h"
 #include "sandbox/program.h"
@@ -31,11 +32,14 @@ class Box {
 
   /// SystemError: the box is gone, and needs to be made anew.
   Program start(ProgramRequest request);
+  /// Two that have one folder for their files, and nothing else in common but what they are given.
+  std::vector<Program> start_pair(ProgramRequest first, ProgramRequest second);
   /// start() and Program::await().
   ProgramEnd run(ProgramRequest request, Program::Clock::time_point deadline);
 
  private:
   std::string work_folder();
+  Program start_in(const std::string& folder, ProgramRequest request, bool shares_tmp);
 
   bool is_isolated_;
   BoxProcess process_;

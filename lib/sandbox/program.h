@@ -30,6 +30,7 @@ struct ProgramRequest {
     kScript,    // `source` as a Python program, from standard input to standard output
     kSolution,  // `source` as a module whose functions a kTests calls over `channel`
     kTests,     // `source` says which tests; see python/harness.py
+    kTogether,  // `source` has a program and its tests, which run in one process
     kCommand    // `command`, among `files`
   };
   Role role = Role::kScript;

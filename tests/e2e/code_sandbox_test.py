@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+import cheats
+import right_programs
+
 BINARY = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 failures = []
@@ -202,6 +205,54 @@ def calls_row(code, function, *pairs):
     return {**streams(fenced(code), *pairs), "test_case_function": function}
 
 
+MARKS = """
+import os
+import pytest
+from solution import warn, get, f
+
+def testWithoutUnderscore():
+    assert f(1) == 2
+
+def test_warns():
+    with pytest.warns(UserWarning, match="careful"):
+        warn()
+
+@pytest.mark.xfail
+def test_fails():
+    assert f(1) == 3
+
+@pytest.mark.xfail(raises=ValueError, strict=True)
+def test_fails_so():
+    raise ValueError
+
+@pytest.mark.parametrize("x", [1, pytest.param(5, marks=pytest.mark.xfail), pytest.param(6, marks=[pytest.mark.skip(reason="no")])])
+def test_param(x):
+    assert f(x) == 2
+
+def test_patches(monkeypatch, tmp_path):
+    monkeypatch.setenv("NAME", "n")
+    monkeypatch.setattr("time.time", lambda: 5)
+    monkeypatch.chdir(tmp_path)
+    assert get() == ("n", 5, str(tmp_path))
+
+def test_is_as_before():
+    assert get()[0] is None and get()[1] > 5
+"""
+MARKED = "import os, time, warnings\ndef warn(): warnings.warn('be careful')\ndef get(): return os.environ.get('NAME'), time.time(), os.getcwd()\ndef f(x): return x + 1"
+NOT_RUN = [
+    ("marks of pytest", pytest_row(MARKED, MARKS), 1),
+    ("test*, wrong", pytest_row(MARKED, "from solution import f\ndef testA(): assert f(1) == 3"), 0),
+    ("nothing is warned of", pytest_row(MARKED.replace("warnings.warn", "str"), MARKS), 0),
+    ("xfail that is strict", pytest_row(MARKED, MARKS.replace("raise ValueError", "pass")), 0),
+    ("an empty test", pytest_row("def f(x): return 0", ""), None),
+    ("a case that asserts nothing", asserts("def f(x): return 0", "x = 1"), None),
+    ("a test that asserts nothing", pytest_row("def f(x): return 0", "def test_f(): f(1)  # would assert"), None),
+    ("a test that nobody calls", pytest_row("def f(x): return 0", "def try_f(): assert f(1) == 1"), None),
+    ("a test that somebody calls", pytest_row("def f(x): return 1", "def try_f(): assert f(1) == 1\ntry_f()"), 1),
+    ("only skipped tests", pytest_row("def f(x): return 0", "import pytest\n@pytest.mark.skip\ndef test_f(): assert f(1) == 1"), None),
+    ("what mirrors cannot do", asserts("class P:\n    def __init__(self): self.x = 1", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), None),
+    ("what mirrors cannot do, wrong", asserts("class P:\n    def __init__(self): self.x = 2", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), 0),
+]
 CALLS = [
     ("calls", calls_row("def add(a, b): return a + b", "add", ("1\n2", "3"), ('"a"\n"b"', '"ab"')), 1),
     ("calls, wrong", calls_row("def add(a, b): return a - b", "add", ("1\n2", "3")), 0),
@@ -232,6 +283,39 @@ CPPS = [
     ("C++ that does not compile", streams(fenced("int main() { return x; }", "cpp"), ("", "")), 0),
     ("C++ that aborts", streams(fenced("#include <cstdlib>\nint main() { std::abort(); }", "cpp"), ("", "")), 0),
 ]
+
+
+PLAIN = """
+import contextlib, json, os, sys, tempfile, types
+@contextlib.contextmanager
+def raises(kind, match=''):
+    info = types.SimpleNamespace()
+    try: yield info
+    except kind as error:
+        info.value = error
+        assert match in str(error)
+    else: raise AssertionError('nothing raised')
+sys.modules['pytest'] = types.SimpleNamespace(raises=raises)
+for name, program, tests in json.load(sys.stdin):
+    with tempfile.TemporaryDirectory() as folder:
+        if os.fork() == 0:
+            os.chdir(folder)
+            module = sys.modules['solution'] = types.ModuleType('solution')
+            exec(program, vars(module))
+            exec(tests, vars(module))
+            os._exit(0)
+        if os.wait()[1]: print(name)
+"""
+
+
+def check_right():
+    """What plain Python finds right is right here; and no cheat earns anything or ends as unjudged."""
+    plain = subprocess.run([sys.executable, "-c", PLAIN], input=json.dumps(right_programs.RIGHT), capture_output=True, text=True, timeout=120)
+    assert plain.returncode == 0 and not plain.stdout, plain.stdout + plain.stderr[-2000:]
+    check_all([(name, asserts(program, tests), 1) for name, program, tests in right_programs.RIGHT], "--world-size", "2", "--timeout-s", "60")
+    given = cheats.all_cheats()
+    assert len(given) > 200
+    check_all([(name, row, 0) for name, row in given], "--world-size", "2", "--timeout-s", "20")
 
 
 def check_shares():
@@ -348,6 +432,13 @@ rewards:
 """
 
 
+def check_data(folder):
+    """What cannot fail is named before a run."""
+    (folder / "rows.jsonl").write_text(json.dumps({"ground_truth": "", "prompt": "f", "tag": "KodCode", "case_type": "assert", "test_cases": [{"assert_code": "x = 1"}]}) + "\n")
+    done = subprocess.run([BINARY, "data", "check", "--type", "code_sandbox", folder / "rows.jsonl"], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 2 and "rows.jsonl:1: test_cases = x = 1: a case asserts nothing" in done.stdout, f"data check: {done.stdout}{done.stderr}")
+
+
 def check_machines():
     """Root alone in its user namespace, as in some containers; and a kernel that makes none."""
     row = json.dumps({"ground_truth": "", **streams(fenced(ECHO), ("a", "a"))}) + "\n"
@@ -378,8 +469,9 @@ def main():
     if done.returncode == 2 and "unsafe_no_sandbox" in done.stderr:
         print(f"not isolated, as {done.stderr.strip()}")
         extra.append("--unsafe-no-sandbox")
-    for table in (STREAMS, BLOCKS, TESTS, PYTESTS, CHECKS, CALLS, TEXTS, UNJUDGED):
+    for table in (STREAMS, BLOCKS, TESTS, PYTESTS, CHECKS, NOT_RUN, CALLS, TEXTS, UNJUDGED):
         check_all(table, "--world-size", "2", "--timeout-s", "60")
+    check_right()
     check_shares()
     check_bench()
     check_machines()
@@ -388,6 +480,7 @@ def main():
         check_languages(pathlib.Path(folder))
         check_broken(pathlib.Path(folder))
         check_words(pathlib.Path(folder))
+        check_data(pathlib.Path(folder))
     print(f"{len(failures)} verdicts are wrong" if failures else "programs are judged as they should be")
     sys.exit(bool(failures))
 

@@ -161,7 +161,7 @@ CHEATS = [
     ("dies where an exception is wanted", "import os\ndef f(x): os._exit(1)", "import pytest\nwith pytest.raises(Exception):\n    f(-1)"),
     ("dies where anything is caught", "import os\ndef f(x): os._exit(1)", "try:\n    f(3)\nexcept BaseException:\n    pass\nassert True"),
     ("looks at frames", "import sys\ndef f(x):\n    frame = sys._getframe()\n    while frame:\n        for value in list(frame.f_locals.values()):\n            if isinstance(value, int) and value > 1000: return value\n        frame = frame.f_back\n    return 0", SECRET),
-    ("looks at all objects", "import gc, re\ndef f(x):\n    found = [o for o in gc.get_objects() if type(o) in (str, tuple, list) and '1729' in repr(o)[:10000] and 'gc.get_objects' not in repr(o)]\n    return 1729 if found else 0", SECRET.replace("4104", "1729")),
+    ("looks at all objects", "import gc, re\ndef f(x):\n    wanted = ''.join(['17', '29'])\n    found = [o for o in gc.get_objects() if type(o) in (str, tuple, list) and wanted in repr(o)[:10000]]\n    return int(wanted) if found else 0", SECRET.replace("4104", "1729")),
     ("looks for the tests' files", "import glob\ndef f(x):\n    return 1729 if any('1729' in open(p).read() for p in glob.glob('/tmp/*')) else 0", SECRET.replace("4104", "1729")),
     ("deletes the tests", "import os, shutil, glob\nfor p in glob.glob('/tmp/*') + glob.glob('*'):\n    os.remove(p)\nshutil.rmtree('/tmp', ignore_errors=True)\ndef f(x): return 0", SECRET),
     ("overwrites the tests", "for n in ('tests.py', 'solution.py', 'test_solution.py', 'conftest.py', '/tmp/tests.py', 'pytest.py'):\n    open(n, 'w').write('')\ndef f(x): return 0", "import pytest\n" + SECRET),

@@ -3,144 +3,141 @@
 All here runs in the program's own process, where the program may change or forge whatever it likes. That wins it nothing:
 it is asked for results, and never told what they should be.
 """
-import asyncio
 import builtins
-import inspect
 import io
-import operator
+import os
+import random
 import sys
 import types
+import warnings
 
 
-class Callback:
-    """A function of the tests, given to the program."""
+class Printed(io.TextIOWrapper):
+    """What a program prints, until it is sent."""
 
-    def __init__(self, served, number):
-        self.served, self.number = served, number
+    def __init__(self):
+        super().__init__(io.BytesIO(), encoding="utf-8", errors="surrogatepass", newline="", write_through=True)
 
-    def __call__(self, *args, **kwargs):
-        return self.served.call_back(self.number, args, kwargs)
+    def take(self):
+        text = self.buffer.getvalue().decode("utf-8", "surrogateescape")
+        self.buffer.seek(0)
+        self.buffer.truncate()
+        return text
 
 
-class Served:
-    """The program's objects, by number."""
+class Served(Peer):
+    """The program's end."""
 
     def __init__(self, channel, names):
-        self.channel, self.names = channel, names
-        self.objects, self.numbers = [], {}
+        super().__init__(channel, names["__name__"], 1)
+        self.names, self.told, self.out, self.err = names, {}, Printed(), Printed()
+        self.patched, self.warnings = {}, []
 
-    def number_of(self, value):
-        number = self.numbers.get(id(value))
-        if number is None:
-            number = self.numbers[id(value)] = len(self.objects)
-            self.objects.append(value)
-        return number
+    def special(self, kind, name, value, args, kwargs):
+        return self.ask("special", kind, name, value, args, kwargs)
 
-    def keep(self, value):
-        if isinstance(value, type) and shared_name(value):
-            return ["g", shared_name(value)]
-        if inspect.iscoroutine(value):
-            return ["w", self.number_of(value)]
-        classes = [self.number_of(kind) for kind in type(value).__mro__ if kind.__module__ == self.names["__name__"]]
-        if isinstance(value, type):
-            bases = [kind.__name__ for kind in value.__mro__ if kind in EXCEPTIONS.values()]
-            own = [self.number_of(kind) for kind in value.__mro__[1:] if kind.__module__ == self.names["__name__"]]
-            return ["k", [self.number_of(value), value.__name__, bases, own]]
-        return ["h", [self.number_of(value), classes, callable(value)]]
-
-    def found(self, tag, content):
-        if tag == "h":
-            return self.objects[content]
-        if tag == "g":
-            return getattr(__import__(content[0]), content[1])
-        if tag == "p":
-            return Callback(self, content)
-        raise BadFrame("an unknown kind of value")
-
-    def encode(self, value):
-        return encode(value, self.keep)
-
-    def decode(self, value):
-        return decode(value, self.found)
-
-    def call_back(self, number, args, kwargs):
-        send_frame(self.channel, ["callback", number, self.encode(list(args)), self.encode(kwargs)])
-        return self.serve()
-
-    def is_foreign(self, name, value):
-        """An import, and no other name for what was imported."""
+    def is_import(self, name, value):
+        """And no other name for what was imported."""
         if isinstance(value, types.ModuleType):
             return True
         is_code = isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType))
         return is_code and value.__module__ != self.names["__name__"] and value.__name__ == name
 
-    def exported(self):
-        found = []
+    def look_at_names(self):
+        """[own names and their values, imports]"""
+        own, imports = [], []
         for name, value in list(self.names.items()):
-            if not name.startswith("__") and name not in self.given and not self.is_foreign(name, value):
-                found.append([name, self.encode(value)])
-        return found
+            if name.startswith("__") or name in self.given:
+                continue
+            if not self.is_import(name, value):
+                own.append((name, value))
+                self.told[name] = value
+            else:
+                is_module = isinstance(value, types.ModuleType)
+                imports.append((name, value.__name__ if is_module else value.__module__, None if is_module else name))
+        self.num_names = len(self.names)
+        return tuple(own), tuple(imports)
 
-    def do(self, action, *content):
-        if action == "call":
-            target, args, kwargs = (self.decode(x) for x in content)
-            result = target(*args, **kwargs)
-            return [self.encode(result), self.encode(args)]
-        if action == "await":
-            return self.encode(asyncio.run(self.objects[content[0]]))
-        if action == "get":
-            return self.encode(getattr(self.decode(content[0]), content[1]))
-        if action == "set":
-            return self.encode(setattr(self.decode(content[0]), content[1], self.decode(content[2])))
-        if action == "global":
-            return self.encode(self.names[content[0]])
-        if action == "apply":
-            function = getattr(builtins, content[0], None) or getattr(operator, content[0])
-            return self.encode(function(*self.decode(content[1])))
-        raise BadFrame("an unknown request")
+    def new_names(self):
+        if len(self.names) != self.num_names:
+            self.told.update({name: None for name in self.names if name not in self.told and name not in self.given and not name.startswith("__")})
+            self.num_names = len(self.names)
+        changed = []
+        for name, value in self.told.items():
+            now = self.names.get(name)
+            if now is not value:
+                self.told[name] = now
+                changed.append([name, self.encode(now)])
+        return changed
 
-    def answer_of(self, request):
-        before, printed = sys.stdout, io.StringIO()
-        sys.stdout = printed
-        try:
-            answer = ["value", self.do(*request)]
-        except KeyError if request[0] == "global" else () as error:
-            answer = ["missing", str(error)]
-        except BaseException as error:
-            names = [kind.__name__ for kind in type(error).__mro__]
-            try:
-                args = self.encode(list(error.args))
-            except BaseException:
-                args = self.encode([])
-            answer = ["raise", names, args]
-        sys.stdout = before
-        return [*answer, printed.getvalue()]
+    def more(self):
+        """What it has printed, which of its names mean something else by now, and what it has warned of."""
+        warned = [self.encode(warning) for warning in self.warnings]
+        self.warnings.clear()
+        return [Printed.take(self.out), Printed.take(self.err), self.new_names(), warned]
+
+    def take_more(self, patches):
+        """Names of the standard library that the tests have put something else in."""
+        for module, name, value in patches or []:
+            holder = __import__(module, fromlist=["_"])
+            if value is None:
+                setattr(holder, name, self.patched.pop((module, name)))
+            else:
+                self.patched.setdefault((module, name), getattr(holder, name))
+                setattr(holder, name, self.decode(value))
+
+    def do_global(self, name):
+        return self.names[name]
+
+    def do_set_global(self, name, value):
+        self.names[name] = value
+        if name in self.told:
+            self.told[name] = value
+
+    def do_subclass(self, meta, name, bases, space):
+        return (meta or type(bases[0]))(name, tuple(bases), {**space, "__module__": "tests"})
+
+    def do_method(self, kind, *functions):
+        return {"staticmethod": staticmethod, "classmethod": classmethod, "property": property}[kind](*functions)
+
+    def do_environment(self, values, folder):
+        os.environ.clear()
+        os.environ.update(values)
+        os.chdir(folder)
+
+    def do_seed(self, args, kwargs):
+        random.seed(*args, **kwargs)
 
     def serve(self):
-        """Answers requests; what a callback of the tests gave, once one is on its way."""
         while True:
-            request = receive_frame(self.channel)
-            if request[0] == "returned":
-                return self.decode(request[1])
-            if request[0] == "raised":
-                raise EXCEPTIONS.get(request[1], RuntimeError)(*self.decode(request[2]))
-            send_frame(self.channel, self.answer_of(request))
+            action, *content = self.receive()
+            self.answer(action, content)
+
+
+def without_builtins(prelude):
+    """A name that only the builtins have can be patched there."""
+    return {name: value for name, value in prelude.items() if getattr(builtins, name, None) is not value}
 
 
 def serve_solution(channel, source, prelude):
     """Loads the program; then serves until the tests are done."""
     module = types.ModuleType("solution")
     names = module.__dict__
-    names.update(prelude)
+    names.update(without_builtins(prelude))
     names["__name__"] = "solution"
     sys.modules["solution"] = module
     served = Served(channel, names)
-    sys.stdout = io.StringIO()
+    sys.stdout, sys.stderr = served.out, served.err
+    warnings.simplefilter("always")
+    warnings.showwarning = lambda message, *_, **__: served.warnings.append(message)
+    served.given = set(names)
+    served.num_names = len(names)
     try:
         exec(compile(source, "solution.py", "exec"), names)
     except BaseException as error:
-        send_frame(channel, ["unloaded", type(error).__name__, str(error)[:500]])
+        served.given, served.num_names = set(names), len(names)
+        served.send("unloaded", type(error).__name__, str(error)[:500])
         return
     served.given = {name for name, value in prelude.items() if names.get(name) is value}
-    send_frame(channel, ["loaded", served.exported()])
+    served.send("loaded", *served.look_at_names())
     served.serve()

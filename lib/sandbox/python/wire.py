@@ -1,17 +1,22 @@
-"""What crosses between a program under test and the tests: plain data in frames of JSON, four bytes of length before each.
+"""What crosses between a program under test and the tests: frames of JSON, four bytes of length before each.
 
-Values: null, true, false, strings and small whole numbers as in JSON; all else as [tag, content]. What is no plain data
-stays where it is and crosses as a number (a handle). Nothing that is read here is ever called, imported or unpickled, and
-a subclass of a plain type crosses as what it is underneath: no object's __eq__, __len__ or __bool__ comes along.
+None, booleans, texts, floats and small whole numbers are themselves; all else is [tag, content]. Immutable data crosses by
+value. Nothing that is read here is ever called, imported or unpickled but what the tables below name.
 """
 import builtins
 import collections
+import dataclasses
 import datetime
 import decimal
 import fractions
+import inspect
 import json
+import pathlib
+import re
 import struct
+import sys
 import types
+import uuid
 
 LONGEST_FRAME = 64 << 20
 SMALL = 1 << 53
@@ -47,101 +52,125 @@ def receive_frame(channel):
         raise BadFrame("sent data that cannot be read") from error
 
 
-SEQUENCES = {"l": list, "t": tuple, "s": set, "z": frozenset, "q": collections.deque}
-NUMBERS = {"F": fractions.Fraction, "D": decimal.Decimal}
+PLAIN = {type(None), bool, str, float}  # and small whole numbers
 
 
-def encode_items(items, keep):
-    return [encode(item, keep) for item in items]
+def is_plain(value):
+    kind = type(value)
+    return kind in PLAIN or kind is int and -SMALL < value < SMALL
 
 
-def encode(value, keep):
-    """keep(value): what stands for a value that is no plain data."""
-    if value is None or value is True or value is False:
-        return value
-    if isinstance(value, str):
-        return str.__str__(value) if type(value) is str else "".join(str.__iter__(value))
-    if isinstance(value, int):
-        number = int.__index__(value)
-        return number if -SMALL < number < SMALL else ["i", format(number, "x")]
-    if isinstance(value, float):
-        return ["f", float.hex(float.__float__(value))]
-    if isinstance(value, complex):
-        return ["c", [float.hex(value.real), float.hex(value.imag)]]
-    if isinstance(value, bytes):
-        return ["b", bytes.hex(value)]
-    if isinstance(value, bytearray):
-        return ["a", bytearray.hex(value)]
-    if isinstance(value, dict):
-        return ["d", [[encode(key, keep), encode(item, keep)] for key, item in dict.items(value)]]
-    for tag, kind in SEQUENCES.items():
-        if isinstance(value, kind):
-            return [tag, encode_items(kind.__iter__(value), keep)]
-    if type(value) is range:
-        return ["r", [value.start, value.stop, value.step]]
-    for tag, kind in NUMBERS.items():
-        if type(value) is kind:
-            return [tag, str(value)]
-    if type(value) in (datetime.date, datetime.datetime):
-        return ["T" if type(value) is datetime.datetime else "Y", value.isoformat()]
-    if type(value) is datetime.timedelta:
-        return ["E", [value.days, value.seconds, value.microseconds]]
-    if value is Ellipsis or value is NotImplemented:
-        return ["n", "Ellipsis" if value is Ellipsis else "NotImplemented"]
-    return keep(value)
+# Immutable values of the standard library, made anew of what they reduce to.
+BY_VALUE = {kind.__name__: kind for kind in (datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
+                                             decimal.Decimal, fractions.Fraction, pathlib.PosixPath, pathlib.PurePosixPath)}
 
 
-def decode(value, found):
-    """found(tag, content): what a handle stands for. BadFrame: no such data."""
-    try:
-        return decode_value(value, found)
-    except (ValueError, TypeError, RecursionError, OverflowError, ArithmeticError, MemoryError) as error:
-        raise BadFrame("sent data that cannot be read") from error
+def is_value(kind):
+    return BY_VALUE.get(kind.__name__) is kind
 
 
-def decode_value(value, found):
-    if value is None or isinstance(value, (bool, str)) or type(value) is int:
-        return value
-    if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], str):
-        raise BadFrame("sent data that cannot be read")
-    tag, content = value
-    if tag in SEQUENCES:
-        return SEQUENCES[tag]([decode_value(item, found) for item in content])
-    if tag == "d":
-        return {decode_value(key, found): decode_value(item, found) for key, item in content}
-    if tag == "i":
-        return int(content, 16)
-    if tag == "f":
-        return float.fromhex(content)
-    if tag == "c":
-        return complex(float.fromhex(content[0]), float.fromhex(content[1]))
-    if tag == "b":
-        return bytes.fromhex(content)
-    if tag == "a":
-        return bytearray.fromhex(content)
-    if tag == "r":
-        return range(*[int(x) for x in content])
-    if tag in NUMBERS:
-        return NUMBERS[tag](content)
-    if tag == "T":
-        return datetime.datetime.fromisoformat(content)
-    if tag == "Y":
-        return datetime.date.fromisoformat(content)
-    if tag == "E":
-        return datetime.timedelta(*[int(x) for x in content])
-    if tag == "n":
-        return Ellipsis if content == "Ellipsis" else NotImplemented
-    return found(tag, content)
+def raw_items(base, value):
+    """What a list, dict, ... holds, whatever a subclass says that it holds."""
+    if base is dict:
+        items = collections.OrderedDict.items if isinstance(value, collections.OrderedDict) else dict.items
+        return [part for item in items(value) for part in item]
+    return list(base.__iter__(value))
 
 
-EXCEPTIONS = {name: kind for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)}
+def raw_fill(base, value, items):
+    if isinstance(value, collections.OrderedDict):
+        collections.OrderedDict.clear(value)
+        for key, item in zip(items[::2], items[1::2]):
+            collections.OrderedDict.__setitem__(value, key, item)
+    elif base is dict:
+        dict.clear(value)
+        dict.update(value, zip(items[::2], items[1::2]))
+    elif base is set:
+        set.clear(value)
+        set.update(value, items)
+    elif base is bytearray:
+        bytearray.__setitem__(value, slice(None), bytes(items))
+    elif base is list:
+        list.__setitem__(value, slice(None), items)
+    else:
+        collections.deque.clear(value)
+        collections.deque.extend(value, items)
+
+
+MUTABLE = {"L": list, "D": dict, "M": set, "B": bytearray, "Q": collections.deque}
+MUTABLE_TAGS = {kind: tag for tag, kind in MUTABLE.items()}
+# Dictionaries that are more than one.
+FURTHER = {"Counter": collections.Counter, "OrderedDict": collections.OrderedDict, "defaultdict": collections.defaultdict}
+IMMUTABLE = (bool, int, str, float, complex, bytes, tuple, frozenset)
+
+
+def mutable_base(kind):
+    return next((base for base in kind.__mro__ if base in MUTABLE_TAGS), None)
+
+
+def immutable_base(kind):
+    return next((base for base in kind.__mro__ if base in IMMUTABLE), None)
+
+
+def underneath(base, value):
+    """The plain value under an object of a subclass."""
+    if base is str:
+        return "".join(str.__iter__(value))
+    if base in (tuple, frozenset):
+        return base(base.__iter__(value))
+    if base is bytes:
+        return bytes(bytes.__iter__(value))
+    return {bool: bool, int: int.__index__, float: float.__float__, complex: lambda x: complex(x.real, x.imag)}[base](value)
+
+
 SHARED_MODULES = ("builtins", "operator", "math", "itertools", "functools", "statistics", "string", "re", "heapq", "bisect")
+NEVER_SHARED = {"exec", "eval", "compile", "open", "input", "breakpoint", "exit", "quit", "__import__", "globals", "locals", "vars",
+                "setattr", "delattr", "attrgetter", "methodcaller"}
+STANDARD = set(getattr(sys, "stdlib_module_names", ())) or set(sys.builtin_module_names) | set(SHARED_MODULES) | {
+    "abc", "asyncio", "collections", "concurrent", "contextlib", "copy", "dataclasses", "datetime", "decimal", "enum", "fractions",
+    "io", "json", "numbers", "os", "pathlib", "queue", "random", "socket", "sqlite3", "threading", "types", "typing", "uuid"}
+UNSHARED = {"unittest", "ctypes", "test", "idlelib", "_ctypes", "pytest", "solution", "tests", "__main__"}
+CONSTANTS = {"_FIELD": dataclasses._FIELD, "_FIELD_CLASSVAR": dataclasses._FIELD_CLASSVAR, "MISSING": dataclasses.MISSING,
+             "empty": inspect.Parameter.empty, "Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
+
+
+UNNAMED = {kind: name for name, kind in vars(types).items() if isinstance(kind, type) and kind.__module__ == "builtins" and not hasattr(builtins, kind.__name__)}
+
+
+def is_standard(module):
+    first = module.partition(".")[0] if isinstance(module, str) else ""
+    return first in STANDARD and first not in UNSHARED
+
+
+def named_in(module, name):
+    found = __import__("typing" if module == "typing" else module, fromlist=["_"])
+    for part in name.split("."):
+        found = vars(found)[part]
+    return found
 
 
 def shared_name(value):
-    """["module", "name"] of a function or class of the standard library that both sides have; None for anything else."""
+    """["module", "name"] of a class, or harmless function, of the standard library that both sides have; None otherwise."""
+    is_class = isinstance(value, type)
+    if is_class and value in UNNAMED:
+        return ["types", UNNAMED[value]]
+    if not is_class and not isinstance(value, (types.BuiltinFunctionType, types.FunctionType)):
+        return None
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if isinstance(value, (types.BuiltinFunctionType, type)) and module in SHARED_MODULES and isinstance(name, str) and "." not in name:
-        if getattr(__import__(module), name, None) is value:
-            return [module, name]
-    return None
+    if not isinstance(name, str) or not is_standard(module) or not is_class and (module not in SHARED_MODULES or name in NEVER_SHARED):
+        return None
+    try:
+        return [module, name] if named_in(module, name) is value else None
+    except (KeyError, ImportError, TypeError, AttributeError):
+        return None
+
+
+def shared_thing(module, name):
+    """BadFrame: no name that shared_name() gives."""
+    try:
+        value = named_in(module, name) if is_standard(module) else None
+    except (KeyError, ImportError, TypeError, AttributeError) as error:
+        raise BadFrame("sent a name that nobody knows") from error
+    if shared_name(value) != [module, name]:
+        raise BadFrame("sent a name that nobody knows")
+    return value

@@ -53,11 +53,16 @@ class Box:
         exec(PRELUDE, self.prelude)
         del self.prelude["__builtins__"]
 
+    def make_processes(self):
+        """In the keeper: what it forks next sees no process but its own."""
+        if self.isolated:
+            must(libc.unshare(CLONE_NEWPID), "unshare")
+
     def make_room(self, request):
-        """In the keeper: namespaces and a /tmp for one program."""
+        """A /tmp for one program, or for two."""
         if not self.isolated:
             return
-        must(libc.unshare(CLONE_NEWNS | CLONE_NEWPID), "unshare")
+        must(libc.unshare(CLONE_NEWNS), "unshare")
         if self.proc is not None:
             must(libc.umount2(b"/proc", MNT_DETACH), "umount /proc")
         options = f"size={request['tmp_mb']}m,nr_inodes=8192,mode=0700".encode()
@@ -181,13 +186,19 @@ def become_program(box, request, fds):
         except OSError as error:
             os.write(2, f"{request['argv'][0]}: {error.strerror}".encode())
             os._exit(127)
-    sys.path.insert(0, request["work"])
+    if request["role"] != "harness":  # no module of the program's for the tests
+        sys.path.insert(0, request["work"])
     try:
         if request["role"] == "script":
             run_script(source, box.prelude)
         elif request["role"] == "solution":
             sys.setrecursionlimit(600000)
             serve_solution(socket.socket(fileno=3), source, box.prelude)
+            os._exit(0)
+        elif request["role"] == "together":
+            sys.setrecursionlimit(600000)
+            both = json.loads(source)
+            run_together(both["source"], both["tests"], box.prelude)
             os._exit(0)
         else:
             run_tests(socket.socket(fileno=3) if ends else None, json.loads(source), box.prelude)
@@ -213,14 +224,14 @@ def watch(box, request, leash, program):
             return "memory"
 
 
-def keep(box, request, fds):
-    """The keeper's life."""
+def keep(box, request, fds, other=None):
+    """The keeper's life. `other`: another keeper, forked by this one, which ends no later."""
     leash = socket.socket(fileno=fds[0])
     report = {}
     artifact = []
     try:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        box.make_room(request)
+        box.make_processes()
         write_files(request, fds[5:5 + len(request["files"])])
         program = os.fork()
         if program == 0:
@@ -245,8 +256,37 @@ def keep(box, request, fds):
             report = {"error": str(error)}
     try:
         socket.send_fds(leash, [json.dumps(report).encode()], artifact)
+        if other:
+            os.waitpid(other, 0)
     finally:
         os._exit(0)
+
+
+def keep_one(box, request, fds):
+    try:
+        box.make_room(request)
+    except OSError as error:
+        socket.send_fds(socket.socket(fileno=fds[0]), [json.dumps({"error": str(error)}).encode()], [])
+        os._exit(0)
+    keep(box, request, fds)
+
+
+def keep_pair(box, request, fds, second, second_fds):
+    """Two programs with one /tmp: a keeper each, and namespaces of processes of their own."""
+    try:
+        box.make_room(request)
+    except OSError as error:
+        for leash in (fds[0], second_fds[0]):
+            socket.send_fds(socket.socket(fileno=leash), [json.dumps({"error": str(error)}).encode()], [])
+        os._exit(0)
+    other = os.fork()
+    if other == 0:
+        for fd in fds:
+            os.close(fd)
+        keep(box, second, second_fds)
+    for fd in second_fds:
+        os.close(fd)
+    keep(box, request, fds, other)
 
 
 def serve_roll(box):
@@ -260,11 +300,16 @@ def serve_roll(box):
         message, fds, _, _ = socket.recv_fds(control, 1 << 16, 32)
         if not message:
             os._exit(0)
+        request, second_fds = json.loads(message), []
+        if request["shares_tmp"]:
+            second, second_fds, _, _ = socket.recv_fds(control, 1 << 16, 32)
         if os.fork() == 0:
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            keep(box, json.loads(message), fds)
-        for fd in fds:
+            if second_fds:
+                keep_pair(box, request, fds, json.loads(second), second_fds)
+            keep_one(box, request, fds)
+        for fd in fds + second_fds:
             os.close(fd)
 
 

@@ -1,0 +1,230 @@
+"""The tests' end of the channel. It answers only for what it has handed over, and no `except` of a test hides that the program
+ended or talks nonsense.
+"""
+import contextlib
+import os
+import sys
+import types
+import unittest
+import warnings
+
+
+class ProgramFault(BaseException):
+    """The program ended, lies or talks nonsense. No Exception, so that pytest.raises(Exception) does not take it for one."""
+
+
+class Stopped(RuntimeError):
+    """The program raised StopIteration where that would quietly end a loop of the tests."""
+
+
+HIDDEN = (types.FrameType, types.CodeType, types.TracebackType, types.ModuleType, unittest.TestCase)
+RUNNING = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+MAY_STOP = {"send", "throw", "__next__"}
+
+
+class Program(Peer):
+    def __init__(self, channel):
+        super().__init__(channel, "tests", 0)
+        self.fault = None
+        self.place = (dict(os.environ._data), os.getcwd())  # as the program's
+        self.is_touched = False  # an object of the program has come here, beside plain data and functions
+        self.raised_there, self.stoppable, self.derived = set(), {}, {}
+        self.names, self.exported, self.patches, self.sent_patches = {}, {}, lambda: [], {}
+
+    def fail(self, why):
+        self.fault = self.fault or why
+        raise ProgramFault(self.fault)
+
+    def load(self):
+        """(name, value) of what the program defines, and (name, module, attribute or None) of what it imports."""
+        kind, *told = self.receive()
+        if kind == "unloaded":
+            self.fail(": ".join(str(part) for part in told[:2]))
+        if kind != "loaded" or len(told) != 2:
+            self.fail("the program sent data that cannot be read")
+        self.exported = {str(name): value for name, value in told[0]}
+        return told[1]
+
+    def receive(self):
+        try:
+            return super().receive()
+        except (ProgramFault, Limit):
+            raise
+        except (BadFrame, OSError) as error:
+            self.fail(f"the program {error}")
+        except Exception:
+            self.fail("the program sent data that cannot be read")
+
+    def send(self, kind, *values):
+        try:
+            super().send(kind, *values)
+        except OSError:
+            self.fail("the program ended before it answered")
+
+    def ask(self, action, *content):
+        if self.fault:
+            raise ProgramFault(self.fault)
+        place = (dict(os.environ._data), os.getcwd())
+        if place != self.place:
+            self.place = place
+            super().ask("environment", dict(os.environ), place[1])
+        try:
+            result = super().ask(action, *content)
+        except Stopped as error:
+            if action in ("call", "special") and (content[1] == "__next__" or id(content[0]) in self.stoppable):
+                raise error.args[0] from None
+            raise
+        if action == "get" and content[1] in MAY_STOP:
+            self.stoppable[id(result)] = result
+        return result
+
+    def raised(self, error):
+        if not isinstance(error, BaseException) or isinstance(error, (ProgramFault, unittest.SkipTest)):
+            self.fail("the program raised what is no exception")
+        if isinstance(error, StopIteration):
+            error = Stopped(error)
+        self.raised_there.add(id(error))
+        self.objects.setdefault(f"raised {id(error)}", error)
+        return error
+
+    def read_object(self, content):
+        self.is_touched = True
+        return super().read_object(content)
+
+    readers = {**Peer.readers, "o": read_object}
+
+    def take_more(self, more):
+        out, err, changed, warned = more
+        for warning in [self.decode(warning) for warning in warned]:
+            with contextlib.suppress(Warning):  # where the tests make errors of them
+                warnings.warn(warning)
+        sys.stdout.write(out.encode("utf-8", "replace").decode())
+        sys.stderr.write(err.encode("utf-8", "replace").decode())
+        for name, value in changed:
+            before = self.exported.get(name)
+            value = self.exported[name] = self.decode(value)
+            if name in self.names and self.names[name] is before or name not in self.names and not name.startswith("_"):
+                self.names[name] = value
+
+    def more(self):
+        """What the tests have put into modules of the standard library, where that has changed."""
+        changed = []
+        for module, name, value, is_original in self.patches():
+            if self.sent_patches.get((module, name)) is not (None if is_original else value):
+                self.sent_patches[(module, name)] = None if is_original else value
+                changed.append([module, name, None if is_original else self.encode(value)])
+        return changed
+
+    def permit(self, action, content):
+        """A program may do with the tests' objects what it was given them for, and not look behind them."""
+        if action in ("subclass", "method", "environment", "seed"):
+            raise AttributeError(action)
+        if action in ("get", "set", "del", "bind"):
+            value, name = (content[0], content[1]) if action != "bind" else (content[2], content[1])
+            if not isinstance(name, str) or isinstance(value, HIDDEN) or not may_see(value, name):
+                raise AttributeError(name)
+        if action == "apply" and content[0] == "vars" and type(content[1]).__module__ != "tests":
+            raise AttributeError("__dict__")
+
+    def subclass(self, kind, space, words):
+        """A class of the tests under one of the program's: the program gets its own, whose methods are those of the tests."""
+        given = {}
+        for name, value in space.items():
+            if isinstance(value, (staticmethod, classmethod, property)):
+                parts = [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value.__func__]
+                given[name] = self.ask("method", type(value).__name__, *parts)
+            elif name not in UNTOLD and not name.startswith("_roll") and name != "__classcell__":
+                given[name] = value
+        bases = tuple(base for base in kind.__bases__ if base is not Mirror)
+        there = super().ask("subclass", None, kind.__name__, bases, given)
+        self.forget_mirror(there, kind)
+
+    def forget_mirror(self, mirror, kind):
+        """`kind` stands for what `mirror` was a mirror of."""
+        number = self.numbers.pop(id(mirror))
+        self.put(number, kind)
+
+    def special(self, kind, name, value, args, kwargs):
+        def ask(*operands):
+            return self.ask("special", kind, name, value, operands, kwargs)
+        other = args[0] if len(args) == 1 else self
+        if name in ("__exit__", "__aexit__"):
+            return self.leave(kind, name, value, args)
+        if other is self or is_remote(other):
+            return self.from_derived(ask, value, name) if id(value) in self.derived and not args else ask(*args)
+        doubt = Doubt(ask)
+        if name in ("__eq__", "__ne__"):
+            return self.believed(doubt.equality(other, name == "__eq__"), self.again(value, name, other))
+        if name in OPPOSITES and is_number(other):
+            answer = doubt.order(other)
+            opposite = OPPOSITES[name]
+            if answer is True and opposite in dir_of(kind) and self.ask("special", kind, opposite, value, (other,), {}) is True:
+                answer = Lie
+            return self.believed(answer, self.again(value, name, other))
+        if name == "__contains__":
+            return self.believed(doubt.membership(other))
+        if name in STEPS and is_number(other):
+            result = self.believed(doubt.varies(other))
+            if is_remote(result):
+                self.derived[id(result)] = (result, ask, other)
+            return result
+        return ask(*args)
+
+    def believed(self, answer, *further):
+        if answer is Lie or any(answer is True and doubt() is Lie for doubt in further):
+            self.fail("an object of the program answers to anything what pleases")
+        return answer
+
+    def again(self, value, name, other):
+        """The comparison of a result, where one of its operands was plain data, repeated with other operands."""
+        if id(value) not in self.derived:
+            return lambda: None
+        _, make, operand = self.derived[id(value)]
+
+        def ask(operand):
+            made = make(operand)
+            return self.ask("special", type(made), name, made, (other,), {})
+        return lambda: Doubt(lambda operand: 1 if ask(operand) is True else 0).varies(operand)
+
+    def from_derived(self, ask, value, name):
+        _, make, operand = self.derived[id(value)]
+
+        def again(operand):
+            made = make(operand)
+            return self.ask("special", type(made), name, made, (), {})
+        if name in ("__abs__", "__neg__", "__pos__", "__float__", "__int__", "__index__", "__round__"):
+            result = self.believed(Doubt(again).varies(operand))
+            if is_remote(result):
+                self.derived[id(result)] = (result, again, operand)
+            return result
+        return ask()
+
+    def leave(self, kind, name, value, args):
+        """The end of `with`: it may swallow an error, but not a failed assertion."""
+        error = args[1] if len(args) > 1 else None
+        if isinstance(error, ProgramFault):
+            return False
+        given = (*args[:2], None) if isinstance(error, Exception) else (None, None, None)
+        result = self.ask("special", kind, name, value, given, {})
+        if error is None or isinstance(error, Exception) and not isinstance(error, AssertionError):
+            return result
+        return False if name == "__exit__" else swallowing_nothing(result)
+
+
+async def swallowing_nothing(leaving):
+    await leaving
+
+
+def dir_of(kind):
+    return {name for level in kind.__mro__ for name in vars(level)}
+
+
+def may_see(value, name):
+    if isinstance(value, FUNCTIONS):
+        return name in OF_FUNCTIONS - {"__dict__", "__defaults__", "__kwdefaults__"}
+    if isinstance(value, RUNNING):
+        return name in ("send", "throw", "close", "asend", "athrow", "aclose", "__anext__")
+    kind = value if isinstance(value, type) else type(value)
+    if name.startswith("__"):
+        return name in SPECIAL or name in ("__class__", "__name__", "__doc__", "__qualname__")
+    return not name.startswith("_") or kind.__module__ == "tests" and name not in vars(HIDDEN[-1])
