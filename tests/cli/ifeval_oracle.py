@@ -9,11 +9,22 @@ import re
 
 RELATIONS = {"less than": lambda n, wanted, _: n < wanted, "at least": lambda n, wanted, _: n >= wanted,
              "at most": lambda n, wanted, _: n <= wanted, "around": lambda n, wanted, off: abs(n - wanted) <= off}
-ABBREVIATIONS = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e|[A-Z])\.(?=\s)")
+ABBREVIATIONS = re.compile(r"(?<![\w'])(?:Mr|Mrs|Ms|Dr|St|Prof|vs|e\.g|i\.e|[A-Z])\.(?=\s)(?!\s*\n\s*\n)", re.IGNORECASE)
+
+
+ELLIPSIS = re.compile(r"(?:\.\.+|…+)[\"')\]*]*(?=(\s+)[\"'(\[{*]*(\w*))")
+BEGINS = {"i", "the", "an", "and", "they", "because", "yes", "who", "it", "is", "to", "no"}
+
+
+def goes_on(ellipsis):
+    """Behind an ellipsis a sentence begins with a capital of a word that is no name, or a new paragraph."""
+    space, word = ellipsis.groups()
+    begins = space.count("\n") > 1 or (word[:1].isupper() and word.lower() in BEGINS)
+    return ellipsis[0] if begins else "<goes on>"
 
 
 def sentences(text):
-    text = ABBREVIATIONS.sub("<abbreviation>", text.strip())
+    text = ELLIPSIS.sub(goes_on, ABBREVIATIONS.sub("<abbreviation>", text.strip()))
     parts = re.split(r"[.?!…]+[\"')\]*]*(?=\s|$)", text)
     return sum(bool(re.search(r"\w", part)) for part in parts)
 

@@ -44,7 +44,7 @@ TEST_CASE("math_rule gives the verdicts of people", "[reward]") {
     INFO(truth << " and " << answer);
     CHECK(same(truth.substr(2), answer) == truth.starts_with('='));
   });
-  CHECK(judged >= 579);
+  CHECK(judged >= 724);
 }
 
 TEST_CASE("answers that mean the same are equal", "[reward]") {

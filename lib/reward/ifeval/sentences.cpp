@@ -75,11 +75,14 @@ bool is_number(std::string_view word) {
   return !word.empty() && word.find_first_not_of("0123456789.,-") == std::string_view::npos;
 }
 
+/// Behind white space or what opens; the apostrophe of "don't" does not.
 std::string_view last_word(std::string_view text) {
   size_t begin = text.size();
   for (size_t next = begin; begin > 0; begin = next) {
     const char32_t c = previous_code_point(text, next);
-    if (is_white_space(c) || is_one_of(kOpeners, c)) break;
+    size_t before = next;
+    const bool is_inside = c == U'\'' && before > 0 && is_word(previous_code_point(text, before));
+    if (is_white_space(c) || (is_one_of(kOpeners, c) && !is_inside) || c == U'\u2026') break;
   }
   return text.substr(begin);
 }
@@ -120,8 +123,8 @@ struct Next {
 /// Whether a single period behind `word` ends a sentence although `next` follows.
 bool period_ends(std::string_view word, const Next& next) {
   const std::string lowered = lower(word);
-  if (kLeading.contains(lowered)) return next.is_paragraph;
-  if (kNumbered.contains(lowered)) return !is_numeric(next.first);
+  if (kLeading.contains(lowered) && word != "V") return next.is_paragraph;  // "Henry V."
+  if (kNumbered.contains(lowered) && is_numeric(next.first)) return false;
   if (kAbbreviations.contains(lowered) || is_initials(lowered)) return next.begins_sentence();
   if (is_number(lowered)) return next.is_paragraph || !is_lowercase(next.first);  // "item 1. and", no ordinal of a list
   return true;
@@ -140,14 +143,14 @@ int64_t count_sentences(std::string_view text) {
     if (!is_full_width && !is_one_of(kStops, c)) continue;
     const size_t run_end = skip(text, pos, is_full_width ? kFullWidthStops : kStops);
     const bool is_single_period = c == U'.' && run_end == pos;
-    const bool is_ellipsis = text.substr(stop, run_end - stop).find_first_not_of('.') == std::string_view::npos;
+    const bool is_ellipsis = !is_single_period && skip(text, stop, U".\u2026") == run_end;
     pos = skip(text, run_end, kClosers);
     if (pos < text.size() && !is_full_width) {
       size_t next_pos = pos;
       if (!is_white_space(next_code_point(text, next_pos))) continue;
       const Next next(text.substr(pos));
       if (is_single_period && !period_ends(last_word(text.substr(begin, stop - begin)), next)) continue;
-      if (!is_single_period && is_ellipsis && !next.begins_sentence()) continue;
+      if (is_ellipsis && !next.begins_sentence()) continue;
     }
     count += holds_word(text.substr(begin, stop - begin));  // not so the "..." of "... and so on"
     begin = pos;

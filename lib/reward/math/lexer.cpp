@@ -147,6 +147,8 @@ class Lexer {
   void take_sign() {
     if (s_.substr(at_).starts_with("**"))
       ++at_, s_[at_] == '*' ? add(TokenKind::kSign, "^"), ++at_ : at_;
+    else if (s_.substr(at_).starts_with("{:}"))
+      add(TokenKind::kSign, ":"), at_ += 3;
     else if (s_.substr(at_).starts_with("<="))
       add(TokenKind::kCommand, "le"), at_ += 2;
     else if (s_.substr(at_).starts_with(">="))

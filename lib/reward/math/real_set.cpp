@@ -116,7 +116,9 @@ class Reader {
 
   /// Relations in one symbol between "or", or inequalities between "and".
   std::optional<RealSet> joined(const Node& list) {
-    const bool is_or = list.text == "or" || list.text == "lor", is_and = list.text == "and" || list.text == "land";
+    const bool is_or = list.text == "or" || list.text == "lor",
+               is_and = list.text == "and" || list.text == "land" || std::ranges::all_of(list.arguments, excludes);
+    if (is_exclusion(list)) return excluding(list);
     if (!is_or && !is_and) return std::nullopt;
     std::optional<RealSet> set;
     for (const Node& element : list.arguments) {
@@ -126,6 +128,22 @@ class Reader {
       set = !set ? *next : is_or ? united(*set, *next) : intersection(*set, *next);
     }
     return set;
+  }
+
+  static bool excludes(const Node& node) {
+    return is_relation(node) && node.operators == std::vector<std::string>{"!="};
+  }
+
+  /// x \ne 1, 2: the name stands before the first number only.
+  static bool is_exclusion(const Node& list) {
+    return excludes(list.arguments[0]) && std::none_of(list.arguments.begin() + 1, list.arguments.end(), is_relation) &&
+           list.text != "mixed";
+  }
+
+  std::optional<RealSet> excluding(const Node& list) {
+    const auto rest = relation(list.arguments[0]);
+    if (!rest) return std::nullopt;
+    return intersection(*rest, complement(points({list.arguments.begin() + 1, list.arguments.end()})));
   }
 
   static bool is_inequality(const Node& relation) {
