@@ -98,10 +98,11 @@ std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups) 
   std::vector<std::optional<double>> first(num_groups);
   std::vector<char> differ(num_groups, 0);
   for (size_t b = 0; b < step.rewards.size(); ++b) {
+    const int64_t group = step.group_index[b];
+    ROLL_CHECK(group >= 0 && group < num_groups, "a group index numbers a prompt of the step");
     if (!step.judged[b]) continue;
-    auto& of_group = first.at(step.group_index[b]);
-    if (!of_group) of_group = step.rewards[b];
-    if (*of_group != step.rewards[b]) differ[step.group_index[b]] = 1;
+    if (!first[group]) first[group] = step.rewards[b];
+    if (*first[group] != step.rewards[b]) differ[group] = 1;
   }
   return differ;
 }

@@ -13,7 +13,7 @@ namespace {
 
 /// tests/config/roll_recipe.yaml, without what the estimators decide.
 CheckedConfig<Config> unopinionated(std::vector<std::string> overrides) {
-  for (const char* key : {"~norm_mean_type", "~norm_std_type", "~whiten_advantages"}) overrides.emplace_back(key);
+  overrides.insert(overrides.begin(), {"~norm_mean_type", "~norm_std_type", "~whiten_advantages"});
   return load_config(std::string(ROLL_SOURCE_DIR) + "/tests/config/roll_recipe.yaml", overrides,
                      {.num_ranks = {}, .offline = true});
 }

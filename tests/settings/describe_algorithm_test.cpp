@@ -92,7 +92,7 @@ TEST_CASE("near misses are told with the key that differs", "[train]") {
       {of(kDapo, {"use_kl_loss=true", "kl_loss_coef=0.1"}),
        "nearest to DAPO (Yu et al. 2025), which has no KL to a reference (here use_kl_loss = true, "
        "add_token_level_kl = false, kl_penalty = kl); added to it: the KL to the reference in the loss"},
-      {{"adv_estimator=opo", "actor_train.pg_variant=vanilla"},
+      {{"adv_estimator=opo", "actor_train.pg_variant=vanilla", "loss_agg_mode=seq-mean-token-sum"},
        "nearest to OPO (Hao et al. 2025), which has one update a step (here a step makes several updates)"},
       {{"adv_estimator=rloo", "loss_agg_mode=seq-mean-token-sum", "add_token_level_kl=true", "init_kl_coef=0.1"},
        "nearest to RLOO (Ahmadian et al. 2024), which has the policy gradient itself (here actor_train.pg_variant = "
