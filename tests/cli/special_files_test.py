@@ -61,7 +61,7 @@ PLACES = [
     ("out/checkpoints/step_000002/beside", "verify out"),
     ("page.html", "report out --out page.html"),
 ]
-OPENERS = [PLACES[number] for number in (0, 2, 6, 10, 13, 14, 18, 20, 26)]
+OPENERS = [PLACES[number] for number in (0, 6, 10, 14, 20)]  # each opens in another way
 
 
 def prepare(folder):

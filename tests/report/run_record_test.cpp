@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "checkpoint/manifest.h"
 #include "checkpoint/temporary_folder.h"
 #include "error_of.h"
 #include "report/shown_responses.h"
@@ -55,6 +56,23 @@ TEST_CASE("a run is found up to two levels below the folder that is named") {
   const std::string error = roll::testing::error_of([&] { roll::run_at(top); });
   CHECK(error == top.string() + ": holds 2 runs; name those that you want: " + (top / "a/run").string() + ", " +
                      (top / "b").string());
+}
+
+TEST_CASE("a checkpoint means its run, and without one it is none") {
+  namespace fs = std::filesystem;
+  const roll::test::TemporaryFolder folder;
+  const fs::path run = fs::canonical(folder.path()) / "run", checkpoint = run / "checkpoints/step_000001";
+  fs::create_directories(checkpoint / "actor");
+  for (const fs::path& file : {run / "metrics.jsonl", checkpoint / "config.resolved.yaml"})
+    roll::write_file_atomic(file, "");
+  roll::write_manifest(checkpoint, {.about = {{"run", "r"}}, .files = {}, .step = 1});
+  fs::create_symlink("step_000001", run / "checkpoints/latest");
+  for (const char* below : {"checkpoints", "checkpoints/latest", "checkpoints/step_000001", "checkpoints/latest/actor"})
+    CHECK(roll::run_at(run / below) == run);
+  fs::rename(checkpoint, run.parent_path() / "alone");
+  CHECK(roll::testing::error_of([&] { roll::run_at(run.parent_path() / "alone"); }).find("is a checkpoint, without") !=
+        std::string::npos);
+  CHECK(roll::run_at(run.parent_path()) == run);  // a checkpoint beside it is no second run
 }
 
 TEST_CASE("what is no run folder is refused") {
