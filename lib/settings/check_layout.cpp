@@ -40,7 +40,8 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
 /// Each domain runs ahead by the same share of its own groups, rounded down.
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  int64_t most = shares.empty() ? config.rollout_batch_size : 1;
+  if (shares.empty()) return config.rollout_batch_size;  // their rows decide, and are not read here
+  int64_t most = 1;
   for (const auto& [domain, groups] : split_by_share(shares, config.rollout_batch_size)) most = std::max(most, groups);
   return most;
 }
