@@ -21,7 +21,7 @@ namespace roll {
 namespace {
 
 struct Flags {
-  std::vector<std::string> files;
+  std::vector<std::string> files, validation;
   std::string config;
   DataArgs columns;  // messages, prompt and template_name
   std::optional<std::string> model;
@@ -58,6 +58,10 @@ void ask_by_flags(const Flags& flags, Asked& asked) {
     question.one_domain = domain;
   }
   if (flags.model) measure_with(*flags.model, "--model", asked);
+  if (flags.validation.empty()) return;
+  files_of_flag("--validation", flags.validation);
+  question.validation = flags.columns;
+  question.validation->file_name = flags.validation;
 }
 
 /// A training configuration, completed as for a run; what is not about data may be wrong.
@@ -77,6 +81,7 @@ void refuse_beside_config(const Flags& flags) {
   if (!flags.reward.map.empty()) refuse(flags.reward.map.front().key);
   if (flags.model) refuse("model");
   if (flags.prompt_length) refuse("prompt-length");
+  if (!flags.validation.empty()) refuse("validation");
   if (flags.columns.messages || flags.columns.prompt) refuse(flags.columns.messages ? "messages" : "prompt");
   if (flags.columns.template_name) refuse("template");
 }
@@ -127,6 +132,8 @@ void add_data(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   check->add_option("--messages", flags->columns.messages, "column of chat messages; default: messages, else prompt");
   check->add_option("--prompt", flags->columns.prompt, "column of raw prompt text");
+  check->add_option("--validation", flags->validation,
+                    "JSON lines that a run will validate on: warned of where they are among the others");
   check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
   check->add_option("--template", flags->columns.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);

@@ -39,9 +39,10 @@ void check_trainer(const WorkerConfig& worker, Checker& check) {
 /// Each domain runs ahead by the same share of its own groups, rounded down.
 int64_t most_groups_of_a_domain(const Config& config) {
   const auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  double largest = shares.empty() ? 1 : 0;
-  for (const auto& [domain, share] : shares) largest = std::max(largest, share);
-  return std::max<int64_t>(1, std::llround(largest * static_cast<double>(config.rollout_batch_size)));
+  if (shares.empty()) return config.rollout_batch_size;  // their rows decide, and are not read here
+  int64_t most = 1;
+  for (const auto& [domain, groups] : split_by_share(shares, config.rollout_batch_size)) most = std::max(most, groups);
+  return most;
 }
 
 /// A device that samples ahead is busy while the others train.

@@ -51,12 +51,13 @@ bool check_name(const CheckpointConfig& config, bool has_plugins, Checker& check
                        did_you_mean(name, metric_names()));
 }
 
-/// val_correct/TAG/mean: of all rows, or of those with a tag.
+/// val_correct/TAG/mean, val_prompts/TAG: of all rows, or of those with a tag.
 void check_tag(const Config& config, Checker& check) {
   const std::string& name = config.checkpoints.metric_for_best_model;
-  if (!name.starts_with("val_correct/") && !name.starts_with("val_score/")) return;
-  const size_t begin = name.find('/') + 1;
-  const std::string tag = name.substr(begin, name.rfind('/') - begin);
+  constexpr std::array kOfTags = {"val_correct/", "val_score/", "val_prompts/"};
+  if (!begins_with_any(name, kOfTags)) return;
+  const size_t begin = name.find('/') + 1, last = name.rfind('/');
+  const std::string tag = name.substr(begin, last >= begin ? last - begin : name.npos);
   if (tag == "all") return;
   const DataArgs& data = config.validation.data_args;
   std::set<std::string> tags;

@@ -42,7 +42,7 @@ OFFERS = [
     ("roll train --config my.yaml actor_tr", ["actor_train."]),
     ("roll train --config my.yaml actor_train.training_args.lea", ["actor_train.training_args.learning_rate="]),
     ("roll train --config my.yaml rewards.math_rule.typ", ["rewards.math_rule.type="]),
-    ("roll sft --config my.yaml sft_train.model_args.dtype=b", ["bf16"]),
+    ("roll sft --config my.yaml sft_train.model_args.dtype=b", ["bf16", "bfloat16"]),
     ("roll sft --config my.yaml adv_e", []),
     ("roll validate-config --config my.yaml sft_train.mod", ["sft_train.model_args."]),
     ("roll score --type ma", ["math_rule"]),

@@ -115,12 +115,12 @@ def check_arguments(folder):
     done = run("convert-config", "data.train_batch_size=$BATCH", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
     assert "trainer.nnodes = ${oc.env:NODES}: must be a number; write it out" in done.stderr, done.stderr
     # A variable that the script leaves to the shell is asked of the environment; a default of its own counts.
-    (folder / "home.sh").write_text("N=2\npython3 -m verl.trainer.main_ppo data.train_files=$HOME/data/rows.jsonl data.train_batch_size=16 "
+    (folder / "home.sh").write_text("N=2\npython3 -m verl.trainer.main_ppo data.train_files=$HOME/data/rows.jsonl data.train_batch_size=256 trainer.n_gpus_per_node=1 "
                                     "actor_rollout_ref.model.path=${MODELS:-/models}/m trainer.nnodes=1 trainer.default_local_dir=${HOME}/out$N\n")
     (folder / "home.yaml").write_text(run("convert-config", "home.sh", cwd=folder).stdout)
     resolved = run("validate-config", "--offline", "--print", "--config", "home.yaml", cwd=folder).stdout
     assert "$HOME" not in (folder / "home.yaml").read_text() and value_of(resolved, "pretrain") == "/models/m", resolved
-    assert value_of(resolved, "actor_train.data_args.file_name") == "[${oc.env:HOME}/data/rows.jsonl]", resolved
+    assert value_of(resolved, "actor_train.data_args.file_name") == '["${oc.env:HOME}/data/rows.jsonl"]', resolved
     # Its rows are of one domain, whatever their tags: a tag of ours would fit none of them.
     rows = [dict(id=str(i), messages=[dict(role="user", content="1+1?")], ground_truth="2", **tag) for i, tag in enumerate(({}, {"tag": "gsm8k"}))]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -10,6 +10,7 @@ A case file (cases/*.json) is {"base": {name: content}, "cases": [...]}; a case 
              {"copy": "path in the
              source tree"}; {"replace": [old, new], ...}: the base's content with every pair replaced; {"zeros_of": "config.json", "cut": 9}:
              safetensors of a qwen2 of that configuration, without its last 9 bytes; null: no such file;
+             {"tokenizer": "text"}: a tokenizer.json of bytes, and one token for that text;
              {"as": "model/config.json"}: the base's file of that name
     args     the command line after the binary (a list, or one string that is split at blanks)
     stdin    text, if any
@@ -54,6 +55,13 @@ def zero_weights(config):
     return struct.pack("<Q", len(text)) + text + bytes(end)
 
 
+def small_tokenizer(text):
+    tokenizer = json.loads((SOURCE / "tests/golden/rollout/model/tokenizer.json").read_text())
+    last = tokenizer["added_tokens"][-1]
+    tokenizer["added_tokens"].append(last | {"id": last["id"] + 1, "content": text})
+    return json.dumps(tokenizer).encode()
+
+
 def content_bytes(name, content, base):
     if isinstance(content, str):
         return content.encode()
@@ -66,6 +74,8 @@ def content_bytes(name, content, base):
     if "zeros_of" in content:
         weights = zero_weights(json.loads(base[content["zeros_of"]]))
         return weights[:len(weights) - content.get("cut", 0)]
+    if "tokenizer" in content:
+        return small_tokenizer(content["tokenizer"])
     if "as" in content:
         return content_bytes(content["as"], base[content["as"]], base)
     if "copy" in content:

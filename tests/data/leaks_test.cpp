@@ -10,8 +10,8 @@ namespace {
 
 using Catch::Contains;
 
-Row chat(const Json& messages, const std::string& truth, int line, const std::string& file = "rows.jsonl") {
-  return parse_row({{"messages", messages}, {"ground_truth", truth}}, fmt::format("{}:{}", file, line), {});
+Row chat(const std::vector<Json>& messages, const std::string& truth, int line, const std::string& file = "rows.jsonl") {
+  return parse_row({{"messages", Json(messages)}, {"ground_truth", truth}}, fmt::format("{}:{}", file, line), {});
 }
 
 Json says(const std::string& role, const std::string& content) {

@@ -265,7 +265,7 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{generate + "do_sample=false"}, "do_sample = false: must be true: a greedy policy"},
       {{generate + "temperature=1e-5"}, "must be 0 or in 0.001..1000"},
       {{"rewards.math_rule.world_size=5000"}, "world_size = 5000: must be in 1..1024"},
-      {{train + "learning_rate=.inf"}, "must be a finite number, 0 or more"},
+      {{train + "learning_rate=.inf"}, "must be a finite number in 0..0.1"},
       {{"critic.loss_func={library: x.so, name: y}", "reference.loss_func={library: x.so, name: y}"},
        "reference.loss_func"},
       {{"critic.pg_loss_reducer={library: x.so, name: y}"}, "which only actor_train has"},

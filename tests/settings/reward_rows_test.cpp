@@ -36,7 +36,9 @@ TEST_CASE("rows are checked by the reward of their domain, the first fault locat
   rows.push_back(domain_row("words", "", 5));
   rows.push_back(domain_row("words", "", 6));
   CHECK_THAT(error_of([&] { check_reward_rows(rows, rules); }),
-             Catch::Contains("rows.jsonl:4: ") && Catch::EndsWith("; and 2 more such rows"));
+             Catch::Contains("rows.jsonl:4: ") &&
+                 Catch::EndsWith("; and 2 more such rows (rows.jsonl:5, rows.jsonl:6); `roll data check "
+                                 "--all` shows each"));
 }
 
 }  // namespace roll
