@@ -1,5 +1,6 @@
 #include "base/console.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,11 +15,13 @@ namespace roll {
 
 namespace {
 
-/// Whether all was written.
+/// Whether all was written. mpirun may make a descriptor that we share with it one that does not wait.
 bool write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(fd, text.data(), text.size());
     if (written < 0 && errno != EINTR && errno != EAGAIN) return false;
+    pollfd room{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (written < 0) ::poll(&room, 1, -1);
     text.remove_prefix(static_cast<size_t>(std::max<ssize_t>(0, written)));
   }
   return true;
