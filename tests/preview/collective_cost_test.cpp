@@ -72,6 +72,12 @@ TEST_CASE("what all ranks of a group send through host memory is what they get",
   }
 }
 
+TEST_CASE("who has little to say gets what the others say", "[preview]") {
+  const Cost cost = all_gather_bytes_cost({4, 2}, 10, 100);
+  CHECK(cost.sent == 30);
+  CHECK(cost.received == 90);
+}
+
 TEST_CASE("a rank alone sends nothing", "[preview]") {
   for (const Path path : {Path::kHost, Path::kDevice}) {
     CHECK(all_reduce_cost({}, path, 5000, 8).sent == 0);

@@ -95,7 +95,7 @@ TEST_CASE("roles that are apart are apart at any number of ranks", "[preview]") 
   for (const std::string role : {"actor_train", "critic", "reference", "actor_infer"})
     overrides.push_back(role + ".strategy_args.strategy_config.tensor_model_parallel_size=1");
   for (const std::string role : {"actor_train", "critic"})
-    overrides.push_back(role + ".training_args.gradient_accumulation_steps=16");
+    overrides.push_back(role + ".training_args.train_batch_size=192");
   const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides});
   const Config config = scaled.at(32).config;
   CHECK(config.actor_infer.ranks == std::vector<int>{24, 25, 26, 27, 28, 29, 30, 31});
