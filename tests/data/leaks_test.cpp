@@ -10,7 +10,8 @@ namespace {
 
 using Catch::Contains;
 
-Row chat(const std::vector<Json>& messages, const std::string& truth, int line, const std::string& file = "rows.jsonl") {
+Row chat(const std::vector<Json>& messages, const std::string& truth, int line,
+         const std::string& file = "rows.jsonl") {
   return parse_row({{"messages", Json(messages)}, {"ground_truth", truth}}, fmt::format("{}:{}", file, line), {});
 }
 
