@@ -25,12 +25,13 @@ TEST_CASE("flags and key=value words of a script are keys", "[convert]") {
                                  "x=y s:2"});
   CHECK(keys_of("run --a 'two words' \"--b\" c; echo --c d") ==
         std::vector<std::string>{"a=two words s:1", "b=c s:1", "c=d s:1"});
-  CHECK(keys_of("ARGS=(\n --a 1 # one\n --b $X\n)\nrun ${ARGS[@]}") == std::vector<std::string>{"a=1 s:2", "b=$X s:3"});
+  CHECK(keys_of("ARGS=(\n --a 1 # one\n --b $X\n)\nrun ${ARGS[@]}") ==
+        std::vector<std::string>{"a=1 s:2", "b=${oc.env:X} s:3"});
 }
 
-TEST_CASE("variables that a script sets are filled in, others stay", "[convert]") {
+TEST_CASE("variables that a script sets are filled in, others are the environment's", "[convert]") {
   CHECK(keys_of("N=8\nM=${N}0\nrun --n $N --m ${M} --d ${D:-5} --h $HOME/x --c ${C}") ==
-        std::vector<std::string>{"n=8 s:3", "m=80 s:3", "d=5 s:3", "h=$HOME/x s:3", "c=${C} s:3"});
+        std::vector<std::string>{"n=8 s:3", "m=80 s:3", "d=5 s:3", "h=${oc.env:HOME}/x s:3", "c=${oc.env:C} s:3"});
 }
 
 TEST_CASE("variables that grow without end, and bytes that are no text, are refused", "[convert]") {
