@@ -51,8 +51,8 @@ with tempfile.TemporaryDirectory() as folder:
             named = re.search(r"^algorithm: (.*)$", run.stdout, re.M)
             if not named or not head.startswith(f"# {named[1]}: ") or "# paper" not in head or f"configs/algorithms/{config.name}" not in head:
                 failed.append(f"{config.name}: its first comment names another algorithm ({named and named[1]}), no paper, or another file")
-# One for each row of the table.
-rows = [line.split(" | ")[0][2:] for line in (root / "configs/algorithms/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line)]
+# One for each row of the papers' table; the forms that ROLL has of them are no files.
+rows = [line.split(" | ")[0][2:] for line in (root / "configs/algorithms/README.md").read_text().splitlines() if re.match(r"\| .*\d{4}.* \| ", line) and " as in ROLL" not in line]
 titles = [config.read_text()[2:].split(":")[0] for config in configs if config.parent.name == "algorithms"]
 if sorted(rows) != sorted(titles):
     failed.append(f"rows of configs/algorithms/README.md without a file, or files without a row: {sorted(set(rows) ^ set(titles))}")
