@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/own_file.h"
 #include "base/error.h"
+#include "settings/load_config.h"
 
 namespace roll {
 
@@ -18,8 +19,10 @@ struct Flags {
   bool resume = false, new_run = false;
 };
 
-/// Becomes the script, which starts this program for each of its steps.
+/// Becomes the script, which starts this program for each of its steps. A mistake in an override is said before the
+/// first of them, not after a minute of warm-up.
 [[noreturn]] void become_script(const Flags& flags) {
+  load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
   const std::string program = std::filesystem::read_symlink("/proc/self/exe"),
                     script = own_file({"scripts/quickstart_training.sh"});
   std::vector<std::string> words{"bash", script, program};

@@ -10,8 +10,13 @@ own=$(cd "$(dirname "$0")/.." && pwd)  # the checkout, or share/roll of an insta
 here=output/quickstart
 step_number=0
 step() { printf '\n== step %d of 4: %s (%d s so far)\n' $(( ++step_number )) "$*" $SECONDS; }
-# What is run is shown as it would be typed.
-run() { printf '$ roll %s\n' "${*//"$PWD/"/}"; "$roll" "$@"; }
+# What is run, as it would be typed, without what a terminal would take for commands.
+show() (
+  LC_ALL=C
+  line=${*//"$PWD/"/}
+  printf '$ roll %s\n' "${line//[^ -~]/?}"
+)
+run() { show "$@"; "$roll" "$@"; }
 
 dtype=fp32
 for override in "$@"; do  # the warm-up's numbers are those of the training

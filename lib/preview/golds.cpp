@@ -23,9 +23,15 @@ RewardQuery query_of(const Row& row, std::string response) {
           .num_response_tokens = 1};
 }
 
+/// Why there is no verdict.
+std::string error_in(const Json& detail) {
+  const Json& error = detail["error"];
+  return error.is_string() ? error.get<std::string>() : to_line(error);
+}
+
 std::string complaint(const Row& row, const std::string& gold, const RewardResult& result) {
   const std::string why =
-      result.detail.contains("error") ? to_line(result.detail["error"]) : fmt::format("scored {:g}", result.score);
+      result.detail.contains("error") ? error_in(result.detail) : fmt::format("scored {:g}", result.score);
   return fmt::format("{}: {}: {}", row.origin, shown_text(gold), why);
 }
 
@@ -56,7 +62,7 @@ void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
         "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
         *failure == RewardFailure::kTimeout
             ? "nothing came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python"
-            : to_line(result.detail["error"]));
+            : error_in(result.detail));
 }
 
 }  // namespace roll

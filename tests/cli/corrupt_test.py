@@ -21,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 
+from case_files import base_files
+
 HERE = pathlib.Path(__file__).resolve().parent
 NUMBERS = [0, -1, 1, 2, 7, 1e-300, 1e308, -1e308, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -2**63, 10**30, 0.5, 1e9, 65536]
 STRINGS = ["", " ", "\0", "\n", "a" * 5000, "\ud800", "{{ x }}", "${a}", "../..", "/dev/zero", "null", "nan", "-", "é\u202e", "%s%n", "["]
@@ -184,15 +186,10 @@ def corrupt_template(content, rng):
 # ---- kinds of input
 
 def cases_of(name):
-    table = json.loads((HERE / f"cases/{name}.json").read_text())
-    return {file: content for file, content in table["base"].items()}
+    return base_files(json.loads((HERE / f"cases/{name}.json").read_text()))
 
 
 Kind = collections.namedtuple("Kind", "base inputs")  # files; [(file to corrupt, how, command line)]
-
-
-def bytes_of(files):
-    return {name: content.encode("latin-1" if name.endswith(".safetensors") else "utf-8") for name, content in files.items()}
 
 
 ANSWERS = [{"response": r"so the answer is \boxed{\frac{1}{2}+\sqrt{3}^{10}}", "ground_truth": r"\frac{1}{2}+\sqrt{3}^{10}"},
@@ -235,7 +232,7 @@ def replay_kind(binary, folder):
 
 
 def kinds_of(binary, folder):
-    config, rows, models, tokenizer, hosts = (bytes_of(cases_of(n)) for n in ("config", "data_rows", "model_folders", "tokenizer", "hosts"))
+    config, rows, models, tokenizer, hosts = (cases_of(n) for n in ("config", "data_rows", "model_folders", "tokenizer", "hosts"))
     texts = lines_of({"text": "ab cd<|end|> 12 é"}, {"messages": [{"role": "user", "content": "ab"}, {"role": "assistant", "content": "cd " * 9}]})
     logprobs = "logprobs --model model --input rows.jsonl"
     tokenize = "tokenize --model model --input texts.jsonl"

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from case_files import write_files
 from expecting import expect, finish
 
 BINARY = pathlib.Path(sys.argv[1]).resolve()
@@ -25,9 +26,7 @@ __attribute__((constructor)) static void run(void) { fclose(fopen("it_ran", "w")
 
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
-    for name, content in json.loads(CASES.read_text())["base"].items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(content)
+    write_files(folder, {}, json.loads(CASES.read_text())["base"])
     (folder / "f.c").write_text(SOURCE)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", "f.so", "f.c"], cwd=folder, check=True)
 
@@ -44,7 +43,7 @@ with tempfile.TemporaryDirectory() as folder:
         code, err = roll("validate-config", name=name)
         expect(code == 2 and said in err, f"name {name}: exit {code}, {err}")
     reward = dict(key="rewards.math_rule", type_="type: plugin, tag_included: [gsm8k], ")
-    for args in (["validate-config"], ["validate-config", "--offline"], ["train", "--dry-run"]):
+    for args in (["validate-config", "--no-data"], ["validate-config", "--offline"], ["train", "--dry-run"]):
         code, err = roll(*args, **reward)
         expect(code == 0, f"reward, {args}: exit {code}, {err}")
         expect(not (folder / "it_ran").exists(), f"{args} ran the reward plug-in's constructor")

@@ -87,6 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
         expect(len([m for m in metrics(run) if "val_correct/all/mean" in m]) == 4, f"{name}: it validates beside")
         again = train(folder, name + ", replayed", ratio, rollout_replay=run, **keys)
         same_bits(f"{name}, replayed", run, again)
+        replay.give_rewards(run / "rollouts")
         again = train(folder, name + ", three steps replayed", ratio, steps=3, rollout_replay=run, **keys)
         one = replay.train(folder, name + ", on one rank", rows=2, accumulation=4, rollout_replay=run, enable_old_logprobs_recompute="true")
         replay.compare(one, again, f"{name}, replayed on one rank", bound=2e-6)

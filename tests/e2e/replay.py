@@ -93,14 +93,19 @@ def record(folder):
     rows = [dict(id=str(i), prompt=f"{i}+{i * 3 % 7}=" + " " * (i % 11), ground_truth=str(i + i * 3 % 7), tag="sum") for i in range(40)]
     (folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
     recorded = train(folder, "recorded", max_steps=3) / "rollouts"
-    # A random model's rewards are all 0 and its responses rarely end: give some, so that advantages and masks differ.
-    for file in recorded.glob("step_*.jsonl"):
+    give_rewards(recorded)
+    return recorded
+
+
+def give_rewards(rollouts):
+    """A random model's rewards are all 0 and its responses rarely end: some of its own, so that advantages and masks differ, and what is
+    trained on is more than the rounding of the KL."""
+    for file in rollouts.glob("step_*.jsonl"):
         lines = [json.loads(line) for line in open(file)]
         for i, line in enumerate(lines):
             line["score"] = line["reward"] = (i * 7 % 5) / 4
             line["finish_reason"] = "length" if i % 4 == 0 else "stop"  # max_len_mask takes some out, not all
         file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return recorded
 
 
 def config_text(tp=1, cp=1, sampler_tp=None, **values):

@@ -39,7 +39,7 @@ TEST_CASE("a reward is given the gold of each row, and those that it does not sc
   const Golds chosen = score_golds(pointers(choices), *reward_of(MultipleChoiceArgs()), 10);
   CHECK(chosen.right == 1);
   REQUIRE(chosen.wrong.size() == 1);
-  CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: scored 0");
+  CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is no choice");
 }
 
 TEST_CASE("golds are asked of no more rows than wanted, over the whole file", "[preview]") {

@@ -79,10 +79,10 @@ TEST_CASE("a row's tests are read, or it says why not") {
   CHECK(calls.kind == CodeCases::Kind::kCalls);
   CHECK(calls.function == "f");
   const CodeCases check = read(
-      R"({"case_type": "check_based", "test_cases": [{"assert_code": "c", "entry_point": "e", "import_prefix": "i"}]})");
+      R"({"case_type": "check_based", "test_cases": [{"assert_code": "assert c", "entry_point": "e", "import_prefix": "i"}]})");
   CHECK(check.kind == CodeCases::Kind::kCheck);
-  CHECK(check.tests[0].code + check.tests[0].entry_point + check.tests[0].import_prefix == "cei");
-  CHECK(read(R"({"case_type": "text", "test_cases": ["t"]})").tests[0].code == "t");
+  CHECK(check.tests[0].code + check.tests[0].entry_point + check.tests[0].import_prefix == "assert cei");
+  CHECK(read(R"({"case_type": "text", "test_cases": ["assert t"]})").tests[0].code == "assert t");
   CHECK_THAT(error_of([&] { read("{}"); }), Catch::Contains("test_cases = null: must be a list"));
   CHECK_THAT(error_of([&] { read(R"({"test_cases": []})"); }), Catch::Contains("not empty"));
   CHECK_THAT(error_of([&] { read(R"({"test_cases": "[{"})"); }), Catch::Contains("test_cases"));
