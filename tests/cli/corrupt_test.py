@@ -220,7 +220,7 @@ def replay_kind(binary, folder):
     config = config.replace("response_length: 32", "response_length: 8").replace("gradient_accumulation_steps: 2", "gradient_accumulation_steps: 1")
     config = config.replace("num_return_sequences_in_group: 4", "num_return_sequences_in_group: 2") + "save_steps: 0\n"
     (folder / "rlvr.yaml").write_text(config)
-    (folder / "rows.jsonl").write_bytes(bytes_of(cases_of("data_rows"))["rows.jsonl"] * 2)
+    (folder / "rows.jsonl").write_bytes(cases_of("data_rows")["rows.jsonl"] * 2)
     for arguments in (command, ["train", "--config", "rlvr.yaml", "output_dir=first", "--device", "cpu"]):
         done = subprocess.run([binary, *arguments], cwd=folder, capture_output=True, text=True)
         if done.returncode:

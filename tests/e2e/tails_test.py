@@ -35,7 +35,7 @@ def sampled(folder, name, ranks, *keys):
     out = folder / name.replace(" ", "_").replace(",", "")
     batch = [f"{role}.training_args.gradient_accumulation_steps={4 // ranks}" for role in ("actor_train", "critic")]
     keys = keys if AHEAD in keys else ("is_use_additional_prompts=false", *keys)
-    run(folder, out, ranks, "max_steps=3", "save_steps=3", "eval_steps=0", *batch, *keys)
+    run(folder, out, ranks, "max_steps=3", "save_steps=3", "eval_steps=0", "best_ckpt_to_keep=0", *batch, *keys)
     lines = [line for step in rollout_steps(out) for line in rollout_lines(out, step)]
     state = json.loads((out / "checkpoints/step_000003/state.json").read_text())["prompts"]
     metrics = [json.loads(line) for line in open(out / "metrics.jsonl")]
