@@ -11,7 +11,7 @@ import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "tests/cli"))
-from run_broken import content_bytes  # noqa: E402
+from case_files import content_bytes  # noqa: E402
 
 WORDS = {
     "yaml": ["${", "}", "${oc.env:", "<<: *", "&a ", "*a", "!!str ", "- ", "? ", ": ", "|\n", ">-\n", "---\n", "{", "[", "~"],
@@ -41,7 +41,7 @@ def case_files():
         cases = json.loads(file.read_text())
         for case in cases["cases"]:
             for name, content in {**cases["base"], **case.get("files", {})}.items():
-                is_file = not isinstance(content, dict) or not content.keys() & {"folder", "link"}
+                is_file = content is not None and not (isinstance(content, dict) and content.keys() & {"folder", "link"})
                 if is_file and (isinstance(content, str) or content.get("times", content.get("nested", 1)) < 1000):
                     yield name, content_bytes(name, content, cases["base"]), case.get("stdin", "").encode()
 
