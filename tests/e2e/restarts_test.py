@@ -75,7 +75,7 @@ def check_not_finite(folder):
             err = run.end(1)[1]
         assert "sft: 3 updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = 2" in err, err
         found = re.findall(r"warning: step (\d+): sft: mini-batch 1 is skipped: .*; it is from (\S+?\.jsonl)", err)
-        assert len(found) == 3, err
+        assert len(found) == 3 or (ranks == 2 and len(found) == 2), err  # another rank may end the job before the last is printed
         for step, file in found:
             assert file == f"{run.out}/skipped/step_{int(step):06}.jsonl", file
             rows = [json.loads(line)["row"] for line in open(file)]
