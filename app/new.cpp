@@ -226,9 +226,23 @@ void write_config(const fs::path& file, const NewRun& run, const ModelSpec& spec
                  *needed, *limit_gb);
 }
 
-void print_start(const char* subcommand, const fs::path& file, int64_t num_ranks) {
+/// Loads what was written as `subcommand` will, and says what it would do and how to start it.
+template <class Load>
+void show_result(const NewRun& run, const char* subcommand, const Load& load) {
+  const fs::path file = fs::path(run.folder) / "config.yaml";
+  LoadOptions options;
   std::vector<std::string> command{"roll", subcommand, "--config", file.string()};
-  if (num_ranks > 1) command.insert(command.end(), {"-n", std::to_string(num_ranks)});
+  if (!run.on_gpu && run.num_devices > 1) {  // a GPU's are those of device_mapping
+    options.num_ranks = run.num_devices;
+    command.insert(command.end(), {"-n", std::to_string(run.num_devices)});
+  }
+  const auto checked = load(file, std::vector<std::string>(), options);
+  std::printf("\n%s\n", checked.plan.c_str());
+  if (!checked.algorithm.empty())  // a fine-tuning has none
+    std::printf("%s\n%s\n", checked.algorithm.c_str(), checked.memory.c_str());
+  const ConfigData data = view_data(checked.config, false);
+  for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
+  print_warnings(data.warnings);
   std::printf("\n%s is written and valid. Read it, then:\n\n  %s\n", file.c_str(), shell_line(command).c_str());
 }
 
@@ -243,19 +257,6 @@ void write_examples(const fs::path& to) {
   });
   std::printf("%s holds a reward program, a reward plug-in and a loss plug-in; its README.md says how each is used\n",
               to.c_str());
-}
-
-void show_result(const NewRun& run) {
-  const fs::path file = fs::path(run.folder) / "config.yaml";
-  const bool counts_ranks = !run.on_gpu && run.num_devices > 1;  // a GPU's are those of device_mapping
-  LoadOptions options;
-  if (counts_ranks) options.num_ranks = run.num_devices;
-  const auto checked = load_config(file, {}, options);
-  std::printf("\n%s\n%s\n%s\n", checked.plan.c_str(), checked.algorithm.c_str(), checked.memory.c_str());
-  const ConfigData data = view_data(checked.config, false);
-  for (const std::string& line : data.lines) std::printf("%s\n", line.c_str());
-  print_warnings(data.warnings);
-  print_start("train", file, counts_ranks ? run.num_devices : 1);
 }
 
 void require_new_folder(const std::string& folder) {
@@ -298,16 +299,7 @@ void make_sft(const Flags& flags, NewRun run) {
   write_folder_atomic(run.folder, [&](const fs::path& folder) {
     write_file_atomic(folder / "config.yaml", new_sft_config(run, spec));
   });
-  const fs::path file = fs::path(run.folder) / "config.yaml";
-  const bool counts_ranks = !run.on_gpu && run.num_devices > 1;
-  LoadOptions options;
-  if (counts_ranks) options.num_ranks = run.num_devices;
-  const auto checked = load_sft_config(file, {}, options);
-  std::printf("\n%s\n", checked.plan.c_str());
-  const ConfigData data = view_data(checked.config, false);
-  for (const std::string& text : data.lines) std::printf("%s\n", text.c_str());
-  print_warnings(data.warnings);
-  print_start("sft", file, counts_ranks ? run.num_devices : 1);
+  show_result(run, "sft", load_sft_config);
 }
 
 void make_new(const Flags& flags) {
@@ -326,7 +318,7 @@ void make_new(const Flags& flags) {
   measure_rows(run, model);
   write_folder_atomic(
       run.folder, [&](const fs::path& folder) { write_config(folder / "config.yaml", run, spec, flags.memory_gb); });
-  show_result(run);
+  show_result(run, "train", load_config);
 }
 
 }  // namespace
