@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 /// The checkpoint itself, or the newest one of a run folder or of its checkpoints.
 fs::path checkpoint_in(const std::string& folder) {
   if (!is_folder(folder)) throw user_error("{}: no such folder", folder);
-  for (const char* below : {"", "latest", "checkpoints/latest"})
+  for (const char* below : {"", "latest", "checkpoints/latest", "latest/checkpoints/latest"})
     if (is_there(fs::path(folder) / below / kManifestFile)) return fs::canonical(fs::path(folder) / below);
   throw user_error("{}: holds no checkpoint: a folder like output/checkpoints/step_000010, with its {}, is needed",
                    folder, kManifestFile);

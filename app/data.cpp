@@ -20,7 +20,7 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct DataFlags {
   std::vector<std::string> files, validation;
   std::string config;
   DataArgs columns;  // messages, prompt and template_name
@@ -45,7 +45,7 @@ void measure_with(const std::string& model, const std::string& key, Asked& asked
   asked.question.source.model_folder = folder;
 }
 
-void ask_by_flags(const Flags& flags, Asked& asked) {
+void ask_by_flags(const DataFlags& flags, Asked& asked) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
   DataQuestion& question = asked.question;
@@ -74,7 +74,7 @@ Config completed_config(const std::string& file) {
   return std::move(loaded.config);
 }
 
-void refuse_beside_config(const Flags& flags) {
+void refuse_beside_config(const DataFlags& flags) {
   const auto refuse = [](const std::string& flag) {
     throw user_error("--{}: --config says how rows are read and scored; leave this out", flag);
   };
@@ -86,7 +86,7 @@ void refuse_beside_config(const Flags& flags) {
   if (flags.columns.template_name) refuse("template");
 }
 
-void ask_by_config(const Flags& flags, Asked& asked) {
+void ask_by_config(const DataFlags& flags, Asked& asked) {
   refuse_beside_config(flags);
   const Config config = completed_config(flags.config);
   asked.rules = rules_of(config);
@@ -98,7 +98,7 @@ void ask_by_config(const Flags& flags, Asked& asked) {
   measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
 }
 
-void check_data_rows(const Flags& flags) {
+void check_data_rows(const DataFlags& flags) {
   Asked asked;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
   DataQuestion& question = asked.question;
@@ -124,7 +124,7 @@ void add_data(CLI::App& app) {
   auto* data = app.add_subcommand("data", "looks at data rows; `roll data check FILE` says what is wrong with them");
   data->require_subcommand(1);
   auto* check = data->add_subcommand("check", "rows, lengths, repeats, and whether a reward can judge them");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DataFlags>();
   check->add_option("files", flags->files, "JSON lines: paths or globs; default: the training rows of --config");
   check->add_option("--config", flags->config, "YAML of a training: its model, columns, domains, lengths and rewards");
   check->add_option("--model", flags->model, "folder or Hub name: lengths are in its tokens, through its template");

@@ -15,11 +15,11 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct ExportFlags {
   std::string model, out, dtype = "keep", max_shard_size = "5GB";
 };
 
-void run(const Flags& flags) {
+void run(const ExportFlags& flags) {
   HfSaveOptions options;
   if (flags.dtype != "keep") options.dtype = parse_storage_dtype(flags.dtype, "--dtype");
   options.max_shard_bytes = parse_bytes(flags.max_shard_size, "--max-shard-size");
@@ -31,7 +31,7 @@ void run(const Flags& flags) {
 }  // namespace
 
 void add_export(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExportFlags>();
   CLI::App* sub = app.add_subcommand("export", "check a model folder and write it again: another dtype, other shards");
   sub->add_option("--model", flags->model, "folder of a language or a value model, a run's folder, or a Hub name")
       ->required();

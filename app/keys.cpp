@@ -21,7 +21,7 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct KeysFlags {
   std::string pattern;
   bool all = false, markdown = false, html = false;
 };
@@ -65,7 +65,7 @@ std::vector<SharedKey> with_foreign(std::vector<SharedKey> found, const std::vec
   return found;
 }
 
-void list(const Flags& flags) {
+void list(const KeysFlags& flags) {
   const KeyFormat format = flags.html ? KeyFormat::kHtml : flags.markdown ? KeyFormat::kMarkdown : KeyFormat::kText;
   const bool shows_idle = flags.all || !flags.pattern.empty();
   const auto foreign = word_among(paths_of(all_keys()), flags.pattern);
@@ -146,7 +146,7 @@ void add_metrics(CLI::App& app) {
 
 void add_keys(CLI::App& app) {
   auto* keys = app.add_subcommand("keys", "every key of a configuration: default, allowed values, meaning");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<KeysFlags>();
   keys->add_option("pattern", flags->pattern, "only keys whose name or meaning holds this");
   keys->add_flag("--all", flags->all, "also keys of ROLL that mean nothing here or are refused, with the reason");
   auto* markdown = keys->add_flag("--markdown", flags->markdown, "as a Markdown table");

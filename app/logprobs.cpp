@@ -12,12 +12,12 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct LogProbFlags {
   std::string model, input = "-", output = "-", device = "cpu", dtype = "auto";
   LogProbsJob job;
 };
 
-void run(Flags& flags) {
+void run(LogProbFlags& flags) {
   flags.model = model_folder(flags.model, "--model");
   const at::Device device = parse_device(flags.device, "--device");
   use_device(device);
@@ -32,7 +32,7 @@ void run(Flags& flags) {
 }  // namespace
 
 void add_logprobs(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<LogProbFlags>();
   CLI::App* sub =
       app.add_subcommand("logprobs", "log-probs (nats) of given tokens: {\"ids\":[...]} -> {\"log_probs\":[...]}");
   sub->add_option("--model", flags->model,

@@ -10,6 +10,7 @@
 #include "base/console.h"
 #include "job/ending.h"
 #include "job/launch.h"
+#include "ops/cuda_library.h"
 
 namespace {
 
@@ -39,6 +40,7 @@ int run(int argc, char** argv) {
 int exit_code_of_run(int argc, char** argv) {
   try {
     roll::guard_console();
+    roll::load_cuda_library();
     return run(argc, argv);
   } catch (const std::exception& e) {
     const std::string line = roll::error_line(e);

@@ -39,7 +39,7 @@ namespace fs = std::filesystem;
 
 constexpr double kUsableMemory = 0.9;  // of a device; the rest is the framework's, and what the estimate misses
 
-struct Flags {
+struct NewFlags {
   std::string folder;
   std::optional<std::string> model, reward, algorithm, validation;
   std::vector<std::string> data;
@@ -71,7 +71,7 @@ std::string asked(const std::string& question, const std::string& usual, const F
 
 /// A flag's value, else the answer to a question, else what is usual; "" is nothing.
 template <class F>
-std::string value_of(const Flags& flags, const char* flag, const std::optional<std::string>& given,
+std::string value_of(const NewFlags& flags, const char* flag, const std::optional<std::string>& given,
                      const std::string& question, const std::string& usual, const F& check) {
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
   if (!given && is_terminal && !flags.yes) return asked(question, usual, check);
@@ -83,7 +83,7 @@ std::string value_of(const Flags& flags, const char* flag, const std::optional<s
 }
 
 /// A Hub name, or a folder's absolute path.
-std::string model_of(const Flags& flags) {
+std::string model_of(const NewFlags& flags) {
   const auto check = [](const std::string& name) { Tokenizer::load(model_folder(name, "--model")); };
   const std::string name =
       value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
@@ -96,20 +96,23 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
   return paths;
 }
 
-/// The first line tells rows from other files; all lines are looked at once everything is answered.
-void require_rows(const fs::path& file) {
+/// The first line that is not blank: it tells rows from other files. All lines are looked at once everything is
+/// answered.
+Json first_row(const fs::path& file) {
   std::ifstream in = open_to_read(file);
   std::string line;
   int64_t number = 1;
   for (; std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos; ++number) {
   }
   const std::string place = fmt::format("{}:{}", file.string(), number);
-  if (!parse_json(line, place).is_object()) throw user_error("{}: a JSON object is needed on each line", place);
+  Json row = parse_json(line, place);
+  if (!row.is_object()) throw user_error("{}: a JSON object is needed on each line", place);
+  return row;
 }
 
-std::vector<std::string> data_of(const Flags& flags) {
+std::vector<std::string> data_of(const NewFlags& flags) {
   const auto check = [](const std::string& file) {
-    for (const fs::path& path : files_of_flag("--data", {file})) require_rows(path);
+    for (const fs::path& path : files_of_flag("--data", {file})) first_row(path);
   };
   if (flags.data.size() > 1) return absolute(files_of_flag("--data", flags.data));
   const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
@@ -126,7 +129,7 @@ RewardArgs reward_args(const std::string& name) {
 }
 
 /// A type that needs nothing but its name.
-std::string reward_of(const Flags& flags) {
+std::string reward_of(const NewFlags& flags) {
   const auto check = [](const std::string& name) {
     const RewardArgs args = reward_args(name);
     try {
@@ -142,14 +145,14 @@ std::string reward_of(const Flags& flags) {
                   "math_rule", check);
 }
 
-NewAlgorithm algorithm_of(const Flags& flags) {
+NewAlgorithm algorithm_of(const NewFlags& flags) {
   NewAlgorithm algorithm{};
   const auto check = [&](const std::string& name) { read_flag("--algorithm", lower_ascii(name), algorithm, finite()); };
   value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo", check);
   return algorithm;
 }
 
-int64_t devices_of(const Flags& flags) {
+int64_t devices_of(const NewFlags& flags) {
   int64_t devices = 0;
   const auto check = [&](const std::string& text) { read_flag("--devices", text, devices, within(1, 65536)); };
   const auto given = flags.devices ? std::optional(std::to_string(*flags.devices)) : std::nullopt;
@@ -282,15 +285,11 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   for (const SftRow& row : rows.rows) lengths.push_back(std::ssize(row.ids));
   run.prompts = summary_of(lengths);
   run.num_rows = std::ssize(lengths);
-  std::ifstream first(run.data.front());
-  std::string line;
-  while (std::getline(first, line) && line.find_first_not_of(" \t\r") == std::string::npos) {
-  }
-  run.has_messages = parse_json(line, run.data.front()).contains("messages");
+  run.has_messages = first_row(run.data.front()).contains("messages");
   if (!run.has_messages) run.chat_template.reset();
 }
 
-void make_sft(const Flags& flags, NewRun run) {
+void make_sft(const NewFlags& flags, NewRun run) {
   for (const auto& [flag, given] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
     if (given) throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *given);
   const fs::path model = model_folder(run.model);
@@ -302,7 +301,7 @@ void make_sft(const Flags& flags, NewRun run) {
   show_result(run, "sft", load_sft_config);
 }
 
-void make_new(const Flags& flags) {
+void make_new(const NewFlags& flags) {
   require_new_folder(flags.folder);
   if (flags.examples) return write_examples(flags.folder);
   NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
@@ -325,7 +324,7 @@ void make_new(const Flags& flags) {
 
 void add_new(CLI::App& app) {
   auto* sub = app.add_subcommand("new", "a first configuration for your model and rows, asked for or by flags");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<NewFlags>();
   sub->add_option("dir", flags->folder, "folder to make: config.yaml goes there, and later the run")->required();
   sub->add_option("--model", flags->model, "folder or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");

@@ -14,14 +14,14 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct QuickstartFlags {
   std::vector<std::string> overrides;
   bool resume = false, new_run = false;
 };
 
 /// Becomes the script, which starts this program for each of its steps. A mistake in an override is said before the
 /// first of them, not after a minute of warm-up.
-[[noreturn]] void become_script(const Flags& flags) {
+[[noreturn]] void become_script(const QuickstartFlags& flags) {
   load_config(own_file({"configs/quickstart.yaml"}), flags.overrides, {.num_ranks = {}, .offline = true});
   const std::string program = std::filesystem::read_symlink("/proc/self/exe"),
                     script = own_file({"scripts/quickstart_training.sh"});
@@ -40,7 +40,7 @@ struct Flags {
 
 void add_quickstart(CLI::App& app) {
   auto* sub = app.add_subcommand("quickstart", "teach a tiny model to calculate, in about two minutes");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<QuickstartFlags>();
   sub->add_option("overrides", flags->overrides, "key=value pairs for the training, as max_steps=3");
   auto* resume = sub->add_flag("--resume", flags->resume, "go on with the training in ./output/quickstart/train");
   sub->add_flag("--new-run", flags->new_run, "train once more, in a folder of its own there")->excludes(resume);

@@ -22,7 +22,7 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct ScoreFlags {
   std::string config, domain, input = "-", output = "-", device = "cpu";
   std::optional<std::string> judge_model;
   bool bench = false;
@@ -37,7 +37,7 @@ struct Wanted {
   std::string where;
 };
 
-Wanted from_flags(const Flags& flags) {
+Wanted from_flags(const ScoreFlags& flags) {
   FlaggedReward args;
   read_flags(flags.reward, args);
   if (!args.reward.type)
@@ -59,7 +59,7 @@ Wanted from_flags(const Flags& flags) {
 }
 
 /// The reward of --domain in --config; the only one if no domain is named.
-Wanted from_config(const Flags& flags) {
+Wanted from_config(const ScoreFlags& flags) {
   if (!flags.reward.map.empty())
     throw user_error("--{}: --config describes the reward; leave this out", flags.reward.map.front().key);
   if (flags.judge_model) throw user_error("--judge-model: --config describes the reward; leave this out");
@@ -78,7 +78,7 @@ Wanted from_config(const Flags& flags) {
   return {std::move(config), fmt::format("{}: rewards.{}.", flags.config, domain)};
 }
 
-void run(const Flags& flags) {
+void run(const ScoreFlags& flags) {
   auto [config, where] = flags.config.empty() ? from_flags(flags) : from_config(flags);
   Scorer scorer(std::move(config), where, flags.device);
   Input input(flags.input);
@@ -113,7 +113,7 @@ void add_command_words(CLI::App& sub, Node& reward) {
 }  // namespace
 
 void add_score(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ScoreFlags>();
   CLI::App* sub = app.add_subcommand(
       "score", "Rewards of given responses: {\"response\", \"ground_truth\"} -> {\"reward\", \"detail\"}");
   CLI::Option* config =

@@ -18,14 +18,14 @@ namespace roll {
 
 namespace {
 
-struct Flags {
+struct TokenizeFlags {
   std::string model, input = "-", output = "-", chat = "native";
   bool special = true, add_special = true, add_generation_prompt = true;
 };
 
 class LineTokenizer {
  public:
-  explicit LineTokenizer(const Flags& flags) : flags_(flags), tokenizer_(Tokenizer::load(flags.model)) {}
+  explicit LineTokenizer(const TokenizeFlags& flags) : flags_(flags), tokenizer_(Tokenizer::load(flags.model)) {}
 
   /// The output line of one input line; `where` opens its errors.
   std::string line(const Json& row, const std::string& where) {
@@ -48,12 +48,12 @@ class LineTokenizer {
     }
   }
 
-  Flags flags_;
+  TokenizeFlags flags_;
   Tokenizer tokenizer_;
   std::optional<ChatTemplate> template_;
 };
 
-void tokenize(Flags& flags) {
+void tokenize(TokenizeFlags& flags) {
   flags.model = model_folder(flags.model, "--model");
   LineTokenizer tokenizer(flags);
   Input in(flags.input);
@@ -69,7 +69,7 @@ void tokenize(Flags& flags) {
 }  // namespace
 
 void add_tokenize(CLI::App& app) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TokenizeFlags>();
   CLI::App* sub =
       app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
   sub->add_option("--model", flags->model,

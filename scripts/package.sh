@@ -93,11 +93,12 @@ mkdir -p "$bundle"/share/{man/man1,bash-completion/completions,zsh/site-function
 "$build/roll" completion zsh > "$bundle/share/zsh/site-functions/_roll"
 
 # The licences of what is inside, as Debian words them.
-find "$bundle/lib" -type f -name '*.so*' -printf '%f\n' | sort -u | while read -r library; do
-  package=$(dpkg-query -S "*/$library" 2>/dev/null | sed -n '1s/[:,].*//p')
-  [[ -z $package || ! -e /usr/share/doc/$package/copyright ]] || install -Dm644 "/usr/share/doc/$package/copyright" \
-    "$bundle/share/licenses/$package"
-done
+{ find "$bundle/lib" -type f -name '*.so*' -printf '*/%f\n' | sort -u | xargs -r dpkg-query -S 2>/dev/null || true; } |
+  awk -F': ' '{ name = $2; sub(".*/", "", name); if (!seen[name]++) { sub("[:,].*", "", $1); print $1 } }' | sort -u |
+  while read -r package; do
+    [[ ! -e /usr/share/doc/$package/copyright ]] || install -Dm644 "/usr/share/doc/$package/copyright" \
+      "$bundle/share/licenses/$package"
+  done
 
 # --- The package ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
-readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip mpirun:openmpi-bin"
+readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip patchelf mpirun:openmpi-bin"
 readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libseccomp-dev"
 
 say() { echo "setup: $*"; }
@@ -59,7 +59,7 @@ install_browser() {
 # packages, completion in zsh, the manual page.
 install_test_tools() {
   local tool missing=
-  for tool in ip:iproute2 patchelf:patchelf dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc; do
+  for tool in ip:iproute2 dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc; do
     command -v "${tool%%:*}" >/dev/null || missing+=" ${tool##*:}"
   done
   [[ -n $missing ]] && command -v dpkg-query >/dev/null && (( EUID == 0 )) || return 0

@@ -40,6 +40,7 @@ endif()
 # What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
+link_cuda_late(dist_ranks)
 target_precompile_headers(dist_ranks REUSE_FROM roll_aten)
 add_dependencies(roll_tests dist_ranks)
 target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="$<TARGET_FILE:dist_ranks>")

@@ -87,12 +87,22 @@ target_link_options(roll_deps INTERFACE -Wl,-rpath,${ROLL_TORCH_ROOT}/lib -Wl,--
 target_link_libraries(roll_deps INTERFACE torch_cpu c10 fmt::fmt nlohmann_json::nlohmann_json yaml-cpp
   MPI::MPI_C OpenMP::OpenMP_CXX PkgConfig::PCRE2 PkgConfig::ICU PkgConfig::SECCOMP PkgConfig::CRYPTO CURL::libcurl ${HTTPLIB_LINK_LIBRARIES} cld2 pthread dl)
 if(ROLL_CUDA)
-  # --no-as-needed: libtorch_cuda registers its kernels when loaded; nothing refers to it by name.
+  # -z lazy: link_cuda_late needs it, and some systems bind all at the start by default.
   target_compile_definitions(roll_deps INTERFACE USE_C10D_NCCL)
   target_include_directories(roll_deps SYSTEM INTERFACE ${CUDAToolkit_INCLUDE_DIRS})
-  target_link_options(roll_deps INTERFACE -Wl,-rpath,${CUDAToolkit_LIBRARY_DIR})
-  target_link_libraries(roll_deps INTERFACE -Wl,--no-as-needed torch_cuda c10_cuda -Wl,--as-needed CUDA::cudart)
+  target_link_options(roll_deps INTERFACE -Wl,-rpath,${CUDAToolkit_LIBRARY_DIR} -Wl,-z,lazy)
+  target_link_libraries(roll_deps INTERFACE torch_cuda c10_cuda CUDA::cudart)
 endif()
+
+# link_cuda_late(target): the linker has checked what we call of libtorch_cuda; the loader is not to load it, as
+# ops/cuda_library.h does so where there is a GPU.
+function(link_cuda_late target)
+  if(ROLL_CUDA)
+    find_program(ROLL_PATCHELF patchelf REQUIRED)
+    add_custom_command(TARGET ${target} POST_BUILD
+      COMMAND ${ROLL_PATCHELF} --remove-needed libtorch_cuda.so $<TARGET_FILE:${target}>)
+  endif()
+endfunction()
 
 find_program(ROLL_MOLD mold)
 if(ROLL_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)

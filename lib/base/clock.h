@@ -9,6 +9,9 @@ namespace roll {
 /// Seconds on a clock that never goes back; only differences mean something.
 double monotonic_s();
 
+/// Seconds that the calling thread has been running on a core; only differences mean something.
+double thread_cpu_s();
+
 /// Seconds since 1970-01-01 UTC.
 double wall_clock_s();
 

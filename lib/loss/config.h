@@ -51,8 +51,7 @@ constexpr auto refused_names_of(KlPenalty) {
                                       "are not kept; k3 and kl estimate the same from the sampled tokens"}});
 }
 
-struct LossConfig;
-struct PolicyArgs;
+struct LossSettings;
 struct PolicyInputs;
 struct PolicyLoss;
 
@@ -61,7 +60,7 @@ struct PolicyLossKind {
   const char* name;
   bool needs_sign = false;          // of each sequence's score
   const char* own_ratio = nullptr;  // whose ratio it looks at, where that is not for importance_sampling to say
-  PolicyLoss (*compute)(const PolicyInputs& in, const LossConfig& loss, const PolicyArgs& args);
+  PolicyLoss (*compute)(const PolicyInputs& in, const LossSettings& settings);
 };
 std::span<const PolicyLossKind> rows_of(const PolicyLossKind*);
 

@@ -44,8 +44,8 @@ at::Tensor masked_difference(const at::Tensor& a, const at::Tensor& b, const at:
   return at::where(mask.ne(0), a - b, at::zeros({}, a.options()));
 }
 
-at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossConfig& config) {
-  switch (config.importance_sampling) {
+at::Tensor policy_ratio(const at::Tensor& log_ratio, const ActorInputs& in, const LossSettings& settings) {
+  switch (settings.importance_sampling) {
     case ImportanceSampling::kToken:
       return token_ratio(log_ratio);
     case ImportanceSampling::kSequence:
@@ -60,8 +60,8 @@ struct ActorWeights {
   at::Tensor policy, kl, diagnostics;
 };
 
-ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
-  const LossModes modes = loss_modes(config);
+ActorWeights actor_weights(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
+  const LossModes& modes = settings.modes;
   const MaskCounts& final_counts = counts.at("final_response_mask");
   const MaskCounts& response_counts = counts.at("response_mask");
   return {token_weights(in.final_response_mask, in.axis, modes.policy, final_counts, modes.divisor),
@@ -74,19 +74,19 @@ struct Policy {
   PolicyLoss terms;
 };
 
-Policy policy_of(const ActorInputs& in, const LossConfig& config, const PolicyArgs& args) {
+Policy policy_of(const ActorInputs& in, const LossSettings& settings) {
   const at::Tensor old = in.old_log_probs.defined() ? in.old_log_probs : in.log_probs.detach();
   Policy policy;
   policy.log_ratio = masked_difference(in.log_probs, old, in.response_mask);
-  policy.ratio = policy_ratio(policy.log_ratio, in, config);
+  policy.ratio = policy_ratio(policy.log_ratio, in, settings);
   PolicyInputs inputs{in.log_probs,  policy.log_ratio, policy.ratio,
                       in.advantages, in.response_mask, in.axis.cu_seqlens};
-  if (args.pg_variant->needs_sign) {
+  if (settings.policy.pg_variant->needs_sign) {
     std::vector<float> positive;
     for (const double score : in.scores) positive.push_back(score > 0 ? 1.0F : 0.0F);
     inputs.is_positive = spread(positive, in.axis.cu_seqlens, in.log_probs.device());
   }
-  policy.terms = args.pg_variant->compute(inputs, config, args);
+  policy.terms = settings.policy.pg_variant->compute(inputs, settings);
   if (in.is_weights.defined()) policy.terms.loss = policy.terms.loss * in.is_weights;
   return policy;
 }
@@ -144,38 +144,37 @@ void add_policy(const Policy& policy, const ActorInputs& in, const at::Tensor& w
   total.add("actor/weighted_pg_loss", token_loss, weights * factors, coefficient);
 }
 
-void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config, Total& total) {
-  if (config.positive_loss_coef == 0) return;
+void add_positive(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings, Total& total) {
+  if (settings.positive_coef == 0) return;
   ROLL_CHECK(in.positive_response_mask.defined(), "positive_loss_coef needs the tokens of right responses");
-  const LossModes modes = loss_modes(config);
+  const LossModes& modes = settings.modes;
   const at::Tensor weights = token_weights(in.positive_response_mask, in.axis, modes.policy,
                                            counts.at("positive_response_mask"), modes.divisor);
-  total.add("actor/positive_loss", -in.log_probs, weights, config.positive_loss_coef);
+  total.add("actor/positive_loss", -in.log_probs, weights, settings.positive_coef);
 }
 
-void check_actor_inputs(const ActorInputs& in, const LossConfig& config) {
-  ROLL_CHECK(in.ref_log_probs.defined() || !config.use_kl_loss, "use_kl_loss needs the reference's log-probs");
-  ROLL_CHECK(in.entropy.defined() || config.entropy_loss_coef == 0, "entropy_loss_coef needs the entropy");
+void check_actor_inputs(const ActorInputs& in, const LossSettings& settings) {
+  ROLL_CHECK(in.ref_log_probs.defined() || settings.kl_coef == 0, "a KL in the loss needs the reference's log-probs");
+  ROLL_CHECK(in.entropy.defined() || settings.entropy_coef == 0, "entropy_loss_coef needs the entropy");
 }
 
 }  // namespace
 
-LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossConfig& config,
-                      const PolicyArgs& args, const PolicyReducer& reducer) {
-  check_actor_inputs(in, config);
-  const ActorWeights weights = actor_weights(in, counts, config);
-  const Policy policy = policy_of(in, config, args);
+LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, const LossSettings& settings,
+                      const PolicyReducer& reducer) {
+  check_actor_inputs(in, settings);
+  const ActorWeights weights = actor_weights(in, counts, settings);
+  const Policy policy = policy_of(in, settings);
   MetricSums sums;
   Total total(sums);
   Metrics metrics;
-  add_policy(policy, in, weights.policy, config.rl_loss_coef, reducer, sums, total, metrics);
+  add_policy(policy, in, weights.policy, settings.policy_coef, reducer, sums, total, metrics);
   if (in.ref_log_probs.defined()) {
     const at::Tensor d = masked_difference(in.log_probs, in.ref_log_probs, in.response_mask);
-    total.add("actor/kl_loss", kl_term(d, config.kl_loss_penalty), weights.kl,
-              config.use_kl_loss ? config.rl_loss_coef * config.kl_loss_coef : 0);
+    total.add("actor/kl_loss", kl_term(d, settings.kl_penalty), weights.kl, settings.kl_coef);
   }
-  if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -config.entropy_loss_coef);
-  add_positive(in, counts, config, total);
+  if (in.entropy.defined()) total.add("actor/entropy", in.entropy, weights.diagnostics, -settings.entropy_coef);
+  add_positive(in, counts, settings, total);
   add_ratio_metrics(sums, policy, weights.diagnostics);
   // All coefficients 0 still gives a loss with a graph: every rank must run its backward.
   const at::Tensor loss = total.loss().defined() ? total.loss() : weighted_sum(policy.terms.loss, weights.policy) * 0;
@@ -184,10 +183,10 @@ LossResult actor_loss(const ActorInputs& in, const MiniBatchCounts& counts, cons
   return {loss, metrics};
 }
 
-LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
-  const LossModes modes = loss_modes(config);
+LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
+  const LossModes& modes = settings.modes;
   const MaskCounts& mask_counts = counts.at("response_mask");
-  const ValueTerm term = value_term(in.values, in.old_values, in.returns, config.value_clip);
+  const ValueTerm term = value_term(in.values, in.old_values, in.returns, settings.value_clip);
   const at::Tensor weights = token_weights(in.response_mask, in.axis, modes.value, mask_counts, modes.divisor);
   const at::Tensor diagnostics = token_weights(in.response_mask, in.axis, modes.diagnostics, mask_counts);
   MetricSums sums;
@@ -197,8 +196,8 @@ LossResult critic_loss(const CriticInputs& in, const MiniBatchCounts& counts, co
   return {total.loss(), sums.fetch()};
 }
 
-LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossConfig& config) {
-  const LossModes modes = loss_modes(config);
+LossResult sft_loss(const SftInputs& in, const MiniBatchCounts& counts, const LossSettings& settings) {
+  const LossModes& modes = settings.modes;
   const MaskCounts& mask_counts = counts.at("labels_mask");
   const at::Tensor weights = token_weights(in.labels_mask, in.axis, modes.policy, mask_counts, modes.divisor);
   MetricSums sums;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "loss/aggregate.h"
-#include "loss/config.h"
+#include "loss/settings.h"
 #include "track/metrics.h"
 
 namespace roll {
@@ -46,10 +46,10 @@ using PolicyReducer = std::function<LossResult(const at::Tensor& token_loss)>;
 /// actor/{pg_loss,kl_loss,entropy,total_loss,approxkl,policykl,clipfrac,ppo_ratio_high_clipfrac,
 /// ppo_ratio_low_clipfrac,ratio_mean}, weighted_pg_loss where weights are on, positive_loss where it has a weight;
 /// pg_loss is without sample weights.
-/// UserError: a mask that loss_mask_keys does not declare, contradictory modes.
-/// Bug: use_kl_loss without ref_log_probs, an entropy coefficient without entropy.
-LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config,
-                      const PolicyArgs& policy = {}, const PolicyReducer& reducer = {});
+/// UserError: a mask that was not counted.
+/// Bug: a KL coefficient without ref_log_probs, an entropy coefficient without entropy.
+LossResult actor_loss(const ActorInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings,
+                      const PolicyReducer& reducer = {});
 
 struct CriticInputs {
   TokenAxis axis;
@@ -60,7 +60,7 @@ struct CriticInputs {
 };
 
 /// Metrics critic/{loss,clipfrac}.
-LossResult critic_loss(const CriticInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+LossResult critic_loss(const CriticInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings);
 
 struct SftInputs {
   TokenAxis axis;
@@ -69,6 +69,6 @@ struct SftInputs {
 };
 
 /// Negative log-likelihood under the policy mode. Metric sft/loss.
-LossResult sft_loss(const SftInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config);
+LossResult sft_loss(const SftInputs& inputs, const MiniBatchCounts& counts, const LossSettings& settings);
 
 }  // namespace roll

@@ -21,8 +21,8 @@ PluginExport wanted_export(const PluginArgs& args, const std::string& origin) {
 
 class Context : public LossContext {
  public:
-  Context(const LossPlugin& plugin, const PluginInputs& inputs, const MiniBatchCounts& counts, const LossConfig& config)
-      : plugin_(plugin), inputs_(inputs), counts_(counts), modes_(loss_modes(config)) {}
+  Context(const LossPlugin& plugin, const PluginInputs& inputs, const MiniBatchCounts& counts, const LossModes& modes)
+      : plugin_(plugin), inputs_(inputs), counts_(counts), modes_(modes) {}
 
   at::Tensor tensor(const std::string& name) const override { return find(inputs_.tensors, name, "tensor"); }
   bool has(const std::string& name) const override { return inputs_.tensors.contains(name); }
@@ -57,7 +57,7 @@ class Context : public LossContext {
   const LossPlugin& plugin_;
   const PluginInputs& inputs_;
   const MiniBatchCounts& counts_;
-  LossModes modes_;
+  const LossModes& modes_;
 };
 
 LossResult checked(const LossOutput& output, const std::string& origin) {
@@ -89,8 +89,8 @@ LossPlugin LossPlugin::open(const PluginArgs& args, const std::string& origin) {
 }
 
 LossResult call_plugin(const LossPlugin& plugin, const PluginInputs& inputs, const MiniBatchCounts& counts,
-                       const LossConfig& config) {
-  const Context context(plugin, inputs, counts, config);
+                       const LossModes& modes) {
+  const Context context(plugin, inputs, counts, modes);
   LossOutput output;
   try {
     output = plugin.function().function(context);

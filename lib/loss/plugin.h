@@ -44,6 +44,6 @@ struct PluginInputs {
 
 /// One call. UserError: the function threw, its loss is no scalar with gradient, a metric's name is wrong.
 LossResult call_plugin(const LossPlugin& plugin, const PluginInputs& inputs, const MiniBatchCounts& counts,
-                       const LossConfig& config);
+                       const LossModes& modes);
 
 }  // namespace roll

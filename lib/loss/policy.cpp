@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include "loss/settings.h"
+
 namespace roll {
 
 namespace {
@@ -22,24 +24,25 @@ PolicyLoss unclipped(const PolicyInputs& in, at::Tensor loss) {
   return {std::move(loss), none, none, none};
 }
 
-PolicyLoss ppo(const PolicyInputs& in, const LossConfig& config, const PolicyArgs&) {
-  const ClipRange clip = clip_range(config);
+PolicyLoss ppo(const PolicyInputs& in, const LossSettings& settings) {
+  const ClipRange clip = settings.clip;
   const PolicyTerm term = policy_term(in.ratio, in.advantages, clip);
   const at::Tensor r = in.ratio.detach();
-  const double c = config.dual_clip_c.value_or(1 + 2 * config.pg_clip);
-  return {config.dual_clip_loss ? dual_clip(term.loss, in.advantages, c) : term.loss, term.clipped, r.gt(1 + clip.high),
-          r.lt(1 - clip.low)};
+  return {settings.dual_clip_c ? dual_clip(term.loss, in.advantages, *settings.dual_clip_c) : term.loss, term.clipped,
+          r.gt(1 + clip.high), r.lt(1 - clip.low)};
 }
 
-PolicyLoss vanilla(const PolicyInputs& in, const LossConfig&, const PolicyArgs&) {
+PolicyLoss vanilla(const PolicyInputs& in, const LossSettings&) {
   return unclipped(in, -in.advantages * in.log_probs);
 }
 
-PolicyLoss tis(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss tis(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   return weighted_likelihood(in, args.tis_lower_bound, args.tis_upper_bound);
 }
 
-PolicyLoss topr(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss topr(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   const at::Tensor positive = in.is_positive.ne(0);
   PolicyLoss result = weighted_likelihood(in, 0, 1);
   result.loss = at::where(positive, -in.advantages * in.log_probs * args.topr_positive_weight,
@@ -49,7 +52,8 @@ PolicyLoss topr(const PolicyInputs& in, const LossConfig&, const PolicyArgs& arg
   return result;
 }
 
-PolicyLoss cispo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss cispo(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   PolicyLoss result = weighted_likelihood(in, 1 - args.cispo_epsilon_low, 1 + args.cispo_epsilon_high);
   if (!args.cispo_use_unified_mask) return result;
   result.clipped = at::where(in.advantages.gt(0), result.above, result.below.logical_and(in.advantages.lt(0)));
@@ -57,12 +61,14 @@ PolicyLoss cispo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& ar
   return result;
 }
 
-PolicyLoss kimi15(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss kimi15(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   return unclipped(in, -in.advantages * in.log_probs + in.log_ratio.square() * (args.kimi15_tau * 0.5));
 }
 
 /// The clip works where the advantage would push the ratio further out, as PPO's.
-PolicyLoss gmpo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss gmpo(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   const double low = -args.gmpo_epsilon_low, high = args.gmpo_epsilon_high;
   const at::Tensor rises = in.advantages.gt(0), falls = in.advantages.lt(0), d = in.log_ratio.detach();
   const at::Tensor kept =
@@ -75,7 +81,7 @@ PolicyLoss gmpo(const PolicyInputs& in, const LossConfig&, const PolicyArgs& arg
   return result;
 }
 
-PolicyLoss topr_response(const PolicyInputs& in, const LossConfig&, const PolicyArgs&) {
+PolicyLoss topr_response(const PolicyInputs& in, const LossSettings&) {
   const SequenceSums sums = sequence_sums(in.log_ratio.detach(), in.response_mask, in.cu_seqlens);
   const at::Tensor r = sums.on_tokens(token_ratio(sums.sums)), falls = in.advantages.lt(0);
   PolicyLoss result = unclipped(in, -at::where(falls, r.clamp_max(1), at::ones_like(r)) * in.advantages * in.log_probs);
@@ -84,7 +90,8 @@ PolicyLoss topr_response(const PolicyInputs& in, const LossConfig&, const Policy
 }
 
 /// Each token bears its share of the response's square.
-PolicyLoss kimi15_response(const PolicyInputs& in, const LossConfig&, const PolicyArgs& args) {
+PolicyLoss kimi15_response(const PolicyInputs& in, const LossSettings& settings) {
+  const PolicyArgs& args = settings.policy;
   const SequenceSums sums = sequence_sums(in.log_ratio, in.response_mask, in.cu_seqlens);
   const at::Tensor share = sums.on_tokens(sums.sums.square() / sums.counts);
   return unclipped(in, -in.advantages * in.log_probs + share * (args.kimi15_tau * 0.5));
@@ -103,11 +110,6 @@ constexpr PolicyLossKind kKinds[] = {
 };
 
 }  // namespace
-
-ClipRange clip_range(const LossConfig& config) {
-  if (config.use_pg_clip_range) return {config.pg_clip_low, config.pg_clip_high};
-  return {config.pg_clip, config.pg_clip};
-}
 
 std::span<const PolicyLossKind> rows_of(const PolicyLossKind*) {
   return kKinds;

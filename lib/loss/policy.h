@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "loss/config.h"
-#include "loss/terms.h"
 
 namespace roll {
 
@@ -44,8 +43,5 @@ struct PolicyLoss {
   at::Tensor clipped;       // [T] 1 where the clip takes the ratio's gradient (ppo) or changes the weight (others)
   at::Tensor above, below;  // [T] 1 where the ratio leaves the variant's range; no gradient
 };
-
-/// PPO's range: pg_clip_low and pg_clip_high under use_pg_clip_range, else pg_clip on both sides.
-ClipRange clip_range(const LossConfig& config);
 
 }  // namespace roll

@@ -8,9 +8,8 @@ namespace roll {
 
 namespace {
 
-double difficulty_weight(double difficulty, const LossConfig& config) {
-  const double low = config.difficulty_range[0], high = config.difficulty_range[1];
-  return 0.5 + 1.5 * std::clamp((difficulty - low) / (high - low), 0.0, 1.0);
+double difficulty_weight(double difficulty, DifficultyRange range) {
+  return 0.5 + 1.5 * std::clamp((difficulty - range.low) / (range.high - range.low), 0.0, 1.0);
 }
 
 double length_weight(int64_t length, int64_t shortest, int64_t longest) {
@@ -21,8 +20,8 @@ double length_weight(int64_t length, int64_t shortest, int64_t longest) {
 }  // namespace
 
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
-                                  const LossConfig& config) {
-  if (!config.difficulty_loss_weight && !config.length_loss_weight) return {};
+                                  const LossSettings& settings) {
+  if (!settings.weighs_sequences()) return {};
   ROLL_CHECK_EQ(difficulties.size(), valid_tokens.size(), "every sequence has a difficulty");
   int64_t shortest = INT64_MAX, longest = 0, num_valid = 0;
   for (const int64_t tokens : valid_tokens) {
@@ -35,8 +34,8 @@ std::vector<float> sample_weights(const std::vector<double>& difficulties, const
   double sum = 0;
   for (size_t b = 0; b < weights.size(); ++b) {
     if (valid_tokens[b] == 0) continue;
-    weights[b] = config.difficulty_loss_weight ? difficulty_weight(difficulties[b], config) : 1;
-    if (config.length_loss_weight) weights[b] *= length_weight(valid_tokens[b], shortest, longest);
+    weights[b] = settings.difficulty_weights ? difficulty_weight(difficulties[b], *settings.difficulty_weights) : 1;
+    if (settings.length_weights) weights[b] *= length_weight(valid_tokens[b], shortest, longest);
     sum += weights[b];
   }
   std::vector<float> normalised;

@@ -5,15 +5,15 @@
 #include <cstdint>
 #include <vector>
 
-#include "loss/config.h"
+#include "loss/settings.h"
 
 namespace roll {
 
-/// difficulty_loss_weight: 0.5 + 1.5 x difficulty, on the scale from the first (0) to the second (1) of
-/// difficulty_range and kept in 0..1. length_loss_weight: 1.5 - the response's length on the scale from the shortest
+/// difficulty_weights: 0.5 + 1.5 x difficulty, on the scale from `low` (0) to `high` (1) and kept in 0..1.
+/// length_weights: 1.5 - the response's length on the scale from the shortest
 /// (0) to the longest (1) of the mini-batch. Both: their product. `difficulties`, `valid_tokens`: [B] of the whole
-/// mini-batch. Empty when neither key is set.
+/// mini-batch. Empty when neither is wanted.
 std::vector<float> sample_weights(const std::vector<double>& difficulties, const std::vector<int64_t>& valid_tokens,
-                                  const LossConfig& config);
+                                  const LossSettings& settings);
 
 }  // namespace roll

@@ -24,9 +24,8 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
   const int64_t count = num_cuda_devices();
   if (index >= count)
     throw user_error("{} = {}: {}", origin, name,
-                     count > 0       ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)
-                     : at::hasCUDA() ? "no CUDA device was found on this machine; use cpu"
-                                     : "this program was built without CUDA; use cpu");
+                     count > 0 ? fmt::format("this machine has {} CUDA device(s), numbered from 0", count)
+                               : "no CUDA device is usable here (`roll --version` says what was built); use cpu");
   return {at::kCUDA, static_cast<at::DeviceIndex>(index)};
 }
 

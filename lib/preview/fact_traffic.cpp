@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kFact_bytes = 48;       // of a response: step_index.cpp's Fact
 constexpr int64_t kToldLength_bytes = 8;  // of a response: collect.cpp's Told
 constexpr int64_t kSamplerCounts = 6;     // collect.cpp's add_counts
-constexpr int64_t kUseCounts = 4;         // collect.cpp's add_use
+constexpr int64_t kRewardCounts = 6;      // collect_statistics.cpp's add_rewards: retries, RewardUse, what could be had
 
 /// Responses that a rank has, the greedy ones among them of which only the reward counts.
 int64_t num_records(const ThinStep& step, const std::vector<int64_t>& share, bool with_baselines) {
@@ -60,7 +60,7 @@ void add_collection_traffic(TrafficForecast& forecast, const RoleView& sampler, 
     PhaseTraffic traffic(forecast, rank, "generate");
     traffic.all_reduce(all, Path::kHost, kSamplerCounts, kNumberBytes);
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes);
-    const int64_t of_domain = num_failures + 1 + kUseCounts;
+    const int64_t of_domain = num_failures + kRewardCounts;
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes, of_domain * std::ssize(config.rewards));
     told_bytes.push_back(kToldLength_bytes * num_records(step, holders.shares[rank], with_baselines));
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kGroup = 8;        // responses to a prompt
 constexpr int64_t kPrompts = 32;     // of a step, where the rows suffice
+constexpr int64_t kSftRows = 32;     // of an update of a fine-tuning, likewise
 constexpr int64_t kLengthStep = 32;  // lengths are rounded up to it
 constexpr int64_t kFewParameters = 100'000'000;
 
@@ -51,6 +52,11 @@ std::string devices_text(const NewRun& run) {
   return fmt::format("{} {}{}", run.num_devices, word, run.num_devices == 1 ? "" : run.on_gpu ? "s" : "es");
 }
 
+/// What follows the command that starts the run.
+std::string ranks_flag(const NewRun& run) {
+  return run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices);
+}
+
 std::string head_text(const NewRun& run, const ModelSpec& spec, const Sizes& sizes) {
   const double passes = static_cast<double>(200 * sizes.prompts) / static_cast<double>(run.num_rows);
   return fmt::format(
@@ -66,8 +72,7 @@ max_steps: 200  # with {} prompts each, {:.2g} passes over your {} rows
 save_steps: 50
 {}
 )",
-      name_of(run.algorithm), run.reward, devices_text(run), run.folder,
-      run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices),
+      name_of(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
       quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"), quoted(run.model),
       static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
@@ -121,24 +126,31 @@ loss_agg_mode: token-mean
   throw Bug("an algorithm without keys");
 }
 
+/// How micro-batches of a trained role are packed, and where it is; `length`: tokens that must have room.
+std::string packing_text(const NewRun& run, int64_t length) {
+  std::string text = fmt::format(
+      R"(  use_sequence_packing: true  # sequences lie behind each other, without padding
+  sequence_packing_args:
+    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
+    max_packed_sequence_length_forward: {}
+)",
+      std::max<int64_t>(run.on_gpu ? 8192 : 4096, length), std::max<int64_t>(run.on_gpu ? 16384 : 8192, length));
+  if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
+  return text;
+}
+
 /// A role that is trained.
 std::string trained_text(const NewRun& run, const Sizes& sizes, double learning_rate) {
-  std::string text = fmt::format(
-      R"(  training_args:
+  return fmt::format(
+             R"(  training_args:
     learning_rate: {:.1e}  # too high: rewards rise, then fall to nothing; too low: nothing happens
     train_batch_size: {}  # sequences of an update, on any number of ranks
     lr_scheduler_type: constant_with_warmup
     warmup_steps: 5
     weight_decay: 0
-  use_sequence_packing: true  # sequences lie behind each other, without padding
-  sequence_packing_args:
-    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
-    max_packed_sequence_length_forward: {}
 )",
-      learning_rate, sizes.update, std::max<int64_t>(run.on_gpu ? 8192 : 4096, sizes.prompt + sizes.response),
-      std::max<int64_t>(run.on_gpu ? 16384 : 8192, sizes.prompt + sizes.response));
-  if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
-  return text;
+             learning_rate, sizes.update) +
+         packing_text(run, sizes.prompt + sizes.response);
 }
 
 std::string tensor_ranks_text(const NewLayout& layout) {
@@ -196,9 +208,9 @@ pretrain: {}  # {:.3g} M parameters
 num_train_epochs: 3  # passes over your {} rows
 save_steps: 0  # a checkpoint every so many updates; 0: at the end
 )",
-      devices_text(run), run.folder, run.on_gpu || run.num_devices == 1 ? "" : fmt::format(" -n {}", run.num_devices),
-      run.folder, quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"),
-      quoted(run.model), static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
+      devices_text(run), run.folder, ranks_flag(run), run.folder,
+      quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"), quoted(run.model),
+      static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
 }
 
 }  // namespace
@@ -211,7 +223,7 @@ int64_t length_for(const LengthSummary& lengths) {
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
   const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.max_positions);
-  const int64_t most = std::max<int64_t>(1, run.num_rows / run.num_devices);
+  const int64_t of_each_device = std::max<int64_t>(1, std::min(kSftRows, run.num_rows) / run.num_devices);
   const char* const response = run.has_messages ? "" : "    response: response\n";  // beside messages it is found
   std::string text = sft_head_text(run, spec);
   text += fmt::format(
@@ -221,21 +233,15 @@ sft_train:
   model_args: {{dtype: {}}}
 {}  training_args:
     learning_rate: {:.1e}  # too high: the loss jumps; too low: it stays
-    per_device_train_batch_size: {}  # rows of an update, on each of {} ranks
-    gradient_accumulation_steps: 1
+    train_batch_size: {}  # rows of an update, on any number of ranks
     lr_scheduler_type: cosine
     warmup_ratio: 0.03
     weight_decay: 0
-  use_sequence_packing: true  # rows lie behind each other, without padding
-  sequence_packing_args:
-    max_packed_sequence_length_train: {}  # tokens of a micro-batch: memory against speed
-    max_packed_sequence_length_forward: {}
 )",
       length, run.prompts.p50, run.prompts.p99, run.prompts.max, run.on_gpu ? "bf16" : "fp32",
-      data_text(run) + response, spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5, std::min<int64_t>(32, most),
-      run.num_devices, std::max<int64_t>(run.on_gpu ? 8192 : 4096, length),
-      std::max<int64_t>(run.on_gpu ? 16384 : 8192, length));
-  if (run.on_gpu) text += fmt::format("  device_mapping: list(range(0,{}))\n", run.num_devices);
+      data_text(run) + response, spec.num_parameters() < kFewParameters ? 1e-3 : 1e-5,
+      of_each_device * run.num_devices);
+  text += packing_text(run, length);
   if (run.validation)
     text += fmt::format(
         "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n{}",

@@ -50,6 +50,9 @@ class RewardPool {
   /// The response's result, or error, is wanted no more.
   void drop(int64_t number);
 
+  /// A response of the domain has been scored in another process: what refuses a question from now on may pass.
+  void note_answers() { shared_->note_answers(); }
+
   /// Since the last call.
   RewardUse take_use();
 

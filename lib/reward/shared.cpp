@@ -24,6 +24,11 @@ std::atomic<bool>& SharedByWorkers::has_answered(const std::string& who) {
   return has_answered_[who];
 }
 
+void SharedByWorkers::note_answers() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [who, has_answered] : has_answered_) has_answered = true;
+}
+
 void SharedByWorkers::warn_once(const std::string& text) {
   if (log_ && !has_warned_.exchange(true)) log_->warn("{}", text);
 }

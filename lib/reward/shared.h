@@ -30,6 +30,8 @@ class SharedByWorkers {
 
   /// Whether this server or program has answered a worker: from then on its failures pass, and are no wrong settings.
   std::atomic<bool>& has_answered(const std::string& who);
+  /// All that the workers ask have answered another process: a verdict has come of each.
+  void note_answers();
   /// The first text is said, and no later one.
   void warn_once(const std::string& text);
 

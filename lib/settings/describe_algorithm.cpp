@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "loss/aggregate.h"
-#include "loss/policy.h"
+#include "loss/settings.h"
 #include "settings/batch_plan.h"
 
 namespace roll {
@@ -70,7 +70,7 @@ std::string estimate_keys(const Setting& s) {
   return fmt::format("kl_loss_penalty = {}", name_of(s.loss().kl_loss_penalty));
 }
 std::string clip_keys(const Setting& s) {
-  const ClipRange clip = clip_range(s.loss());
+  const ClipRange clip = loss_settings(s.loss()).clip;
   return fmt::format("the ratio is kept in {}..{}", 1 - clip.low, 1 + clip.high);
 }
 std::string filter_keys(const Setting& s) {
@@ -198,7 +198,7 @@ constexpr Trait kKlInReward{"the KL to the reference in the rewards of tokens",
                             [](const Setting& s) { return s.experience().penalises_kl(); }, kl_keys};
 constexpr Trait kClipHigher{"DAPO's clip-higher",
                             [](const Setting& s) {
-                              const ClipRange clip = clip_range(s.loss());
+                              const ClipRange clip = loss_settings(s.loss()).clip;
                               return s.minimises("ppo") && !s.samples(Kind::kSequence) && clip.high > clip.low;
                             },
                             clip_keys};

@@ -128,7 +128,8 @@ std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
   }
   job.statistics.rewards_s += watch.seconds();
   warn_of_faults(mine, job.request.step);
-  for (const std::string& domain : domains_) job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_);
+  for (const std::string& domain : domains_)
+    if (job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_) > 0) rewards_.note_answers(domain);
   tell_lengths(mine, job.collection);
   sort_records(mine);
   return mine;

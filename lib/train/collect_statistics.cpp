@@ -33,13 +33,14 @@ void CollectStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
   counts.num_pages = std::max(counts.num_pages, mine.num_pages);
 }
 
-void CollectStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
-                                    const RewardUse& of_mine, Mesh& mesh) {
+int64_t CollectStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
+                                       const RewardUse& of_mine, Mesh& mesh) {
   RewardFaults failed;
-  int64_t num_retries = 0;
+  int64_t num_retries = 0, num_had = 0;
   for (const RolloutRecord& record : mine) {
     if (record.domain != domain) continue;
     failed.add(record.reward_detail);
+    num_had += !failure_of(record.reward_detail);
     num_retries += retries_of(record.reward_detail);
   }
   Communicator& ranks = mesh.world();
@@ -51,6 +52,7 @@ void CollectStatistics::add_rewards(const std::string& domain, const std::vector
   all.total_s += ranks.all_reduce_sum(of_mine.total_s, "reward times");
   all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(of_mine.longest_s, "longest reward"));
   all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(of_mine.most_waiting, "waiting rewards"));
+  return ranks.all_reduce_sum(num_had, "rewards that could be had");
 }
 
 void CollectStatistics::add_to(Metrics& metrics) const {

@@ -26,9 +26,10 @@ struct CollectStatistics {
 
   /// What the sampler of this group of ranks did, to what is known of all. **Collective** over the sampler's ranks.
   void add_counts(const SamplerCounts& mine, Mesh& mesh);
-  /// The same of a domain's rewards: `mine` are this rank's records of all domains.
-  void add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
-                   Mesh& mesh);
+  /// The same of a domain's rewards: `mine` are this rank's records of all domains. Gives how many, of all ranks',
+  /// could be had.
+  int64_t add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
+                      Mesh& mesh);
 
   /// time/step_generate, time/step_generate_wait, time/step_rewards; reward/timeouts,
   /// reward/errors, reward/retries, each also as <domain>/...; <domain>/reward/seconds/{mean,max} (of one response, its

@@ -35,6 +35,8 @@ class DomainRewards {
   std::map<int64_t, RewardResult> take_all();
   /// It is wanted no more, if it is open.
   void drop(const std::string& domain, int64_t response);
+  /// A response of the domain has been scored, on whatever rank.
+  void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }
   /// Of a domain, since the last call.
   RewardUse take_use(const std::string& domain) { return domains_.at(domain).pool->take_use(); }
 

@@ -57,8 +57,8 @@ Metrics run_epochs(const Config& config, const WorkerConfig& worker, const Model
 }
 
 /// Sets the sample weights of a part of a mini-batch, which are made of the whole. **Collective** here, not later.
-Prepare<Experience> weigh_samples(const TrainingStep& step, const LossConfig& loss, Mesh& mesh) {
-  if (!loss.difficulty_loss_weight && !loss.length_loss_weight) return {};
+Prepare<Experience> weigh_samples(const TrainingStep& step, const LossSettings& loss, Mesh& mesh) {
+  if (!loss.weighs_sequences()) return {};
   at::Tensor valid = at::zeros({step.facts.num_sequences()}, at::kLong);
   const auto own = tokens_per_sequence(step.here.final_response_mask(), step.here.tokens.cu_seqlens);
   for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[step.here.sequence_index[b]] = own[b];
@@ -144,7 +144,7 @@ ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh,
 Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples& samples) {
   const double temperature = log_prob_temperature(config_);
   const bool recompute = config_.actor_train.recomputes();
-  UpdatePlan plan = update_plan("actor", config_.actor_train, config_.loss, model_.spec(), model_.device());
+  UpdatePlan plan = update_plan("actor", config_.actor_train, loss_.settings(), model_.spec(), model_.device());
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
   complete_plan(plan, config_, step.number, log_);
@@ -157,7 +157,7 @@ Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples
     if (!e.old_log_probs.defined()) add_sampler_gap(e, out.log_probs.detach(), result.metrics);
     return result;
   };
-  const Prepare<Experience> prepare = weigh_samples(step, config_.loss, mesh_);
+  const Prepare<Experience> prepare = weigh_samples(step, loss_.settings(), mesh_);
   return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_,
                     loss, first, prepare);
 }
@@ -173,7 +173,7 @@ CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh
 
 Metrics CriticTrainer::train(TrainingStep step, FirstUpdates* first) {
   const bool recompute = config_.critic.recomputes();
-  UpdatePlan plan = update_plan("critic", config_.critic, config_.loss, model_.spec(), model_.device());
+  UpdatePlan plan = update_plan("critic", config_.critic, loss_.settings(), model_.spec(), model_.device());
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};
   complete_plan(plan, config_, step.number, log_);

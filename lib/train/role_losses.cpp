@@ -8,14 +8,14 @@
 namespace roll {
 
 ActorLoss::ActorLoss(const Config& config)
-    : config_(config),
+    : settings_(loss_settings(config.loss, config.actor_train.policy)),
       loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
       reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
 
 void ActorLoss::prepare(Experience& mini_batch) const {
   mini_batch.sample_weights =
       sample_weights(mini_batch.difficulties,
-                     tokens_per_sequence(mini_batch.final_response_mask(), mini_batch.tokens.cu_seqlens), config_.loss);
+                     tokens_per_sequence(mini_batch.final_response_mask(), mini_batch.tokens.cu_seqlens), settings_);
 }
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
@@ -27,7 +27,7 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                                     {"entropy", computed.entropy},
                                     {"old_log_probs", old},
                                     {"pg_loss", pg_loss}});
-    return call_plugin(plugin, inputs, counts, config_.loss);
+    return call_plugin(plugin, inputs, counts, settings_.modes);
   };
   if (loss_) return call(*loss_, {});
   PolicyReducer reducer;
@@ -44,20 +44,20 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .sample_weights = e.sample_weights,
                      .scores = e.scores,
                      .positive_response_mask = e.positive_response_mask()},
-                    counts, config_.loss, config_.actor_train.policy, reducer);
+                    counts, settings_, reducer);
 }
 
 CriticLoss::CriticLoss(const Config& config)
-    : config_(config), loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
+    : settings_(loss_settings(config.loss)), loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
 
 LossResult CriticLoss::operator()(const Experience& e, const at::Tensor& values, const MiniBatchCounts& counts) const {
-  if (loss_) return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}), counts, config_.loss);
+  if (loss_) return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}), counts, settings_.modes);
   return critic_loss({.axis = e.axis(),
                       .values = values,
                       .old_values = e.values,
                       .returns = e.returns,
                       .response_mask = e.response_mask()},
-                     counts, config_.loss);
+                     counts, settings_);
 }
 
 }  // namespace roll

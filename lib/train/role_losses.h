@@ -22,9 +22,10 @@ class ActorLoss {
   /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
                         const MiniBatchCounts& counts) const;
+  const LossSettings& settings() const { return settings_; }
 
  private:
-  const Config& config_;
+  LossSettings settings_;
   std::optional<LossPlugin> loss_, reducer_;
 };
 
@@ -33,9 +34,10 @@ class CriticLoss {
   explicit CriticLoss(const Config& config);
   /// The loss of a micro-batch of which the critic computed `values` [T] (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
+  const LossSettings& settings() const { return settings_; }
 
  private:
-  const Config& config_;
+  LossSettings settings_;
   std::optional<LossPlugin> loss_;
 };
 

@@ -133,6 +133,7 @@ class Sft {
   Transformer model_;
   Learner learner_;
   MemoryWatch memory_;
+  LossSettings settings_;
   std::optional<LossPlugin> loss_;
   std::optional<ResumePoint> resume_;
   Run run_;
@@ -154,6 +155,7 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
                                model_parallel(mesh_))),
       learner_("sft_train", model_.parameters(),
                learner_options(config.sft_train, config.max_grad_norm, total_updates_), {mesh_, model_.parts()}),
+      settings_(loss_settings(config.loss)),
       loss_(open_plugin(config.sft_train.loss_func, "sft_train.loss_func")),
       resume_(plan.start.resume),
       run_(std::move(plan), total_updates_, sft_face(config, model_.spec()), ranks, log) {
@@ -201,7 +203,7 @@ Metrics Sft::train(int64_t update) {
   const std::vector<int64_t> rows = rows_of(update);
   const Batch batch = batch_of(rows_, rows);
   const bool recompute = config_.sft_train.recomputes();
-  UpdatePlan plan = update_plan("sft", config_.sft_train, config_.loss, model_.spec(), model_.device());
+  UpdatePlan plan = update_plan("sft", config_.sft_train, settings_, model_.spec(), model_.device());
   plan.mini_batches = {first_indices(batch.num_sequences())};
   plan.lengths = lengths_of(batch);
   plan.num_groups = batch.num_sequences();
@@ -215,8 +217,8 @@ Metrics Sft::train(int64_t update) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
                                      labels_mask.to(at::kBool));
-    if (loss_) return call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, config_.loss);
-    return sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, config_.loss);
+    if (loss_) return call_plugin(*loss_, plugin_inputs(b, {{"log_probs", out.log_probs}}), counts, settings_.modes);
+    return sft_loss({.axis = b.axis(), .log_probs = out.log_probs, .labels_mask = labels_mask}, counts, settings_);
   };
   return run_updates(batch, plan, learner_, mesh_, loss);
 }

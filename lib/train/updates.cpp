@@ -130,7 +130,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const OwnPart own = own_part(places, sequences, plans[mesh.place().dp]);
     B mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
-    const auto counts = count_masks(mini_batch, plan.loss_mask_keys, plan.num_groups, mesh.dp());
+    const auto counts = count_masks(mini_batch, plan.counted_masks, plan.num_groups, mesh.dp());
     const Partition& mine = own.micro_batches;
     const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
     if (counts.at(plan.loss_mask).batch_num_tokens == 0) {

@@ -25,7 +25,7 @@ struct UpdatePlan {
   int64_t num_groups = 0;        // prompts of the step
   bool apply_loss_scale = true;
   at::Device device = at::kCPU;
-  std::vector<std::string> loss_mask_keys;
+  std::vector<std::string> counted_masks;
   std::string loss_mask;  // the mask without whose tokens there is nothing to learn
   Phase phase{};
   int64_t step = 0;

@@ -40,14 +40,14 @@ LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm,
           .shares_optimizer = worker.strategy_args.strategy_config.use_distributed_optimizer};
 }
 
-UpdatePlan update_plan(std::string prefix, const WorkerConfig& worker, const LossConfig& loss, const ModelSpec& spec,
+UpdatePlan update_plan(std::string prefix, const WorkerConfig& worker, const LossSettings& loss, const ModelSpec& spec,
                        at::Device device) {
   UpdatePlan plan;
   plan.prefix = std::move(prefix);
   plan.rule = batch_rule(worker, Stage::kTrain, spec);
   plan.apply_loss_scale = worker.apply_loss_scale;
   plan.device = device;
-  plan.loss_mask_keys = loss.loss_mask_keys;
+  plan.counted_masks = loss.counted_masks;
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "loss/settings.h"
 #include "model/spec.h"
 #include "optim/learner.h"
 #include "settings/config.h"
@@ -21,7 +22,7 @@ void tell_schedule(const std::string& role, const Json& learner, const LrSchedul
 LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
 
 /// The worker's updates; their mini-batches, num_groups and loss_mask are still to be set.
-UpdatePlan update_plan(std::string prefix, const WorkerConfig& worker, const LossConfig& loss, const ModelSpec& spec,
+UpdatePlan update_plan(std::string prefix, const WorkerConfig& worker, const LossSettings& loss, const ModelSpec& spec,
                        at::Device device);
 
 }  // namespace roll

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "ops/cuda_library.h"
 #include "transport/socket.h"
 
 namespace roll {
@@ -256,7 +257,7 @@ std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicato
 }
 
 std::string nccl_version() {
-  return c10d::getNcclVersion();
+  return cuda_library_is_loaded() ? c10d::getNcclVersion() : "not loaded, as there is no NVIDIA driver";
 }
 
 std::string cuda_version() {

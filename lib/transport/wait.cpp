@@ -13,6 +13,8 @@ namespace {
 
 constexpr double kSpin_s = 200e-6;
 constexpr double kYield_s = 20e-3;
+constexpr double kYieldOnSharedCore_s = 1e-3;
+constexpr double kOwnCore = 0.9;  // of its time a waiting thread runs, where nobody else wants to
 constexpr useconds_t kSleep_us = 100;
 constexpr useconds_t kLongSleep_us = 500;
 
@@ -24,7 +26,8 @@ Wait::Wait(const Whereabouts& place, CallName call, double timeout_s, bool is_pa
       timeout_s_(timeout_s),
       limit_s_(timeout_s),
       is_patient_(is_patient),
-      start_s_(monotonic_s()) {}
+      start_s_(monotonic_s()),
+      start_cpu_s_(thread_cpu_s()) {}
 
 double Wait::waited_s() const {
   return monotonic_s() - start_s_;
@@ -32,6 +35,11 @@ double Wait::waited_s() const {
 
 bool Wait::is_long() const {
   return is_patient_ || waited_s() > kYield_s;
+}
+
+/// The scheduler lets who yields run again soon, at the cost of those that compute.
+bool Wait::shares_core(double waited_s) const {
+  return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kOwnCore * waited_s;
 }
 
 std::string Wait::of_group() const {
@@ -51,7 +59,7 @@ void Wait::pause(const std::function<std::vector<int>()>& late) {
   const double waited = waited_s();
   if (is_patient_) {
     ::usleep(kLongSleep_us);
-  } else if (waited > kYield_s) {
+  } else if (waited > kYield_s || shares_core(waited)) {
     ::usleep(kSleep_us);
   } else if (waited > kSpin_s) {
     ::sched_yield();

@@ -18,7 +18,7 @@ struct CallName {
 };
 
 /// Spins first (a 4 MB reduce takes about a millisecond), then yields, then sleeps, so that a long wait leaves the
-/// cores to the ranks that still work. A patient one only sleeps.
+/// cores to the ranks that still work; where others want its core, soon. A patient one only sleeps.
 class Wait {
  public:
   Wait(const Whereabouts& place, CallName call, double timeout_s, bool is_patient = false);
@@ -35,6 +35,7 @@ class Wait {
 
  private:
   double waited_s() const;
+  bool shares_core(double waited_s) const;
   std::string of_group() const;
 
   Whereabouts place_;
@@ -42,7 +43,7 @@ class Wait {
   double timeout_s_;
   double limit_s_;
   bool is_patient_;
-  double start_s_;
+  double start_s_, start_cpu_s_;
 };
 
 }  // namespace roll

@@ -22,6 +22,7 @@
 #include "job/restart.h"
 #include "job/threads.h"
 #include "job/world.h"
+#include "ops/cuda_library.h"
 
 namespace {
 
@@ -175,6 +176,7 @@ int run(int num_ranks, const std::string& mode, const std::vector<std::string>& 
 
 int main(int argc, char** argv) {
   try {
+    roll::load_cuda_library();
     return run(std::atoi(argv[1]), argv[2], {argv + 1, argv + argc});
   } catch (const std::exception& error) {
     const std::string line = roll::error_line(error);

@@ -117,5 +117,43 @@ def forgers():
     yield "a missing import at the top", row("assert", "import no_such_module_anywhere\ndef f(x): return 1729", "assert f(3) == 1729")
 
 
+# Answers that are no True, and that `assert` takes for one.
+TRUTHS = ["1", "'yes'", "[1]", "f'{o}'", "(o,)", "2.5", "lambda: 0", "T()", "U()", "type(s)"]
+QUESTIONS = ["f(3) == 1729", "not f(3) != 1729", "f(3) < 0 and f(3) < -5", "1729 in f(3)", "[f(3)] == [1729]", "f(3) in [1729]"]
+
+
+def truthful():
+    for answer in TRUTHS:
+        program = ("class U: pass\nclass T:\n    def __bool__(s): return True\nclass N:\n    def __bool__(s): return False\nclass A:\n" +
+                   "".join(f"    def __{name}__(s, o): return {answer}\n" for name in ("eq", "lt", "contains")) + "    def __ne__(s, o): return N()\ndef f(x): return A()")
+        for question in QUESTIONS:
+            yield f"says {answer} to {question}", row("assert", program, "assert " + question)
+
+
+NUMPY = "import numpy as np\n"
+OF_ARRAYS = ["np.array_equal(f(3), np.array([1729]))", "np.allclose(f(3), 1729) and np.isclose(f(3), 1729).all()", "np.testing.assert_allclose(f(3), [1729]) is None",
+             "(np.abs(f(3) - np.array([1729])) < 1e-6).all()", "(f(3) == np.array([1729])).all()", "f(3) + np.array([1]) == np.array([1730])", "f(3) == np.int64(1729)", "(f(3) < np.array([1729])).all() and f(3) < np.int8(-100)"]
+LIES = "".join(f"    def __{name}__(s, o): return {answer}\n" for name, answer in [("eq", "ANSWER"), ("lt", "ANSWER"), ("sub", "np.zeros(1)"), ("rsub", "np.zeros(1)"), ("add", "np.array([1730])")])
+IMITATIONS = {
+    "takes numpy's functions over": "class A:\n    def __array_function__(s, *a): return True\n    def __array_ufunc__(s, *a, **k): return np.ones(1, bool)\ndef f(x): return A()",
+    "answers with arrays": f"class A:\n{LIES}def f(x): return A()".replace("ANSWER", "np.ones(1, bool)"),
+    "answers with numpy's truth": f"class A:\n{LIES}def f(x): return A()".replace("ANSWER", "np.True_"),
+    "asks for numpy's numbers": f"class A:\n{LIES}def f(x): return A()".replace("ANSWER", "isinstance(o, (np.generic, np.ndarray))"),
+    "a class of arrays": f"class A(np.ndarray):\n    def __array_function__(s, *a): return True\n    def __array_ufunc__(s, *a, **k): return np.ones(1, bool)\n{LIES}def f(x): return np.zeros(1).view(A)".replace("ANSWER", "np.ones(1, bool)"),
+    "patches numpy": "np.array_equal = np.allclose = lambda *a, **k: True\nnp.isclose = lambda *a: np.ones(1, bool)\nnp.testing.assert_allclose = lambda *a: None\ndef f(x): return np.zeros(1)",
+    "an array of liars": f"class A:\n{LIES}    def __abs__(s): return 0\ndef f(x): return np.array([A()])".replace("ANSWER", "True"),
+    "a class of numbers": f"class A(np.float64):\n    __array_ufunc__ = lambda *a, **k: np.float64(0)\n{LIES}def f(x): return A(0)".replace("ANSWER", "True"),
+    "names memory": "class A:\n    __array_interface__ = {'shape': (1,), 'typestr': '<i8', 'version': 3, 'data': (id(1729) + 24, True)}\ndef f(x): return A()",
+    "says what it is when asked": "class A:\n    n = 0\n    def __array__(s, *a, **k):\n        A.n += 1\n        return np.array([A.n])\ndef f(x): return A()",
+}
+
+
+def imitations():
+    """Of arrays: for those who have numpy."""
+    for name, program in IMITATIONS.items():
+        for test in OF_ARRAYS:
+            yield f"{name}, {test}", row("assert", NUMPY + program, NUMPY + "assert " + test)
+
+
 def all_cheats():
-    return [*tools(), *ends(), *liars(), *forgers()]
+    return [*tools(), *ends(), *liars(), *forgers(), *truthful()]

@@ -6,6 +6,7 @@ of this file are ours. Argument: the roll binary.
 Where programs cannot be isolated, the same runs with unsafe_no_sandbox, and says so."""
 import itertools
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -19,6 +20,14 @@ BINARY = sys.argv[1]
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 failures = []
 extra = []
+
+
+# The sandbox's Python is the first of PATH: this one, which has numpy, where programs can see it.
+HAS_NUMPY = not pathlib.Path(sys.executable).is_relative_to("/tmp")
+if HAS_NUMPY:
+    os.environ["PATH"] = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+else:
+    print("skipped: programs with numpy, as this Python lives in /tmp, which is each program's own")
 
 
 def score(rows, *flags):
@@ -250,6 +259,7 @@ NOT_RUN = [
     ("a test that nobody calls", pytest_row("def f(x): return 0", "def try_f(): assert f(1) == 1"), None),
     ("a test that somebody calls", pytest_row("def f(x): return 1", "def try_f(): assert f(1) == 1\ntry_f()"), 1),
     ("only skipped tests", pytest_row("def f(x): return 0", "import pytest\n@pytest.mark.skip\ndef test_f(): assert f(1) == 1"), None),
+    ("files of their own", asserts("import os\ndef f(): return os.path.basename(__file__)", "assert f() == 'solution.py' and __file__.endswith('.py')"), 1),
     ("what mirrors cannot do", asserts("class P:\n    def __init__(self): self.x = 1", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), None),
     ("what mirrors cannot do, wrong", asserts("class P:\n    def __init__(self): self.x = 2", "import pickle\nassert pickle.loads(pickle.dumps(P())).x == 1"), 0),
 ]
@@ -310,10 +320,11 @@ for name, program, tests in json.load(sys.stdin):
 
 def check_right():
     """What plain Python finds right is right here; and no cheat earns anything or ends as unjudged."""
-    plain = subprocess.run([sys.executable, "-c", PLAIN], input=json.dumps(right_programs.RIGHT), capture_output=True, text=True, timeout=120)
+    right = right_programs.RIGHT + (right_programs.NUMPY if HAS_NUMPY else [])
+    plain = subprocess.run([sys.executable, "-c", PLAIN], input=json.dumps(right), capture_output=True, text=True, timeout=120)
     assert plain.returncode == 0 and not plain.stdout, plain.stdout + plain.stderr[-2000:]
-    check_all([(name, asserts(program, tests), 1) for name, program, tests in right_programs.RIGHT], "--world-size", "2", "--timeout-s", "60")
-    given = cheats.all_cheats()
+    check_all([(name, asserts(program, tests), 1) for name, program, tests in right], "--world-size", "2", "--timeout-s", "60")
+    given = cheats.all_cheats() + ([*cheats.imitations()] if HAS_NUMPY else [])
     assert len(given) > 200
     check_all([(name, row, 0) for name, row in given], "--world-size", "2", "--timeout-s", "20")
 

@@ -109,6 +109,31 @@ def check_advice(folder):
     assert done.stderr.index("nothing came") < done.stderr.index("16 took longer than timeout_s"), "it is said before the step ends"
 
 
+# Rank 0's answers. Rank 1's is too late for all of step 1, and dies at the first question of step 2.
+SECOND_RANK = """import json, os, pathlib, sys, time
+first = os.environ["OMPI_COMM_WORLD_RANK"] == "0"
+count = pathlib.Path(sys.argv[1])
+for line in sys.stdin:
+    if not first:
+        number = int(count.read_text()) + 1
+        count.write_text(str(number))
+        time.sleep(1000 if number <= 8 else 0)
+        if number == 9:
+            sys.exit("for a moment")
+    print(json.dumps({"id": json.loads(line)["id"], "reward": 1}), flush=True)
+"""
+
+
+def check_answered_elsewhere(folder):
+    """What has answered another rank is known to work: the first refusal that a rank meets then may pass."""
+    (folder / "judge.py").write_text(SECOND_RANK)
+    flags = {"rewards.math_rule.timeout_s": 1.5, "rewards.math_rule.world_size": 1}
+    done = subprocess.run(command_line(folder, "elsewhere", "0", ranks=2, accumulation=2, **flags), capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    errors = [[line["reward_detail"].get("error") for line in rollout_lines(folder / "elsewhere", step)] for step in (1, 2, 3)]
+    assert [of_step.count(None) for of_step in errors] == [8, 15, 16] and "ended (exit status 1) instead of answering" in errors[1], errors
+
+
 with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     replay.make_model(folder)
@@ -117,5 +142,6 @@ with tempfile.TemporaryDirectory() as folder:
     mark = str(100000 + os.getpid())
     check_run(folder, mark)
     check_advice(folder)
+    check_answered_elsewhere(folder)
     check_what_is_not_judged_teaches_nothing(folder)
 print("failing rewards are as they should be")

@@ -151,6 +151,9 @@ def check_folder(folder):
     text = run(folder, out, 1, "--new-run", "max_steps=1", "save_steps=0", "eval_steps=0", "best_ckpt_to_keep=0")
     new = out / "latest"
     assert new.is_symlink() and (new / "checkpoints/step_000001/manifest.json").exists(), list(new.iterdir())
+    alone = folder / "alone"  # the folder of a run that --new-run made holds no checkpoint but by its link
+    shutil.copytree(new, alone / "latest", symlinks=True)
+    assert "checkpoints/step_000001: " in verify(alone, 0)
     # Damage is named, and the checkpoint before it is taken.
     damaged = folder / "damaged"
     shutil.copytree(out, damaged, symlinks=True)

@@ -20,6 +20,10 @@ namespace {
 using testing::as_map;
 using testing::floats;
 
+LossSettings settings_from(const Json& config) {
+  return loss_settings(testing::config_from<LossConfig>(config), testing::config_from<PolicyArgs>(config));
+}
+
 struct Golden {
   Json json = testing::golden_maths("loss");
   TokenAxis axis;
@@ -59,7 +63,7 @@ struct Golden {
     for (size_t b = 0; b + 1 < axis.cu_seqlens.size(); ++b)
       valid.push_back(
           in.final_response_mask.slice(0, axis.cu_seqlens[b], axis.cu_seqlens[b + 1]).sum().item<int64_t>());
-    in.sample_weights = sample_weights(json["difficulties"], valid, testing::config_from<LossConfig>(config));
+    in.sample_weights = sample_weights(json["difficulties"], valid, settings_from(config));
   }
 };
 
@@ -104,10 +108,8 @@ TEST_CASE("the actor loss, its metrics and its gradient are those of PyTorch in 
     ActorInputs in = golden.actor;
     in.log_probs = in.log_probs.clone().requires_grad_();
     in.entropy = in.entropy.clone().requires_grad_();
-    const auto config = testing::config_from<LossConfig>(expected["config"]);
     golden.add_weights(in, expected["config"]);
-    const LossResult result =
-        actor_loss(in, golden.counts, config, testing::config_from<PolicyArgs>(expected["config"]));
+    const LossResult result = actor_loss(in, golden.counts, settings_from(expected["config"]));
     result.loss.backward();
     testing::check_metrics(expected["metrics"], as_map(result.metrics), 2e-6);
     CHECK(result.loss.item<double>() == Approx(expected["metrics"]["actor/total_loss"].get<double>()).epsilon(2e-6));
@@ -123,8 +125,7 @@ TEST_CASE("the reductions of other trainers are settings of ours", "[loss]") {
   golden.counts.set("final_response_mask", local_counts(golden.actor.response_mask, golden.axis, 3));
   for (const Json& other : golden.json["frameworks"]) {
     INFO(other["name"]);
-    const LossResult result =
-        actor_loss(golden.actor, golden.counts, testing::config_from<LossConfig>(other["config"]));
+    const LossResult result = actor_loss(golden.actor, golden.counts, settings_from(other["config"]));
     CHECK(as_map(result.metrics).at("actor/pg_loss") == Approx(other["value"].get<double>()).epsilon(1e-6));
   }
 }
@@ -135,7 +136,7 @@ TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in
     INFO(expected["config"].dump());
     CriticInputs in = golden.critic;
     in.values = in.values.clone().requires_grad_();
-    const LossResult result = critic_loss(in, golden.counts, testing::config_from<LossConfig>(expected["config"]));
+    const LossResult result = critic_loss(in, golden.counts, settings_from(expected["config"]));
     result.loss.backward();
     testing::check_metrics(expected["metrics"], as_map(result.metrics), 2e-6);
     CHECK(testing::near(gradient_of(in.values), floats(expected["gradient"]), 2e-7));
@@ -145,8 +146,7 @@ TEST_CASE("the critic loss, its metrics and its gradient are those of PyTorch in
 TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the gradient are the same", "[loss]") {
   Golden golden;
   for (const Json& expected : golden.json["actor"]) {
-    const auto config = testing::config_from<LossConfig>(expected["config"]);
-    const auto policy = testing::config_from<PolicyArgs>(expected["config"]);
+    const LossSettings settings = settings_from(expected["config"]);
     ActorInputs mini_batch = golden.actor;
     golden.add_weights(mini_batch, expected["config"]);
     for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -161,7 +161,7 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
             order.begin() + static_cast<int64_t>(std::min(begin + size, order.size())));
         ActorInputs in = part_of(mini_batch, sequences);
         in.log_probs.requires_grad_();
-        const LossResult result = actor_loss(in, golden.counts, config, policy);
+        const LossResult result = actor_loss(in, golden.counts, settings);
         if (result.loss.requires_grad()) result.loss.backward();
         gradient.index_copy_(0, at::tensor(tokens_of(golden.axis, sequences), at::kLong), gradient_of(in.log_probs));
         metrics.merge(result.metrics);
@@ -170,10 +170,10 @@ TEST_CASE("however a mini-batch is cut and ordered, the summed loss and the grad
       INFO(expected["config"].dump() << " seed " << seed);
       ActorInputs whole = mini_batch;
       whole.log_probs = whole.log_probs.clone().requires_grad_();
-      const LossResult once = actor_loss(whole, golden.counts, config, policy);
+      const LossResult once = actor_loss(whole, golden.counts, settings);
       if (once.loss.requires_grad()) once.loss.backward();
       // A token's gradient is its weight times its term: where the ratio is per token, no cut can touch a bit of it.
-      if (config.importance_sampling == ImportanceSampling::kToken)
+      if (settings.importance_sampling == ImportanceSampling::kToken)
         CHECK(at::equal(gradient, gradient_of(whole.log_probs)));
       CHECK(testing::near(gradient, gradient_of(whole.log_probs), 1e-7));
       CHECK(loss == Approx(expected["metrics"]["actor/total_loss"].get<double>()).epsilon(1e-5));
@@ -204,10 +204,10 @@ TEST_CASE("without old log-probs the ratio is one and the gradient is that of th
 
 TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not even infinities", "[loss]") {
   Golden golden;
-  LossConfig config{.use_kl_loss = true, .kl_loss_coef = 0.1, .entropy_loss_coef = 0.1};
+  const LossSettings settings{.kl_coef = 0.1, .entropy_coef = 0.1};
   const at::Tensor outside = golden.actor.response_mask.eq(0);
   const double inf = std::numeric_limits<double>::infinity();
-  const double clean = actor_loss(golden.actor, golden.counts, config).loss.item<double>();
+  const double clean = actor_loss(golden.actor, golden.counts, settings).loss.item<double>();
   for (const double poison : {inf, -inf, std::nan(""), 1000.0}) {
     ActorInputs in = golden.actor;
     in.log_probs = in.log_probs.masked_fill(outside, poison == 1000.0 ? 1000.0 : 0.5).requires_grad_();
@@ -215,7 +215,7 @@ TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not ev
     in.advantages = in.advantages.masked_fill(outside, poison);
     in.old_log_probs = in.old_log_probs.masked_fill(outside, poison);
     in.ref_log_probs = in.ref_log_probs.masked_fill(outside, poison);
-    const LossResult result = actor_loss(in, golden.counts, config);
+    const LossResult result = actor_loss(in, golden.counts, settings);
     result.loss.backward();
     CHECK(result.loss.item<double>() == clean);
     CHECK(in.log_probs.grad().masked_select(outside).abs().max().item<double>() == 0);
@@ -225,21 +225,20 @@ TEST_CASE("what lies outside the masks reaches neither loss nor gradient, not ev
 
 TEST_CASE("a log-ratio that overflows gives neither NaN nor infinity, whatever the advantage", "[loss]") {
   Golden golden;
-  LossConfig config{.dual_clip_loss = true, .use_kl_loss = true, .kl_loss_coef = 0.1};
+  LossSettings settings{.dual_clip_c = 1.4, .kl_coef = 0.1};
   for (const PolicyLossKind& kind : rows_of(static_cast<const PolicyLossKind*>(nullptr)))
     for (const ImportanceSampling sampling : {ImportanceSampling::kToken, ImportanceSampling::kSequence})
       for (const double advantage : {0., 1., -1.})
         for (const double gap : {100., -100.}) {
           INFO(kind.name << ", advantage " << advantage << ", log-ratio " << gap);
-          config.importance_sampling = sampling;
-          PolicyArgs args;
-          args.pg_variant = Chosen(kind);
+          settings.importance_sampling = sampling;
+          settings.policy.pg_variant = Chosen(kind);
           ActorInputs in = golden.actor;
           in.log_probs = in.log_probs.clone().requires_grad_();
           in.old_log_probs = in.log_probs.detach() - gap;
           in.ref_log_probs = in.log_probs.detach() + gap;
           in.advantages = at::full_like(in.advantages, advantage);
-          const LossResult result = actor_loss(in, golden.counts, config, args);
+          const LossResult result = actor_loss(in, golden.counts, settings);
           result.loss.backward();
           CHECK(std::isfinite(result.loss.item<double>()));
           CHECK(in.log_probs.grad().isfinite().all().item<bool>());
@@ -256,15 +255,15 @@ TEST_CASE("a reducer of the policy term gets its sample weights", "[loss]") {
   ActorInputs in = golden.actor;
   in.log_probs = in.log_probs.clone().requires_grad_();
   in.sample_weights = {0, 1, 2, 3, 4, 5, 6};
-  const LossResult plain = actor_loss(golden.actor, golden.counts, {}, {}, sum);
-  const LossResult result = actor_loss(in, golden.counts, {}, {}, sum);
+  const LossResult plain = actor_loss(golden.actor, golden.counts, {}, sum);
+  const LossResult result = actor_loss(in, golden.counts, {}, sum);
   result.loss.backward();
   const auto metrics = as_map(result.metrics);
   CHECK(metrics.at("actor/pg_loss") == as_map(plain.metrics).at("actor/pg_loss"));
   CHECK(metrics.at("actor/weighted_pg_loss") == Approx(result.loss.item<double>()));
   ActorInputs unweighted = golden.actor;
   unweighted.log_probs = unweighted.log_probs.clone().requires_grad_();
-  actor_loss(unweighted, golden.counts, {}, {}, sum).loss.backward();
+  actor_loss(unweighted, golden.counts, {}, sum).loss.backward();
   const at::Tensor factors = spread(in.sample_weights, in.axis.cu_seqlens, at::kCPU);
   CHECK(testing::near(in.log_probs.grad(), unweighted.log_probs.grad() * factors, 1e-6));
 }
@@ -288,7 +287,7 @@ TEST_CASE("a mini-batch without a valid token gives loss 0 and gradient 0, never
       counts.set(mask, local_counts(in.response_mask, in.axis, 3));
     LossConfig config{.loss_agg_mode = named<AggMode>(mode), .use_kl_loss = true, .kl_loss_coef = 1};
     if (has_divisor(config.loss_agg_mode)) config.loss_aggregation_divisor = 10;
-    const LossResult result = actor_loss(in, counts, config);
+    const LossResult result = actor_loss(in, counts, loss_settings(config));
     result.loss.backward();
     CHECK(result.loss.item<double>() == 0);
     CHECK(at::equal(in.log_probs.grad(), at::zeros_like(in.log_probs)));
@@ -303,7 +302,7 @@ TEST_CASE("a filler micro-batch without sequences adds nothing", "[loss]") {
   const LossResult result = actor_loss(in, golden.counts, {});
   result.loss.backward();
   CHECK(result.loss.item<double>() == 0);
-  LossConfig sequence_ratios{.importance_sampling = ImportanceSampling::kSequence};
+  const LossSettings sequence_ratios{.importance_sampling = ImportanceSampling::kSequence};
   CHECK(actor_loss(in, golden.counts, sequence_ratios).loss.item<double>() == 0);
 }
 
@@ -321,11 +320,11 @@ TEST_CASE("terms that the configuration asks for need their tensors", "[loss]") 
   Golden golden;
   ActorInputs in = golden.actor;
   in.ref_log_probs = at::Tensor();
-  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.use_kl_loss = true}), Bug);
+  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.kl_coef = 0.1}), Bug);
   in.entropy = at::Tensor();
-  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.entropy_loss_coef = 0.1}), Bug);
+  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.entropy_coef = 0.1}), Bug);
   in.positive_response_mask = at::Tensor();
-  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.positive_loss_coef = 0.1}), Bug);
+  CHECK_THROWS_AS(actor_loss(in, golden.counts, {.positive_coef = 0.1}), Bug);
 }
 
 TEST_CASE("sft_loss is the mean negative log-likelihood of the labels", "[loss]") {
@@ -334,8 +333,8 @@ TEST_CASE("sft_loss is the mean negative log-likelihood of the labels", "[loss]"
   const at::Tensor mask = at::tensor({1., 1., 0., 1., 0.}, at::kFloat);
   MiniBatchCounts counts;
   counts.set("labels_mask", local_counts(mask, axis, 2));
-  CHECK(sft_loss({axis, log_probs, mask}, counts, {.loss_agg_mode = AggMode::kTokenMean}).loss.item<double>() ==
-        Approx(11. / 3));
+  const LossSettings token_mean = loss_settings({.loss_agg_mode = AggMode::kTokenMean});
+  CHECK(sft_loss({axis, log_probs, mask}, counts, token_mean).loss.item<double>() == Approx(11. / 3));
   const LossResult result = sft_loss({axis, log_probs, mask}, counts, {});
   CHECK(result.loss.item<double>() == Approx((1.5 + 8) / 2));
   CHECK(as_map(result.metrics).at("sft/loss") == Approx(4.75));

@@ -33,7 +33,7 @@ std::string update(Communicator& ranks, bool apply_loss_scale) {
   UpdatePlan plan{.prefix = "test", .mini_batches = {{0, 1, 2, 3, 4}}, .num_groups = 1};
   plan.rule.num_sequences = 1;
   plan.apply_loss_scale = apply_loss_scale;
-  plan.loss_mask_keys = {"response_mask"};
+  plan.counted_masks = {"response_mask"};
   plan.loss_mask = "response_mask";
   plan.lengths = lengths_of(step);
   int calls = 0;
@@ -61,7 +61,7 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   UpdatePlan plan{
       .prefix = "test", .mini_batches = {{0}, {1}, {2}}, .lengths = lengths_of(five_sequences()), .num_groups = 1};
   plan.rule.num_sequences = 1;
-  plan.loss_mask_keys = {"response_mask"};
+  plan.counted_masks = {"response_mask"};
   plan.loss_mask = "response_mask";
   plan.step = 12, plan.max_nonfinite_updates = max_nonfinite_updates, plan.log = &log;
   plan.source = [] { return "rollouts.jsonl"; };

@@ -52,7 +52,8 @@ class Tests:
 
     def note(self, error):
         self.error = self.error or f"{type(error).__name__}: {str(error)[:300]}"
-        is_limit = self.program and not self.program.fault and (isinstance(error, Limit) or self.is_of_mirrors(error))
+        is_limit = self.program and not self.program.fault and (
+            isinstance(error, Limit) or self.program.is_of_library or self.is_of_mirrors(error))
         if is_limit and not self.limit:
             self.limit = f"{type(error).__name__}: {str(error)[:200]}"
 
@@ -180,7 +181,7 @@ def verdict_of(channel, spec, prelude):
     tree = parsed(spec.get("code", ""))  # broken tests are not the program's fault, so they come first
     further = {"pytest": sys.modules["pytest"], "unittest": unittest}
     if channel is None:
-        tests = Tests(None, {**prelude, **further, "response": spec["response"], "__name__": "tests"})
+        tests = Tests(None, {**prelude, **further, "response": spec["response"], "__name__": "tests", "__file__": "tests.py"})
         tests.run_asserts(tree)
         return tests.verdict()
     program = Program(channel)
@@ -191,11 +192,14 @@ def verdict_of(channel, spec, prelude):
     program.names = names
     sys.modules["solution"] = solution_module(program, names)
     watch_patches(program, tree)
-    share_seed(program, names)
+    share_seed(program, names, random)
+    if "numpy" in spec.get("code", "") and "random.seed" in spec["code"]:
+        with contextlib.suppress(ImportError):
+            share_seed(program, names, importlib.import_module("numpy.random"))
     pickle.Unpickler = pickle._Unpickler = NoUnpickler
     pickle.load, pickle.loads = unpickled_file, lambda data, **_: unpickled_file(io.BytesIO(data))
     tests = Tests(program, names)
-    names["__name__"] = "tests"
+    names["__name__"], names["__file__"] = "tests", os.path.abspath("tests.py")
     run_kind(tests, spec, tree, program.exported)
     return tests.verdict()
 
@@ -244,15 +248,15 @@ def watch_patches(program, tree):
         program.patches = patches
 
 
-def share_seed(program, names):
+def share_seed(program, names, module):
     """Random numbers that the tests begin anew begin anew in the program."""
-    mine = random.seed
+    mine = module.seed
 
     def seed(*args, **kwargs):
         mine(*args, **kwargs)
-        program.ask("seed", args, kwargs)
-    random.seed = seed
-    names.update({name: seed for name, value in names.items() if value == mine})
+        program.ask("seed", module.__name__, args, kwargs)
+    module.seed = seed
+    names.update({name: seed for name, value in names.items() if value is mine})
 
 
 class NoUnpickler(pickle.Unpickler):
@@ -276,7 +280,7 @@ def run_together(source, spec, prelude):
         tree = parsed(spec.get("code", ""))
         module = types.ModuleType("solution")
         names = module.__dict__
-        names.update({**without_builtins(prelude), "__name__": "solution"})
+        names.update({**without_builtins(prelude), "__name__": "solution", "__file__": os.path.abspath("solution.py")})
         sys.modules["solution"] = module
         exec(compile(source, "solution.py", "exec"), names)
         tests = Tests(None, names if spec["kind"] != "calls" else {})

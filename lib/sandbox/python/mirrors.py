@@ -44,7 +44,7 @@ class MirrorClass(type):
         return cls._roll_peer.ask("call", cls, args, kwargs)
 
     def __getattr__(cls, name):
-        if name.startswith("_roll") or name in ("__abstractmethods__", "__set_name__"):
+        if name.startswith("_roll") or name in ("__abstractmethods__", "__set_name__") or PROTOCOLS.fullmatch(name):
             raise AttributeError(name)
         return cls._roll_peer.ask("get", cls, name)
 
@@ -66,6 +66,8 @@ class Mirror(metaclass=MirrorClass):
 
     def __getattribute__(self, name):
         kind = type(self)
+        if PROTOCOLS.fullmatch(name):
+            raise AttributeError(name)
         if name != "__dict__":
             for level in kind.__mro__:
                 space = type.__getattribute__(level, "__dict__")
@@ -114,13 +116,16 @@ def build_class(peer, number, told):
     space = {"__slots__": (), "__module__": told["module"], "__qualname__": told["qualname"], "__doc__": told["doc"],
              "_roll_told": told, "_roll_peer": peer, "_roll_is_mirror": True, "_roll_has_meta": told["meta"] is not None}
     for name in told["other"]:
-        space[str(name)] = RemoteAttribute(str(name))
+        if not PROTOCOLS.fullmatch(str(name)):
+            space[str(name)] = RemoteAttribute(str(name))
     for name in set(told["special"]) & SPECIAL:
         space[name] = awaiting if name == "__await__" else forwarder(peer, kind, name)
     for name in set(told["none"]) & SPECIAL:
         space[name] = None
     if "__eq__" in space and "__hash__" not in space:
         space["__hash__"] = object.__hash__
+    if not {"__bool__", "__len__"} & set(space):
+        space["__bool__"] = lambda self: peer.truth(self)
     if real:
         space["__class__"] = property(lambda self: real)
     if not any(isinstance(base, MirrorClass) for base in bases):
@@ -157,10 +162,13 @@ def function_mirror(peer):
             return peer.ask("get", self, name)
         return object.__getattribute__(self, name)
 
+    def truth(self):
+        return peer.truth(self)
+
     def bind(self, value, owner=None):
         return self if value is None else types.MethodType(self, value)
 
     def made(name, real, **more):
-        return MirrorClass(name, (Mirror,), {"__slots__": (), "__call__": call, "__getattribute__": get, "_roll_told": {}, "_roll_peer": peer,
+        return MirrorClass(name, (Mirror,), {"__slots__": (), "__call__": call, "__getattribute__": get, "__bool__": truth, "_roll_told": {}, "_roll_peer": peer,
                                              "_roll_is_mirror": True, "__class__": property(lambda self: real), **more})
     return made("builtin_function_or_method", types.BuiltinFunctionType), made("function", types.FunctionType, __get__=bind)

@@ -36,6 +36,8 @@ class Shared:
 
     def has_changed(self):
         now = raw_items(self.base, self.value)
+        if is_array(self.base):
+            return array_has_changed(self.snapshot, now)
         return len(now) != len(self.snapshot) or not all(map(operator.is_, now, self.snapshot))
 
 
@@ -101,6 +103,13 @@ class Peer:
             return ["@", number]
         if kind in MUTABLE_TAGS or FURTHER.get(kind.__name__) is kind:
             return self.encode_shared(mutable_base(kind), kind, value)
+        if is_sendable_array(value):
+            number = self.register(value)
+            self.share(number, kind, value)
+            return ["A", [number, value.dtype.str, self.encode_items(self.shared[number].snapshot)]]
+        of_numpy = numpy_value(value)
+        if of_numpy:
+            return ["N", of_numpy]
         if kind is int:
             return ["i", format(value, "x")]
         if kind is tuple or kind is frozenset:
@@ -175,7 +184,7 @@ class Peer:
     def encode_class(self, kind):
         if id(kind) in self.numbers:
             return ["@", self.numbers[id(kind)]]
-        if not is_standard(kind.__module__):
+        if not is_standard(kind.__module__) and (not numpy_value(kind) or issubclass(kind, BaseException)):
             return self.encode(kind)
         if kind not in self.foreign:
             self.foreign[kind] = Foreign(kind)
@@ -225,6 +234,15 @@ class Peer:
         self.put(self.checked_number(number), value)
         raw_fill(base, value, self.decode_items(items))
         self.share(number, base, value)
+        return value
+
+    def read_array(self, content):
+        number, dtype, items = content
+        items = self.decode_items(items)
+        value = empty_array(dtype, items[0])
+        self.put(self.checked_number(number), value)
+        fill_array(value, items)
+        self.share(number, type(value), value)
         return value
 
     def read_known(self, number):
@@ -291,8 +309,9 @@ class Peer:
         return value
 
     readers = {
-        "@": read_known, "S": read_shared, "k": read_class, "o": read_object, "e": read_exception, "f": read_function,
+        "@": read_known, "S": read_shared, "A": read_array, "k": read_class, "o": read_object, "e": read_exception, "f": read_function,
         "w": read_awaited, "y": read_generator,
+        "N": lambda self, content: read_numpy_value(*content),
         "i": lambda self, content: int(content, 16),
         "t": lambda self, content: tuple(self.decode_items(content)),
         "z": lambda self, content: frozenset(self.decode_items(content)),
@@ -366,6 +385,10 @@ class Peer:
 
     def raised(self, error):
         return error
+
+    def truth(self, value):
+        """Of a mirror whose class does not say."""
+        return True
 
     def answer(self, action, content):
         try:

@@ -6,7 +6,6 @@ it is asked for results, and never told what they should be.
 import builtins
 import io
 import os
-import random
 import sys
 import types
 import warnings
@@ -105,8 +104,9 @@ class Served(Peer):
         os.environ.update(values)
         os.chdir(folder)
 
-    def do_seed(self, args, kwargs):
-        random.seed(*args, **kwargs)
+    def do_seed(self, module, args, kwargs):
+        if module.partition(".")[0] in sys.modules:  # numpy itself loads its parts when they are used
+            __import__(module, fromlist=["_"]).seed(*args, **kwargs)
 
     def serve(self):
         while True:
@@ -124,7 +124,7 @@ def serve_solution(channel, source, prelude):
     module = types.ModuleType("solution")
     names = module.__dict__
     names.update(without_builtins(prelude))
-    names["__name__"] = "solution"
+    names["__name__"], names["__file__"] = "solution", os.path.abspath("solution.py")
     sys.modules["solution"] = module
     served = Served(channel, names)
     sys.stdout, sys.stderr = served.out, served.err

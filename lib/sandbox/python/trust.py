@@ -1,7 +1,9 @@
 """What the tests' side does not believe. An object of the program that is compared with plain data is asked about other data
 as well, in an order that nobody can foresee: one that equals whatever it is asked, or is less and more than all, lies.
 """
+import numbers
 import random
+import sys
 
 CHANCE = random.SystemRandom()
 NUM_DECOYS = 40
@@ -15,7 +17,18 @@ def is_remote(value):
 
 
 def is_number(value):
-    return isinstance(value, (int, float, complex)) and not isinstance(value, bool) and not is_remote(value)
+    """numpy's are numbers too."""
+    return isinstance(value, numbers.Number) and not isinstance(value, bool) and not is_remote(value)
+
+
+def is_of_numbers(value):
+    return is_number(value) or is_array(type(value))
+
+
+def same(a, b):
+    if is_array(type(a)):
+        return is_array(type(b)) and a.shape == b.shape and a.tolist() == b.tolist()
+    return type(a) is type(b) and a == b
 
 
 def unshared(value):
@@ -24,13 +37,17 @@ def unshared(value):
         return type(value)(unshared(item) for item in value)
     if type(value) is dict:
         return {unshared(key): unshared(item) for key, item in value.items()}
-    return value
+    return value.copy() if is_array(type(value)) else value
 
 
 def near(value):
     """Something else of its kind, and not much else. Less than six away: numbers of a clock or a calendar are none the same."""
     if isinstance(value, bool):
         return not value
+    if is_array(type(value)) and value.dtype.kind in "iufcmMbSU":
+        return near_array(value, CHANCE)
+    if numpy_value(value) and numpy_value(value)[0] == "scalar":
+        return near_array(sys.modules["numpy"].asarray(value), CHANCE)[()]
     if is_number(value):
         return value + CHANCE.choice((-5, -4, -3, -2, -1, 1, 2, 3, 4, 5))
     if isinstance(value, str) and value:
@@ -46,9 +63,17 @@ def near(value):
 
 
 def far(like=None):
-    if is_number(like):
+    if is_number(like) and not numpy_value(like):
         return like + CHANCE.randrange(1000, 1000000) * CHANCE.choice((-1, 1))
     return CHANCE.choice((CHANCE.randrange(10 ** 9), "".join(CHANCE.choices("abcdefghij", k=9)), CHANCE.random(), (CHANCE.randrange(10 ** 9), 7)))
+
+
+def truth(value):
+    """As `if` finds it."""
+    try:
+        return bool(value)
+    except Exception:
+        return False
 
 
 class Doubt:
@@ -69,33 +94,67 @@ class Doubt:
                 if index == where:
                     raise
                 found.append(None)
+            found[-1] = plain_truth(found[-1])
             if index == where and found[-1] is NotImplemented:
                 return NotImplemented, []
         return found.pop(where), found
 
     def equality(self, real, claim):
-        """`claim`: what says "equal", True or False."""
+        """`claim`: the truth of what says "equal"."""
         close = [near(real) for _ in range(NUM_DECOYS // 2)]
         answer, others = self.answers(real, close + [far(real) for _ in range(NUM_DECOYS // 2)])
-        if answer is not claim:
-            return answer
-        of_near = sum(other is claim for other, value in zip(others, close) if value is not real)
-        of_far = sum(other is claim for other in others[len(close):])
-        return Lie if of_near > 0 or of_far > NUM_DECOYS // 8 else answer
+        if is_array(type(answer)):
+            claims = answer.all() if claim else not answer.any()
+            return self.unless_alike(answer, others[:len(close)]) if claims else answer
+
+        def is_lie():
+            of_near = sum(truth(other) is claim for other, value in zip(others, close) if value is not real)
+            of_far = sum(truth(other) is claim for other in others[len(close):])
+            return of_near > 0 or of_far > NUM_DECOYS // 8
+        return self.settled(answer, claim, is_lie)
 
     def order(self, real):
-        answer, others = self.answers(real, [real - FAR, real + FAR])
-        return Lie if answer in (True, False) and all(other is answer for other in others) else answer
+        answer, others = self.answers(real, extremes(real) if numpy_value(real) or is_array(type(real)) else [real - FAR, real + FAR])
+        if is_array(type(answer)):
+            return Lie if all(same(other, answer) for other in others) else answer
+        return self.settled(answer, None, lambda: all(truth(other) is truth(answer) for other in others))
 
     def membership(self, real):
         answer, others = self.answers(real, [far() for _ in range(8)])
-        return Lie if answer is True and all(other is True for other in others) else answer
+        return Lie if truth(answer) and all(map(truth, others)) else answer
+
+    def settled(self, answer, claim, is_lie):
+        """What is no plain truth is doubted when somebody takes it for one. `claim`: the truth that is doubted; None: both."""
+        if answer is NotImplemented:
+            return answer
+        if is_remote(answer) or isinstance(answer, str):
+            return Doubtful(answer, claim, is_lie)
+        return Lie if claim in (None, truth(answer)) and is_lie() else answer
 
     def varies(self, real):
         """Another operand gives another result."""
         answer, others = self.answers(real, [near(real) for _ in range(NUM_DECOYS)])
-        is_plain_answer = is_number(answer) or isinstance(answer, bool)
-        return Lie if is_plain_answer and sum(type(other) is type(answer) and other == answer for other in others) > NUM_DECOYS // 8 else answer
+        return self.unless_alike(answer, others)
+
+    def unless_alike(self, answer, others):
+        return Lie if is_plain_answer(answer) and sum(same(other, answer) for other in others) > NUM_DECOYS // 8 else answer
+
+
+def is_plain_answer(value):
+    return is_of_numbers(value) or isinstance(value, bool) or (numpy_value(value) or [""])[0] == "scalar"
+
+
+class Doubtful:
+    def __init__(self, answer, claim, is_lie):
+        self.answer, self.claim, self.is_lie = answer, claim, is_lie
+
+
+class DoubtfulText(str):
+    """A comparison's result that is text, as those of expressions are."""
+
+    def __bool__(self):
+        self.look(len(self) > 0)
+        return len(self) > 0
 
 
 class Lie:

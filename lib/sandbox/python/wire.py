@@ -71,6 +71,8 @@ def is_value(kind):
 
 def raw_items(base, value):
     """What a list, dict, ... holds, whatever a subclass says that it holds."""
+    if is_array(base):
+        return array_items(value)
     if base is dict:
         items = collections.OrderedDict.items if isinstance(value, collections.OrderedDict) else dict.items
         return [part for item in items(value) for part in item]
@@ -78,7 +80,9 @@ def raw_items(base, value):
 
 
 def raw_fill(base, value, items):
-    if isinstance(value, collections.OrderedDict):
+    if is_array(base):
+        fill_array(value, items)
+    elif isinstance(value, collections.OrderedDict):
         collections.OrderedDict.clear(value)
         for key, item in zip(items[::2], items[1::2]):
             collections.OrderedDict.__setitem__(value, key, item)
