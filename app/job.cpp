@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "app/config_flags.h"
+#include "app/version.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
@@ -208,7 +209,7 @@ RunFlags run_flags(const JobFlags& flags, RunScreen* screen) {
   return {.new_run = flags.new_run,
           .allow_config_change = flags.allow_config_change,
           .resume_command = shown_line(words),
-          .version = fmt::format("roll {}, {}", ROLL_VERSION, fmt::join(version_lines(), ", ")),
+          .version = fmt::format("roll {}, {}", version_with_commit(), fmt::join(version_lines(), ", ")),
           .screen = screen};
 }
 

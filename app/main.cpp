@@ -7,9 +7,11 @@
 
 #include "app/commands.h"
 #include "app/parse.h"
+#include "app/version.h"
 #include "base/console.h"
 #include "job/ending.h"
 #include "job/launch.h"
+#include "job/threads.h"
 #include "ops/cuda_library.h"
 
 namespace {
@@ -24,12 +26,12 @@ void add_group(CLI::App& app, const char* heading, std::initializer_list<void (*
 int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
   app.set_version_flag("--version",
-                       [] { return fmt::format("roll {}\n{}", ROLL_VERSION, fmt::join(roll::version_lines(), "\n")); });
+                       [] { return fmt::format("roll {}\n{}", roll::version_with_commit(), fmt::join(roll::version_lines(), "\n")); });
   app.require_subcommand(1);
   add_group(app, "Begin",
             {roll::add_quickstart, roll::add_new, roll::add_data, roll::add_convert_config, roll::add_validate_config});
   add_group(app, "Train", {roll::add_train, roll::add_sft, roll::add_report, roll::add_checkpoint_tools});
-  add_group(app, "Look closer", {roll::add_keys, roll::add_pack_stats, roll::add_check_loss});
+  add_group(app, "Look closer", {roll::add_keys, roll::add_pack_stats, roll::add_check_loss, roll::add_doctor});
   add_group(app, "Use a model",
             {roll::add_generate, roll::add_score, roll::add_logprobs, roll::add_tokenize, roll::add_init_model,
              roll::add_export});
@@ -41,6 +43,7 @@ int exit_code_of_run(int argc, char** argv) {
   try {
     roll::guard_console();
     roll::load_cuda_library();
+    roll::keep_threads_to_quota();
     return run(argc, argv);
   } catch (const std::exception& e) {
     const std::string line = roll::error_line(e);

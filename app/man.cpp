@@ -6,6 +6,7 @@
 
 #include "app/command_line.h"
 #include "app/commands.h"
+#include "app/version.h"
 #include "settings/key_lists.h"
 
 namespace roll {
@@ -96,7 +97,7 @@ threads of a process; without it, one a core
 )";
 
 std::string manual(const std::vector<CommandInfo>& commands) {
-  std::string text = ".TH ROLL 1 \"\" \"roll " ROLL_VERSION "\" \"User Commands\"\n";
+  std::string text = fmt::format(".TH ROLL 1 \"\" \"roll {}\" \"User Commands\"\n", version());
   text += std::string(kHead) + ".SH SUBCOMMANDS\n";
   for (const CommandInfo& command : commands) text += section_of(command);
   text += ".SH KEYS\nName, default, meaning, what is allowed, and whose keys they are.\n";

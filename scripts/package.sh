@@ -30,7 +30,8 @@ for tool in patchelf strip; do
 done
 [[ -x $build/roll ]] || fail "nothing built in $build yet; run scripts/build.sh roll"
 
-version=$(sed -n 's/^project(roll VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+version=$("$build/roll" --version | sed -n '1s/^roll \([0-9.]*\).*/\1/p')
+[[ -n $version ]] || fail "$build/roll --version does not say its version"
 torch=$(sed -n 's/^readonly kTorch=//p' scripts/setup.sh)
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT

@@ -2,10 +2,13 @@
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/env.h"
+#include "job/control_group.h"
 
 namespace roll {
 
@@ -20,6 +23,30 @@ bool settles_waiting(std::string_view variable) {
   const std::string_view name = variable.substr(0, variable.find('='));
   return std::find(std::begin(kWaiting), std::end(kWaiting), name) != std::end(kWaiting) ||
          variable == "OMP_NUM_THREADS=1";
+}
+
+int num_allowed_cores() {
+  // A mask that is too small for the machine's processors is refused.
+  for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 2) {
+    cpu_set_t* const mask = CPU_ALLOC(size);
+    const size_t bytes = CPU_ALLOC_SIZE(size);
+    const bool is_told = ::sched_getaffinity(0, bytes, mask) == 0;
+    const int error = errno;
+    const int count = is_told ? CPU_COUNT_S(bytes, mask) : 1;
+    CPU_FREE(mask);
+    if (is_told || error != EINVAL) return count;
+  }
+  return 1;
+}
+
+int num_usable_cores() {
+  const double quota = control_group().cores.value_or(num_allowed_cores());
+  return std::max(1, static_cast<int>(std::min<double>(num_allowed_cores(), quota)));
+}
+
+void keep_threads_to_quota() {
+  if (!env_count("OMP_NUM_THREADS") && num_usable_cores() < at::get_num_threads())
+    at::set_num_threads(num_usable_cores());
 }
 
 int set_threads_per_rank(const World& world) {

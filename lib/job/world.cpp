@@ -1,9 +1,6 @@
 #include "job/world.h"
 
-#include <sched.h>
-
 #include <algorithm>
-#include <fstream>
 
 #include "base/env.h"
 #include "base/error.h"
@@ -78,16 +75,6 @@ World from_srun() {
   return from_variables(rank, size);
 }
 
-/// Cores that the control group's quota pays for; a large number without a quota.
-int quota_cores() {
-  double quota = 0, period = 0;
-  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2 >> quota >> period && period > 0)
-    return static_cast<int>(quota / period);
-  std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-  if (v1_quota >> quota && v1_period >> period && quota > 0 && period > 0) return static_cast<int>(quota / period);
-  return 1 << 20;
-}
-
 }  // namespace
 
 World detect_world() {
@@ -97,13 +84,6 @@ World detect_world() {
     return from_variables(count_or("RANK", 0), count_or("WORLD_SIZE", 1));
   if (env("SLURM_STEP_ID") && count_or("SLURM_STEP_NUM_TASKS", 1) > 1) return from_srun();
   return {};
-}
-
-int num_usable_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  const int allowed = ::sched_getaffinity(0, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 1;
-  return std::max(1, std::min(allowed, quota_cores()));
 }
 
 }  // namespace roll

@@ -27,7 +27,4 @@ struct World {
 /// Reads mpirun's, srun's or torchrun-style variables. UserError: incomplete or contradictory ones.
 World detect_world();
 
-/// CPU cores this process may use: its affinity mask, cut by the quota of its control group; at least 1.
-int num_usable_cores();
-
 }  // namespace roll

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <thread>
 
 #include "base/env.h"
 #include "job/launch.h"
@@ -155,9 +154,4 @@ TEST_CASE("several hosts are filled in order, get the variables that ranks need,
 TEST_CASE("one rank needs no mpirun, unless it is for another host", "[dist]") {
   CHECK(launch_command({.program = "/bin/roll", .args = {"train"}}) == std::vector<std::string>{"/bin/roll", "train"});
   CHECK(launch_command({.hostfile = "hosts", .program = "/bin/roll"})[0] == "mpirun");
-}
-
-TEST_CASE("at least one core is usable, and no more than the machine has", "[dist]") {
-  CHECK(num_usable_cores() >= 1);
-  CHECK(num_usable_cores() <= static_cast<int>(std::thread::hardware_concurrency()));
 }

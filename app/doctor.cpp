@@ -1,0 +1,41 @@
+// roll doctor: what this machine has, what of it a run uses, and a line for a report of a fault.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.h"
+#include "app/streams.h"
+#include "app/version.h"
+#include "machine/machine.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kRankFlag = "--as-rank";  // of the two that mpirun is tried with
+
+struct DoctorFlags {
+  bool json = false, as_rank = false;
+};
+
+void examine(const DoctorFlags& flags) {
+  if (flags.as_rank) return be_trial_rank();
+  const Machine machine = examine_machine(version_with_commit(), {"doctor", kRankFlag});
+  if (flags.json)
+    print_data(to_line(to_json(machine)) + "\n");
+  else
+    std::fputs(to_text(machine).c_str(), stdout);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app) {
+  auto* sub = app.add_subcommand("doctor", "what this machine has, and what of it a run uses; a line for bug reports");
+  auto flags = std::make_shared<DoctorFlags>();
+  sub->add_flag("--json", flags->json, "one JSON object");
+  sub->add_flag(kRankFlag, flags->as_rank)->group("");
+  sub->callback([flags] { examine(*flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,63 @@
+#include "job/control_group.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kNoLimit = int64_t{1} << 60;  // version 1 says "none" by a number near 2^63
+
+template <class T>
+void lower(std::optional<T>& least, T limit) {
+  least = std::min(least.value_or(limit), limit);
+}
+
+/// "max" where there is no limit, which is no number. A file that is missing has none either.
+void read_limits(const fs::path& folder, ControlGroup& found) {
+  double quota = 0, period = 0;
+  if (std::ifstream file(folder / "cpu.max"); file >> quota >> period && quota > 0 && period > 0)
+    lower(found.cores, quota / period);
+  std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");
+  if (quota_file >> quota && period_file >> period && quota > 0 && period > 0)  // -1: none
+    lower(found.cores, quota / period);
+  for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
+    int64_t bytes = 0;
+    if (std::ifstream file(folder / name); file >> bytes && bytes > 0 && bytes < kNoLimit)
+      lower(found.memory_bytes, bytes);
+  }
+}
+
+/// The group's folder and those above it. A container may see its own group as the top, under a path that only the
+/// host has: what is not there says nothing.
+void read_upwards(const fs::path& top, const fs::path& group, ControlGroup& found) {
+  read_limits(top, found);
+  fs::path folder = top;
+  for (const fs::path& part : group.relative_path()) read_limits(folder /= part, found);
+}
+
+}  // namespace
+
+ControlGroup control_group(const fs::path& root) {
+  const fs::path mounts = root / "sys/fs/cgroup";
+  ControlGroup found;
+  std::ifstream groups(root / "proc/self/cgroup");
+  // "0::/path" of version 2, "4:cpu,cpuacct:/path" of version 1, whose folder has a link for each controller.
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string group = line.substr(second + 1);
+    if (controllers == ",,") read_upwards(mounts, group, found);
+    for (const std::string controller : {"cpu", "memory"})
+      if (controllers.find("," + controller + ",") != controllers.npos)
+        read_upwards(mounts / controller, group, found);
+  }
+  return found;
+}
+
+}  // namespace roll

@@ -1,0 +1,26 @@
+// The GPUs that this process can use.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+struct CudaDevice {
+  std::string name;        // "NVIDIA H100 80GB HBM3"
+  std::string capability;  // "9.0"
+  int64_t total_bytes = 0;
+  std::optional<int64_t> free_bytes;  // nothing where the device cannot be opened
+};
+
+struct CudaDevices {
+  std::string driver;               // "for CUDA 13.0"; or why there is none
+  std::string problem;              // why no device can be used, in CUDA's words; "": they can
+  std::vector<CudaDevice> devices;  // numbered from 0
+};
+
+CudaDevices cuda_devices();
+
+}  // namespace roll
