@@ -56,11 +56,11 @@ install_browser() {
 }
 
 # Without these some tests are skipped, or look at less: several hosts as network namespaces (not as root: skipped too),
-# packages, completion in zsh, the manual page.
+# packages, completion in zsh, the manual page, changed sources by clang-tidy (of the version that .clang-tidy is for).
 install_test_tools() {
   local tool missing=
-  for tool in ip:iproute2 dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc; do
-    command -v "${tool%%:*}" >/dev/null || missing+=" ${tool##*:}"
+  for tool in ip:iproute2 dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc clang-tidy-14:clang-tidy-14; do
+    command -v "${tool%%:*}" >/dev/null || ! apt-cache show "${tool##*:}" >/dev/null 2>&1 || missing+=" ${tool##*:}"
   done
   [[ -n $missing ]] && command -v dpkg-query >/dev/null && (( EUID == 0 )) || return 0
   say "installing for the tests:$missing"

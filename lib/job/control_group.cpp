@@ -1,5 +1,7 @@
 #include "job/control_group.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -50,11 +52,11 @@ ControlGroup control_group(const fs::path& root) {
   for (std::string line; std::getline(groups, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (first == line.npos || second == line.npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const std::string group = line.substr(second + 1);
     if (controllers == ",,") read_upwards(mounts, group, found);
     for (const std::string controller : {"cpu", "memory"})
-      if (controllers.find("," + controller + ",") != controllers.npos)
+      if (controllers.find(fmt::format(",{},", controller)) != controllers.npos)
         read_upwards(mounts / controller, group, found);
   }
   return found;

@@ -41,7 +41,7 @@ std::string device_text(const CudaDevice& device) {
 }
 
 std::string mpi_text(const MpiTrial& mpi) {
-  return mpi.problem.value_or(fmt::format("two ranks met and ended in {:.1f} s", mpi.seconds));
+  return mpi.problem.value_or(fmt::format("met by mpirun, and ended in {:.1f} s", mpi.seconds));
 }
 
 bool has_gpu(const Machine& machine) {
@@ -67,7 +67,7 @@ std::vector<Row> what_is_here(const Machine& machine) {
   for (size_t i = 0; i < machine.cuda.devices.size(); ++i)
     rows.emplace_back(fmt::format("cuda:{}", i), device_text(machine.cuda.devices[i]));
   if (has_gpu(machine)) rows.emplace_back("products", "on cuda:0 " + speed_text(machine.gpu_speed));
-  rows.emplace_back("mpirun", mpi_text(machine.mpi));
+  rows.emplace_back("two ranks", mpi_text(machine.mpi));
   rows.emplace_back("sandbox", machine.sandbox_problem.value_or("isolates programs"));
   return rows;
 }
@@ -78,7 +78,7 @@ std::vector<Row> what_is_used(const Machine& machine) {
   const std::string numbers =
       on_gpu                        ? "bf16, as model_args.dtype is by default on a GPU"
       : machine.multiplies_bfloat16 ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
-                                    : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32";
+                                    : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, for want of AMX";
   return {{"device", on_gpu ? fmt::format("{} GPU(s)", machine.cuda.devices.size()) : "the CPU"},
           {"numbers", numbers},
           {"threads", machine.cores.threads + ", shared by the ranks of a job"},
@@ -91,7 +91,7 @@ std::vector<Row> what_is_used(const Machine& machine) {
 std::string report_line(const Machine& machine) {
   std::string gpus = has_gpu(machine) ? "" : "no GPU";
   for (const CudaDevice& device : machine.cuda.devices) gpus += (gpus.empty() ? "" : " + ") + device.name;
-  return fmt::format("roll {}; {}; {}; {}, {}; cores {}; {}; memory {}; {} (driver {}); mpirun: {}; sandbox: {}",
+  return fmt::format("roll {}; {}; {}; {}, {}; cores {}; {}; memory {}; {} (driver {}); two ranks: {}; sandbox: {}",
                      machine.program, fmt::join(machine.libraries, ", "), machine.system, machine.processor.model,
                      fmt::join(machine.processor.features, " "), cores_text(machine.cores),
                      speed_text(machine.cpu_speed), memory_text(machine.memory), gpus, machine.cuda.driver,
@@ -100,7 +100,7 @@ std::string report_line(const Machine& machine) {
 
 std::string table(const std::string& title, const std::vector<Row>& rows) {
   std::string text = title + "\n";
-  for (const auto& [name, value] : rows) text += fmt::format("  {:<13}{}\n", name, value);
+  for (const auto& [name, value] : rows) text += fmt::format("  {:<14}{}\n", name, value);
   return text;
 }
 
