@@ -25,8 +25,9 @@ void add_group(CLI::App& app, const char* heading, std::initializer_list<void (*
 
 int run(int argc, char** argv) {
   CLI::App app{"roll: reinforcement-learning post-training of language models", "roll"};
-  app.set_version_flag("--version",
-                       [] { return fmt::format("roll {}\n{}", roll::version_with_commit(), fmt::join(roll::version_lines(), "\n")); });
+  app.set_version_flag("--version", [] {
+    return fmt::format("roll {}\n{}", roll::version_with_commit(), fmt::join(roll::version_lines(), "\n"));
+  });
   app.require_subcommand(1);
   add_group(app, "Begin",
             {roll::add_quickstart, roll::add_new, roll::add_data, roll::add_convert_config, roll::add_validate_config});

@@ -80,7 +80,7 @@ FileSum write_file_atomic(const fs::path& file, const std::function<void(const A
   try {
     OutFile out(temporary);
     write([&](std::string_view bytes) { out.append(bytes); });
-    const FileSum sum = out.finish();
+    FileSum sum = out.finish();
     rename_lasting(temporary, file);
     return sum;
   } catch (...) {

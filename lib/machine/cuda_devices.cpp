@@ -26,10 +26,12 @@ CudaDevice device_at(int index) {
 }  // namespace
 
 CudaDevices cuda_devices() {
-  if (!cuda_library_is_loaded()) return {.driver = "none: this machine has no libcuda.so.1", .problem = {}, .devices = {}};
+  if (!cuda_library_is_loaded())
+    return {.driver = "none: this machine has no libcuda.so.1", .problem = {}, .devices = {}};
   int version = 0, count = 0;
   cudaDriverGetVersion(&version);
-  CudaDevices found{.driver = fmt::format("for CUDA {}.{}", version / 1000, version % 1000 / 10), .problem = {}, .devices = {}};
+  CudaDevices found{
+      .driver = fmt::format("for CUDA {}.{}", version / 1000, version % 1000 / 10), .problem = {}, .devices = {}};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     found.problem = cudaGetErrorString(error);
   for (int index = 0; index < count; ++index) found.devices.push_back(device_at(index));

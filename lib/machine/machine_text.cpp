@@ -51,14 +51,14 @@ bool has_gpu(const Machine& machine) {
 using Row = std::pair<std::string, std::string>;
 
 std::vector<Row> what_is_here(const Machine& machine) {
-  std::vector<Row> rows = {{"program", "roll " + machine.program},
-                           {"libraries", fmt::format("{}", fmt::join(machine.libraries, ", "))},
-                           {"system", machine.system},
-                           {"processor", fmt::format("{}; {}", machine.processor.model,
-                                                     fmt::join(machine.processor.features, " "))},
-                           {"cores", cores_text(machine.cores)},
-                           {"products", speed_text(machine.cpu_speed)},
-                           {"memory", memory_text(machine.memory)}};
+  std::vector<Row> rows = {
+      {"program", "roll " + machine.program},
+      {"libraries", fmt::format("{}", fmt::join(machine.libraries, ", "))},
+      {"system", machine.system},
+      {"processor", fmt::format("{}; {}", machine.processor.model, fmt::join(machine.processor.features, " "))},
+      {"cores", cores_text(machine.cores)},
+      {"products", speed_text(machine.cpu_speed)},
+      {"memory", memory_text(machine.memory)}};
   for (const Disk& disk : machine.disks)
     rows.emplace_back("disk", fmt::format("{:.1f} of {:.1f} GiB free in {}", gib(disk.free_bytes),
                                           gib(disk.total_bytes), disk.folder));
@@ -76,9 +76,10 @@ std::vector<Row> what_is_here(const Machine& machine) {
 std::vector<Row> what_is_used(const Machine& machine) {
   const bool on_gpu = has_gpu(machine);
   const std::string numbers =
-      on_gpu                        ? "bf16, as model_args.dtype is by default on a GPU"
-      : machine.multiplies_bfloat16 ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
-                                    : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, for want of AMX";
+      on_gpu ? "bf16, as model_args.dtype is by default on a GPU"
+      : machine.multiplies_bfloat16
+          ? "fp32; with model_args.dtype: bf16, products of this processor's bfloat16 units"
+          : "fp32; with model_args.dtype: bf16, weights of half the size and products in fp32, for want of AMX";
   return {{"device", on_gpu ? fmt::format("{} GPU(s)", machine.cuda.devices.size()) : "the CPU"},
           {"numbers", numbers},
           {"threads", machine.cores.threads + ", shared by the ranks of a job"},

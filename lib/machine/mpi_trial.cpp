@@ -32,7 +32,8 @@ std::optional<std::string> problem_of(const std::vector<std::string>& command) {
   const ChildProcess::Outcome outcome = mpirun.ask("", kLongest_s, reply);
   if (outcome == ChildProcess::Outcome::kTimeout) return fmt::format("two ranks did not meet within {} s", kLongest_s);
   const std::string end = mpirun.end(kLongestEnd_s);
-  if (outcome == ChildProcess::Outcome::kDone && reply == kSum + std::string("3") && mpirun.exit_code() == 0) return std::nullopt;
+  if (outcome == ChildProcess::Outcome::kDone && reply == kSum + std::string("3") && mpirun.exit_code() == 0)
+    return std::nullopt;
   const std::string said = first_words(mpirun.stderr_tail());
   return said.empty() ? end : fmt::format("{}: {}", end, said);
 }

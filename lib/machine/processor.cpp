@@ -11,8 +11,8 @@ namespace roll {
 namespace {
 
 // What ours (ops/simd.h), LibTorch's and oneDNN's kernels choose by.
-constexpr std::array kFeatures = {"avx2",        "fma",      "avx512f",  "avx512_bf16", "avx512_vnni", "amx_tile",
-                                  "amx_bf16",    "asimd",    "sve",      "bf16"};
+constexpr std::array kFeatures = {"avx2",     "fma",      "avx512f", "avx512_bf16", "avx512_vnni",
+                                  "amx_tile", "amx_bf16", "asimd",   "sve",         "bf16"};
 
 }  // namespace
 

@@ -134,7 +134,8 @@ def check_wheel(folder):
     assert f"Requires-Dist: torch=={torch}\n" in metadata, metadata[:500]
     env = bare(folder, folder / "venv/bin")
     roll = folder / "venv/bin/roll"
-    assert "LibTorch" in run(roll, "--version", cwd=folder, env=env)
+    said = run(roll, "--version", cwd=folder, env=env)
+    assert "LibTorch" in said and f"\nVersion: {said.split()[1]}\n" in metadata, (said, metadata[:500])
     shorten_warm_up(site / "roll_rlvr/bundle/share/roll/configs")
     text = run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", cwd=folder, env=env)
     made = folder / "output/quickstart"

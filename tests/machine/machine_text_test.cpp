@@ -24,9 +24,10 @@ Machine small_machine() {
 
 Machine with_gpu() {
   Machine machine = small_machine();
-  machine.cuda = {.driver = "for CUDA 13.0",
-                  .problem = {},
-                  .devices = {{.name = "H100", .capability = "9.0", .total_bytes = int64_t{80} << 30, .free_bytes = {}}}};
+  machine.cuda = {
+      .driver = "for CUDA 13.0",
+      .problem = {},
+      .devices = {{.name = "H100", .capability = "9.0", .total_bytes = int64_t{80} << 30, .free_bytes = {}}}};
   machine.gpu_speed = {.float32 = 5e13, .bfloat16 = 7e14};
   return machine;
 }
@@ -72,6 +73,7 @@ TEST_CASE("the JSON has numbers where there are some, and null where there are n
 TEST_CASE("the line for a report is one line that says what matters") {
   const std::string line = to_json(with_gpu())["report"];
   CHECK(line.find('\n') == line.npos);
-  for (const char* part : {"0.1.0 (abc)", "LibTorch 2, MPI none", "Linux", "Xeon, avx2", "2 of 64", "H100", "CUDA 13.0"})
+  for (const char* part :
+       {"0.1.0 (abc)", "LibTorch 2, MPI none", "Linux", "Xeon, avx2", "2 of 64", "H100", "CUDA 13.0"})
     CHECK_THAT(line, Contains(part));
 }
