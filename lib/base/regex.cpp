@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-constexpr size_t kJitStackStart = 32 * 1024, kJitStackLimit = 64 * 1024 * 1024;
+constexpr size_t kJitStackStart = 32 << 10, kJitStackLimit = 64 << 20;
 constexpr uint32_t kHeapLimitKibibytes = 64 * 1024;  // of the interpreter, where there is no JIT
 constexpr int kCalloutsPerClockRead = 64;
 
