@@ -45,13 +45,18 @@ TEST_CASE("the least of a group and those above it counts, wherever it stands") 
 
 TEST_CASE("version 1 has a folder for each controller; a container's own is the top, whatever its path is outside") {
   const std::string mine = "proc/self/cgroup", top = "sys/fs/cgroup/cpu/";
-  const std::string groups = "5:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n3:cpuset:/\n1:name=systemd:/\ngarbage";
+  const std::string groups = "5:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n3:cpuset:/\n1:name=systemd:/";
   CHECK(group_of({{mine, groups}, {top + "cpu.cfs_quota_us", "200000"}, {top + "cpu.cfs_period_us", "100000"}}).cores ==
         2.0);
   CHECK(group_of({{mine, groups},
                   {top + "docker/ab/cpu.cfs_quota_us", "50000"},
                   {top + "docker/ab/cpu.cfs_period_us", "100000"}})
             .cores == 0.5);
+  const std::string apart = "5:cpu,cpuacct:/a\n4:memory:/b";  // where its memory is counted says nothing of its time
+  CHECK_FALSE(
+      group_of({{mine, apart}, {top + "b/cpu.cfs_quota_us", "50000"}, {top + "b/cpu.cfs_period_us", "100000"}}).cores);
+  CHECK_FALSE(
+      group_of({{mine, "cpu"}, {top + "cpu.cfs_quota_us", "50000"}, {top + "cpu.cfs_period_us", "100000"}}).cores);
   CHECK_FALSE(
       group_of({{mine, groups}, {top + "cpu.cfs_quota_us", "-1"}, {top + "cpu.cfs_period_us", "100000"}}).cores);
 }
