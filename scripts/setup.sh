@@ -58,15 +58,14 @@ install_browser() {
 # Without these some tests are skipped, or look at less: several hosts as network namespaces (not as root: skipped too),
 # packages, completion in zsh, the manual page, changed sources by clang-tidy (of the version that .clang-tidy is for).
 install_test_tools() {
-  local tool missing=
+  local tool
+  command -v dpkg-query >/dev/null && (( EUID == 0 )) || return 0
   for tool in ip:iproute2 dpkg-shlibdeps:dpkg-dev zsh:zsh groff:groff mandoc:mandoc clang-tidy-14:clang-tidy-14; do
-    command -v "${tool%%:*}" >/dev/null || ! apt-cache show "${tool##*:}" >/dev/null 2>&1 || missing+=" ${tool##*:}"
+    command -v "${tool%%:*}" >/dev/null && continue
+    say "installing for the tests: ${tool##*:}"
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "${tool##*:}" ||
+      say "${tool##*:} could not be installed; what wants it will be skipped"
   done
-  [[ -n $missing ]] && command -v dpkg-query >/dev/null && (( EUID == 0 )) || return 0
-  say "installing for the tests:$missing"
-  # shellcheck disable=SC2086  # a list of words
-  DEBIAN_FRONTEND=noninteractive apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends $missing ||
-    say "not all could be installed; the tests that want them will be skipped"
 }
 
 # --- Python, used only to download and to test ---------------------------------------------------------------------------
