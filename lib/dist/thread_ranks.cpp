@@ -182,7 +182,8 @@ void run_rank(Turns& turns, const std::shared_ptr<Group>& world, int rank,
     body(ranks);
   });
   --turns.num_alive;
-  guarded([&] { ROLL_CHECK(turns.num_alive == 0 || turns.num_waiting < turns.num_alive, "no rank waits for this one"); });
+  guarded(
+      [&] { ROLL_CHECK(turns.num_alive == 0 || turns.num_waiting < turns.num_alive, "no rank waits for this one"); });
   turns.changed.notify_all();
 }
 

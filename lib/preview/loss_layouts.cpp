@@ -176,8 +176,7 @@ std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& c
       if (world.is_first()) found = results;
     });
     of_actor.push_back(deviation("actor", layout, exact_actor, found.actor));
-    if (config.uses_critic())
-      of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.critic));
+    if (config.uses_critic()) of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.critic));
   }
   std::ranges::move(of_critic, std::back_inserter(of_actor));
   return of_actor;

@@ -113,7 +113,7 @@ int64_t LossStep::num_sequences() const {
 }
 
 LossStep random_loss_step(const Config& config) {
-  constexpr int64_t kFewest = 8, kMost = 32;
+  constexpr int64_t kFewest = 16, kMost = 32;
   const int64_t group_size = config.num_return_sequences_in_group;
   const int64_t wanted = std::clamp(config.actor_train.mini_batch(), kFewest, kMost);
   const int64_t groups_of_mini_batch = std::max<int64_t>(1, wanted / group_size);

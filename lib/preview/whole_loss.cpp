@@ -92,8 +92,8 @@ MiniBatchCounts WholeLoss::counts(const Experience& mini_batch, const LossSettin
 LossAndGradient WholeLoss::actor(const std::vector<int64_t>& mini_batch) const {
   Experience e = part(mini_batch);
   const LossSettings& loss = actor_loss_.settings();
-  e.sample_weights = sample_weights(e.difficulties,
-                                    tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
+  e.sample_weights =
+      sample_weights(e.difficulties, tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
   const std::vector<at::Tensor> tables = {leaf(tables_.log_probs), leaf(tables_.entropy)};
   const auto computed = [&](const at::Tensor& table) {
     return table.index_select(0, e.tokens.ids) * e.response_mask();
