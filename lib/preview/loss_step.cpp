@@ -53,7 +53,7 @@ RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, i
                        .finish_reason = fact(1) < 0.25 ? "length" : "stop",
                        .is_judged = fact(3) > 0.1,
                        .difficulty = fact(2)};
-  if (record.is_judged) record.score = fact(0) < 0.5 ? 0 : 1, record.reward = record.score - 0.25 * fact(4);
+  if (record.is_judged) record.score = fact(0) < 0.5 ? 0 : 1, record.reward = record.score - 1.5 * fact(4);
   for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
     record.log_probs.push_back(static_cast<float>(-3 * draws.uniform(kOldLogProbs, b, t) - 0.05));
   return record;

@@ -24,6 +24,7 @@ RolloutRecord response(int64_t group, int64_t sample, bool is_baseline = false) 
           .response_ids = tokens,
           .log_probs = std::vector<float>(tokens.size(), static_cast<float>(-1 - n)),
           .finish_reason = sample == 1 ? "length" : "stop",
+          .is_judged = group != 2 || sample != 0,
           .score = 100 + n,
           .reward = 200 + n,
           .difficulty = 300 + n};
@@ -54,7 +55,7 @@ TEST_CASE("all ranks know every fact of all responses, wherever they were sample
   const std::string facts =
       "0 maths 1+1 100 200 300 01 202\n0 maths 1+2 101 201 301 11 202\n"
       "1 code 2+1 103 203 303 01 205\n1 code 2+2 104 204 304 11 205\n"
-      "2 maths 3+1 106 206 306 01 208\n2 maths 3+2 107 207 307 11 208\n";
+      "2 maths 3+1 106 206 306 00 208\n2 maths 3+2 107 207 307 11 208\n";
   run_thread_ranks(3, [&](Communicator& ranks) {
     std::vector<RolloutRecord> mine = part_of(kParts, ranks.rank());
     const StepIndex step = index_of(mine, ranks);
@@ -85,7 +86,7 @@ TEST_CASE("a baseline that nobody could judge takes its group out, and no other"
     std::vector<RolloutRecord> mine = part_of({{0, 1, 2, 3, 5}, {4, 6, 7, 8}}, ranks.rank());
     for (RolloutRecord& record : mine)
       if (record.is_baseline && record.group_index == 1) record.is_judged = false;
-    CHECK(index_of(mine, ranks).facts.judged == std::vector<char>{1, 1, 0, 0, 1, 1});
+    CHECK(index_of(mine, ranks).facts.judged == std::vector<char>{1, 1, 0, 0, 0, 1});
   });
 }
 
