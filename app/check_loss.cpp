@@ -9,7 +9,6 @@
 #include "preview/length_sources.h"
 #include "preview/loss_layouts.h"
 #include "settings/load_config.h"
-#include "train/advantage_stage.h"
 #include "train/rollout_files.h"
 
 namespace roll {
@@ -24,28 +23,23 @@ struct CheckLossFlags {
   bool verbose = false;
 };
 
-Experience mini_batch_of(const CheckLossFlags& flags, const Config& config) {
-  const int64_t group_size = config.num_return_sequences_in_group;
-  const bool with_baselines = config.experience.adv_estimator->samples_baseline;
-  if (!flags.rollouts.empty())
-    return experience_from(
-        read_replay(folder_with_step(flags.rollouts, flags.step), flags.step, group_size, with_baselines));
-  constexpr int64_t kEnough = 64;
-  const int64_t configured = config.actor_train.mini_batch();
-  const int64_t wanted = std::min(configured, kEnough);
-  return random_mini_batch(config, std::max<int64_t>(1, wanted / group_size) * group_size);
+LossStep step_of(const CheckLossFlags& flags, const Config& config) {
+  if (flags.rollouts.empty()) return random_loss_step(config);
+  return loss_step_of(
+      read_replay(folder_with_step(flags.rollouts, flags.step), flags.step, config.num_return_sequences_in_group,
+                  config.experience.adv_estimator->samples_baseline),
+      config);
 }
 
 void check(const CheckLossFlags& flags) {
   const auto checked = load_config(flags.config, flags.overrides, {.num_ranks = {}, .offline = true});
   const Config& config = checked.config;
-  Experience mini_batch = mini_batch_of(flags, config);
-  complete_for_check(mini_batch, config);
-  std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(mini_batch.num_sequences()),
-              static_cast<long long>(mini_batch.tokens.num_tokens()), flags.rollouts.empty() ? " (random)" : "",
+  const LossStep step = step_of(flags, config);
+  std::printf("%lld sequences, %lld tokens%s\n%s\n", static_cast<long long>(step.num_sequences()),
+              static_cast<long long>(step.num_tokens()), flags.rollouts.empty() ? " (random)" : "",
               checked.loss.c_str());
   LayoutDeviation worst;
-  for (const LayoutDeviation& layout : check_layouts(mini_batch, config)) {
+  for (const LayoutDeviation& layout : check_layouts(step, config)) {
     if (flags.verbose || layout.worst() > flags.tolerance)
       std::printf("%-6s loss %.1e  gradient %.1e  %s%s\n", layout.role.c_str(), layout.loss, layout.gradient,
                   layout.layout.c_str(), layout.worst() > flags.tolerance ? "  <- over the tolerance" : "");

@@ -71,7 +71,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
   reducer_.finish([&](const Bucket& bucket, int64_t index) { sum_copies(bucket, index); });
   trace_.buckets = reducer_.buckets();
   trace_.reduced_s = monotonic_s();
-  result.loss = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
+  result.loss = last_loss_ = ranks_.dp.all_reduce_sum(local_loss, name_ + " loss");
   result.grad_norm = gradient_norm(result.loss);
   if (keeps_gradient_) keep_gradient();
   result.skipped = !std::isfinite(result.grad_norm);

@@ -87,8 +87,9 @@ class Learner {
   /// Of this rank.
   int64_t num_parameters() const { return optimizer_.num_parameters(); }
   int64_t optimizer_bytes() const { return optimizer_.state_bytes(); }
-  /// Of the last update.
+  /// Of the last update; the loss of its whole mini-batch.
   const UpdateTrace& trace() const { return trace_; }
+  double last_loss() const { return last_loss_; }
 
  private:
   /// Micro-batches forward and backward; the loss of this rank's.
@@ -111,6 +112,7 @@ class Learner {
   bool keeps_gradient_ = false;
   NamedTensors kept_gradient_;
   UpdateTrace trace_;
+  double last_loss_ = 0;
 };
 
 }  // namespace roll

@@ -4,239 +4,182 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ostream>
 
 #include "base/error.h"
-#include "base/random.h"
-#include "experience/build.h"
-#include "train/batches.h"
-#include "train/role_losses.h"
-#include "train/updates.h"
+#include "dist/thread_ranks.h"
+#include "preview/whole_loss.h"
+#include "train/ppo.h"
+#include "train/rl_step.h"
+#include "train/token_samples.h"
 
 namespace roll {
 
 namespace {
 
-/// What the draws of a mini-batch are for: the RandomName's step.
-enum Draw : uint32_t { kLengths, kOldLogProbs, kLogProbs, kReference, kEntropy, kValues, kNewValues, kScores, kOrder };
+/// Of the tables as a model; only the costs of sequences, by which they are shared out, follow from it.
+const ModelSpec kSpec{.vocab_size = 1,
+                      .hidden_size = 64,
+                      .intermediate_size = 128,
+                      .num_layers = 2,
+                      .num_heads = 4,
+                      .num_kv_heads = 4,
+                      .head_dim = 16};
 
-RandomName draw_name(const Config& config, Draw draw, int64_t sequence, int64_t position) {
-  return {.seed = static_cast<uint64_t>(config.seed),
-          .purpose = Purpose::kCheckLoss,
-          .step = draw,
-          .sequence = static_cast<uint64_t>(sequence),
-          .position = static_cast<uint32_t>(position)};
-}
-
-/// [T] standard normal numbers named by sequence and position.
-at::Tensor normal_tokens(const Experience& e, const Config& config, Draw draw) {
-  std::vector<float> numbers;
-  for (int64_t b = 0; b < e.num_sequences(); ++b)
-    for (int64_t t = 0; t < e.tokens.length(b); ++t)
-      numbers.push_back(static_cast<float>(random_normal(draw_name(config, draw, e.sequence_index[b], t))));
-  return at::tensor(numbers, at::kFloat);
-}
-
-/// What a model computes of the whole mini-batch, [T] each, as leaves: micro-batches read slices of them, so that their
-/// gradients add up where one batch would have put them.
-struct Computed {
-  at::Tensor log_probs, entropy, values;
-};
-
-Computed leaves(const Computed& numbers, at::ScalarType dtype) {
-  const auto leaf = [&](const at::Tensor& x) { return x.to(dtype, false, true).requires_grad_(); };
-  return {leaf(numbers.log_probs), leaf(numbers.entropy), leaf(numbers.values)};
-}
-
-Experience in_dtype(Experience e, at::ScalarType dtype) {
-  for (const auto tensor : Experience::kTokenTensors)
-    if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(dtype);
-  for (auto& [name, mask] : e.masks) mask = mask.to(dtype);
-  return e;
-}
-
-/// One role's loss of a mini-batch, however it is cut.
-class RoleCheck {
- public:
-  using Loss = std::function<LossResult(const Experience&, const Computed&, const MiniBatchCounts&)>;
-  RoleCheck(std::string role, const Experience& mini_batch, const Computed& numbers, const Config& config,
-            bool apply_loss_scale, Loss loss)
-      : role_(std::move(role)),
-        mini_batch_(mini_batch),
-        numbers_(numbers),
-        apply_loss_scale_(apply_loss_scale),
-        loss_(std::move(loss)) {
-    const int64_t num_groups = 1 + *std::max_element(mini_batch.group_index.begin(), mini_batch.group_index.end());
-    if (mini_batch.final_response_mask().sum().item<double>() == 0)
-      throw user_error(
-          "the {} sequences have no token under final_response_mask, so there is no loss to check; take other "
-          "rollouts, or look at max_len_mask, difficulty_mask and the filters",
-          mini_batch.num_sequences());
-    counts_ = count_masks(mini_batch, config.loss.loss_mask_keys, num_groups);
-    std::vector<int64_t> all(mini_batch.num_sequences());
-    std::iota(all.begin(), all.end(), 0);
-    exact_ = sum({{all}}, at::kDouble);
-  }
-
-  LayoutDeviation deviation(const std::vector<Partition>& plan, const std::string& layout) const {
-    const Sum found = sum(plan, at::kFloat);
-    const double loss_scale = std::max(std::abs(exact_.loss), exact_.gradient.abs().sum().item<double>());
-    const double norm = exact_.gradient.norm().item<double>();
-    const auto relative = [](double gap, double scale) { return scale > 0 ? gap / scale : gap; };
-    return {role_, layout, relative(std::abs(found.loss - exact_.loss), loss_scale),
-            relative((found.gradient - exact_.gradient).norm().item<double>(), norm)};
-  }
-
- private:
-  struct Sum {
-    double loss = 0;
-    at::Tensor gradient;  // of log-probs, entropy and values, one after the other, float64
-  };
-
-  Sum sum(const std::vector<Partition>& ranks, at::ScalarType dtype) const {
-    const Computed whole = leaves(numbers_, dtype);
-    const Experience mini_batch = in_dtype(mini_batch_, dtype);
-    int64_t num_micro_batches = 0;
-    for (const Partition& rank : ranks)
-      num_micro_batches += std::count_if(rank.begin(), rank.end(), [](const auto& part) { return !part.empty(); });
-    Sum sum;
-    for (const Partition& rank : ranks)
-      for (const auto& sequences : rank) {
-        if (sequences.empty()) continue;
-        const at::Tensor tokens = token_indices(mini_batch, sequences);
-        const auto part = [&](const at::Tensor& x) { return x.index_select(0, tokens); };
-        const LossResult result = loss_(select(mini_batch, sequences),
-                                        {part(whole.log_probs), part(whole.entropy), part(whole.values)}, counts_);
-        const at::Tensor scaled = result.loss * loss_scale(apply_loss_scale_, num_micro_batches);
-        sum.loss += scaled.item<double>();
-        scaled.backward();
-      }
-    std::vector<at::Tensor> gradients;
-    for (const at::Tensor* leaf : {&whole.log_probs, &whole.entropy, &whole.values})
-      gradients.push_back((leaf->grad().defined() ? leaf->grad() : at::zeros_like(*leaf)).to(at::kDouble));
-    sum.gradient = at::cat(gradients);
-    return sum;
-  }
-
-  std::string role_;
-  const Experience& mini_batch_;
-  const Computed& numbers_;
-  bool apply_loss_scale_;
-  Loss loss_;
-  MiniBatchCounts counts_;
-  Sum exact_;
-};
-
-struct Cutting {
+struct Cut {
   std::string name;
-  BatchRule rule;
+  int64_t micro_batch = 1;  // sequences, where nothing is packed
+  PackingArgs packing{};
 };
 
-std::vector<Cutting> cuts_of(const std::vector<int64_t>& lengths) {
-  std::vector<Cutting> cuts;
-  const auto num_sequences = static_cast<int64_t>(lengths.size());
-  for (const int64_t size : {int64_t{1}, int64_t{3}, num_sequences}) {
-    BatchRule rule;
-    rule.num_sequences = size;
-    cuts.push_back({fmt::format("micro-batches of {} sequence{}", size, size == 1 ? "" : "s"), rule});
-  }
-  const int64_t budget = 2 * *std::max_element(lengths.begin(), lengths.end());
+struct Layout {
+  int num_ranks = 1;
+  Cut cut;
+  int64_t shuffle = 1;  // number of the step, which names the shuffle of its mini-batches
+  std::string text() const { return fmt::format("ranks {}, {}, shuffle {}", num_ranks, cut.name, shuffle); }
+};
+
+std::vector<Cut> cuts_of(const LossStep& step) {
+  std::vector<Cut> cuts;
+  for (const int64_t size : {int64_t{1}, int64_t{3}, step.mini_batch})
+    cuts.push_back({fmt::format("micro-batches of {} sequence{}", size, size == 1 ? "" : "s"), size});
+  size_t longest = 0;
+  for (const RolloutRecord& record : step.records)
+    longest = std::max(longest, record.prompt_ids.size() + record.response_ids.size());
   for (const PackAlgorithm algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance}) {
-    BatchRule rule;
-    rule.is_packed = true;
-    rule.packing.algorithm = algorithm;
-    rule.packing.budget = budget;
-    cuts.push_back(
-        {fmt::format("packed into {} tokens, {}", budget, algorithm == PackAlgorithm::kNone ? "greedily" : "balanced"),
-         rule});
+    Cut& cut = cuts.emplace_back();
+    cut.packing.use_sequence_packing = true;
+    cut.packing.sequence_packing_args = {.algorithm = algorithm,
+                                         .max_packed_sequence_length_train = static_cast<int64_t>(2 * longest)};
+    cut.name = fmt::format("packed into {} tokens, {}", 2 * longest,
+                           algorithm == PackAlgorithm::kNone ? "greedily" : "balanced");
   }
   return cuts;
 }
 
-/// plan_ranks of the sequences in this order.
-std::vector<Partition> plan_in_order(const std::vector<int64_t>& lengths, const std::vector<int64_t>& order,
-                                     const BatchRule& rule, int64_t num_ranks) {
-  std::vector<int64_t> ordered;
-  for (const int64_t b : order) ordered.push_back(lengths[b]);
-  std::vector<Partition> plans = plan_ranks(ordered, rule, num_ranks);
-  for (Partition& plan : plans)
-    for (auto& part : plan)
-      for (int64_t& b : part) b = order[b];
-  return plans;
+std::vector<Layout> layouts_of(const LossStep& step) {
+  std::vector<Layout> layouts;
+  for (const int num_ranks : {1, 2, 4})
+    for (const Cut& cut : cuts_of(step))
+      for (const int64_t shuffle : {1, 2})
+        if (num_ranks <= step.mini_batch) layouts.push_back({num_ranks, cut, shuffle});
+  return layouts;
 }
 
-Computed draw_computed(const Experience& e, const Config& config) {
-  const at::Tensor log_probs = e.old_log_probs + normal_tokens(e, config, kLogProbs) * 0.1;
-  return {log_probs.clamp_max(-1e-4), normal_tokens(e, config, kEntropy).abs(),
-          e.values.defined() ? e.values + normal_tokens(e, config, kNewValues) * 0.3 : at::zeros_like(log_probs)};
+/// The user's configuration of such a run: the loss and the experience are left as they are.
+Config configured(Config config, const LossStep& step, const Layout& layout) {
+  config.rollout_batch_size = step.num_sequences() / config.num_return_sequences_in_group;
+  config.rollout_replay.reset();
+  config.ppo_epochs = 1;
+  config.critic_warmup = 0;
+  config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // such a deviation is told as one
+  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
+    worker->ranks.resize(layout.num_ranks);
+    std::iota(worker->ranks.begin(), worker->ranks.end(), 0);
+    StrategyConfig& strategy = worker->strategy_args.strategy_config;
+    strategy = {.use_distributed_optimizer = strategy.use_distributed_optimizer};
+    worker->model_args.freeze_module_prefix.clear();
+    worker->training_args.train_batch_size = step.mini_batch;
+    worker->training_args.per_device_train_batch_size = layout.cut.micro_batch;
+    worker->packing = layout.cut.packing;
+  }
+  return config;
+}
+
+/// A model whose forward looks up what it computes of a token.
+template <class Computed, class Forward>
+Trained<Computed> lookup(NamedTensors tables, Communicator& ranks, const Forward& forward) {
+  for (auto& [name, table] : tables) table = table.clone();
+  const auto computed = [tables, forward](const Experience& e) {
+    std::vector<at::Tensor> of_tokens;
+    for (const auto& [name, table] : tables) of_tokens.push_back(table.index_select(0, e.tokens.ids));
+    return forward(of_tokens, e);
+  };
+  return {tables, ranks, kSpec, at::kCPU, computed};
+}
+
+TrainedPolicy policy_of(const TokenTables& tables, Communicator& ranks) {
+  return lookup<TokenLogProbs>({{"log_probs", tables.log_probs}, {"entropy", tables.entropy}}, ranks,
+                               [](const std::vector<at::Tensor>& found, const Experience& e) -> TokenLogProbs {
+                                 return {found[0] * e.response_mask(), found[1] * e.response_mask()};
+                               });
+}
+
+TrainedCritic critic_of(const TokenTables& tables, Communicator& ranks) {
+  return lookup<at::Tensor>({{"values", tables.values}}, ranks,
+                            [](const std::vector<at::Tensor>& found, const Experience&) { return found[0]; });
+}
+
+LossAndGradient result_of(const FirstUpdates& first) {
+  std::vector<at::Tensor> gradients;
+  for (const auto& [name, gradient] : first.gradients) gradients.push_back(gradient.to(at::kDouble));
+  return {first.losses.at(0).second, at::cat(gradients)};
+}
+
+struct Results {
+  LossAndGradient actor, critic;
+};
+
+/// A step of training as one of its ranks: every so manieth response was sampled here.
+Results train_as(Communicator& world, const LossStep& from, const Config& config, int64_t number) {
+  std::vector<int> everyone(world.size());
+  std::iota(everyone.begin(), everyone.end(), 0);
+  RoleMesh role(world, everyone, &world, {});
+  std::ostream nowhere(nullptr);
+  Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});
+  std::vector<RolloutRecord> mine;
+  for (size_t i = world.rank(); i < from.records.size(); i += world.size()) mine.push_back(from.records[i]);
+
+  RlStep step = bring_home(mine, number, config, kSpec, role);
+  const auto computed = [&](const at::Tensor& table) { return table.index_select(0, step.here.tokens.ids); };
+  step.here.old_log_probs = computed(from.tables.old_log_probs);
+  if (config.uses_reference()) step.here.ref_log_probs = computed(from.tables.ref_log_probs);
+  if (config.uses_critic()) step.here.values = computed(from.tables.old_values);
+  ExperienceState state(config.experience);
+  complete_step(step, config, state, role);
+
+  Results results;
+  FirstUpdates of_actor, of_critic;
+  TokenSamples samples(step, 0, role);
+  ActorTrainer(config, policy_of(from.tables, role.mesh().dp()), role.mesh(), log)
+      .train(training_step(step, config, config.actor_train, kSpec, role), &of_actor, samples);
+  results.actor = result_of(of_actor);
+  if (!config.uses_critic()) return results;
+  CriticTrainer(config, critic_of(from.tables, role.mesh().dp()), role.mesh(), log)
+      .train(training_step(step, config, config.critic, kSpec, role), &of_critic);
+  results.critic = result_of(of_critic);
+  return results;
+}
+
+LayoutDeviation deviation(const std::string& role, const Layout& layout, const LossAndGradient& exact,
+                          const LossAndGradient& found) {
+  const double loss_scale = std::max(std::abs(exact.loss), exact.gradient.abs().sum().item<double>());
+  const double norm = exact.gradient.norm().item<double>();
+  const auto relative = [](double gap, double scale) { return scale > 0 ? gap / scale : gap; };
+  return {role, layout.text(), relative(std::abs(found.loss - exact.loss), loss_scale),
+          relative((found.gradient - exact.gradient).norm().item<double>(), norm)};
 }
 
 }  // namespace
 
-Experience random_mini_batch(const Config& config, int64_t num_sequences) {
-  constexpr int64_t kMaxLength = 40;
-  const int64_t group_size = config.num_return_sequences_in_group;
-  const auto draw = [&](Draw what, int64_t b, int64_t position) {
-    return random_uniform(draw_name(config, what, b, position));
-  };
-  std::vector<Sample> samples;
-  for (int64_t b = 0; b < num_sequences; ++b) {
-    const auto length = [&](int64_t position) {
-      return 1 + static_cast<int64_t>(draw(kLengths, b, position) * draw(kLengths, b, position + 1) * kMaxLength);
-    };
-    Sample sample{std::vector<int64_t>(length(0), 1), std::vector<int64_t>(length(2), 1), b, b / group_size,
-                  draw(kScores, b, 0) < 0.5 ? 0.0 : 1.0,
-                  // Under max_len_mask these carry no loss.
-                  draw(kScores, b, 1) < 0.25, draw(kScores, b, 2)};
-    if (config.experience.adv_estimator->samples_baseline)
-      sample.baseline = draw(kScores, num_sequences + sample.group_index, 0);
-    for (size_t t = 0; t < sample.response_ids.size(); ++t)
-      sample.log_probs.push_back(static_cast<float>(-3 * draw(kOldLogProbs, b, static_cast<int64_t>(t)) - 0.05));
-    samples.push_back(std::move(sample));
+std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config) {
+  const WholeLoss exact(step, config);
+  std::vector<LayoutDeviation> of_actor, of_critic;
+  for (const Layout& layout : layouts_of(step)) {
+    const Config its = configured(config, step, layout);
+    const std::vector<int64_t> mini_batch =
+        epoch_mini_batches(its, its.actor_train, step.num_sequences(), layout.shuffle, 0).front();
+    const LossAndGradient exact_actor = exact.actor(mini_batch);
+    Results found;
+    run_thread_ranks(layout.num_ranks, [&](Communicator& world) {
+      const Results results = train_as(world, step, its, layout.shuffle);
+      if (world.is_first()) found = results;
+    });
+    of_actor.push_back(deviation("actor", layout, exact_actor, found.actor));
+    if (config.uses_critic()) of_critic.push_back(deviation("critic", layout, exact.critic(mini_batch), found.critic));
   }
-  return make_experience(samples);
-}
-
-void complete_for_check(Experience& e, const Config& config) {
-  e.old_log_probs = (e.sampler_log_probs + normal_tokens(e, config, kOldLogProbs) * 0.05).clamp_max(-1e-4);
-  e.ref_log_probs = (e.old_log_probs + normal_tokens(e, config, kReference) * 0.3).clamp_max(-1e-4);
-  if (config.uses_critic()) e.values = normal_tokens(e, config, kValues);
-  const int64_t num_groups = 1 + *std::max_element(e.group_index.begin(), e.group_index.end());
-  ExperienceState state(config.experience);
-  complete_experience(e, config.experience, num_groups, state);
-}
-
-std::vector<LayoutDeviation> check_layouts(const Experience& given, const Config& config) {
-  Experience mini_batch = given;
-  const ActorLoss actor_loss(config);
-  actor_loss.prepare(mini_batch);
-  const Computed numbers = draw_computed(mini_batch, config);
-  std::vector<RoleCheck> roles;
-  roles.emplace_back("actor", mini_batch, numbers, config, config.actor_train.apply_loss_scale,
-                     [&](const Experience& e, const Computed& c, const MiniBatchCounts& counts) {
-                       return actor_loss(e, {c.log_probs, c.entropy}, counts);
-                     });
-  std::optional<CriticLoss> critic_loss;
-  if (config.uses_critic()) {
-    critic_loss.emplace(config);
-    roles.emplace_back("critic", mini_batch, numbers, config, config.critic.apply_loss_scale,
-                       [&](const Experience& e, const Computed& c, const MiniBatchCounts& counts) {
-                         return (*critic_loss)(e, c.values, counts);
-                       });
-  }
-  std::vector<int64_t> lengths;
-  std::vector<int64_t> in_order(mini_batch.num_sequences());
-  for (int64_t b = 0; b < mini_batch.num_sequences(); ++b) lengths.push_back(mini_batch.tokens.length(b));
-  std::iota(in_order.begin(), in_order.end(), 0);
-  const std::vector<int64_t> shuffled = random_permutation(mini_batch.num_sequences(), draw_name(config, kOrder, 0, 0));
-  std::vector<LayoutDeviation> deviations;
-  for (const RoleCheck& role : roles)
-    for (const int64_t num_ranks : {1, 2, 4})
-      for (const Cutting& cut : cuts_of(lengths))
-        for (const bool shuffles : {false, true})
-          deviations.push_back(
-              role.deviation(plan_in_order(lengths, shuffles ? shuffled : in_order, cut.rule, num_ranks),
-                             fmt::format("ranks {}, {}, {}", num_ranks, cut.name, shuffles ? "shuffled" : "in order")));
-  return deviations;
+  std::ranges::move(of_critic, std::back_inserter(of_actor));
+  return of_actor;
 }
 
 }  // namespace roll

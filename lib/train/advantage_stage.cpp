@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <map>
-
 #include "base/clock.h"
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
@@ -16,32 +14,6 @@ ForwardNeeds forward_needs(const Config& config) {
   return {.old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
           .ref_log_probs = config.uses_reference(),
           .values = config.uses_critic()};
-}
-
-Experience experience_from(const std::vector<RolloutRecord>& records) {
-  std::map<int64_t, const RolloutRecord*> baselines;  // by group
-  for (const RolloutRecord& record : records)
-    if (record.is_baseline) baselines[record.group_index] = &record;
-  std::vector<Sample> samples;
-  for (const RolloutRecord& record : records) {
-    if (record.is_baseline) continue;
-    samples.push_back({.prompt_ids = record.prompt_ids,
-                       .response_ids = record.response_ids,
-                       .sequence_index = std::ssize(samples),
-                       .group_index = record.group_index,
-                       .score = record.score,
-                       .truncated = record.finish_reason == "length",
-                       .difficulty = record.difficulty,
-                       .log_probs = record.log_probs,
-                       .reward = record.reward,
-                       .is_judged = record.is_judged,
-                       .domain = record.domain});
-    const auto baseline = baselines.find(record.group_index);
-    if (baseline == baselines.end()) continue;
-    samples.back().baseline = baseline->second->reward;
-    samples.back().is_judged = record.is_judged && baseline->second->is_judged;
-  }
-  return make_experience(samples);
 }
 
 double log_prob_temperature(const Config& config) {

@@ -6,7 +6,6 @@
 #include "experience/build.h"
 #include "train/learners.h"
 #include "train/roles.h"
-#include "train/rollout_record.h"
 #include "train/routes.h"
 
 namespace roll {
@@ -21,10 +20,6 @@ struct ForwardNeeds {
 /// Old log-probs are left out where the current ones will do (batch_plan.h) and enable_old_logprobs_recompute does not
 /// force them.
 ForwardNeeds forward_needs(const Config& config);
-
-/// A whole step in data order; `records` as read_replay and sampling give them. Baselines are no samples, but give
-/// theirs to their group's; where one could not be judged, its group teaches nothing.
-Experience experience_from(const std::vector<RolloutRecord>& records);
 
 /// The temperature of log-probs: the sampler's, or 1 when it is greedy (one definition for sampler and trainer).
 double log_prob_temperature(const Config& config);

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
-#include "loss/sample_weights.h"
 #include "model/log_probs.h"
 #include "settings/batch_plan.h"
 #include "train/advantage_stage.h"
@@ -31,6 +29,7 @@ Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh
   for (const auto& [name, gradient] : learner.kept_gradient())
     first->gradients.emplace_back(plan.prefix + "." + name, gradient.to(at::kCPU));
   first->traces.emplace_back(plan.prefix, learner.trace());
+  first->losses.emplace_back(plan.prefix, learner.last_loss());
   plan.mini_batches = rest;
   plan.num_done = 1;
   metrics.merge(run_updates(here, plan, learner, mesh, loss, prepare));
@@ -54,24 +53,6 @@ Metrics run_epochs(const Config& config, const WorkerConfig& worker, const Model
     plan.num_done += std::ssize(plan.mini_batches);
   }
   return metrics;
-}
-
-/// Sets the sample weights of a part of a mini-batch, which are made of the whole. **Collective** here, not later.
-Prepare<Experience> weigh_samples(const TrainingStep& step, const LossSettings& loss, Mesh& mesh) {
-  if (!loss.weighs_sequences()) return {};
-  at::Tensor valid = at::zeros({step.facts.num_sequences()}, at::kLong);
-  const auto own = tokens_per_sequence(step.here.final_response_mask(), step.here.tokens.cu_seqlens);
-  for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[step.here.sequence_index[b]] = own[b];
-  mesh.dp().all_reduce_sum(valid, "valid tokens of the sequences");
-  return [&loss, &facts = step.facts, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
-    std::vector<int64_t> tokens;
-    for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
-    const auto weights = sample_weights(picked(facts.difficulties, mini_batch), tokens, loss);
-    std::map<int64_t, float> weight_of;
-    for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
-    part.sample_weights.clear();
-    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_of.at(s));
-  };
 }
 
 /// Where the step's rollouts are, from which rollout_replay makes the step again; in the run folder, where nothing says
@@ -132,55 +113,74 @@ int64_t critic_updates(const Config& config) {
   return config.max_steps * updates_per_step(config, config.critic);
 }
 
-ActorTrainer::ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log)
+TrainedPolicy trained(const Config& config, Transformer& model, Mesh& mesh) {
+  const double temperature = log_prob_temperature(config);
+  const bool recompute = config.actor_train.recomputes();
+  return {model.parameters(),
+          {mesh, model.parts()},
+          model.spec(),
+          model.device(),
+          [&model, temperature, recompute](const Experience& e) {
+            return token_log_probs(model, e.tokens, temperature, /*with_entropy=*/true, recompute,
+                                   e.response_mask().to(at::kBool));
+          }};
+}
+
+TrainedCritic trained(const Config& config, ValueModel& model, Mesh& mesh) {
+  return {model.parameters(),
+          {mesh, model.parts()},
+          model.spec(),
+          model.device(),
+          [&model, recompute = config.critic.recomputes()](const Experience& e) {
+            return model.values(e.tokens, recompute);
+          }};
+}
+
+ActorTrainer::ActorTrainer(const Config& config, TrainedPolicy policy, Mesh& mesh, Log& log)
     : config_(config),
-      model_(model),
+      policy_(std::move(policy)),
       mesh_(mesh),
       log_(log),
-      learner_("actor_train", model.parameters(),
-               learner_options(config.actor_train, config.max_grad_norm, actor_updates(config)), {mesh, model.parts()}),
+      learner_("actor_train", policy_.parameters,
+               learner_options(config.actor_train, config.max_grad_norm, actor_updates(config)), policy_.ranks),
       loss_(config) {}
 
 Metrics ActorTrainer::train(TrainingStep step, FirstUpdates* first, TokenSamples& samples) {
-  const double temperature = log_prob_temperature(config_);
-  const bool recompute = config_.actor_train.recomputes();
-  UpdatePlan plan = update_plan("actor", config_.actor_train, loss_.settings(), model_.spec(), model_.device());
+  UpdatePlan plan = update_plan("actor", config_.actor_train, loss_.settings(), policy_.spec, policy_.device);
   plan.loss_mask = "final_response_mask";
   plan.phase = {&log_, "train actor"};
   complete_plan(plan, config_, step.number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    const auto out = token_log_probs(model_, e.tokens, temperature, /*with_entropy=*/true, recompute,
-                                     e.response_mask().to(at::kBool));
+    const TokenLogProbs out = policy_.forward(e);
     samples.take(e, out.log_probs);
     LossResult result = loss_(e, out, counts);
     // Without a pass for old log-probs the step has one update, whose log-probs these are.
     if (!e.old_log_probs.defined()) add_sampler_gap(e, out.log_probs.detach(), result.metrics);
     return result;
   };
-  const Prepare<Experience> prepare = weigh_samples(step, loss_.settings(), mesh_);
-  return run_epochs(config_, config_.actor_train, model_.spec(), std::move(step), std::move(plan), learner_, mesh_,
-                    loss, first, prepare);
+  const Prepare<Experience> prepare = weigh_samples(step.facts, step.here, loss_.settings(), mesh_.dp());
+  return run_epochs(config_, config_.actor_train, policy_.spec, std::move(step), std::move(plan), learner_, mesh_, loss,
+                    first, prepare);
 }
 
-CriticTrainer::CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log)
+CriticTrainer::CriticTrainer(const Config& config, TrainedCritic critic, Mesh& mesh, Log& log)
     : config_(config),
-      model_(model),
+      critic_(std::move(critic)),
       mesh_(mesh),
       log_(log),
-      learner_("critic", model.parameters(),
-               learner_options(config.critic, config.max_grad_norm, critic_updates(config)), {mesh, model.parts()}),
+      learner_("critic", critic_.parameters,
+               learner_options(config.critic, config.max_grad_norm, critic_updates(config)), critic_.ranks),
       loss_(config) {}
 
 Metrics CriticTrainer::train(TrainingStep step, FirstUpdates* first) {
-  const bool recompute = config_.critic.recomputes();
-  UpdatePlan plan = update_plan("critic", config_.critic, loss_.settings(), model_.spec(), model_.device());
+  UpdatePlan plan = update_plan("critic", config_.critic, loss_.settings(), critic_.spec, critic_.device);
   plan.loss_mask = "response_mask";
   plan.phase = {&log_, "train critic"};
   complete_plan(plan, config_, step.number, log_);
   const auto loss = [&](const Experience& e, const MiniBatchCounts& counts) {
-    return loss_(e, model_.values(e.tokens, recompute), counts);
+    return loss_(e, critic_.forward(e), counts);
   };
-  return run_epochs(config_, config_.critic, model_.spec(), std::move(step), std::move(plan), learner_, mesh_, loss,
+  return run_epochs(config_, config_.critic, critic_.spec, std::move(step), std::move(plan), learner_, mesh_, loss,
                     first);
 }
 

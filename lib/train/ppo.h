@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "dist/mesh.h"
 #include "experience/experience.h"
+#include "model/log_probs.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "optim/learner.h"
@@ -41,18 +42,34 @@ struct TrainingStep {
   Experience here;  // what of it is on this rank
 };
 
-/// For people who look into a step: the first update of each role.
+/// For people who look into a step, and for roll check-loss: the first update of each role.
 struct FirstUpdates {
   NamedTensors gradients;                                   // summed over the ranks, before clipping: "actor.<HF name>"
   std::vector<std::pair<std::string, UpdateTrace>> traces;  // by role
+  std::vector<std::pair<std::string, double>> losses;       // by role, of the whole mini-batch; on its ranks
 };
+
+/// A model as its trainer knows it.
+template <class Computed>
+struct Trained {
+  NamedTensors parameters;  // updated in place; they must stay these tensors
+  LearnerRanks ranks;
+  ModelSpec spec;  // says what a sequence costs
+  at::Device device;
+  std::function<Computed(const Experience& micro_batch)> forward;  // with gradient, of a micro-batch on the device
+};
+using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere
+using TrainedCritic = Trained<at::Tensor>;     // values [T]
+
+/// `model` must outlive what is given back.
+TrainedPolicy trained(const Config& config, Transformer& model, Mesh& mesh);
+TrainedCritic trained(const Config& config, ValueModel& model, Mesh& mesh);
 
 class TokenSamples;
 
 class ActorTrainer {
  public:
-  /// `model` must outlive this and keep its parameters.
-  ActorTrainer(const Config& config, Transformer& model, Mesh& mesh, Log& log);
+  ActorTrainer(const Config& config, TrainedPolicy policy, Mesh& mesh, Log& log);
 
   /// ppo_epochs x mini-batches of PPO updates; between epochs sequences go where the next one wants them. `first` (when
   /// given) receives what the first update did, `samples` log-probs. **Collective**. Metrics of run_updates with
@@ -68,7 +85,7 @@ class ActorTrainer {
 
  private:
   const Config& config_;
-  Transformer& model_;
+  TrainedPolicy policy_;
   Mesh& mesh_;
   Log& log_;
   Learner learner_;
@@ -77,7 +94,7 @@ class ActorTrainer {
 
 class CriticTrainer {
  public:
-  CriticTrainer(const Config& config, ValueModel& model, Mesh& mesh, Log& log);
+  CriticTrainer(const Config& config, TrainedCritic critic, Mesh& mesh, Log& log);
 
   /// The same for the value loss; gradients are named "critic.<HF name>", metrics critic/*.
   Metrics train(TrainingStep step, FirstUpdates* first);
@@ -91,7 +108,7 @@ class CriticTrainer {
 
  private:
   const Config& config_;
-  ValueModel& model_;
+  TrainedCritic critic_;
   Mesh& mesh_;
   Log& log_;
   Learner learner_;

@@ -147,7 +147,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
 template <class Trainer, class Model>
 std::optional<Trainer> Rlvr::trainer_of(std::optional<Model>& model, RoleMesh& mesh) {
   if (!model) return std::nullopt;
-  return std::optional<Trainer>(std::in_place, config_, *model, mesh.mesh(), log_);
+  return std::optional<Trainer>(std::in_place, config_, trained(config_, *model, mesh.mesh()), mesh.mesh(), log_);
 }
 
 /// What is not in the models' folders.

@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <map>
+
 #include "loss/sample_weights.h"
 #include "train/plugin_inputs.h"
 
@@ -11,12 +13,6 @@ ActorLoss::ActorLoss(const Config& config)
     : settings_(loss_settings(config.loss, config.actor_train.policy)),
       loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
       reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
-
-void ActorLoss::prepare(Experience& mini_batch) const {
-  mini_batch.sample_weights =
-      sample_weights(mini_batch.difficulties,
-                     tokens_per_sequence(mini_batch.final_response_mask(), mini_batch.tokens.cu_seqlens), settings_);
-}
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
                                  const MiniBatchCounts& counts) const {
@@ -45,6 +41,24 @@ LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& compu
                      .scores = e.scores,
                      .positive_response_mask = e.positive_response_mask()},
                     counts, settings_, reducer);
+}
+
+Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+                                  Communicator& dp) {
+  if (!loss.weighs_sequences()) return {};
+  at::Tensor valid = at::zeros({step.num_sequences()}, at::kLong);
+  const auto own = tokens_per_sequence(here.final_response_mask(), here.tokens.cu_seqlens);
+  for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[here.sequence_index[b]] = own[b];
+  dp.all_reduce_sum(valid, "valid tokens of the sequences");
+  return [&loss, &step, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
+    std::vector<int64_t> tokens;
+    for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
+    const auto weights = sample_weights(picked(step.difficulties, mini_batch), tokens, loss);
+    std::map<int64_t, float> weight_of;
+    for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
+    part.sample_weights.clear();
+    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_of.at(s));
+  };
 }
 
 CriticLoss::CriticLoss(const Config& config)

@@ -9,6 +9,7 @@
 #include "loss/plugin.h"
 #include "model/log_probs.h"
 #include "settings/config.h"
+#include "train/updates.h"
 
 namespace roll {
 
@@ -17,8 +18,6 @@ class ActorLoss {
   /// UserError: a plug-in that cannot be opened.
   explicit ActorLoss(const Config& config);
 
-  /// Adds what depends on the whole mini-batch: sample weights.
-  void prepare(Experience& mini_batch) const;
   /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
                         const MiniBatchCounts& counts) const;
@@ -28,6 +27,13 @@ class ActorLoss {
   LossSettings settings_;
   std::optional<LossPlugin> loss_, reducer_;
 };
+
+/// Sets the sample weights of a part of a mini-batch, which are made of the whole: what run_updates() is to do before
+/// each; nothing where `loss` does not weigh sequences. `here`: the sequences of the step on this rank of `dp`, which
+/// share the step out. `step` and `loss` must outlive what is given back. **Collective** over `dp`, what is given back
+/// is not.
+Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+                                  Communicator& dp);
 
 class CriticLoss {
  public:

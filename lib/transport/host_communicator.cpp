@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "dist/combine.h"
 #include "dist/single.h"
 #include "transport/worker.h"
 
@@ -19,20 +20,6 @@ constexpr int64_t kPiece_bytes = 64 << 20;  // above: in pieces, which bounds th
 
 int64_t bytes_in(const at::Tensor& tensor) {
   return static_cast<int64_t>(tensor.nbytes());
-}
-
-/// Element-wise over `parts` in their order, into `result`, which may be one of them; the first of them is overwritten.
-/// Narrow floats are added in float32 and rounded once.
-void combine(const std::vector<at::Tensor>& parts, Reduce op, at::Tensor& result) {
-  const bool narrow = is_narrow(result.scalar_type());
-  at::Tensor total = narrow ? parts[0].to(at::kFloat) : parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const at::Tensor part = narrow ? parts[i].to(at::kFloat) : parts[i];
-    if (op == Reduce::kSum) total.add_(part);
-    if (op == Reduce::kMax) at::maximum_out(total, total, part);
-    if (op == Reduce::kMin) at::minimum_out(total, total, part);
-  }
-  if (!total.is_same(result)) result.copy_(total);
 }
 
 Operation operation_of(Reduce op) {

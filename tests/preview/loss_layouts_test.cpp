@@ -1,88 +1,101 @@
 #include "preview/loss_layouts.h"
 
-#include <ATen/ATen.h>
-
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "preview/whole_loss.h"
 
 namespace roll {
 
 namespace {
 
-Config config_with(const std::string& mode, const std::string& variant, int64_t seed) {
+/// Tokens, sequences and prompts without any loss are in all of them.
+Config config_with(AggMode mode, const std::string& variant, const char* estimator, int64_t seed) {
   Config config;
   config.seed = seed;
-  config.num_return_sequences_in_group = 1 + seed % 4;
-  config.loss.loss_agg_mode = named<AggMode>(mode);
-  if (has_divisor(config.loss.loss_agg_mode)) config.loss.loss_aggregation_divisor = 17;
-  config.loss.use_kl_loss = true;
-  config.loss.kl_loss_coef = 0.1;
-  config.loss.entropy_loss_coef = 0.01;
-  config.loss.value_clip = 0.3;
-  config.loss.length_loss_weight = seed % 2 == 1;
-  config.loss.positive_loss_coef = seed % 2 == 0 ? 0.2 : 0;
-  config.loss.loss_mask_keys.emplace_back("positive_response_mask");
-  config.loss.importance_sampling = variant == "seq" ? ImportanceSampling::kSequence : ImportanceSampling::kToken;
+  config.num_return_sequences_in_group = 2 + seed % 3;
+  config.actor_train.strategy_args.strategy_config.use_distributed_optimizer = seed % 2 == 0;
+  LossConfig& loss = config.loss;
+  loss.loss_agg_mode = mode;
+  if (has_divisor(mode)) loss.loss_aggregation_divisor = 17;
+  loss.use_kl_loss = true;
+  loss.kl_loss_coef = 0.1;
+  loss.entropy_loss_coef = 0.01;
+  loss.value_clip = 0.3;
+  loss.length_loss_weight = seed % 2 == 1;
+  loss.difficulty_loss_weight = seed % 3 == 1;
+  loss.positive_loss_coef = seed % 2 == 0 ? 0.2 : 0;
+  loss.loss_mask_keys.emplace_back("positive_response_mask");
+  loss.importance_sampling = variant == "seq" ? ImportanceSampling::kSequence : ImportanceSampling::kToken;
   config.actor_train.policy.pg_variant = Chosen<PolicyLossKind>(variant == "seq" ? "ppo" : variant.c_str());
-  config.experience.max_len_mask = true;
-  config.experience.train_infer_correction.is_weight.enabled = seed % 3 == 0;
+  ExperienceConfig& experience = config.experience;
+  experience.adv_estimator = estimator;
+  experience.max_len_mask = true;
+  experience.difficulty_mask = seed % 3 == 2;
+  experience.statistics_per_domain = seed % 2 == 0;
+  experience.whiten_advantages = seed % 3 == 0;
+  experience.add_token_level_kl = seed % 2 == 0;
+  experience.train_infer_correction.is_weight.enabled = seed % 3 == 0;
+  experience.train_infer_correction.filters = {{.enabled = true, .ratio_low = 0.95, .ratio_high = 1.05}};
   return config;
 }
 
-/// Takes tokens, whole sequences and a whole prompt out of the loss at random.
-void punch_holes(Experience& e, int64_t seed) {
-  const auto draw = [&](int64_t b, int64_t t) {
-    return random_uniform({.seed = static_cast<uint64_t>(seed),
-                           .purpose = Purpose::kInit,
-                           .sequence = static_cast<uint64_t>(b),
-                           .position = static_cast<uint32_t>(t)});
-  };
-  for (int64_t b = 0; b < e.num_sequences(); ++b) {
-    const bool is_empty = draw(b, 0) < 0.2 || e.group_index[b] == 1;
-    const at::Tensor part = response_part(e, e.final_response_mask(), b);
-    for (int64_t t = 0; t < part.numel(); ++t)
-      if (is_empty || draw(b, t + 1) < 0.3) part[t] = 0;
-  }
+Config plain_config() {
+  return config_with(AggMode::kTokenMean, "ppo", "gae", 1);
+}
+
+double worst_of(const LossStep& step, const Config& config) {
+  double worst = 0;
+  for (const LayoutDeviation& found : check_layouts(step, config)) worst = std::max(worst, found.worst());
+  return worst;
 }
 
 }  // namespace
 
-TEST_CASE("losses and gradients of random mini-batches are the same under every layout", "[train]") {
-  const std::vector<std::string> modes = Words<AggMode>::all();
+TEST_CASE("a step trains on the losses and gradients of its mini-batches under every layout", "[train]") {
+  const auto modes = names_of(AggMode{});
+  const std::vector<const char*> estimators = {"gae", "grpo", "remax", "rloo", "reinforce_plus_plus"};
   const std::vector<std::string> variants = {"ppo", "seq", "tis", "topr", "cispo", "kimi15", "gmpo"};
-  for (const std::string& mode : modes)
-    for (size_t v = 0; v < variants.size(); ++v) {
-      const auto seed = static_cast<int64_t>(v + 1);
-      const Config config = config_with(mode, variants[v], seed);
-      Experience mini_batch = random_mini_batch(config, 12);
-      complete_for_check(mini_batch, config);
-      punch_holes(mini_batch, seed);
-      for (const LayoutDeviation& found : check_layouts(mini_batch, config)) {
-        INFO(mode << " " << variants[v] << " " << found.role << " " << found.layout);
+  for (size_t m = 0; m < modes.size(); ++m)
+    for (size_t v = 0; v < variants.size(); v += 2) {
+      const size_t i = m + v;  // over the modes, every variant and estimator
+      const std::string& variant = variants[i % variants.size()];
+      const char* estimator = estimators[i % estimators.size()];
+      const Config config = config_with(modes[m].value, variant, estimator, static_cast<int64_t>(i + 1));
+      for (const LayoutDeviation& found : check_layouts(random_loss_step(config), config)) {
+        INFO(modes[m].name << " " << variant << " " << estimator << " " << found.role << " " << found.layout);
         CHECK(found.loss < 3e-7);
         CHECK(found.gradient < 3e-7);
       }
     }
 }
 
+TEST_CASE("layouts are checked of both roles, where each rank has a sequence", "[train]") {
+  const Config config = plain_config();
+  LossStep step = random_loss_step(config);
+  const auto all = check_layouts(step, config);
+  CHECK(all.size() == 60);
+  CHECK(all.front().role == "actor");
+  CHECK(all.front().layout == "ranks 1, micro-batches of 1 sequence, shuffle 1");
+  CHECK(all.back().role == "critic");
+  const int64_t group_size = config.num_return_sequences_in_group;
+  step.records.resize(static_cast<size_t>(group_size));
+  for (RolloutRecord& record : step.records) record.finish_reason = "stop", record.is_judged = true;
+  CHECK(group_size == 3);
+  CHECK(check_layouts(loss_step_of(step.records, config), config).size() == 40);  // without those of four ranks
+}
+
 TEST_CASE("a loss scale of the number of micro-batches is a layout's", "[train]") {
-  Config config = config_with("token-mean", "ppo", 1);
+  Config config = plain_config();
   config.actor_train.apply_loss_scale = false;
-  Experience mini_batch = random_mini_batch(config, 8);
-  complete_for_check(mini_batch, config);
-  double worst = 0;
-  for (const LayoutDeviation& found : check_layouts(mini_batch, config)) worst = std::max(worst, found.worst());
-  CHECK(worst > 0.5);
+  CHECK(worst_of(random_loss_step(config), config) > 0.5);
 }
 
 TEST_CASE("a mini-batch without a token is nothing to check a loss with", "[train]") {
-  const Config config = config_with("token-mean", "ppo", 1);
-  Experience mini_batch = random_mini_batch(config, 4);
-  complete_for_check(mini_batch, config);
-  mini_batch.final_response_mask().zero_();
-  CHECK_THROWS_AS(check_layouts(mini_batch, config), UserError);
+  const Config config = plain_config();
+  LossStep step = random_loss_step(config);
+  for (RolloutRecord& record : step.records) record.finish_reason = "length";
+  CHECK_THROWS_AS(check_layouts(step, config), UserError);
 }
 
 }  // namespace roll

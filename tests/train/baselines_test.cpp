@@ -3,10 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "dist/single.h"
 #include "experience/build.h"
 #include "tensors.h"
-#include "train/advantage_stage.h"
 #include "train/rollout_metrics.h"
+#include "train/step_index.h"
 
 namespace roll {
 
@@ -24,6 +25,12 @@ std::vector<RolloutRecord> records_with_baselines(double first, double second) {
   };
   add(0, 0, 1), add(0, 1, 0), add(0, 2, first), add(1, 0, 0.5), add(1, 1, 0.25), add(1, 2, second);
   return records;
+}
+
+Experience experience_from(std::vector<RolloutRecord> records) {
+  const auto alone = make_single_communicator();
+  const StepIndex step = index_of(records, *alone);
+  return experience_of(records, step.facts, step.holders.share_of(0));
 }
 
 Experience completed(const std::vector<RolloutRecord>& records) {

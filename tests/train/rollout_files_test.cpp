@@ -6,8 +6,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "dist/local_ranks.h"
-#include "train/step_index.h"
 
 namespace roll {
 namespace {
@@ -70,32 +68,6 @@ TEST_CASE("parts of a step are read back as one, and each rank keeps its groups"
     write_rollouts(folder.path, "step_", 30, all);
     CHECK((read_replay(folder.path, 3, 2) == all));
   }
-}
-
-TEST_CASE("all ranks know the facts of all responses, baselines give theirs to their groups", "[train][dist]") {
-  const auto said = test::run_local_ranks(2, [](Communicator& ranks) {
-    // Rank 0 has sample 1 of both groups and the first baseline, rank 1 the rest.
-    std::vector<RolloutRecord> mine = {sampled(1, 1), sampled(0, 1), sampled(0, 2, true)};
-    if (ranks.rank() == 1) mine = {sampled(1, 2, true), sampled(1, 0), sampled(0, 0)}, mine[0].is_judged = false;
-    const StepIndex step = index_of(mine, ranks);
-    const StepFacts& facts = step.facts;
-    std::string text =
-        fmt::format("{} {} {} {} ", facts.num_sequences(), facts.num_tokens(), facts.domains[1], facts.domains[2]);
-    for (size_t b = 0; b < facts.judged.size(); ++b)
-      text += fmt::format("[{} {} {} {:d} {:d}]", facts.group_index[b], facts.response_lengths[b], facts.baselines[b],
-                          facts.judged[b], facts.truncated[b]);
-    for (const int64_t s : step.holders.share_of(ranks.rank())) text += fmt::format(" {}", s);
-    const Experience own = experience_of(mine, step.facts, step.holders.share_of(ranks.rank()));
-    return text + fmt::format(" {} {}", own.tokens.num_tokens(), own.sampler_log_probs.sum().item<double>());
-  });
-  const std::string known = "4 14 maths code [0 1 0.2 1 0][0 2 0.2 1 1][1 1 0.2 0 0][1 2 0.2 0 1]";
-  CHECK(said == std::vector<std::string>{known + " 1 3 8 -2", known + " 0 2 6 -1"});
-  const auto twice = test::run_local_ranks(2, [](Communicator& ranks) {
-    std::vector<RolloutRecord> mine = {sampled(0, 0)};
-    index_of(mine, ranks);
-    return std::string();
-  });
-  CHECK_THAT(twice[0], Catch::Contains("response 0 of group 0 is there twice: on ranks 0 and 1"));
 }
 
 }  // namespace roll

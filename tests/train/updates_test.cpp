@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "dist/local_ranks.h"
+#include "dist/thread_ranks.h"
 #include "job/join.h"
 
 namespace roll {
@@ -107,6 +108,21 @@ TEST_CASE("an update sums over micro-batches and ranks; fillers are not computed
   CHECK(said[0] == "2 calls, test/grad_norm 15.000, test/tokens 15.000");
   CHECK(said[1] == "3 calls, test/grad_norm 15.000, test/tokens 15.000");
   for (const auto& text : test::run_local_ranks(2, mean)) CHECK_THAT(text, Catch::Contains("test/grad_norm 3.000"));
+}
+
+TEST_CASE("a mini-batch's counts are those of all its ranks", "[train][dist]") {
+  const Experience all = five_sequences();
+  const auto text_of = [](const MiniBatchCounts& counts) {
+    const MaskCounts& mask = counts.at("response_mask");
+    return fmt::format("{} {} [{}]", mask.batch_num_tokens, mask.global_valid_samples,
+                       fmt::join(mask.prompt_tokens, " "));
+  };
+  CHECK(text_of(count_masks(all, {"response_mask"}, 2)) == "15 5 [15 0]");
+  run_thread_ranks(3, [&](Communicator& ranks) {
+    const Partition shares = {{4, 0}, {}, {1, 2, 3}};
+    const Experience own = select(all, shares[static_cast<size_t>(ranks.rank())]);
+    CHECK(text_of(count_masks(own, {"response_mask"}, 2, ranks)) == "15 5 [15 0]");
+  });
 }
 
 }  // namespace roll

@@ -1,0 +1,136 @@
+#include "preview/loss_step.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace roll {
+
+namespace {
+
+/// What the draws of a step are for: the RandomName's step.
+enum Draw : uint32_t { kLengths, kOldLogProbs, kLogProbs, kReference, kEntropy, kValues, kNewValues, kFacts };
+
+class Draws {
+ public:
+  explicit Draws(const Config& config) : seed_(static_cast<uint64_t>(config.seed)) {}
+  double uniform(Draw draw, int64_t sequence, int64_t position) const {
+    return random_uniform(name(draw, sequence, position));
+  }
+  double normal(Draw draw, int64_t sequence, int64_t position) const {
+    return random_normal(name(draw, sequence, position));
+  }
+
+ private:
+  RandomName name(Draw draw, int64_t sequence, int64_t position) const {
+    return {.seed = seed_,
+            .purpose = Purpose::kCheckLoss,
+            .step = draw,
+            .sequence = static_cast<uint64_t>(sequence),
+            .position = static_cast<uint32_t>(position)};
+  }
+  uint64_t seed_;
+};
+
+constexpr int64_t kMaxLength = 40;
+
+/// The facts of response `b`; `sample` of a group beyond its responses: its baseline.
+RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, int64_t b, bool is_baseline) {
+  const auto length = [&](int64_t position) {
+    return 1 + static_cast<size_t>(draws.uniform(kLengths, b, position) * draws.uniform(kLengths, b, position + 1) *
+                                   kMaxLength);
+  };
+  const auto fact = [&](int64_t position) { return draws.uniform(kFacts, b, position); };
+  RolloutRecord record{.step = 1,
+                       .domain = group % 2 == 0 ? "even" : "odd",
+                       .group_index = group,
+                       .sample_index = sample,
+                       .is_baseline = is_baseline,
+                       .prompt_ids = std::vector<int64_t>(length(0)),
+                       .response_ids = std::vector<int64_t>(length(2)),
+                       .finish_reason = fact(1) < 0.25 ? "length" : "stop",
+                       .is_judged = fact(3) > 0.1,
+                       .difficulty = fact(2)};
+  if (record.is_judged) record.score = fact(0) < 0.5 ? 0 : 1, record.reward = record.score - 1.5 * fact(4);
+  for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
+    record.log_probs.push_back(static_cast<float>(-3 * draws.uniform(kOldLogProbs, b, t) - 0.05));
+  return record;
+}
+
+/// The sampler's log-prob of token t + 1 of a response's sequence; 0 outside it.
+double sampled_log_prob(const RolloutRecord& record, int64_t t) {
+  const int64_t i = t - (std::ssize(record.prompt_ids) - 1);
+  return i >= 0 && i < std::ssize(record.log_probs) ? record.log_probs[i] : 0;
+}
+
+TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& draws) {
+  std::vector<double> old_log_probs, ref_log_probs, old_values, log_probs, entropy, values;
+  constexpr double kHighest = -1e-4;
+  int64_t b = 0;
+  for (const RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    for (int64_t t = 0; t < std::ssize(record.prompt_ids) + std::ssize(record.response_ids); ++t) {
+      const auto normal = [&](Draw draw) { return draws.normal(draw, b, t); };
+      old_log_probs.push_back(std::min(kHighest, sampled_log_prob(record, t) + 0.05 * normal(kOldLogProbs)));
+      ref_log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.3 * normal(kReference)));
+      log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.1 * normal(kLogProbs)));
+      entropy.push_back(std::abs(normal(kEntropy)));
+      old_values.push_back(normal(kValues));
+      values.push_back(old_values.back() + 0.3 * normal(kNewValues));
+    }
+    ++b;
+  }
+  const auto table = [](const std::vector<double>& numbers) { return at::tensor(numbers, at::kFloat); };
+  return {table(old_log_probs), table(ref_log_probs), table(old_values),
+          table(log_probs),     table(entropy),       table(values)};
+}
+
+void number_tokens(std::vector<RolloutRecord>& records) {
+  int64_t number = 0;
+  for (RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    for (int64_t& id : record.prompt_ids) id = number++;
+    for (int64_t& id : record.response_ids) id = number++;
+  }
+}
+
+LossStep complete(std::vector<RolloutRecord> records, int64_t mini_batch, const Config& config) {
+  number_tokens(records);
+  TokenTables tables = draw_tables(records, Draws(config));
+  return {std::move(records), mini_batch, std::move(tables)};
+}
+
+int64_t num_responses(const std::vector<RolloutRecord>& records) {
+  return std::ranges::count(records, false, &RolloutRecord::is_baseline);
+}
+
+}  // namespace
+
+int64_t LossStep::num_sequences() const {
+  return num_responses(records);
+}
+
+LossStep random_loss_step(const Config& config) {
+  constexpr int64_t kFewest = 16, kMost = 32;
+  const int64_t group_size = config.num_return_sequences_in_group;
+  const int64_t wanted = std::clamp(config.actor_train.mini_batch(), kFewest, kMost);
+  const int64_t groups_of_mini_batch = std::max<int64_t>(1, wanted / group_size);
+  const Draws draws(config);
+  std::vector<RolloutRecord> records;
+  for (int64_t group = 0; group < 2 * groups_of_mini_batch; ++group) {
+    for (int64_t sample = 0; sample < group_size; ++sample)
+      records.push_back(random_record(draws, group, sample, std::ssize(records), false));
+    if (config.experience.adv_estimator->samples_baseline)
+      records.push_back(random_record(draws, group, group_size, std::ssize(records), true));
+  }
+  return complete(std::move(records), groups_of_mini_batch * group_size, config);
+}
+
+LossStep loss_step_of(std::vector<RolloutRecord> records, const Config& config) {
+  const int64_t all = num_responses(records);
+  return complete(std::move(records), all, config);
+}
+
+}  // namespace roll

@@ -1,0 +1,110 @@
+#include "preview/whole_loss.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "experience/build.h"
+#include "loss/sample_weights.h"
+#include "train/updates.h"
+
+namespace roll {
+
+namespace {
+
+/// A baseline gives its reward to its group; where it could not be judged, the group teaches nothing.
+Experience responses_of(const std::vector<RolloutRecord>& records) {
+  std::map<int64_t, const RolloutRecord*> baselines;
+  for (const RolloutRecord& record : records)
+    if (record.is_baseline) baselines[record.group_index] = &record;
+  std::vector<Sample> samples;
+  for (const RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    Sample& sample = samples.emplace_back(Sample{.prompt_ids = record.prompt_ids,
+                                                 .response_ids = record.response_ids,
+                                                 .sequence_index = std::ssize(samples),
+                                                 .group_index = record.group_index,
+                                                 .score = record.score,
+                                                 .truncated = record.finish_reason == "length",
+                                                 .difficulty = record.difficulty,
+                                                 .log_probs = record.log_probs,
+                                                 .reward = record.reward,
+                                                 .is_judged = record.is_judged,
+                                                 .domain = record.domain});
+    if (baselines.empty()) continue;
+    const RolloutRecord& baseline = *baselines.at(record.group_index);
+    sample.baseline = baseline.reward;
+    sample.is_judged = record.is_judged && baseline.is_judged;
+  }
+  return make_experience(samples);
+}
+
+Experience in_float64(Experience e) {
+  for (const auto tensor : Experience::kTokenTensors)
+    if ((e.*tensor).defined()) e.*tensor = (e.*tensor).to(at::kDouble);
+  for (auto& [name, mask] : e.masks) mask = mask.to(at::kDouble);
+  return e;
+}
+
+at::Tensor leaf(const at::Tensor& table) {
+  return table.to(at::kDouble, false, true).requires_grad_();
+}
+
+LossAndGradient backward(const LossResult& result, const std::vector<at::Tensor>& leaves) {
+  result.loss.backward();
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& table : leaves)
+    gradients.push_back(table.grad().defined() ? table.grad() : at::zeros_like(table));
+  return {result.loss.item<double>(), at::cat(gradients)};
+}
+
+}  // namespace
+
+WholeLoss::WholeLoss(const LossStep& step, const Config& config)
+    : tables_(step.tables),
+      actor_loss_(config),
+      critic_loss_(config),
+      num_groups_(1 + step.records.back().group_index),
+      step_(responses_of(step.records)) {
+  step_.old_log_probs = tables_.old_log_probs;
+  if (config.uses_reference()) step_.ref_log_probs = tables_.ref_log_probs;
+  if (config.uses_critic()) step_.values = tables_.old_values;
+  ExperienceState state(config.experience);
+  complete_experience(step_, config.experience, num_groups_, state);
+}
+
+Experience WholeLoss::part(const std::vector<int64_t>& mini_batch) const {
+  Experience e = in_float64(select(step_, mini_batch));
+  if (e.final_response_mask().sum().item<double>() == 0)
+    throw user_error(
+        "the {} sequences have no token under final_response_mask, so there is no loss to check; take other "
+        "rollouts, or look at max_len_mask, difficulty_mask and the filters",
+        e.num_sequences());
+  return e;
+}
+
+MiniBatchCounts WholeLoss::counts(const Experience& mini_batch, const LossSettings& loss) const {
+  return count_masks(mini_batch, loss.counted_masks, num_groups_);
+}
+
+LossAndGradient WholeLoss::actor(const std::vector<int64_t>& mini_batch) const {
+  Experience e = part(mini_batch);
+  const LossSettings& loss = actor_loss_.settings();
+  e.sample_weights =
+      sample_weights(e.difficulties, tokens_per_sequence(e.final_response_mask(), e.tokens.cu_seqlens), loss);
+  const std::vector<at::Tensor> tables = {leaf(tables_.log_probs), leaf(tables_.entropy)};
+  const auto computed = [&](const at::Tensor& table) {
+    return table.index_select(0, e.tokens.ids) * e.response_mask();
+  };
+  return backward(actor_loss_(e, {computed(tables[0]), computed(tables[1])}, counts(e, loss)), tables);
+}
+
+LossAndGradient WholeLoss::critic(const std::vector<int64_t>& mini_batch) const {
+  const Experience e = part(mini_batch);
+  const at::Tensor values = leaf(tables_.values);
+  return backward(critic_loss_(e, values.index_select(0, e.tokens.ids), counts(e, critic_loss_.settings())), {values});
+}
+
+}  // namespace roll
