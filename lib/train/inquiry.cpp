@@ -2,9 +2,9 @@
 
 #include <ATen/ATen.h>
 
-#include <cstring>
-
 #include "base/error.h"
+#include "dist/messages.h"
+#include "train/messages.h"
 #include "train/routes.h"
 
 namespace roll {
@@ -19,16 +19,15 @@ struct Lists {
 
 /// **Collective**.
 Lists tell_lengths(const std::vector<Letter>& mine, Communicator& world, std::string_view name) {
-  std::vector<int64_t> own;
-  for (const Letter& words : mine) own.push_back(std::ssize(words));
-  const std::string_view bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int64_t));
+  ListLengths own;
+  for (const Letter& words : mine) own.lengths.push_back(static_cast<uint32_t>(words.size()));
   Lists lists;
-  for (const std::string& told : world.all_gather_bytes(bytes, name)) {
+  for (const ListLengths& told : all_gather_messages(own, world, name)) {
     lists.at.ranks.push_back({static_cast<int>(lists.at.ranks.size())});
     std::vector<int64_t>& share = lists.at.shares.emplace_back();
-    for (size_t at = 0; at < told.size(); at += sizeof(int64_t)) {
+    for (const uint32_t length : told.lengths) {
       share.push_back(std::ssize(lists.lengths));
-      std::memcpy(&lists.lengths.emplace_back(), told.data() + at, sizeof(int64_t));
+      lists.lengths.push_back(length);
     }
   }
   return lists;

@@ -1,6 +1,8 @@
 #include "train/judge_engine.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <bit>
 
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
@@ -12,6 +14,7 @@ namespace roll {
 namespace {
 
 constexpr int64_t kName_words = sizeof(JudgeEngine::Question::name) / sizeof(int32_t);
+using NameWords = std::array<int32_t, kName_words>;
 
 std::filesystem::path folder_of(const JudgingModel& judge) {
   return model_folder(judge.worker->model_args.model_name_or_path.value());
@@ -37,8 +40,8 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
 Letter JudgeEngine::words_of(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
-  Letter words(kName_words);
-  std::memcpy(words.data(), &question.name, sizeof question.name);
+  const auto name = std::bit_cast<NameWords>(question.name);
+  Letter words(name.begin(), name.end());
   for (const int64_t id : tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
                                             /*parse_special=*/true, /*add_special=*/false))
     words.push_back(static_cast<int32_t>(id));
@@ -76,8 +79,10 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<Letter>& questio
   if (questions.empty()) return {};
   std::vector<GenerationRequest> requests;
   for (const Letter& words : questions) {
-    requests.push_back({.prompt_ids = {words.begin() + kName_words, words.end()}});
-    std::memcpy(&requests.back().sequence_id, words.data(), sizeof requests.back().sequence_id);
+    NameWords name{};
+    std::copy_n(words.begin(), kName_words, name.begin());
+    requests.push_back({.prompt_ids = {words.begin() + kName_words, words.end()},
+                        .sequence_id = std::bit_cast<uint64_t>(name)});
   }
   SamplingParams params{.generating = *judge_.generating_args,
                         .eos_ids = tokenizer_.eos_ids(),
