@@ -1,5 +1,6 @@
 #include "base/message.h"
 
+#include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
 

@@ -1,17 +1,17 @@
 // What ranks say to each other as bytes: one codec for all of it. A message is a struct that says what it is and lists
 // its fields once, so that writing and reading cannot differ:
 //
-//   struct ResponseLengths {
-//     static constexpr MessageKind kMessage{"LENG", 1, "lengths of responses"};
+//   struct Lengths {
+//     static constexpr MessageKind kMessage{"LONG", 1, "lengths of responses"};
 //     std::vector<Length> lengths;
 //     template <class F>
 //     void fields(F& field) { field("lengths", lengths); }   // Length has fields() too, and no kMessage
 //   };
 //
 // Bytes: the tag's four letters, the version in four bytes, then the fields in their order without gaps: numbers
-// little-endian in the width of their type, floating-point ones as their bits; texts, lists and maps behind their number
-// of bytes or entries (4 bytes); what may be missing behind 0 or 1. Json is a text, for what has no shape of its own.
-// Nothing depends on host, device or compiler.
+// little-endian in the width of their type, floating-point ones as their bits; texts, lists and maps behind their
+// number of bytes or entries (4 bytes); what may be missing behind 0 or 1. Json is a text, for what has no shape of its
+// own. Nothing depends on host, device or compiler.
 //
 // Reading takes what writing may have made, or is an error that names message, sender, field and byte. UserError:
 // another tag or version, for then ranks run different builds of roll. SystemError: bytes end early or late, or say
@@ -20,7 +20,7 @@
 
 #include <bit>
 #include <cstdint>
-#include <cstring>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>

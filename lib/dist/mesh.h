@@ -72,8 +72,8 @@ class RoleMesh {
   Mesh& mesh();
   Communicator& world() { return world_; }
 
-  /// What all its ranks know becomes known to all ranks (bytes: dist/messages.h); elsewhere `tensor` is only a place for it. **Collective** over
-  /// the world.
+  /// What all its ranks know becomes known to all ranks (bytes: dist/messages.h); elsewhere `tensor` is only a place
+  /// for it. **Collective** over the world.
   void tell(at::Tensor& tensor, std::string_view name);
 
  private:

@@ -76,7 +76,7 @@ void add_fact_traffic(TrafficForecast& forecast, const SimulatedWorld& world, co
     const std::vector<int64_t>& share = holders.shares[rank];
     std::set<std::string> domains;
     for (const int64_t s : share) domains.insert(step.domain_of_group[s / step.group_size]);
-    ResponseFacts told{.domains = {domains.begin(), domains.end()}, .facts = {}};
+    FactsMessage told{.domains = {domains.begin(), domains.end()}, .facts = {}};
     told.facts.resize(num_records(step, share, with_baselines));
     fact_bytes.push_back(encoded_size(told));
   }

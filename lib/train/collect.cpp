@@ -141,8 +141,7 @@ std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
 void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection) {
   ResponseLengths own;
   for (const RolloutRecord& record : mine)
-    own.lengths.push_back(
-        {static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
+    own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
   for (const ResponseLengths& of_rank : all_gather_messages(own, mesh_.world()))
     for (const auto& [prompt, length] : of_rank.lengths) lengths_.add(*collection.prompt_at(prompt).row, length);
 }

@@ -146,8 +146,7 @@ SamplingNews Collection::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
   const int64_t length = length_of(queue);
   const auto stop = plan_.may_stop ? std::max(wish_, stop_wish()) : std::nullopt;
-  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop &&
-      !pauses)
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
     return {};
   told_length_ = length;
   SamplingNews::Changes changes{.finished = std::exchange(new_finished_, {}),

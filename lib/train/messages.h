@@ -2,10 +2,11 @@
 // fields of a message raises its version.
 #pragma once
 
+#include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/message.h"
@@ -133,7 +134,7 @@ struct ResponseLengths {
 };
 
 /// What every rank is to know of a rank's responses (train/step_index.h).
-struct ResponseFacts {
+struct FactsMessage {
   static constexpr MessageKind kMessage{"FACT", 1, "facts of responses"};
   struct Fact {
     int32_t group = 0, sample = 0;
@@ -177,13 +178,65 @@ struct ShownSamples {
   }
 };
 
-/// How many words a rank's questions, or answers, have (train/inquiry.h).
-struct ListLengths {
-  static constexpr MessageKind kMessage{"LIST", 1, "lengths of lists"};
-  std::vector<uint32_t> lengths;
+/// A rank's questions, or answers, before they travel (train/inquiry.h).
+struct LetterLengths {
+  static constexpr MessageKind kMessage{"LETT", 1, "lengths of letters"};
+  struct Lengths {
+    uint32_t bytes = 0;
+    uint32_t length = 0;  // what a question says of itself
+    template <class F>
+    void fields(F& field) {
+      field("bytes", bytes), field("length", length);
+    }
+  };
+  std::vector<Lengths> letters;
   template <class F>
   void fields(F& field) {
-    field("lengths", lengths);
+    field("letters", letters);
+  }
+};
+
+/// A conversation that a reward model is to score ...
+struct ScorePrompt {
+  static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
+  std::vector<int32_t> ids;
+  int64_t length() const { return std::ssize(ids); }
+  template <class F>
+  void fields(F& field) {
+    field("ids", ids);
+  }
+};
+
+/// ... and what it says.
+struct ModelScore {
+  static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
+  float score = 0;
+  template <class F>
+  void fields(F& field) {
+    field("score", score);
+  }
+};
+
+/// What a judge is asked ...
+struct JudgePrompt {
+  static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
+  uint64_t name = 0;  // of its random numbers
+  std::vector<int32_t> ids;
+  int64_t length() const { return std::ssize(ids); }
+  template <class F>
+  void fields(F& field) {
+    field("name", name), field("ids", ids);
+  }
+};
+
+/// ... and what it writes.
+struct JudgeReply {
+  static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
+  std::string text;
+  bool is_cut = false;
+  template <class F>
+  void fields(F& field) {
+    field("text", text), field("is_cut", is_cut);
   }
 };
 

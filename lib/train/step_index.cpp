@@ -14,10 +14,10 @@ namespace roll {
 
 namespace {
 
-using Fact = ResponseFacts::Fact;
+using Fact = FactsMessage::Fact;
 
-ResponseFacts message_of(const std::vector<RolloutRecord>& records) {
-  ResponseFacts message;
+FactsMessage message_of(const std::vector<RolloutRecord>& records) {
+  FactsMessage message;
   std::map<std::string, uint32_t> domains;
   for (const RolloutRecord& r : records) {
     const auto [domain, is_new] = domains.try_emplace(r.domain, static_cast<uint32_t>(domains.size()));
