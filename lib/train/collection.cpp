@@ -149,12 +149,12 @@ SamplingNews Collection::news(const Queue& queue) {
   if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
     return {};
   told_length_ = length;
-  SamplingNews::Changes changes{.finished = std::exchange(new_finished_, {}),
-                                .held = {},
-                                .put_back = std::exchange(new_put_back_, {}),
-                                .queue = length,
-                                .stop = stop,
-                                .pauses = pauses};
+  SamplingChanges changes{.finished = std::exchange(new_finished_, {}),
+                          .held = {},
+                          .put_back = std::exchange(new_put_back_, {}),
+                          .queue = length,
+                          .stop = stop,
+                          .pauses = pauses};
   for (const SampleIndex& sample : std::exchange(new_held_, {})) changes.held.push_back(sample.prompt);
   return {.changes = std::move(changes)};
 }
@@ -164,7 +164,7 @@ void Collection::hear(const std::vector<SamplingNews>& told, const Queue& queue,
   bool is_quota_changed = false;
   for (size_t group = 0; group < told.size(); ++group) {
     if (!told[group].changes) continue;
-    const SamplingNews::Changes& news = *told[group].changes;
+    const SamplingChanges& news = *told[group].changes;
     for (const Finished& finished : news.finished) is_quota_changed |= hear_of(finished);
     for (const int64_t prompt : news.held) ++prompts_.at(prompt).num_held;
     for (const SampleIndex& sample : news.put_back)

@@ -96,7 +96,7 @@ class Collection : public RequestSource {
     Request request;
     Generation begun;
   };
-  using Finished = SamplingNews::Finished;
+  using Finished = FinishedSample;
 
   void add(const std::vector<Prompt>& prompts);
   void expect(int64_t responses);

@@ -30,7 +30,7 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
-JudgePrompt JudgeEngine::prompt_of(const Question& question) const {
+JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
   const auto ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
@@ -39,7 +39,7 @@ JudgePrompt JudgeEngine::prompt_of(const Question& question) const {
 }
 
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
-  std::vector<JudgePrompt> own;
+  std::vector<JudgeAsked> own;
   for (const Question& question : mine) own.push_back(prompt_of(question));
   const int64_t longest = spec_.max_positions - judge_.generating_args->max_new_tokens.value();
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
@@ -49,23 +49,23 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
       if (lengths[question] <= longest) shares[turn++ % shares.size()].push_back(question);
     return shares;
   };
-  const auto answer = [&](const std::vector<JudgePrompt>& prompts) {
-    std::vector<JudgeReply> replies;
+  const auto answer = [&](const std::vector<JudgeAsked>& prompts) {
+    std::vector<JudgeSaid> replies;
     for (const Generation& generation : generate(prompts, step))
       replies.push_back({.text = generation.text, .is_cut = generation.finish_reason == FinishReason::kLength});
     return replies;
   };
   std::vector<std::optional<JudgeWords>> told;
-  for (auto& reply : inquire<JudgePrompt, JudgeReply>(own, mesh_, {share_out, answer}, "questions to a judge"))
+  for (auto& reply : inquire<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
     told.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
                          : std::nullopt);
   return told;
 }
 
-std::vector<Generation> JudgeEngine::generate(const std::vector<JudgePrompt>& prompts, int64_t step) {
+std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& prompts, int64_t step) {
   if (prompts.empty()) return {};
   std::vector<GenerationRequest> requests;
-  for (const JudgePrompt& prompt : prompts)
+  for (const JudgeAsked& prompt : prompts)
     requests.push_back({.prompt_ids = {prompt.ids.begin(), prompt.ids.end()}, .sequence_id = prompt.name});
   SamplingParams params{.generating = *judge_.generating_args,
                         .eos_ids = tokenizer_.eos_ids(),

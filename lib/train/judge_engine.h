@@ -31,8 +31,8 @@ class JudgeEngine {
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step);
 
  private:
-  JudgePrompt prompt_of(const Question& question) const;
-  std::vector<Generation> generate(const std::vector<JudgePrompt>& prompts, int64_t step);
+  JudgeAsked prompt_of(const Question& question) const;
+  std::vector<Generation> generate(const std::vector<JudgeAsked>& prompts, int64_t step);
 
   const JudgingModel judge_;
   uint64_t seed_;

@@ -22,22 +22,24 @@ constexpr bool is_known(StopKind kind) {
   return kind >= StopKind::kInterrupt && kind <= StopKind::kHangup;
 }
 
+/// The checkpoint that a run goes on with.
+struct ResumeMessage {
+  std::string folder;
+  int64_t step = 0;
+  std::optional<double> best_metric;
+  Json early_stop;
+  template <class F>
+  void fields(F& field) {
+    field("folder", folder), field("step", step), field("best_metric", best_metric), field("early_stop", early_stop);
+  }
+};
+
 /// Where a run's folder is, and what it goes on with: what its first rank has decided (train/run_start.h).
 struct StartMessage {
   static constexpr MessageKind kMessage{"STRT", 1, "start of the run"};
-  struct Resume {
-    std::string folder;
-    int64_t step = 0;
-    std::optional<double> best_metric;
-    Json early_stop;
-    template <class F>
-    void fields(F& field) {
-      field("folder", folder), field("step", step), field("best_metric", best_metric), field("early_stop", early_stop);
-    }
-  };
   std::string folder, run;
   bool goes_on = false;
-  std::optional<Resume> resume;
+  std::optional<ResumeMessage> resume;
   template <class F>
   void fields(F& field) {
     field("folder", folder), field("run", run), field("goes_on", goes_on), field("resume", resume);
@@ -54,31 +56,35 @@ struct StateMessage {
   }
 };
 
+/// A response that is there.
+struct FinishedSample {
+  SampleIndex sample;
+  std::optional<double> score{};  // none: it could not be judged
+  template <class F>
+  void fields(F& field) {
+    field("sample", sample), field("score", score);
+  }
+};
+
+/// What is new in a group of sampling ranks.
+struct SamplingChanges {
+  std::vector<FinishedSample> finished;
+  std::vector<int64_t> held;  // prompts of responses that a model has to score
+  std::vector<SampleIndex> put_back;
+  int64_t queue = 0;
+  std::optional<StopKind> stop;
+  bool pauses = false;
+  template <class F>
+  void fields(F& field) {
+    field("finished", finished), field("held", held), field("put_back", put_back);
+    field("queue", queue), field("stop", stop), field("pauses", pauses);
+  }
+};
+
 /// What a group of sampling ranks tells the others while it samples (train/collection.h).
 struct SamplingNews {
   static constexpr MessageKind kMessage{"NEWS", 1, "news of sampling"};
-  struct Finished {
-    SampleIndex sample;
-    std::optional<double> score{};  // none: it could not be judged
-    template <class F>
-    void fields(F& field) {
-      field("sample", sample), field("score", score);
-    }
-  };
-  struct Changes {
-    std::vector<Finished> finished;
-    std::vector<int64_t> held;  // prompts of responses that a model has to score
-    std::vector<SampleIndex> put_back;
-    int64_t queue = 0;
-    std::optional<StopKind> stop;
-    bool pauses = false;
-    template <class F>
-    void fields(F& field) {
-      field("finished", finished), field("held", held), field("put_back", put_back);
-      field("queue", queue), field("stop", stop), field("pauses", pauses);
-    }
-  };
-  std::optional<Changes> changes;  // none: nothing is new
+  std::optional<SamplingChanges> changes;  // none: nothing is new
   template <class F>
   void fields(F& field) {
     field("changes", changes);
@@ -208,7 +214,7 @@ struct ScorePrompt {
 };
 
 /// ... and what it says.
-struct ModelScore {
+struct ScoreSaid {
   static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
   float score = 0;
   template <class F>
@@ -218,7 +224,7 @@ struct ModelScore {
 };
 
 /// What a judge is asked ...
-struct JudgePrompt {
+struct JudgeAsked {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;  // of its random numbers
   std::vector<int32_t> ids;
@@ -230,7 +236,7 @@ struct JudgePrompt {
 };
 
 /// ... and what it writes.
-struct JudgeReply {
+struct JudgeSaid {
   static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
   std::string text;
   bool is_cut = false;

@@ -93,23 +93,23 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     return shares_of({plans});
   };
   const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
-    if (conversations.empty()) return std::vector<ModelScore>();
+    if (conversations.empty()) return std::vector<ScoreSaid>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
-  const auto told = inquire<ScorePrompt, ModelScore>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
+  const auto told = inquire<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = told[i].value().score;
     asking[i]->model_s = watch.seconds();
   }
 }
 
-std::vector<ModelScore> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
-                                             const Partition& plan) {
+std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
+                                            const Partition& plan) {
   const Batch batch = batch_of(conversations);
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, 1,
       [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; }, {&log_, "reward model"})[0];
-  std::vector<ModelScore> all;
+  std::vector<ScoreSaid> all;
   for (size_t i = 0; i < conversations.size(); ++i)
     all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
   return all;

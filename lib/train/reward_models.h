@@ -49,7 +49,7 @@ class RewardModels {
   void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
   void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
   void score(Scorer& scorer, Held& held);
-  std::vector<ModelScore> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
+  std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
   void ask(Judge& judge, Held& held, int64_t step);
 
   at::Device device_;

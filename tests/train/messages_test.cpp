@@ -15,7 +15,7 @@ template <class F>
 void for_each_message(const F& use) {
   use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(StopWish()), use(GoesOn());
   use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(LetterLengths());
-  use(ScorePrompt()), use(ModelScore()), use(JudgePrompt()), use(JudgeReply()), use(FirstUpdateMessage()),
+  use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
       use(Metrics::Message());
 }
 
