@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "dist/mesh.h"
 #include "model/value_model.h"
+#include "packing/partition.h"
 #include "reward/judge/judge_rule.h"
 #include "settings/config.h"
 #include "text/chat_template.h"
