@@ -71,10 +71,6 @@ void RoleMesh::tell(at::Tensor& tensor, std::string_view name) {
   if (!is_everywhere()) world_.broadcast(tensor, ranks_.front(), name);
 }
 
-std::string RoleMesh::tell_bytes(std::string_view mine, std::string_view name) {
-  return is_everywhere() ? std::string(mine) : world_.broadcast_bytes(mine, ranks_.front(), name);
-}
-
 Mesh& Meshes::of(const MeshShape& shape) {
   return of(all_of(world_.size()), shape).mesh();
 }

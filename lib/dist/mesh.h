@@ -72,10 +72,9 @@ class RoleMesh {
   Mesh& mesh();
   Communicator& world() { return world_; }
 
-  /// What all its ranks know becomes known to all ranks; elsewhere `tensor` is only a place for it. **Collective** over
-  /// the world.
+  /// What all its ranks know becomes known to all ranks (bytes: dist/messages.h); elsewhere `tensor` is only a place
+  /// for it. **Collective** over the world.
   void tell(at::Tensor& tensor, std::string_view name);
-  std::string tell_bytes(std::string_view mine, std::string_view name);
 
  private:
   Communicator& world_;

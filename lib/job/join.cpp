@@ -1,9 +1,11 @@
 #include "job/join.h"
 
 #include <set>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "base/error.h"
+#include "dist/messages.h"
 #include "dist/single.h"
 #include "job/world.h"
 #include "transport/host_communicator.h"
@@ -22,11 +24,22 @@ std::unique_ptr<Communicator> make_host(Transport kind, const World& world, doub
   return make_host_communicator(make_tcp_wire(world.rank, world.size, start, timeout_s), timeout_s);
 }
 
+struct DeviceMessage {
+  static constexpr MessageKind kMessage{"DEVI", 1, "devices"};
+  std::string host;
+  int32_t index = 0;
+  template <class F>
+  void fields(F& field) {
+    field("host", host), field("index", index);
+  }
+};
+
 /// Whether two ranks of one host have the same GPU, as in tests: NCCL refuses that.
 bool shares_devices(Communicator& host, at::Device device) {
-  const std::vector<std::string> all =
-      host.all_gather_bytes(fmt::format("{} {}", host_name(), static_cast<int>(device.index())), "devices");
-  return std::set<std::string>(all.begin(), all.end()).size() < all.size();
+  std::set<std::pair<std::string, int32_t>> devices;
+  for (const DeviceMessage& of_rank : all_gather_messages(DeviceMessage{host_name(), device.index()}, host))
+    devices.emplace(of_rank.host, of_rank.index);
+  return std::ssize(devices) < host.size();
 }
 
 Transport transport_of(Launcher launcher) {

@@ -16,6 +16,11 @@ struct BucketTrace {
   int64_t bytes = 0;
   double ready_s = 0;             // its last gradient was there
   double begin_s = 0, end_s = 0;  // of the collective
+  template <class F>
+  void fields(F& field) {
+    field("bucket", bucket), field("bytes", bytes), field("ready_s", ready_s);
+    field("begin_s", begin_s), field("end_s", end_s);
+  }
 };
 
 struct UpdateTrace {
@@ -25,6 +30,11 @@ struct UpdateTrace {
   double reduced_s = 0;  // all sums are there
   double end_s = 0;      // parameters are updated and gathered
   std::vector<BucketTrace> buckets{};
+  template <class F>
+  void fields(F& field) {
+    field("begin_s", begin_s), field("last_begin_s", last_begin_s), field("last_end_s", last_end_s);
+    field("reduced_s", reduced_s), field("end_s", end_s), field("buckets", buckets);
+  }
 
   /// Seconds that the collectives took, and how many of them lie before the end of backward.
   double reduce_s() const;

@@ -7,15 +7,14 @@
 #include "preview/step_routes.h"
 #include "reward/reward.h"
 #include "train/advantage_stage.h"
+#include "train/messages.h"
 
 namespace roll {
 
 namespace {
 
-constexpr int64_t kFact_bytes = 48;       // of a response: step_index.cpp's Fact
-constexpr int64_t kToldLength_bytes = 8;  // of a response: collect.cpp's Told
-constexpr int64_t kSamplerCounts = 6;     // collect.cpp's add_counts
-constexpr int64_t kRewardCounts = 6;      // collect_statistics.cpp's add_rewards: retries, RewardUse, what could be had
+constexpr int64_t kSamplerCounts = 6;  // collect.cpp's add_counts
+constexpr int64_t kRewardCounts = 6;   // collect_statistics.cpp's add_rewards: retries, RewardUse, what could be had
 
 /// Responses that a rank has, the greedy ones among them of which only the reward counts.
 int64_t num_records(const ThinStep& step, const std::vector<int64_t>& share, bool with_baselines) {
@@ -62,7 +61,9 @@ void add_collection_traffic(TrafficForecast& forecast, const RoleView& sampler, 
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes);
     const int64_t of_domain = num_failures + kRewardCounts;
     traffic.all_reduce(all, Path::kHost, 1, kNumberBytes, of_domain * std::ssize(config.rewards));
-    told_bytes.push_back(kToldLength_bytes * num_records(step, holders.shares[rank], with_baselines));
+    ResponseLengths told;
+    told.lengths.resize(num_records(step, holders.shares[rank], with_baselines));
+    told_bytes.push_back(encoded_size(told));
   }
   tell_all(forecast, "generate", travellers_of(sampler), told_bytes);
 }
@@ -75,9 +76,9 @@ void add_fact_traffic(TrafficForecast& forecast, const SimulatedWorld& world, co
     const std::vector<int64_t>& share = holders.shares[rank];
     std::set<std::string> domains;
     for (const int64_t s : share) domains.insert(step.domain_of_group[s / step.group_size]);
-    int64_t& bytes = fact_bytes.emplace_back(sizeof(uint32_t));
-    bytes += kFact_bytes * num_records(step, share, with_baselines);
-    for (const std::string& domain : domains) bytes += std::ssize(domain) + static_cast<int64_t>(sizeof(uint32_t));
+    FactsMessage told{.domains = {domains.begin(), domains.end()}, .facts = {}};
+    told.facts.resize(num_records(step, share, with_baselines));
+    fact_bytes.push_back(encoded_size(told));
   }
   tell_all(forecast, "rollouts", all_travellers(world), fact_bytes);
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -49,49 +49,6 @@ double quantile(std::vector<double> values, double q) {
   if (fraction == 0) return *low;
   return *low + fraction * (*std::min_element(low + 1, values.end()) - *low);
 }
-
-/// Plain host-order bytes: ranks of one job run one binary.
-template <class T>
-void put(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-void put(std::string& bytes, const std::vector<double>& values) {
-  put(bytes, static_cast<uint64_t>(values.size()));
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
-}
-void put_string(std::string& bytes, std::string_view text) {
-  put(bytes, static_cast<uint32_t>(text.size()));
-  bytes += text;
-}
-
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-  bool at_end() const { return bytes_.empty(); }
-  std::string_view take(size_t count) {
-    ROLL_CHECK(count <= bytes_.size(), "metrics end where serialize() ended them");
-    const std::string_view taken = bytes_.substr(0, count);
-    bytes_.remove_prefix(count);
-    return taken;
-  }
-  template <class T>
-  T get() {
-    T value;
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
-  }
-  std::string_view get_string() { return take(get<uint32_t>()); }
-  void get(double& value) { value = get<double>(); }
-  void get(std::vector<double>& values) {
-    const auto count = get<uint64_t>();
-    ROLL_CHECK(count <= bytes_.size() / sizeof(double), "metrics end where serialize() ended them");
-    values.resize(count);
-    if (count > 0) std::memcpy(values.data(), take(count * sizeof(double)).data(), count * sizeof(double));
-  }
-
- private:
-  std::string_view bytes_;
-};
 
 }  // namespace
 
@@ -208,33 +165,39 @@ bool Metrics::has_names_of(const Metrics& other) const {
   });
 }
 
-/// The names behind their number of bytes, then the numbers.
-std::string Metrics::serialize(bool with_names) const {
-  std::string names, numbers;
+Metrics::Message Metrics::message(bool with_names) const {
+  Message message;
   for (const auto& [shown, entry] : entries_) {
-    put_string(names, shown);
-    put(names, entry.kind);
-    for_each_number(entry, [&](const auto& number) { put(numbers, number); });
+    if (with_names) message.names.emplace(shown, entry.kind);
+    for_each_number(entry, [&](const auto& kept) {
+      if constexpr (std::is_same_v<decltype(kept), const double&>)
+        message.numbers.push_back(kept);
+      else
+        message.lists.push_back(kept);
+    });
   }
-  std::string bytes;
-  put_string(bytes, with_names ? names : "");
-  return bytes + numbers;
+  return message;
 }
 
-Metrics Metrics::parse(std::string_view bytes, const Metrics& known) {
+Metrics Metrics::from(const Message& message, const Metrics& known) {
   Metrics metrics;
-  Reader numbers(bytes);
-  Reader names(numbers.get_string());
-  const bool has_names = !names.at_end();
-  while (!names.at_end()) {
-    Entry& entry = metrics.entries_[std::string(names.get_string())];
-    entry.kind = names.get<Kind>();
-    ROLL_CHECK(static_cast<size_t>(entry.kind) < kSuffixes.size(), "metrics hold one of the known reductions");
-  }
-  if (!has_names)
+  for (const auto& [shown, kind] : message.names) metrics.entries_[shown].kind = kind;
+  if (message.names.empty())
     for (const auto& [shown, entry] : known.entries_) metrics.entries_[shown].kind = entry.kind;
-  for (auto& [shown, entry] : metrics.entries_) for_each_number(entry, [&](auto& number) { numbers.get(number); });
-  ROLL_CHECK(numbers.at_end(), "metrics end where serialize() ended them");
+  auto number = message.numbers.begin();
+  auto list = message.lists.begin();
+  const auto take = [](auto& kept, auto& next, const auto& all) {
+    ROLL_CHECK(next != all.end(), "metrics have the numbers of their names");
+    kept = *next++;
+  };
+  for (auto& [shown, entry] : metrics.entries_)
+    for_each_number(entry, [&](auto& kept) {
+      if constexpr (std::is_same_v<decltype(kept), double&>)
+        take(kept, number, message.numbers);
+      else
+        take(kept, list, message.lists);
+    });
+  ROLL_CHECK(number == message.numbers.end() && list == message.lists.end(), "metrics have the numbers of their names");
   return metrics;
 }
 

@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/message.h"
+
 namespace roll {
 
 /// (shown name, value) in the order of the names.
@@ -21,6 +23,21 @@ using MetricValues = std::vector<std::pair<std::string, double>>;
 
 class Metrics {
  public:
+  enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
+  friend constexpr bool is_known(Kind kind) { return kind <= Kind::kP99; }
+
+  /// As they travel. Names are most of it: who has them can do without.
+  struct Message {
+    static constexpr MessageKind kMessage{"METR", 1, "metrics"};
+    std::map<std::string, Kind> names;       // none: the reader has them
+    std::vector<double> numbers;             // of each name: a weight, and what its kind keeps
+    std::vector<std::vector<double>> lists;  // of each quantile: its values
+    template <class F>
+    void fields(F& field) {
+      field("names", names), field("numbers", numbers), field("lists", lists);
+    }
+  };
+
   /// `weight`: how many tokens, sequences, ... the value is the mean of; only @mean and @std look at it.
   /// Weight 0 says "nothing here". Bug: an unknown suffix, a negative weight, one shown name under two suffixes.
   void add(std::string_view name, double value, double weight = 1);
@@ -31,10 +48,10 @@ class Metrics {
 
   /// As if all that `other` was given had been given to this one, under `prefix` + its name.
   void merge(const Metrics& other, const std::string& prefix = "");
-  /// For another rank; parse() gives an equal object. Names are most of it: who has them can do without.
-  std::string serialize(bool with_names = true) const;
-  /// `known`: has the names that may be left out. Bug: bytes that serialize() did not make, or other names.
-  static Metrics parse(std::string_view bytes, const Metrics& known = {});
+  /// For another rank; from() gives an equal object.
+  Message message(bool with_names = true) const;
+  /// `known`: has the names that may be left out. Bug: numbers for other names.
+  static Metrics from(const Message& message, const Metrics& known = {});
   /// Whether both have the same names, of the same kinds.
   bool has_names_of(const Metrics& other) const;
 
@@ -44,7 +61,6 @@ class Metrics {
   void clear() { entries_.clear(); }
 
  private:
-  enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
   struct Entry {
     Kind kind = Kind::kMean;
     double weight = 0;        // total weight (kMean, kStd), or the count

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "base/harmless.h"
 #include "base/terminal.h"
 #include "base/utf8.h"
@@ -28,18 +26,6 @@ std::string both_ends(const std::string& text, int columns) {
 }
 
 }  // namespace
-
-Json to_json(const ShownSample& sample) {
-  return {{"step", sample.step},       {"is_validation", sample.is_validation},
-          {"prompt", sample.prompt},   {"response", sample.response},
-          {"verdict", sample.verdict}, {"expected", sample.expected}};
-}
-
-ShownSample sample_from(const Json& json) {
-  return {json.at("step").get<int64_t>(),        json.at("is_validation").get<bool>(),
-          json.at("prompt").get<std::string>(),  json.at("response").get<std::string>(),
-          json.at("verdict").get<std::string>(), json.at("expected").get<std::string>()};
-}
 
 std::string shortened(const std::string& text, int columns) {
   const std::string line = on_one_line(both_ends(text, columns));

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-
 namespace roll {
 
 struct ShownSample {
@@ -15,9 +13,12 @@ struct ShownSample {
   std::string prompt, response;
   std::string verdict;   // "right (score 1)", "cut off, score 0"
   std::string expected;  // the row's ground truth; "" where it has none
+  template <class F>
+  void fields(F& field) {
+    field("step", step), field("is_validation", is_validation), field("prompt", prompt);
+    field("response", response), field("verdict", verdict), field("expected", expected);
+  }
 };
-Json to_json(const ShownSample& sample);
-ShownSample sample_from(const Json& json);
 
 /// A long text's two ends on one line of at most `columns`: "first words … last words".
 std::string shortened(const std::string& text, int columns);

@@ -1,32 +1,34 @@
 #include "train/bulletin.h"
 
-#include <fmt/ranges.h>
-
-#include <ranges>
+#include <algorithm>
 
 #include "base/error.h"
+#include "dist/messages.h"
 
 namespace roll {
 
-void Bulletin::post(std::string news) {
-  ROLL_CHECK(!pending_ && news.find('\n') == std::string::npos, "news are a line, one at a time");
+void Bulletin::post(const SamplingNews& news) {
+  ROLL_CHECK(!pending_, "news go out one at a time");
   told_ = std::make_shared<std::vector<std::string>>();
-  pending_ = mesh_.dp().start_all_gather_bytes(std::move(news), told_, "news of sampling");
+  pending_ = mesh_.dp().start_all_gather_bytes(encode_message(news), told_, SamplingNews::kMessage.name);
 }
 
-Bulletin::Heard Bulletin::look(bool waits, const std::string& aside) {
+Bulletin::Heard Bulletin::look(bool waits, std::optional<StopKind> wish) {
   Heard heard;
   if (mesh_.is_leader() && pending_ && (waits || pending_->is_done())) {
     pending_->wait();
     pending_.reset();
-    heard.news = std::move(*told_);
+    heard.news = decode_messages<SamplingNews>(*told_, mesh_.dp().group());
   }
   if (!mesh_.tp().communicates()) return heard;
-  const std::string mine = mesh_.is_leader() ? fmt::format("{}", fmt::join(heard.news, "\n")) : aside;
-  auto said = mesh_.tp().all_gather_bytes(mine, "news of sampling");
-  heard.news.clear();
-  for (const auto line : std::views::split(said.front(), '\n')) heard.news.emplace_back(line.begin(), line.end());
-  heard.asides.assign(said.begin() + 1, said.end());
+  GroupMessage mine;
+  if (mesh_.is_leader())
+    mine.news = std::move(heard.news);
+  else
+    mine.wish = wish;
+  std::vector<GroupMessage> said = all_gather_messages(mine, mesh_.tp());
+  for (const GroupMessage& own : said) heard.wish = std::max(heard.wish, own.wish);
+  heard.news = std::move(said.front().news);
   return heard;
 }
 

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dist/mesh.h"
+#include "train/messages.h"
 
 namespace roll {
 
@@ -17,15 +19,15 @@ class Bulletin {
 
   /// Whether this rank's news are out and have not come back.
   bool is_posted() const { return pending_ != nullptr; }
-  /// For leaders; **collective** over them. One line.
-  void post(std::string news);
+  /// For leaders; **collective** over them.
+  void post(const SamplingNews& news);
 
   struct Heard {
-    std::vector<std::string> news;    // by group; none where they are not all there yet
-    std::vector<std::string> asides;  // what the ranks of this group said, the leader excepted
+    std::vector<SamplingNews> news;  // by group; none where they are not all there yet
+    std::optional<StopKind> wish;    // to stop, of the ranks of this group, the leader excepted
   };
   /// **Collective** over the group. `waits`: until all have posted. Errors as the collective's own.
-  Heard look(bool waits, const std::string& aside);
+  Heard look(bool waits, std::optional<StopKind> wish);
 
  private:
   Mesh& mesh_;

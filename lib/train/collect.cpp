@@ -1,13 +1,15 @@
 #include "train/collect.h"
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
+#include "dist/messages.h"
 #include "reward/reward.h"
 #include "track/progress.h"
+#include "train/messages.h"
 
 namespace roll {
 
@@ -137,35 +139,24 @@ std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
 
 /// How long responses were, which decides who starts first the next time.
 void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection) {
-  struct Told {
-    int32_t prompt, length;
-  };
-  std::string bytes;
-  for (const RolloutRecord& record : mine) {
-    const Told told{static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())};
-    bytes.append(reinterpret_cast<const char*>(&told), sizeof told);
-  }
-  for (std::string_view said : mesh_.world().all_gather_bytes(bytes, "lengths of responses"))
-    for (Told told{}; !said.empty(); said.remove_prefix(sizeof told)) {
-      std::memcpy(&told, said.data(), sizeof told);
-      lengths_.add(*collection.prompt_at(told.prompt).row, told.length);
-    }
+  ResponseLengths own;
+  for (const RolloutRecord& record : mine)
+    own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
+  for (const ResponseLengths& of_rank : all_gather_messages(own, mesh_.world()))
+    for (const auto& [prompt, length] : of_rank.lengths) lengths_.add(*collection.prompt_at(prompt).row, length);
 }
 
 namespace {
 
-/// What sampling ranks tell the others: whether somebody wishes to stop ...
 void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
-  const std::string told = samplers.tell_bytes(kind ? std::to_string(static_cast<int>(*kind)) : "", "a wish to stop");
-  if (told.empty()) return;
-  const auto stop = static_cast<StopKind>(std::stoi(told));
-  request_stop(stop);
-  throw Stopped(stop);
+  const StopWish told = tell_message(StopWish{kind}, samplers);
+  if (!told.kind) return;
+  request_stop(*told.kind);
+  throw Stopped(*told.kind);
 }
 
-/// ... and whether more is sampled once models have judged.
 bool goes_on(RoleMesh& samplers, bool wanted) {
-  return samplers.tell_bytes(wanted ? "on" : "", "whether sampling goes on") == "on";
+  return tell_message(GoesOn{wanted}, samplers).goes_on;
 }
 
 }  // namespace
@@ -245,10 +236,9 @@ void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_
 std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {
   std::vector<RolloutRecord> all = std::move(mine);
   if (world.size() > 1) {
-    const auto lines = world.all_gather_bytes(to_lines(all), "rollouts");
+    auto of_ranks = all_gather_messages(Rollouts{std::move(all)}, world);
     all.clear();
-    for (const auto& of_rank : lines)
-      for (auto& record : records_from_lines(of_rank, "rollouts of another rank")) all.push_back(std::move(record));
+    for (Rollouts& of_rank : of_ranks) std::ranges::move(of_rank.records, std::back_inserter(all));
   }
   sort_records(all);
   return all;

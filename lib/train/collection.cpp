@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,14 +12,8 @@ namespace roll {
 namespace {
 
 constexpr useconds_t kScoreWait_us = 1000;
-constexpr const char* kNothingNew = "=";
 constexpr uint64_t kBaselines = uint64_t{1}
                                 << 47;  // their names begin here, so that the others' are what they are without
-
-int64_t own_wish() {
-  const auto wish = stop_wish();
-  return wish ? static_cast<int64_t>(*wish) : 0;
-}
 
 int64_t length_of(const RequestSource::Queue& queue) {
   return queue.waiting.empty() ? -queue.num_free_slots : std::ssize(queue.waiting);
@@ -95,8 +88,8 @@ RequestSource::Change Collection::next(const Queue& queue) {
     take_scores(rewards_.take_done());
     bulletin_.post(news(queue));
   }
-  const auto [told, asides] = bulletin_.look(queue.is_idle(), std::to_string(own_wish()));
-  for (const std::string& aside : asides) wish_ = std::max<int64_t>(wish_, std::stoll(aside));
+  const auto [told, wish] = bulletin_.look(queue.is_idle(), stop_wish());
+  wish_ = std::max(wish_, wish);
   if (!told.empty()) hear(told, queue, change);
   if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
   return change;
@@ -149,50 +142,42 @@ void Collection::take_scores(std::map<int64_t, RewardResult> results) {
   }
 }
 
-std::string Collection::news(const Queue& queue) {
+SamplingNews Collection::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
   const int64_t length = length_of(queue);
-  const int64_t stop = plan_.may_stop ? std::max(wish_, own_wish()) : 0;
-  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && stop == 0 &&
-      !pauses)
-    return kNothingNew;
+  const auto stop = plan_.may_stop ? std::max(wish_, stop_wish()) : std::nullopt;
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
+    return {};
   told_length_ = length;
-  Json finished = Json::array(), held = Json::array(), put_back = Json::array();
-  for (const auto& [sample, score] : std::exchange(new_finished_, {}))
-    finished.push_back({sample.prompt, sample.number, score ? Json(*score) : Json()});
-  for (const SampleIndex& sample : std::exchange(new_held_, {})) held.push_back(sample.prompt);
-  for (const SampleIndex& sample : std::exchange(new_put_back_, {})) put_back.push_back({sample.prompt, sample.number});
-  return to_line({{"finished", finished},
-                  {"held", held},
-                  {"put_back", put_back},
-                  {"queue", length},
-                  {"stop", stop},
-                  {"pauses", pauses}});
+  SamplingChanges changes{.finished = std::exchange(new_finished_, {}),
+                          .held = {},
+                          .put_back = std::exchange(new_put_back_, {}),
+                          .queue = length,
+                          .stop = stop,
+                          .pauses = pauses};
+  for (const SampleIndex& sample : std::exchange(new_held_, {})) changes.held.push_back(sample.prompt);
+  return {.changes = std::move(changes)};
 }
 
-void Collection::hear(const std::vector<std::string>& told, const Queue& queue, Change& change) {
-  int64_t stop = 0;
+void Collection::hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change) {
+  std::optional<StopKind> stop;
   bool is_quota_changed = false;
   for (size_t group = 0; group < told.size(); ++group) {
-    if (told[group] == kNothingNew) continue;
-    const Json news = parse_json(told[group], "news of sampling");
-    for (const Json& entry : news.at("finished")) {
-      Finished finished{.sample = {.prompt = entry.at(0), .number = entry.at(1)}};
-      if (!entry.at(2).is_null()) finished.score = entry.at(2).get<double>();
-      is_quota_changed |= hear_of(finished);
-    }
-    for (const Json& prompt : news.at("held")) ++prompts_.at(prompt).num_held;
-    for (const Json& entry : news.at("put_back"))
-      if (prompts_.at(entry.at(0)).is_needed) dealer_.put_back({.prompt = entry.at(0), .number = entry.at(1)});
-    queues_[group] = news.at("queue");
-    stop = std::max(stop, news.at("stop").get<int64_t>());
-    change.pauses |= news.at("pauses").get<bool>();
+    if (!told[group].changes) continue;
+    const SamplingChanges& news = *told[group].changes;
+    for (const Finished& finished : news.finished) is_quota_changed |= hear_of(finished);
+    for (const int64_t prompt : news.held) ++prompts_.at(prompt).num_held;
+    for (const SampleIndex& sample : news.put_back)
+      if (prompts_.at(sample.prompt).is_needed) dealer_.put_back(sample);
+    queues_[group] = news.queue;
+    stop = std::max(stop, news.stop);
+    change.pauses |= news.pauses;
   }
   if (is_quota_changed) {
     add(plan_.quota->next());
     give_up_unneeded(change);
   }
-  if (stop != 0) stopped_ = static_cast<StopKind>(stop);
+  if (stop) stopped_ = stop;
   look_whether_to_end(change);
   if (stopped_)
     for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);

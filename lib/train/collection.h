@@ -96,10 +96,7 @@ class Collection : public RequestSource {
     Request request;
     Generation begun;
   };
-  struct Finished {
-    SampleIndex sample;
-    std::optional<double> score{};  // none: it could not be judged
-  };
+  using Finished = FinishedSample;
 
   void add(const std::vector<Prompt>& prompts);
   void expect(int64_t responses);
@@ -108,8 +105,8 @@ class Collection : public RequestSource {
   GenerationRequest request_for(const Request& request) const;
   void take_scores(std::map<int64_t, RewardResult> results);
   void look_whether_to_end(Change& change);
-  std::string news(const Queue& queue);
-  void hear(const std::vector<std::string>& told, const Queue& queue, Change& change);
+  SamplingNews news(const Queue& queue);
+  void hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change);
   bool hear_of(const Finished& finished);
   void give_up_unneeded(Change& change);
   void put_back(int64_t count, const Queue& queue, Change& change);
@@ -137,7 +134,7 @@ class Collection : public RequestSource {
   int64_t num_expected_ = 0, num_finished_ = 0;  // responses, of all groups
   bool has_begun_ = false, waits_for_models_ = false;
   std::map<std::string, std::map<int64_t, RewardQuery>> parked_;
-  int64_t wish_ = 0;  // to stop, of a rank of this group
+  std::optional<StopKind> wish_;  // to stop, of a rank of this group
   std::optional<StopKind> stopped_;
   double waited_for_scores_s_ = 0, waited_for_others_s_ = 0;
 };

@@ -8,7 +8,9 @@
 
 #include "base/file.h"
 #include "checkpoint/safetensors.h"
+#include "dist/messages.h"
 #include "optim/update_trace.h"
+#include "train/messages.h"
 
 namespace roll {
 
@@ -20,22 +22,6 @@ Json numbers(const at::Tensor& tensor) {
   Json list = Json::array();
   for (int64_t i = 0; i < values.numel(); ++i) list.push_back(json_float(data[i]));
   return list;
-}
-
-Json to_json(const UpdateTrace& trace) {
-  Json buckets = Json::array();
-  for (const BucketTrace& b : trace.buckets) buckets.push_back({b.bucket, b.bytes, b.ready_s, b.begin_s, b.end_s});
-  return {{"times", {trace.begin_s, trace.last_begin_s, trace.last_end_s, trace.reduced_s, trace.end_s}},
-          {"buckets", buckets}};
-}
-
-UpdateTrace trace_from(const Json& json) {
-  const auto times = json["times"].get<std::vector<double>>();
-  UpdateTrace trace{times[0], times[1], times[2], times[3], times[4]};
-  for (const Json& b : json["buckets"])
-    trace.buckets.push_back(
-        {b[0].get<int64_t>(), b[1].get<int64_t>(), b[2].get<double>(), b[3].get<double>(), b[4].get<double>()});
-  return trace;
 }
 
 }  // namespace
@@ -63,28 +49,25 @@ void dump_experience(const std::filesystem::path& folder, int64_t step, const st
 
 void tell(FirstUpdates& of_role, RoleMesh& role) {
   if (role.is_everywhere()) return;
-  Json names = Json::array(), traces = Json::array();
+  FirstUpdateMessage mine;
   std::vector<at::Tensor> parts{at::empty({0})};
   for (const auto& [name, gradient] : of_role.gradients) {
-    names.push_back({{"name", name}, {"shape", gradient.sizes().vec()}});
+    mine.gradients.push_back({name, gradient.sizes().vec()});
     parts.push_back(gradient.to(at::kFloat).flatten());
   }
-  for (const auto& [name, trace] : of_role.traces) traces.push_back({{"name", name}, {"trace", to_json(trace)}});
-  const Json told =
-      parse_json(role.tell_bytes(to_line({{"names", names}, {"traces", traces}}), "a first update"), "a first update");
+  for (const auto& [name, trace] : of_role.traces) mine.traces.push_back({name, trace});
+  const FirstUpdateMessage told = tell_message(mine, role);
   int64_t numel = 0;
-  for (const Json& entry : told["names"]) numel += c10::multiply_integers(entry["shape"].get<std::vector<int64_t>>());
+  for (const auto& [name, shape] : told.gradients) numel += c10::multiply_integers(shape);
   at::Tensor flat = role.is_here() ? at::cat(parts) : at::empty({numel});
   role.tell(flat, "gradients of a first update");
   of_role = {};
-  for (const Json& entry : told["names"]) {
-    const auto shape = entry["shape"].get<std::vector<int64_t>>();
+  for (const auto& [name, shape] : told.gradients) {
     const int64_t size = c10::multiply_integers(shape);
-    of_role.gradients.emplace_back(entry["name"].get<std::string>(), flat.narrow(0, 0, size).view(shape));
+    of_role.gradients.emplace_back(name, flat.narrow(0, 0, size).view(shape));
     flat = flat.narrow(0, size, flat.numel() - size);
   }
-  for (const Json& entry : told["traces"])
-    of_role.traces.emplace_back(entry["name"].get<std::string>(), trace_from(entry["trace"]));
+  for (const auto& [name, trace] : told.traces) of_role.traces.emplace_back(name, trace);
 }
 
 void dump_updates(const std::filesystem::path& folder, int64_t step, std::vector<FirstUpdates> of_roles) {

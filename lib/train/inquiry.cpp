@@ -2,66 +2,78 @@
 
 #include <ATen/ATen.h>
 
-#include <cstring>
+#include <algorithm>
 
 #include "base/error.h"
+#include "dist/messages.h"
+#include "train/messages.h"
 #include "train/routes.h"
 
 namespace roll {
 
 namespace {
 
-/// Lists of all ranks, numbered rank after rank.
-struct Lists {
-  std::vector<int64_t> lengths;
+constexpr int64_t kWord_bytes = 4;
+
+/// Letters of all ranks, numbered rank after rank.
+struct Letters {
+  std::vector<int64_t> bytes, words, lengths;
   Distribution at;  // each rank in a group of its own
 };
 
 /// **Collective**.
-Lists tell_lengths(const std::vector<Letter>& mine, Communicator& world, std::string_view name) {
-  std::vector<int64_t> own;
-  for (const Letter& words : mine) own.push_back(std::ssize(words));
-  const std::string_view bytes(reinterpret_cast<const char*>(own.data()), own.size() * sizeof(int64_t));
-  Lists lists;
-  for (const std::string& told : world.all_gather_bytes(bytes, name)) {
-    lists.at.ranks.push_back({static_cast<int>(lists.at.ranks.size())});
-    std::vector<int64_t>& share = lists.at.shares.emplace_back();
-    for (size_t at = 0; at < told.size(); at += sizeof(int64_t)) {
-      share.push_back(std::ssize(lists.lengths));
-      std::memcpy(&lists.lengths.emplace_back(), told.data() + at, sizeof(int64_t));
+Letters tell_letters(const std::vector<Letter>& mine, Communicator& world, std::string_view name) {
+  LetterLengths own;
+  for (const Letter& letter : mine)
+    own.letters.push_back({static_cast<uint32_t>(letter.bytes.size()), static_cast<uint32_t>(letter.length)});
+  Letters all;
+  for (const LetterLengths& told : all_gather_messages(own, world, name)) {
+    all.at.ranks.push_back({static_cast<int>(all.at.ranks.size())});
+    std::vector<int64_t>& share = all.at.shares.emplace_back();
+    for (const auto& [bytes, length] : told.letters) {
+      share.push_back(std::ssize(all.bytes));
+      all.bytes.push_back(bytes);
+      all.words.push_back((int64_t{bytes} + kWord_bytes - 1) / kWord_bytes);
+      all.lengths.push_back(length);
     }
   }
-  return lists;
+  return all;
 }
 
 /// **Collective**.
-std::vector<Letter> bring(const std::vector<Letter>& mine, const Lists& lists, const Distribution& to,
+std::vector<Letter> bring(const std::vector<Letter>& mine, const Letters& all, const Distribution& to,
                           Communicator& world, std::string_view name) {
-  Letter all;
-  for (const Letter& words : mine) all.insert(all.end(), words.begin(), words.end());
-  const at::Tensor brought = Routes(lists.lengths, lists.at, to, world).bring({at::tensor(all, at::kInt)}, name)[0];
-  const int32_t* word = brought.const_data_ptr<int32_t>();
+  std::string words;  // routes have columns of words
+  for (const Letter& letter : mine) {
+    words += letter.bytes;
+    words.resize((words.size() + kWord_bytes - 1) / kWord_bytes * kWord_bytes);
+  }
+  const at::Tensor column = at::empty({std::ssize(words) / kWord_bytes}, at::kInt);
+  std::ranges::copy(words, static_cast<char*>(column.mutable_data_ptr()));
+  const at::Tensor brought = Routes(all.words, all.at, to, world).bring({column}, name)[0];
+  const char* word = static_cast<const char*>(brought.const_data_ptr());
   std::vector<Letter> wanted;
-  for (const int64_t list : to.share_of(world.rank())) {
-    wanted.emplace_back(word, word + lists.lengths[list]);
-    word += lists.lengths[list];
+  for (const int64_t letter : to.share_of(world.rank())) {
+    wanted.push_back({.bytes = {word, word + all.bytes[letter]}, .length = all.lengths[letter]});
+    word += all.words[letter] * kWord_bytes;
   }
   return wanted;
 }
 
 }  // namespace
 
-std::vector<std::optional<Letter>> inquire(const std::vector<Letter>& mine, RoleMesh& role, const Answering& answering,
-                                           std::string_view name) {
+std::vector<std::optional<Letter>> inquire_letters(const std::vector<Letter>& mine, RoleMesh& role,
+                                                   const ShareOut& share_out, const AnswerLetters& answer,
+                                                   std::string_view name) {
   Communicator& world = role.world();
-  const Lists asked = tell_lengths(mine, world, name);
-  const Distribution answering_groups{world_groups(role), answering.share_out(asked.lengths)};
+  const Letters asked = tell_letters(mine, world, name);
+  const Distribution answering_groups{world_groups(role), share_out(asked.lengths)};
   const std::vector<Letter> questions = bring(mine, asked, answering_groups, world, name);
   std::vector<Letter> answers;
-  if (role.is_here()) answers = answering.answer(questions);
+  if (role.is_here()) answers = answer(questions);
 
   const std::string what = fmt::format("answers: {}", name);
-  const Lists given = tell_lengths(answers, world, what);
+  const Letters given = tell_letters(answers, world, what);
   std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] its number
   for (size_t group = 0; group < answering_groups.ranks.size(); ++group) {
     const std::vector<int64_t>& numbers = given.at.shares[answering_groups.ranks[group].front()];

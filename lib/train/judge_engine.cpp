@@ -1,17 +1,14 @@
 #include "train/judge_engine.h"
 
-#include <cstring>
-
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "rollout/engine.h"
+#include "train/inquiry.h"
 #include "train/roles.h"
 
 namespace roll {
 
 namespace {
-
-constexpr int64_t kName_words = sizeof(JudgeEngine::Question::name) / sizeof(int32_t);
 
 std::filesystem::path folder_of(const JudgingModel& judge) {
   return model_folder(judge.worker->model_args.model_name_or_path.value());
@@ -33,22 +30,18 @@ JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshe
   for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
 }
 
-/// Its name in two words, then its token ids.
-Letter JudgeEngine::words_of(const Question& question) const {
+JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
   Json messages = question.messages;
   for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
-  Letter words(kName_words);
-  std::memcpy(words.data(), &question.name, sizeof question.name);
-  for (const int64_t id : tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
-                                            /*parse_special=*/true, /*add_special=*/false))
-    words.push_back(static_cast<int32_t>(id));
-  return words;
+  const auto ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
+                                     /*parse_special=*/true, /*add_special=*/false);
+  return {.name = question.name, .ids = {ids.begin(), ids.end()}};
 }
 
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
-  std::vector<Letter> own;
-  for (const Question& question : mine) own.push_back(words_of(question));
-  const int64_t longest = kName_words + spec_.max_positions - judge_.generating_args->max_new_tokens.value();
+  std::vector<JudgeAsked> own;
+  for (const Question& question : mine) own.push_back(prompt_of(question));
+  const int64_t longest = spec_.max_positions - judge_.generating_args->max_new_tokens.value();
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     Partition shares(static_cast<size_t>(mesh_.dp_size()));
     size_t turn = 0;
@@ -56,29 +49,24 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
       if (lengths[question] <= longest) shares[turn++ % shares.size()].push_back(question);
     return shares;
   };
-  const auto answer = [&](const std::vector<Letter>& questions) {
-    std::vector<Letter> answers;
-    for (const Generation& generation : generate(questions, step)) {
-      answers.push_back({generation.finish_reason == FinishReason::kLength});
-      answers.back().insert(answers.back().end(), generation.text.begin(), generation.text.end());
-    }
-    return answers;
+  const auto answer = [&](const std::vector<JudgeAsked>& prompts) {
+    std::vector<JudgeSaid> replies;
+    for (const Generation& generation : generate(prompts, step))
+      replies.push_back({.text = generation.text, .is_cut = generation.finish_reason == FinishReason::kLength});
+    return replies;
   };
   std::vector<std::optional<JudgeWords>> told;
-  for (const auto& words : inquire(own, mesh_, {share_out, answer}, "questions to a judge"))
-    told.push_back(
-        words ? std::optional(JudgeWords{.text = {words->begin() + 1, words->end()}, .is_cut = words->front() != 0})
-              : std::nullopt);
+  for (auto& reply : inquire<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
+    told.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
+                         : std::nullopt);
   return told;
 }
 
-std::vector<Generation> JudgeEngine::generate(const std::vector<Letter>& questions, int64_t step) {
-  if (questions.empty()) return {};
+std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& prompts, int64_t step) {
+  if (prompts.empty()) return {};
   std::vector<GenerationRequest> requests;
-  for (const Letter& words : questions) {
-    requests.push_back({.prompt_ids = {words.begin() + kName_words, words.end()}});
-    std::memcpy(&requests.back().sequence_id, words.data(), sizeof requests.back().sequence_id);
-  }
+  for (const JudgeAsked& prompt : prompts)
+    requests.push_back({.prompt_ids = {prompt.ids.begin(), prompt.ids.end()}, .sequence_id = prompt.name});
   SamplingParams params{.generating = *judge_.generating_args,
                         .eos_ids = tokenizer_.eos_ids(),
                         .seed = seed_,

@@ -13,7 +13,7 @@
 #include "settings/judging_models.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
-#include "train/inquiry.h"
+#include "train/messages.h"
 
 namespace roll {
 
@@ -31,8 +31,8 @@ class JudgeEngine {
   std::vector<std::optional<JudgeWords>> ask(const std::vector<Question>& mine, int64_t step);
 
  private:
-  Letter words_of(const Question& question) const;
-  std::vector<Generation> generate(const std::vector<Letter>& questions, int64_t step);
+  JudgeAsked prompt_of(const Question& question) const;
+  std::vector<Generation> generate(const std::vector<JudgeAsked>& prompts, int64_t step);
 
   const JudgingModel judge_;
   uint64_t seed_;

@@ -1,11 +1,12 @@
 #include "train/learners.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "dist/merged_metrics.h"
+#include "dist/messages.h"
 #include "settings/placement.h"
+#include "train/messages.h"
 
 namespace roll {
 
@@ -29,8 +30,8 @@ Metrics Learners::told(const Metrics& metrics) {
   return roll::told(*world_, metrics);
 }
 
-Json Learners::told(const Json& json, std::string_view name) {
-  return parse_json(world_->tell_bytes(to_line(json), name), std::string(name));
+Json Learners::told(const Json& state, std::string_view name) {
+  return tell_message(StateMessage{state}, *world_, name).state;
 }
 
 }  // namespace roll

@@ -23,7 +23,7 @@ class Learners {
   LearnerMeshes meshes();
   /// What all learners know becomes known to all ranks. **Collective** over the world.
   Metrics told(const Metrics& metrics);
-  Json told(const Json& json, std::string_view name);
+  Json told(const Json& state, std::string_view name);
 
  private:
   RoleMesh* world_;      // the learners among all ranks

@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "base/clock.h"
 #include "checkpoint/hf_folder.h"
@@ -19,10 +18,10 @@ namespace roll {
 namespace {
 
 /// Sequences without a response: only their values are wanted.
-Batch batch_of(const std::vector<Letter>& sequences) {
+Batch batch_of(const std::vector<ScorePrompt>& sequences) {
   std::vector<Sample> samples;
   for (int64_t i = 0; i < std::ssize(sequences); ++i)
-    samples.push_back({.prompt_ids = {sequences[i].begin(), sequences[i].end()},
+    samples.push_back({.prompt_ids = {sequences[i].ids.begin(), sequences[i].ids.end()},
                        .response_ids = {},
                        .sequence_index = i,
                        .group_index = i});
@@ -73,7 +72,7 @@ void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
 }
 
 void RewardModels::score(Scorer& scorer, Held& held) {
-  std::vector<Letter> mine;
+  std::vector<ScorePrompt> mine;
   std::vector<RewardQuery*> asking;
   for (auto& [response, query] : held) {
     Json messages = query.messages;
@@ -81,7 +80,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     const auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
                                              /*parse_special=*/true, /*add_special=*/false);
     if (std::ssize(ids) > scorer.spec.max_positions) continue;
-    mine.emplace_back(ids.begin(), ids.end());
+    mine.push_back({.ids = {ids.begin(), ids.end()}});
     asking.push_back(&query);
   }
   const Stopwatch watch;
@@ -93,26 +92,26 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     plans = plan_ranks(lengths, rule, scorer.mesh.dp_size());
     return shares_of({plans});
   };
-  const auto answer = [&](const std::vector<Letter>& conversations) {
-    if (conversations.empty()) return std::vector<Letter>();
+  const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
+    if (conversations.empty()) return std::vector<ScoreSaid>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
-  const auto told = inquire(mine, scorer.mesh, {share_out, answer}, "conversations to score");
+  const auto told = inquire<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
-    asking[i]->model_score = std::bit_cast<float>(told[i].value().front());
+    asking[i]->model_score = told[i].value().score;
     asking[i]->model_s = watch.seconds();
   }
 }
 
-std::vector<Letter> RewardModels::scores(Scorer& scorer, const std::vector<Letter>& conversations,
-                                         const Partition& plan) {
+std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
+                                            const Partition& plan) {
   const Batch batch = batch_of(conversations);
   const at::Tensor values = forward_share(
       batch, places_in_share(plan), device_, 1,
       [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; }, {&log_, "reward model"})[0];
-  std::vector<Letter> all;
+  std::vector<ScoreSaid> all;
   for (size_t i = 0; i < conversations.size(); ++i)
-    all.push_back({std::bit_cast<int32_t>(values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>())});
+    all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
   return all;
 }
 

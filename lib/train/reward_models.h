@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "dist/mesh.h"
 #include "model/value_model.h"
+#include "packing/partition.h"
 #include "reward/judge/judge_rule.h"
 #include "settings/config.h"
 #include "text/chat_template.h"
@@ -49,7 +50,7 @@ class RewardModels {
   void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
   void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
   void score(Scorer& scorer, Held& held);
-  std::vector<Letter> scores(Scorer& scorer, const std::vector<Letter>& conversations, const Partition& plan);
+  std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
   void ask(Judge& judge, Held& held, int64_t step);
 
   at::Device device_;

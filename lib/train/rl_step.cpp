@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 #include "dist/merged_metrics.h"
+#include "dist/messages.h"
 #include "train/advantage_stage.h"
+#include "train/messages.h"
 #include "train/step_index.h"
 
 namespace roll {
@@ -48,8 +50,7 @@ Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state
     step.here = std::move(whole.here);
   }
   if (!actor.is_everywhere())
-    state.load_state(
-        parse_json(actor.tell_bytes(to_line(state.state()), "statistics of rewards"), "statistics of rewards"));
+    state.load_state(tell_message(StateMessage{state.state()}, actor, "statistics of rewards").state);
   return told(actor, of_actor);
 }
 

@@ -178,8 +178,7 @@ void Rlvr::tell_schedules(const Json& state) {
 /// **Collective**.
 Json Rlvr::state() {
   const auto learner_state = [](RoleMesh& role, const auto& trainer) {
-    return parse_json(role.tell_bytes(trainer ? to_line(trainer->learner().state()) : "", "a learner's state"),
-                      "a learner's state");
+    return tell_message(StateMessage{trainer ? trainer->learner().state() : Json()}, role, "a learner's state").state;
   };
   Json state{{"tokens_seen", tokens_seen_},
              {"experience", learners_.told(experience_state_.state(), "statistics of rewards")},
@@ -326,12 +325,7 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
 
 /// Those of the first rank that samples, on all ranks. **Collective**.
 std::vector<ShownSample> Rlvr::told_samples(const std::vector<RolloutRecord>& validated) {
-  Json told = Json::array();
-  for (const ShownSample& sample : telling_samples(validated)) told.push_back(to_json(sample));
-  told = parse_json(mesh_of_.sampler.tell_bytes(to_line(told), "samples of validation"), "samples of validation");
-  std::vector<ShownSample> samples;
-  for (const Json& sample : told) samples.push_back(sample_from(sample));
-  return samples;
+  return tell_message(ShownSamples{telling_samples(validated)}, mesh_of_.sampler).samples;
 }
 
 bool Rlvr::validates(int64_t step) const {

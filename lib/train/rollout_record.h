@@ -17,6 +17,10 @@ namespace roll {
 struct WeightsRun {
   int64_t version = 0;  // after so many steps
   int64_t num_tokens = 0;
+  template <class F>
+  void fields(F& field) {
+    field("version", version), field("num_tokens", num_tokens);
+  }
   bool operator==(const WeightsRun&) const = default;
 };
 
@@ -42,6 +46,19 @@ struct RolloutRecord {
   std::string ground_truth;
   std::string tag;
   double difficulty = 0;  // of the prompt's row; 0 where a line does not say
+
+  /// As it travels between ranks; a line of a file is to_json()'s.
+  template <class F>
+  void fields(F& field) {
+    field("step", step), field("domain", domain), field("prompt_id", prompt_id);
+    field("group_index", group_index), field("sample_index", sample_index), field("is_baseline", is_baseline);
+    field("prompt", prompt), field("response", response);
+    field("prompt_ids", prompt_ids), field("response_ids", response_ids), field("log_probs", log_probs);
+    field("weights", weights), field("finish_reason", finish_reason);
+    field("is_judged", is_judged), field("score", score), field("reward", reward);
+    field("reward_detail", reward_detail), field("ground_truth", ground_truth);
+    field("tag", tag), field("difficulty", difficulty);
+  }
 
   bool operator==(const RolloutRecord&) const = default;
 };

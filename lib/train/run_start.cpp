@@ -12,7 +12,9 @@
 #include "base/open_file.h"
 #include "checkpoint/store.h"
 #include "dist/agree.h"
+#include "dist/messages.h"
 #include "settings/config_change.h"
+#include "train/messages.h"
 #include "train/run_folder.h"
 
 namespace roll {
@@ -122,16 +124,12 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-Json to_json(const ResumePoint& point) {
-  Json json{{"folder", point.folder.string()}, {"step", point.step}, {"early_stop", point.early_stop}};
-  if (point.best_metric) json["best_metric"] = *point.best_metric;
-  return json;
-}
-
-ResumePoint resume_point_from(const Json& json) {
-  ResumePoint point{json["folder"].get<std::string>(), json["step"].get<int64_t>(), {}, json["early_stop"]};
-  if (json.contains("best_metric")) point.best_metric = json["best_metric"].get<double>();
-  return point;
+StartMessage message_of(const RunStart& start) {
+  StartMessage message{start.folder.string(), start.run, start.goes_on, {}};
+  if (start.resume)
+    message.resume = {start.resume->folder.string(), start.resume->step, start.resume->best_metric,
+                      start.resume->early_stop};
+  return message;
 }
 
 RunStart decided(const RunWish& wish, Log& log) {
@@ -191,16 +189,12 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   agree(ranks, [&] {
     if (ranks.is_first()) start = decided(wish, log);
   });
-  Json told;
-  if (ranks.is_first()) {
-    told = {{"folder", start.folder.string()}, {"run", start.run}, {"goes_on", start.goes_on}};
-    if (start.resume) told["resume"] = to_json(*start.resume);
-  }
-  told = parse_json(ranks.broadcast_bytes(to_line(told), 0, "start of the run"), "start of the run");
-  start.folder = told["folder"].get<std::string>();
-  start.run = told["run"].get<std::string>();
-  start.goes_on = told["goes_on"].get<bool>();
-  if (told.contains("resume")) start.resume = resume_point_from(told["resume"]);
+  const StartMessage told = broadcast_message(message_of(start), 0, ranks);
+  start.folder = told.folder;
+  start.run = told.run;
+  start.goes_on = told.goes_on;
+  if (told.resume)
+    start.resume = {told.resume->folder, told.resume->step, told.resume->best_metric, told.resume->early_stop};
   return start;
 }
 

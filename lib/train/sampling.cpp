@@ -6,7 +6,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "dist/merged_metrics.h"
+#include "dist/messages.h"
 #include "settings/placement.h"
+#include "train/messages.h"
 #include "train/rollout_metrics.h"
 
 namespace roll {
@@ -47,8 +50,8 @@ std::vector<RolloutRecord> Sampling::step(int64_t step, Metrics& metrics) {
     records = sampled(step, of_sampling);
   else
     attend_collection(reward_models_, samplers, step);
-  metrics.merge(Metrics::parse(samplers.tell_bytes(of_sampling.serialize(), "metrics of sampling")));
-  prompts_state_ = parse_json(samplers.tell_bytes(to_line(prompts_state_), "where the prompts stand"), "a state");
+  metrics.merge(told(samplers, of_sampling));
+  prompts_state_ = tell_message(StateMessage{prompts_state_}, samplers, "where the prompts stand").state;
   if (!config_.samples_ahead()) close();
   return records;
 }

@@ -3,62 +3,37 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <tuple>
 
 #include "base/error.h"
+#include "dist/messages.h"
+#include "train/messages.h"
 
 namespace roll {
 
 namespace {
 
-/// As it travels.
-struct Fact {
-  int32_t group = 0, sample = 0;
-  int32_t prompt_length = 0, response_length = 0;
-  double score = 0, reward = 0, difficulty = 0;
-  int32_t domain = 0;  // among the names that come with it
-  bool is_baseline = false, is_judged = false, is_truncated = false;
-  char unused = 0;
-};
-static_assert(sizeof(Fact) == 48);
+using Fact = FactsMessage::Fact;
 
-template <class T>
-void put(std::string& bytes, const T& value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-template <class T>
-T take(std::string_view& bytes) {
-  T value;
-  ROLL_CHECK(bytes.size() >= sizeof value, "facts end where they were ended");
-  std::memcpy(&value, bytes.data(), sizeof value);
-  bytes.remove_prefix(sizeof value);
-  return value;
-}
-
-/// The names of the domains, then the facts.
-std::string message_of(const std::vector<RolloutRecord>& records) {
-  std::map<std::string, int32_t> domains;
-  for (const RolloutRecord& record : records) domains.try_emplace(record.domain, static_cast<int32_t>(domains.size()));
-  std::vector<const std::string*> names(domains.size());
-  for (const auto& [name, number] : domains) names[number] = &name;
-  std::string message;
-  put(message, static_cast<uint32_t>(names.size()));
-  for (const std::string* name : names) put(message, static_cast<uint32_t>(name->size())), message += *name;
-  for (const RolloutRecord& r : records)
-    put(message, Fact{.group = static_cast<int32_t>(r.group_index),
-                      .sample = static_cast<int32_t>(r.sample_index),
-                      .prompt_length = static_cast<int32_t>(r.prompt_ids.size()),
-                      .response_length = static_cast<int32_t>(r.response_ids.size()),
-                      .score = r.score,
-                      .reward = r.reward,
-                      .difficulty = r.difficulty,
-                      .domain = domains.at(r.domain),
-                      .is_baseline = r.is_baseline,
-                      .is_judged = r.is_judged,
-                      .is_truncated = r.finish_reason == "length"});
+FactsMessage message_of(const std::vector<RolloutRecord>& records) {
+  FactsMessage message;
+  std::map<std::string, uint32_t> domains;
+  for (const RolloutRecord& r : records) {
+    const auto [domain, is_new] = domains.try_emplace(r.domain, static_cast<uint32_t>(domains.size()));
+    if (is_new) message.domains.push_back(r.domain);
+    message.facts.push_back({.group = static_cast<int32_t>(r.group_index),
+                             .sample = static_cast<int32_t>(r.sample_index),
+                             .prompt_length = static_cast<int32_t>(r.prompt_ids.size()),
+                             .response_length = static_cast<int32_t>(r.response_ids.size()),
+                             .score = r.score,
+                             .reward = r.reward,
+                             .difficulty = r.difficulty,
+                             .domain = domain->second,
+                             .is_baseline = r.is_baseline,
+                             .is_judged = r.is_judged,
+                             .is_truncated = r.finish_reason == "length"});
+  }
   return message;
 }
 
@@ -69,26 +44,17 @@ struct KnownFact {
   auto key() const { return std::tuple(fact.group, fact.sample); }
 };
 
-void read_message(std::string_view message, int rank, std::vector<KnownFact>& facts) {
-  std::vector<std::string> domains(take<uint32_t>(message));
-  for (std::string& domain : domains) {
-    const auto size = take<uint32_t>(message);
-    domain = message.substr(0, size);
-    message.remove_prefix(domain.size());
-  }
-  while (!message.empty()) {
-    const auto fact = take<Fact>(message);
-    facts.push_back({fact, domains.at(fact.domain), rank});
-  }
-}
-
 }  // namespace
 
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
   sort_records(mine);
   std::vector<KnownFact> known;
-  const auto messages = world.all_gather_bytes(message_of(mine), "facts of responses");
-  for (int rank = 0; rank < world.size(); ++rank) read_message(messages[rank], rank, known);
+  const auto messages = all_gather_messages(message_of(mine), world);
+  for (int rank = 0; rank < world.size(); ++rank)
+    for (const Fact& fact : messages[rank].facts) {
+      ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");
+      known.push_back({fact, messages[rank].domains[fact.domain], rank});
+    }
   std::ranges::sort(known, {}, &KnownFact::key);
   std::map<int32_t, const Fact*> baselines;  // by group
   for (size_t i = 0; i < known.size(); ++i) {

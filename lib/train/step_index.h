@@ -1,5 +1,5 @@
-// What every rank knows of every response of a step: about 48 bytes each. The responses themselves stay where they were
-// sampled, or read.
+// What every rank knows of every response of a step: 47 bytes each (FactsMessage in train/messages.h). The responses
+// themselves stay where they were sampled, or read.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "dist/messages.h"
 #include "ops/cuda_library.h"
 #include "transport/socket.h"
 
@@ -28,15 +29,19 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-/// Where the other ranks reach rank 0: the loopback when all share a host, for then no name needs to resolve.
-std::string address_of_first(Communicator& host) {
-  const std::vector<std::string> hosts = host.all_gather_bytes(host_name(), "host names");
-  const std::vector<std::string> addresses = host.all_gather_bytes(own_address(), "host addresses");
-  const bool one_host = std::all_of(hosts.begin(), hosts.end(), [&](const auto& name) { return name == hosts[0]; });
-  return one_host ? "127.0.0.1" : addresses[0];
-}
+/// Where a rank is, and rank 0's store.
+struct StoreMessage {
+  static constexpr MessageKind kMessage{"NCCL", 1, "addresses of NCCL's store"};
+  std::string host, address;
+  uint16_t port = 0;
+  template <class F>
+  void fields(F& field) {
+    field("host", host), field("address", address), field("port", port);
+  }
+};
 
-/// Rank 0 opens the store on a free port; its address travels over the host communicator.
+/// Rank 0 opens the store on a free port. The others reach it at the loopback when all share a host, for then no name
+/// needs to resolve.
 c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeout_s) {
   c10d::TCPStoreOptions options;
   options.port = 0;
@@ -45,11 +50,12 @@ c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeo
   options.timeout = milliseconds(timeout_s);
   c10::intrusive_ptr<c10d::TCPStore> store;
   if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("0.0.0.0", options);
-  const std::string port = host.broadcast_bytes(store ? std::to_string(store->getPort()) : "", 0, "NCCL store's port");
-  const std::string address = address_of_first(host);
+  const uint16_t port = store ? store->getPort() : 0;
+  const std::vector<StoreMessage> ranks = all_gather_messages(StoreMessage{host_name(), own_address(), port}, host);
   if (store) return store;
-  options.port = static_cast<uint16_t>(std::stoi(port));
-  return c10::make_intrusive<c10d::TCPStore>(address, options);
+  options.port = ranks[0].port;
+  const bool one_host = std::ranges::all_of(ranks, [&](const auto& rank) { return rank.host == ranks[0].host; });
+  return c10::make_intrusive<c10d::TCPStore>(one_host ? "127.0.0.1" : ranks[0].address, options);
 }
 
 using Work = c10::intrusive_ptr<c10d::Work>;

@@ -39,9 +39,9 @@ TEST_CASE("merged metrics come to all ranks, by name only where somebody lacks a
   for (const int size : {3, 9}) {
     CAPTURE(size);
     std::vector<std::string> same(size, "same");
-    same[0] = "same, 68 B";  // 4 and a weight and a value of each name
+    same[0] = "same, 84 B";  // tag, version, three lists' lengths, and a weight and a value of each name
     CHECK(test::run_local_ranks(size, [&](Communicator& ranks) { return merged(ranks, size); }) == same);
-    same[0] = fmt::format("same, {} B", merged_here(size, 1).serialize().size());
+    same[0] = fmt::format("same, {} B", encoded_size(merged_here(size, 1).message()));
     CHECK(test::run_local_ranks(size, [&](Communicator& ranks) { return merged(ranks, 1); }) == same);
   }
 }

@@ -6,11 +6,25 @@
 
 #include "base/error.h"
 #include "dist/local_ranks.h"
+#include "dist/messages.h"
 #include "job/join.h"
 
 namespace roll {
 
 using test::run_local_ranks;
+
+namespace {
+
+struct Word {
+  static constexpr MessageKind kMessage{"WORD", 1, "a word"};
+  std::string text;
+  template <class F>
+  void fields(F& field) {
+    field("text", text);
+  }
+};
+
+}  // namespace
 
 TEST_CASE("tensor ranks stand next to each other, then context ranks, then data ranks", "[dist]") {
   std::string places;
@@ -63,7 +77,7 @@ TEST_CASE("a role within a part of its world has its mesh under that part's numb
     if (!part) return std::string("apart");
     RoleMesh within = role.within(*part, members);
     CHECK_THROWS_AS(role.within(*part, {0, 1}), Bug);
-    const std::string told = within.tell_bytes(role.is_here() ? "ours" : "", "what the role knows");
+    const std::string told = tell_message(Word{role.is_here() ? "ours" : ""}, within, "what the role knows").text;
     const bool is_same = role.is_here() ? &within.mesh() == &role.mesh() : !within.is_here();
     return fmt::format("{} {} {}", fmt::join(within.ranks(), ","), told, is_same);
   });

@@ -31,6 +31,7 @@ WORDS = {
               "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],
     "convert": ["script\n", "yaml\n", "actor_rollout_ref.", "algorithm.", "data.", "--", "=", "${", "}", "$(", "\\\n", "'", "\"", "[", "null",
                 "True", "1e-6", "99999999999999999999", "algorithm.adv_estimator=", "--rollout-batch-size", "num_generations: "],
+    "message": ["STRT", "STAT", "NEWS", "GRUP", "STOP", "MORE", "LENG", "FACT", "ROLL", "SHOW", "LETT", "CONV", "SCOR", "JUDG", "SAID", "FRST", "null", "{}"],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
 }
 
@@ -74,6 +75,11 @@ def seeds():
     for file in sorted((SOURCE / "tests/golden/convert").iterdir()):
         if not file.name.endswith(".ours.yaml"):
             yield "convert", (b"script\n" if file.suffix == ".sh" else b"yaml\n") + file.read_bytes()
+    # In the order of message_fuzz.cpp; zeros are empty lists and what is not there.
+    messages = re.findall(r'kMessage\{"(\w{4})", (\d+)', (SOURCE / "lib/train/messages.h").read_text())
+    for pick, (tag, version) in enumerate(messages):
+        for num_zeros in range(40):
+            yield "message", bytes([ord("a") + pick]) + tag.encode() + int(version).to_bytes(4, "little") + bytes(num_zeros)
     for name, content, stdin in case_files():
         if name.endswith(".yaml"):
             yield "yaml", b"a.b=1\n" + content

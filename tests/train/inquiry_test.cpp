@@ -8,14 +8,40 @@
 namespace roll {
 namespace {
 
-/// Rank r asks r + 1 times: {r, 0}, {r, 1, 1}, ... The last rank asks something that nobody answers as well.
-std::vector<Letter> questions_of(int rank, int size) {
-  std::vector<Letter> questions;
-  for (int i = 0; i <= rank; ++i) {
-    questions.emplace_back(i + 2, i);
-    questions.back()[0] = rank;
+struct Question {
+  static constexpr MessageKind kMessage{"QUES", 1, "a question"};
+  std::vector<int32_t> words;
+  int64_t length() const { return std::ssize(words); }
+  int32_t sum() const { return std::accumulate(words.begin(), words.end(), 0); }
+  template <class F>
+  void fields(F& field) {
+    field("words", words);
   }
-  if (rank == size - 1) questions.insert(questions.begin() + 1, Letter(100, rank));
+};
+
+struct Answer {
+  static constexpr MessageKind kMessage{"ANSW", 1, "an answer"};
+  int32_t sum = 0;
+  std::string words;  // as many letters as the question has words, so that answers end anywhere
+  bool operator==(const Answer&) const = default;
+  template <class F>
+  void fields(F& field) {
+    field("sum", sum), field("words", words);
+  }
+};
+
+Answer answer_to(const Question& question) {
+  return {question.sum(), std::string(question.words.size(), 'x')};
+}
+
+/// Rank r asks r + 1 times: {r, 0}, {r, 1, 1}, ... The last rank asks something that nobody answers as well.
+std::vector<Question> questions_of(int rank, int size) {
+  std::vector<Question> questions;
+  for (int i = 0; i <= rank; ++i) {
+    questions.push_back({std::vector<int32_t>(i + 2, i)});
+    questions.back().words[0] = rank;
+  }
+  if (rank == size - 1) questions.insert(questions.begin() + 1, {std::vector<int32_t>(100, rank)});
   return questions;
 }
 
@@ -28,19 +54,20 @@ Partition in_turn(const std::vector<int64_t>& lengths, int64_t num_groups) {
   return shares;
 }
 
-/// The sum of a question's words, as often as it is long; other ranks than a group's first one say something else.
+/// The sum of a question's words; other ranks than a group's first one say something else.
 std::string ask(Communicator& world, const std::vector<int>& ranks, const MeshShape& shape) {
   Meshes meshes(world);
   RoleMesh& role = meshes.of(ranks, shape);
   int64_t answered = 0;
-  const Answering answering{
+  const Answering<Question, Answer> answering{
       .share_out = [&](const std::vector<int64_t>& lengths) { return in_turn(lengths, role.dp_size()); },
       .answer =
-          [&](const std::vector<Letter>& questions) {
-            std::vector<Letter> answers;
-            for (const Letter& words : questions)
-              answers.emplace_back(
-                  words.size(), std::accumulate(words.begin(), words.end(), 0) + (role.mesh().is_leader() ? 0 : 1000));
+          [&](const std::vector<Question>& questions) {
+            std::vector<Answer> answers;
+            for (const Question& question : questions) {
+              answers.push_back(answer_to(question));
+              if (!role.mesh().is_leader()) answers.back().sum += 1000;
+            }
             answered += std::ssize(answers);
             return answers;
           }};
@@ -48,10 +75,9 @@ std::string ask(Communicator& world, const std::vector<int>& ranks, const MeshSh
   const auto answers = inquire(mine, role, answering, "questions");
   if (answers.size() != mine.size()) return "not every question is answered; ";
   for (size_t i = 0; i < mine.size(); ++i) {
-    const bool is_long = mine[i].size() == 100;
+    const bool is_long = mine[i].length() == 100;
     if (answers[i].has_value() == is_long) return "another question is left out; ";
-    if (!is_long && *answers[i] != Letter(mine[i].size(), std::accumulate(mine[i].begin(), mine[i].end(), 0)))
-      return fmt::format("question {} got the answer of another; ", i);
+    if (!is_long && *answers[i] != answer_to(mine[i])) return fmt::format("question {} got the answer of another; ", i);
   }
   const int64_t each = 10 / role.dp_size();
   return role.is_here() && (answered < each || answered > each + 1) ? "answers are not shared out; " : "";
@@ -70,8 +96,9 @@ TEST_CASE("questions go to the ranks of a role that answer them, and answers bac
 TEST_CASE("nobody asks anything", "[train][dist]") {
   const auto said = test::run_local_ranks(2, [](Communicator& world) {
     Meshes meshes(world);
-    const Answering answering{.share_out = [](const auto&) { return Partition(1); },
-                              .answer = [](const std::vector<Letter>&) { return std::vector<Letter>(); }};
+    const Answering<Question, Answer> answering{
+        .share_out = [](const auto&) { return Partition(1); },
+        .answer = [](const std::vector<Question>&) { return std::vector<Answer>(); }};
     return inquire({}, meshes.of({1}, {}), answering, "questions").empty() ? "" : "an answer; ";
   });
   CHECK(said == std::vector<std::string>(2));

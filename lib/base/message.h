@@ -1,0 +1,241 @@
+// What ranks say to each other as bytes: one codec for all of it. A message is a struct that says what it is and lists
+// its fields once, so that writing and reading cannot differ:
+//
+//   struct Lengths {
+//     static constexpr MessageKind kMessage{"LONG", 1, "lengths of responses"};
+//     std::vector<Length> lengths;
+//     template <class F>
+//     void fields(F& field) { field("lengths", lengths); }   // Length has fields() too, and no kMessage
+//   };
+//
+// Bytes: the tag's four letters, the version in four bytes, then the fields in their order without gaps: numbers
+// little-endian in the width of their type, floating-point ones as their bits; texts, lists and maps behind their
+// number of bytes or entries (4 bytes); what may be missing behind 0 or 1. Json is a text, for what has no shape of its
+// own. Nothing depends on host, device or compiler.
+//
+// Reading takes what writing may have made, or is an error that names message, sender, field and byte. UserError:
+// another tag or version, for then ranks run different builds of roll. SystemError: bytes end early or late, or say
+// what their type cannot be. Nothing is allocated that the bytes at hand could not fill.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/json.h"
+
+namespace roll {
+
+struct MessageKind {
+  char tag[5];       // four letters, of this message alone
+  uint32_t version;  // another one with every change of the fields
+  const char* name;  // for people
+};
+
+/// Who sent a message: a rank of a communicator.
+struct Sender {
+  int rank = -1;  // -1: unknown
+  std::string_view group = "world";
+};
+
+template <class T>
+inline constexpr bool kIsList = false;
+template <class T>
+inline constexpr bool kIsList<std::vector<T>> = true;
+template <class T>
+inline constexpr bool kIsOptional = false;
+template <class T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+template <class T>
+inline constexpr bool kIsMap = false;
+template <class K, class V>
+inline constexpr bool kIsMap<std::map<K, V>> = true;
+template <class T>
+inline constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
+
+/// What messages are written with.
+class MessageWriter {
+ public:
+  template <class T>
+  void operator()(const char* /*name*/, const T& value) {
+    write(value);
+  }
+  template <class T>
+  void write(const T& value);
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void write_count(size_t count);
+  void append(const void* data, size_t size) { bytes_.append(static_cast<const char*>(data), size); }
+
+  std::string bytes_;
+};
+
+/// Bytes that a value of a type takes at least.
+template <class T>
+size_t least_bytes();
+
+/// What messages are read with.
+class MessageReader {
+ public:
+  /// Reads tag and version.
+  MessageReader(std::string_view bytes, const MessageKind& kind, const Sender& sender);
+
+  template <class T>
+  void operator()(const char* name, T& value) {
+    path_.push_back({name});
+    read(value);
+    path_.pop_back();
+  }
+  template <class T>
+  void read(T& value);
+  void expect_end() const;
+
+ private:
+  struct Step {
+    const char* name;
+    int64_t index = -1;  // of a list's entry
+  };
+  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void refuse_build(const std::string& what) const;
+  void copy(void* data, size_t size);
+  /// Of entries that take at least so many bytes each.
+  size_t read_count(size_t least);
+  bool read_flag();
+  void read_text(std::string& text);
+  void read_json(Json& json);
+
+  std::string_view bytes_;
+  size_t at_ = 0;
+  MessageKind kind_;
+  Sender sender_;
+  std::vector<Step> path_;
+};
+
+template <class M>
+std::string encode_message(const M& message) {
+  MessageWriter writer;
+  for (int i = 0; i < 4; ++i) writer.write(M::kMessage.tag[i]);
+  writer.write(M::kMessage.version);
+  writer.write(message);
+  return writer.take();
+}
+
+template <class M>
+M decode_message(std::string_view bytes, const Sender& sender = {}) {
+  MessageReader reader(bytes, M::kMessage, sender);
+  M message;
+  reader.read(message);
+  reader.expect_end();
+  return message;
+}
+
+/// Bytes that a message takes, its tag and version among them.
+template <class M>
+int64_t encoded_size(const M& message) {
+  return std::ssize(encode_message(message));
+}
+
+template <class T>
+void MessageWriter::write(const T& value) {
+  static_assert(std::endian::native == std::endian::little, "numbers are copied as they are");
+  if constexpr (kIsNumber<T> || std::is_same_v<T, bool>) {
+    append(&value, sizeof value);
+  } else if constexpr (std::is_enum_v<T>) {
+    write(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    write_count(value.size());
+    append(value.data(), value.size());
+  } else if constexpr (std::is_same_v<T, Json>) {
+    write(to_line(value));
+  } else if constexpr (kIsOptional<T>) {
+    write(value.has_value());
+    if (value) write(*value);
+  } else if constexpr (kIsMap<T>) {
+    write_count(value.size());
+    for (const auto& [key, its] : value) write(key), write(its);
+  } else if constexpr (kIsList<T>) {
+    write_count(value.size());
+    if constexpr (kIsNumber<typename T::value_type>)
+      append(value.data(), value.size() * sizeof(typename T::value_type));
+    else
+      for (const auto& entry : value) write(entry);
+  } else {
+    const_cast<T&>(value).fields(*this);  // one list for both directions; writing only reads
+  }
+}
+
+namespace message_detail {
+
+struct LeastBytes {
+  size_t total = 0;
+  template <class T>
+  void operator()(const char* /*name*/, const T& /*value*/) {
+    total += least_bytes<T>();
+  }
+};
+
+}  // namespace message_detail
+
+template <class T>
+size_t least_bytes() {
+  if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
+    return sizeof(T);
+  } else if constexpr (kIsOptional<T>) {
+    return 1;
+  } else if constexpr (kIsMap<T> || kIsList<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Json>) {
+    return sizeof(uint32_t);
+  } else {
+    message_detail::LeastBytes least;
+    T().fields(least);
+    return least.total;
+  }
+}
+
+template <class T>
+void MessageReader::read(T& value) {
+  if constexpr (kIsNumber<T>) {
+    copy(&value, sizeof value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = read_flag();
+  } else if constexpr (std::is_enum_v<T>) {
+    std::underlying_type_t<T> number{};
+    read(number);
+    value = static_cast<T>(number);
+    if (!is_known(value)) refuse("is " + std::to_string(number) + ", which names nothing");
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    read_text(value);
+  } else if constexpr (std::is_same_v<T, Json>) {
+    read_json(value);
+  } else if constexpr (kIsOptional<T>) {
+    value.reset();
+    if (read_flag()) read(value.emplace());
+  } else if constexpr (kIsMap<T>) {
+    value.clear();
+    for (size_t left = read_count(least_bytes<typename T::key_type>() + least_bytes<typename T::mapped_type>());
+         left > 0; --left) {
+      typename T::key_type key{};
+      read(key);
+      if (!value.empty() && !(value.rbegin()->first < key)) refuse("has keys out of order");
+      read(value.emplace_hint(value.end(), std::move(key), typename T::mapped_type{})->second);
+    }
+  } else if constexpr (kIsList<T>) {
+    using Entry = typename T::value_type;
+    static_assert(!std::is_same_v<Entry, bool>, "std::vector<bool> holds no bools");
+    value.resize(read_count(least_bytes<Entry>()));
+    if constexpr (kIsNumber<Entry>)
+      copy(value.data(), value.size() * sizeof(Entry));
+    else
+      for (size_t i = 0; i < value.size(); ++i) path_.back().index = static_cast<int64_t>(i), read(value[i]);
+  } else {
+    value.fields(*this);
+  }
+}
+
+}  // namespace roll

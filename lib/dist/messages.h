@@ -1,0 +1,51 @@
+// Messages (base/message.h) over collectives: what is typed on one rank is typed on the others. Every function is
+// **Collective** over `ranks`, all of which give messages of one type; `name` says which of its uses it is, for errors.
+// Errors: as decode_message() has them, with the rank that sent it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/message.h"
+#include "dist/communicator.h"
+#include "dist/mesh.h"
+
+namespace roll {
+
+/// What all ranks of a group sent, by rank.
+template <class M>
+std::vector<M> decode_messages(const std::vector<std::string>& sent, std::string_view group) {
+  std::vector<M> messages;
+  for (const std::string& bytes : sent)
+    messages.push_back(decode_message<M>(bytes, {static_cast<int>(messages.size()), group}));
+  return messages;
+}
+
+/// The messages of all ranks, by rank.
+template <class M>
+std::vector<M> all_gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
+  return decode_messages<M>(ranks.all_gather_bytes(encode_message(mine), name), ranks.group());
+}
+
+/// The same on the first rank; nothing elsewhere.
+template <class M>
+std::vector<M> gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
+  return decode_messages<M>(ranks.gather_bytes(encode_message(mine), name), ranks.group());
+}
+
+/// The root's on all ranks; elsewhere `mine` is not looked at.
+template <class M>
+M broadcast_message(const M& mine, int root, Communicator& ranks, std::string_view name = M::kMessage.name) {
+  const bool is_root = ranks.rank() == root;
+  return decode_message<M>(ranks.broadcast_bytes(is_root ? encode_message(mine) : "", root, name),
+                           {root, ranks.group()});
+}
+
+/// What all ranks of a role know, on all ranks of its world; elsewhere `mine` is not looked at.
+template <class M>
+M tell_message(const M& mine, RoleMesh& role, std::string_view name = M::kMessage.name) {
+  return role.is_everywhere() ? mine : broadcast_message(mine, role.ranks().front(), role.world(), name);
+}
+
+}  // namespace roll
