@@ -20,7 +20,8 @@ std::filesystem::path folder_of(const JudgingModel& judge) {
 }  // namespace
 
 JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
-    : judge_(judge),
+    : sampling_(sampling_settings(*judge.generating_args)),
+      cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
       seed_(seed),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
       spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
@@ -48,7 +49,7 @@ Letter JudgeEngine::words_of(const Question& question) const {
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
   std::vector<Letter> own;
   for (const Question& question : mine) own.push_back(words_of(question));
-  const int64_t longest = kName_words + spec_.max_positions - judge_.generating_args->max_new_tokens.value();
+  const int64_t longest = kName_words + spec_.max_positions - sampling_.max_new_tokens;
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     Partition shares(static_cast<size_t>(mesh_.dp_size()));
     size_t turn = 0;
@@ -79,13 +80,13 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<Letter>& questio
     requests.push_back({.prompt_ids = {words.begin() + kName_words, words.end()}});
     std::memcpy(&requests.back().sequence_id, words.data(), sizeof requests.back().sequence_id);
   }
-  SamplingParams params{.generating = *judge_.generating_args,
+  SamplingParams params{.generating = sampling_,
                         .eos_ids = tokenizer_.eos_ids(),
                         .seed = seed_,
                         .purpose = Purpose::kJudge,
                         .step = static_cast<uint32_t>(step)};
   EngineLimits limits = limits_for(requests, params);
-  limit_cache(limits, judge_.worker->strategy_args.strategy_config, *model_, mesh_.mesh().tp());
+  limit_cache(limits, cache_, *model_, mesh_.mesh().tp());
   return Engine(*model_, tokenizer_, limits).generate(requests, params);
 }
 
