@@ -23,7 +23,7 @@ struct SamplingPlan {
   double steps_ahead = 0;              // by which sampling runs ahead of training
   int64_t last_step = 0;
   std::map<std::string, QueryFilterConfig> filters;  // of groups, by domain
-  EngineLimits limits;  // num_slots: at most
+  EngineLimits limits;                               // num_slots: at most
   CacheSettings cache;
 
   /// Responses to a prompt of training, a greedy one included.

@@ -4,6 +4,7 @@
 
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "model/device.h"
 #include "rollout/engine.h"
 #include "train/roles.h"
 
