@@ -30,10 +30,10 @@ log_probs are log_softmax(logits / temperature) of each id, in nats, before pena
 std::shared_ptr<GenerateFlags> make_flags() {
   auto flags = std::make_shared<GenerateFlags>();
   flags->sampling.seed = 42;
-  flags->sampling.generating.max_new_tokens = 256;
-  flags->sampling.generating.temperature = 1;
-  flags->sampling.generating.top_p = 1;
-  flags->sampling.generating.top_k = 0;
+  flags->generating.max_new_tokens = 256;
+  flags->generating.temperature = 1;
+  flags->generating.top_p = 1;
+  flags->generating.top_k = 0;
   return flags;
 }
 
@@ -75,7 +75,7 @@ void check_uses(const CLI::App& sub) {
 
 void check_values(const GenerateFlags& flags) {
   const SamplingParams& sampling = flags.sampling;
-  if (std::ranges::find(sampling.generating.stop_strings, "") != sampling.generating.stop_strings.end())
+  if (std::ranges::find(flags.generating.stop_strings, "") != flags.generating.stop_strings.end())
     throw UserError("--stop = \"\": would end every response at once; remove it");
   if (sampling.max_running_requests < 1)
     throw user_error("--max-running-requests = {}: must be 1 or more", sampling.max_running_requests);
@@ -103,7 +103,7 @@ void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
 }
 
 void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
-  GeneratingArgs& args = flags.sampling.generating;
+  GeneratingArgs& args = flags.generating;
   add_field_flags(
       sub, args,
       {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
@@ -144,9 +144,10 @@ void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
 }
 
 void run(const CLI::App& sub, GenerateFlags& flags) {
-  flags.sampling.generating.skip_special_tokens = !flags.keeps_special;
+  flags.generating.skip_special_tokens = !flags.keeps_special;
   check_uses(sub);
   check_values(flags);
+  flags.sampling.generating = sampling_settings(flags.generating);
   flags.model = model_folder(flags.model, "--model");
   const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
   use(flags);

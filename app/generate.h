@@ -20,6 +20,7 @@ struct GenerateFlags {
        with_processed = false;
   int64_t num_responses = 1, kv_cache_mib = 0, page_size = 16, prompt_tokens = 128;
   std::vector<int64_t> batches = {1, 8, 32};
+  GeneratingArgs generating;  // as given; a line's own "sampling" goes out from them
   SamplingParams sampling;
 };
 

@@ -34,7 +34,7 @@ double best_matmul_peak(const Transformer& model) {
 
 void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
   if (flags.prompt_tokens < 1) throw user_error("--prompt-tokens = {}: must be 1 or more", flags.prompt_tokens);
-  const int64_t new_tokens = *flags.sampling.generating.max_new_tokens;
+  const int64_t new_tokens = flags.sampling.generating.max_new_tokens;
   if (new_tokens < 2) throw user_error("--max-new-tokens = {}: must be at least 2 with --bench", new_tokens);
   if (flags.prompt_tokens > max_positions - new_tokens)
     throw user_error("--prompt-tokens = {}: with --max-new-tokens = {} there are more than the model's {} positions",
@@ -49,7 +49,7 @@ class Bench {
   Json row(int64_t batch, uint32_t round) {
     const BenchShape shape{.batch = batch,
                            .prompt_tokens = flags_.prompt_tokens,
-                           .new_tokens = *flags_.sampling.generating.max_new_tokens,
+                           .new_tokens = flags_.sampling.generating.max_new_tokens,
                            .round = round};
     SamplingParams params = flags_.sampling;
     params.max_running_requests = batch;
@@ -62,7 +62,7 @@ class Bench {
  private:
   EngineLimits limits() const {
     return {.num_slots = std::ranges::max(flags_.batches),
-            .max_length = flags_.prompt_tokens + *flags_.sampling.generating.max_new_tokens,
+            .max_length = flags_.prompt_tokens + flags_.sampling.generating.max_new_tokens,
             .page_size = flags_.page_size};
   }
 
@@ -104,7 +104,7 @@ class Bench {
 void print_head(const Transformer& model, const GenerateFlags& flags) {
   fmt::print("{:.1f} M parameters in {} on {}, {}; {} prompt tokens, {} new ones\n",
              static_cast<double>(model.spec().num_parameters()) / 1e6, compute_dtype_name(model.dtype()),
-             model.device().str(), threads_text(), flags.prompt_tokens, *flags.sampling.generating.max_new_tokens);
+             model.device().str(), threads_text(), flags.prompt_tokens, flags.sampling.generating.max_new_tokens);
   fmt::print("{:>6} {:>13} {:>6} {:>13} {:>9} {:>6} {:>9} {:>7} {:>9} {:>8} {:>10} {:>12}\n", "batch", "prefill tok/s",
              "share", "decode tok/s", "ms/step", "share", "of", "slots", "KV pages", "KV MiB", "read GB/s",
              "matmul GF/s");

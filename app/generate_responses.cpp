@@ -116,7 +116,7 @@ class SamplingProgress {
 
  private:
   int64_t most_of(const GenerationRequest& request) const {
-    return *(request.generating ? *request.generating : params_.generating).max_new_tokens;
+    return (request.generating ? *request.generating : params_.generating).max_new_tokens;
   }
   int64_t most_of_all() const {
     int64_t sum = 0;
@@ -136,7 +136,7 @@ std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* 
                               .template_name = flags.template_name,
                               .vocab_size = spec.vocab_size,
                               .max_tokens = spec.max_positions - 1,
-                              .generating = flags.sampling.generating};
+                              .generating = flags.generating};
   const auto lines = input ? read_prompt_lines(input->stream(), input->name(), tokenizer, rules)
                            : read_prompts(rows_of(flags), "--prompt", tokenizer, rules);
   return requests_of(lines, flags.num_responses);

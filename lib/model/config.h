@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "config/range.h"
 
 namespace roll {
 

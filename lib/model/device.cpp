@@ -39,10 +39,36 @@ void use_deterministic_kernels() {
   context.setDeterministicFillUninitializedMemory(false);  // nothing here reads what was never written
 }
 
+namespace {
+
+at::ScalarType tensor_type(Dtype dtype) {
+  return dtype == Dtype::kFp32 ? at::kFloat : dtype == Dtype::kBf16 ? at::kBFloat16 : at::kHalf;
+}
+
+at::ScalarType dtype_of(const ModelArgs& args, at::DeviceType device) {
+  return args.dtype ? tensor_type(*args.dtype) : default_dtype(device);
+}
+
+}  // namespace
+
+at::ScalarType default_dtype(at::DeviceType device) {
+  return device == at::kCUDA ? at::kBFloat16 : at::kFloat;
+}
+
+at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
+  const at::ScalarType dtype = dtype_of(args, device.type());
+  if (device.is_cpu() && dtype == at::kHalf)
+    throw UserError("model_args.dtype = fp16: the CPU computes in fp32 or bf16; set one of them");
+  return dtype;
+}
+
+int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device) {
+  return static_cast<int64_t>(c10::elementSize(dtype_of(args, device)));
+}
+
 at::ScalarType parse_storage_dtype(const std::string& name, const std::string& origin) {
-  if (name == "fp32" || name == "float32") return at::kFloat;
-  if (name == "bf16" || name == "bfloat16") return at::kBFloat16;
-  if (name == "fp16" || name == "float16") return at::kHalf;
+  for (const auto& known : names_of(Dtype()))
+    if (name == known.name) return tensor_type(known.value);
   throw user_error("{} = {}: must be fp32, bf16 or fp16{}", origin, name, did_you_mean(name, {"fp32", "bf16", "fp16"}));
 }
 
@@ -54,7 +80,7 @@ const char* compute_dtype_name(at::ScalarType dtype) {
 }
 
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin) {
-  if (name == "auto") return device.is_cuda() ? at::kBFloat16 : at::kFloat;
+  if (name == "auto") return default_dtype(device.type());
   const at::ScalarType dtype = parse_storage_dtype(name, origin);
   if (device.is_cpu() && dtype == at::kHalf)
     throw user_error("{} = {}: the CPU computes in fp32 or bf16 (files of any dtype are converted when read)", origin,

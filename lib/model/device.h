@@ -4,7 +4,10 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <cstdint>
 #include <string>
+
+#include "model/config.h"
 
 namespace roll {
 
@@ -22,7 +25,14 @@ void use_device(at::Device device);
 /// throws. Nothing changes on the CPU, where they never do. To be called before the first kernel.
 void use_deterministic_kernels();
 
-/// "fp32", "bf16", "fp16" (and torch's long names); "auto" is fp32 on the CPU and bf16 on a GPU. UserError: another
+/// What models compute in where nobody says: bf16 on a GPU, fp32 on the CPU.
+at::ScalarType default_dtype(at::DeviceType device);
+/// What a role's model computes in. UserError: fp16 on the CPU.
+at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
+/// Bytes of one of its numbers.
+int64_t bytes_per_number(const ModelArgs& args, at::DeviceType device);
+
+/// "fp32", "bf16", "fp16" (and torch's long names); "auto" is default_dtype(). UserError: another
 /// word; fp16 on the CPU, which has no products of it.
 at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, const std::string& origin);
 

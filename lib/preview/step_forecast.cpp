@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/device.h"
 #include "model/model_parameters.h"
 #include "preview/fact_traffic.h"
 #include "preview/model_traffic.h"

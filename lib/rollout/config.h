@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +24,6 @@ struct GeneratingArgs {
   bool skip_special_tokens = true;
   std::optional<int64_t> num_return_sequences;
   std::optional<bool> do_sample;
-  std::map<int64_t, double> logit_bias{};  // token -> what is added to its logit; no key: a line's own (prompt_lines.h)
 
   template <class V>
   void fields(V& v) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "dist/communicator.h"
-#include "dist/config.h"
 #include "model/device.h"
 #include "model/transformer.h"
 #include "text/tokenizer.h"
@@ -38,19 +37,19 @@ EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const Sa
   EngineLimits limits{.num_slots = std::clamp<int64_t>(std::ssize(requests), 1, params.max_running_requests),
                       .max_length = 1};
   for (const GenerationRequest& request : requests) {
-    const GeneratingArgs& generating = request.generating ? *request.generating : params.generating;
-    limits.max_length = std::max(limits.max_length, std::ssize(request.prompt_ids) + generating.max_new_tokens.value());
+    const SamplingSettings& generating = request.generating ? *request.generating : params.generating;
+    limits.max_length = std::max(limits.max_length, std::ssize(request.prompt_ids) + generating.max_new_tokens);
   }
   if (params.max_length > 0) limits.max_length = std::min(limits.max_length, params.max_length);
   return limits;
 }
 
-void limit_cache(EngineLimits& limits, const StrategyConfig& strategy, const Transformer& model, Communicator& tp) {
-  limits.page_size = strategy.block_size;
-  limits.max_pages = strategy.num_gpu_blocks_override.value_or(0);
+void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp) {
+  limits.page_size = cache.page_size;
+  limits.max_pages = cache.max_pages;
   const int64_t free = free_device_bytes(model.device());
   const auto left = static_cast<double>(free - step_model_bytes(model, limits));
-  const int64_t own = free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(strategy.kv_cache_share() * left));
+  const int64_t own = free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(cache.memory_share * left));
   limits.kv_cache_bytes = tp.all_reduce_min(own, "KV cache");
 }
 

@@ -14,7 +14,6 @@ namespace roll {
 
 class Communicator;
 class Tokenizer;
-struct StrategyConfig;
 
 class Engine {
  public:
@@ -41,8 +40,8 @@ class Engine {
 
 /// What these requests need at most.
 EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const SamplingParams& params);
-/// The pages of the cache: their size and number as `strategy` has them, and on a GPU its share of what `model` and its
+/// The pages of the cache: their size and number as `cache` has them, and on a GPU its share of what `model` and its
 /// steps leave free there. **Collective** over `tp`.
-void limit_cache(EngineLimits& limits, const StrategyConfig& strategy, const Transformer& model, Communicator& tp);
+void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp);
 
 }  // namespace roll

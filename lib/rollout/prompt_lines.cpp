@@ -74,15 +74,13 @@ void read_sampling(const Json& value, const std::string& where, const PromptLine
   LineSampling sampling{.generating = rules.generating, .seed = {}, .logit_bias = {}};
   try {
     read_flags(node_of(value), sampling, "sampling.");
-    GeneratingArgs& args = sampling.generating;
-    if (args.num_return_sequences) throw UserError("sampling.num_return_sequences: -n says it, for all lines");
-    if (!args.do_sample.value_or(true)) args.temperature = 0;
-    args.logit_bias = biases_of(sampling.logit_bias, rules.vocab_size);
-    check_generating(args);
+    if (sampling.generating.num_return_sequences)
+      throw UserError("sampling.num_return_sequences: -n says it, for all lines");
+    line.generating = sampling_settings(sampling.generating);
+    line.generating->logit_bias = biases_of(sampling.logit_bias, rules.vocab_size);
   } catch (const UserError& error) {
     throw user_error("{}: {}", where, error.what());
   }
-  line.generating = sampling.generating;
   if (sampling.seed) line.seed = static_cast<uint64_t>(*sampling.seed);
 }
 

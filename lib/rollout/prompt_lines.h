@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "rollout/config.h"
+#include "rollout/settings.h"
 
 namespace roll {
 
@@ -25,7 +25,7 @@ struct PromptLineRules {
 
 struct PromptLine {
   std::vector<int64_t> ids;
-  std::optional<GeneratingArgs> generating;  // of a line with "sampling"
+  std::optional<SamplingSettings> generating;  // of a line with "sampling"
   std::optional<uint64_t> seed;
 };
 

@@ -13,13 +13,13 @@ float float_not_below(double x) {
   return static_cast<double>(nearest) < x ? std::nextafter(nearest, std::numeric_limits<float>::infinity()) : nearest;
 }
 
-bool counts_tokens(const GeneratingArgs& args) {
+bool counts_tokens(const SamplingSettings& args) {
   return args.repetition_penalty != 1 || args.presence_penalty != 0 || args.frequency_penalty != 0;
 }
 
 }  // namespace
 
-RowSampling row_sampling(const GeneratingArgs& args) {
+RowSampling row_sampling(const SamplingSettings& args) {
   return {.inverse_temperature = args.temperature == 0 ? 1.0 : 1.0 / args.temperature,
           .top_p = args.top_p,
           .presence = args.presence_penalty,
@@ -31,7 +31,7 @@ RowSampling row_sampling(const GeneratingArgs& args) {
           .is_counting = counts_tokens(args)};
 }
 
-TokenHistory::TokenHistory(const GeneratingArgs& args, std::span<const int64_t> prompt_ids)
+TokenHistory::TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids)
     : is_counting_(counts_tokens(args)) {
   for (const auto& [token, bias] : args.logit_bias) of(token).bias = static_cast<float>(bias);
   if (!is_counting_) return;

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "cuda/sampling_math.h"
-#include "rollout/config.h"
+#include "rollout/settings.h"
 
 namespace roll {
 
 /// Greedy when the temperature is 0 or top_k is 1; its log-probs are those of temperature 1.
-RowSampling row_sampling(const GeneratingArgs& args);
+RowSampling row_sampling(const SamplingSettings& args);
 
 /// The tokens of one sequence, as penalties need them, and those with a bias. Costs nothing while there are neither.
 class TokenHistory {
  public:
   TokenHistory() = default;
-  TokenHistory(const GeneratingArgs& args, std::span<const int64_t> prompt_ids);
+  TokenHistory(const SamplingSettings& args, std::span<const int64_t> prompt_ids);
   void add(int64_t token);
 
   /// Each token once.

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "config/flag.h"
 #include "rollout/scheduler.h"
 
 namespace roll {
@@ -22,15 +21,7 @@ const char* finish_reason_name(FinishReason reason) {
   ROLL_CHECK(false, "every finish reason has a name");
 }
 
-void check_generating(const GeneratingArgs& args) {
-  if (!args.max_new_tokens) throw UserError("max_new_tokens: is not set; give the longest response in tokens");
-  check_ranges(args);
-  if (std::ranges::find(args.stop_strings, "") != args.stop_strings.end())
-    throw UserError("stop_strings: holds an empty string, which would end every response at once; remove it");
-}
-
 void check_sampling(const SamplingParams& params) {
-  check_generating(params.generating);
   if (params.max_running_requests < 1)
     throw user_error("max_running_requests = {}: must be 1 or more", params.max_running_requests);
 }

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "rollout/config.h"
 #include "rollout/page_pool.h"
+#include "rollout/settings.h"
 #include "rollout/step_model.h"
 #include "rollout/stop_strings.h"
 
@@ -39,13 +39,13 @@ struct Generation {
 struct GenerationRequest {
   std::vector<int64_t> prompt_ids;
   uint64_t sequence_id = 0;  // names its random numbers: unique among the requests of one (purpose, step); low 48 bits
-  std::optional<GeneratingArgs> generating{};  // its own, instead of all requests'
+  std::optional<SamplingSettings> generating{};  // its own, instead of all requests'
   std::optional<uint64_t> seed{};
   Generation begun{};  // by a sampler that was paused: it goes on behind these tokens
 };
 
 struct SamplingParams {
-  GeneratingArgs generating;  // max_new_tokens must be set; num_return_sequences is the caller's business
+  SamplingSettings generating{};
   std::vector<int64_t> eos_ids;
   bool ignore_eos = false;
   uint64_t seed = 0;
@@ -57,12 +57,8 @@ struct SamplingParams {
   bool continues_responses = false;    // prompts to come may begin with this one and its response
 };
 
-/// UserError "key = value: rule" when a parameter is out of range: max_new_tokens unset or < 1, temperature < 0, top_p
-/// outside (0, 1], top_k < -1, min_p outside [0, 1], repetition_penalty <= 0, presence or frequency penalty not finite,
-/// an empty stop string, max_running_requests < 1.
+/// UserError: max_running_requests < 1.
 void check_sampling(const SamplingParams& params);
-/// Its part for the parameters of one request.
-void check_generating(const GeneratingArgs& args);
 
 using OnGenerated = std::function<void(int64_t index, const Generation& generation)>;
 

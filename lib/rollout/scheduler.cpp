@@ -38,7 +38,6 @@ void Scheduler::check(const GenerationRequest& request) const {
     throw user_error(
         "request {}: its prompt has {} tokens, which leaves no room within {}; shorten it or raise the limit", number,
         prompt.size(), params_.max_length);
-  if (request.generating) check_generating(*request.generating);
   const auto unknown = std::ranges::find_if(prompt, [&](int64_t id) { return id < 0 || id >= model_.vocab_size(); });
   if (unknown != prompt.end())
     throw user_error("request {}: its prompt holds id {}, the model knows 0..{}; is this the model's own tokenizer?",
@@ -231,7 +230,7 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   Sequence& sequence = *running_.back();
   sequence.serial = ++last_serial_;
   sequence.request = request, sequence.slot = slot;
-  sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + *generating_of(request).max_new_tokens);
+  sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + generating_of(request).max_new_tokens);
   sequence.ids = std::move(ids), sequence.pages = std::move(pages);
   in_slot_[slot] = &sequence;
   model_.seat(slot, {.generating = generating_of(request),
@@ -351,7 +350,7 @@ void Scheduler::abort_all() {
   }
 }
 
-std::string Scheduler::text_of(const Generation& generation, const GeneratingArgs& args) const {
+std::string Scheduler::text_of(const Generation& generation, const SamplingSettings& args) const {
   std::string text = decode_(generation.ids, args.skip_special_tokens);
   if (generation.finish_reason != FinishReason::kStopString) return text;
   if (const auto stop = find_stop(text, args.stop_strings))
@@ -359,7 +358,7 @@ std::string Scheduler::text_of(const Generation& generation, const GeneratingArg
   return text;
 }
 
-const GeneratingArgs& Scheduler::generating_of(int64_t request) const {
+const SamplingSettings& Scheduler::generating_of(int64_t request) const {
   return requests_[request].generating ? *requests_[request].generating : params_.generating;
 }
 

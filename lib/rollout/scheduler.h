@@ -82,8 +82,8 @@ class Scheduler {
   void finish(Sequence& sequence, FinishReason reason);
   void leave(Sequence& sequence);
   void abort_all();
-  std::string text_of(const Generation& generation, const GeneratingArgs& args) const;
-  const GeneratingArgs& generating_of(int64_t request) const;
+  std::string text_of(const Generation& generation, const SamplingSettings& args) const;
+  const SamplingSettings& generating_of(int64_t request) const;
 
   StepModel& model_;
   PagePool& pages_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "rollout/config.h"
+#include "rollout/settings.h"
 
 namespace roll {
 
@@ -17,7 +17,7 @@ class Transformer;
 
 /// How a slot's sequence is drawn.
 struct Seat {
-  GeneratingArgs generating;
+  SamplingSettings generating;
   RandomName name;                         // position: of the next token in its response
   std::span<const int64_t> prompt, drawn;  // what penalties count; read during the call
 };

@@ -18,7 +18,7 @@ std::string TextStream::rest(const std::string& text) {
   return text.substr(std::min(num_shown_, text.size()));
 }
 
-OrderedTexts::OrderedTexts(std::ostream& out, const GeneratingArgs& args, const DecodeText& decode, size_t count)
+OrderedTexts::OrderedTexts(std::ostream& out, const SamplingSettings& args, const DecodeText& decode, size_t count)
     : out_(out), args_(args), decode_(decode), current_(args, decode), ended_(count) {}
 
 void OrderedTexts::grow(int64_t index, std::span<const int64_t> ids) {

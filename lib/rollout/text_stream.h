@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "rollout/config.h"
 #include "rollout/growing_text.h"
+#include "rollout/settings.h"
 
 namespace roll {
 
 class TextStream {
  public:
   /// Both must outlive it.
-  TextStream(const GeneratingArgs& args, const DecodeText& decode) : args_(&args), decode_(&decode) {}
+  TextStream(const SamplingSettings& args, const DecodeText& decode) : args_(&args), decode_(&decode) {}
 
   /// What can be shown now, beyond what was before. `ids` begin with those of the last call.
   std::string more(std::span<const int64_t> ids);
@@ -24,7 +24,7 @@ class TextStream {
   std::string rest(const std::string& text);
 
  private:
-  const GeneratingArgs* args_;
+  const SamplingSettings* args_;
   const DecodeText* decode_;
   GrowingText text_;
   size_t num_shown_ = 0;  // bytes
@@ -35,7 +35,7 @@ class TextStream {
 class OrderedTexts {
  public:
   /// The first three must outlive it.
-  OrderedTexts(std::ostream& out, const GeneratingArgs& args, const DecodeText& decode, size_t count);
+  OrderedTexts(std::ostream& out, const SamplingSettings& args, const DecodeText& decode, size_t count);
 
   void grow(int64_t index, std::span<const int64_t> ids);
   void end(int64_t index, const std::string& text);
@@ -44,7 +44,7 @@ class OrderedTexts {
   void show(const std::string& text);
 
   std::ostream& out_;
-  const GeneratingArgs& args_;
+  const SamplingSettings& args_;
   const DecodeText& decode_;
   TextStream current_;
   std::vector<std::optional<std::string>> ended_;

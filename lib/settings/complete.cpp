@@ -56,8 +56,6 @@ void complete_generating(Config& config, Checker& check) {
   GeneratingArgs& validation = config.validation.generating_args;
   complete_sampling(validation.max_new_tokens, *config.val_sequence_length - *config.val_prompt_length,
                     check.name(config.val_sequence_length), check);
-  for (GeneratingArgs* args : {&infer, &validation})
-    if (!args->do_sample.value_or(true)) args->temperature = 0;
   constexpr const char* kGreedy =
       "a greedy policy always gives one response, and there is nothing to compare; only the validation may be greedy";
   check.require(infer.do_sample.value_or(true), infer.do_sample, "must be true: {}", kGreedy);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/device.h"
 #include "model/model_parameters.h"
 #include "optim/learner.h"
 #include "optim/own_part.h"
@@ -13,10 +14,6 @@
 namespace roll {
 
 namespace {
-
-double bytes_per_number(const ModelArgs& args, bool on_gpu) {
-  return args.dtype.value_or(on_gpu ? Dtype::kBf16 : Dtype::kFp32) == Dtype::kFp32 ? 4 : 2;
-}
 
 /// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
 FlatParameter largest_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
@@ -87,12 +84,13 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
 
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank) {
   MemoryEstimate memory;
+  const at::DeviceType device = on_gpu ? at::kCUDA : at::kCPU;
   const bool offloads = config.offload && on_gpu;
   const auto lives = [rank](const WorkerConfig& worker) { return std::ranges::binary_search(worker.ranks, rank); };
   const auto add_role = [&](const WorkerConfig& worker, const ModelSpec& spec,
                             const std::vector<ParameterShape>& parameters) {
     if (!lives(worker)) return;
-    const double bytes = bytes_per_number(worker.model_args, on_gpu);
+    const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
     add_trained(memory, worker, spec, parameters, bytes);
     if (offloads) {
@@ -110,7 +108,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
   if (config.uses_reference() && lives(config.reference)) {
-    const double reference = bytes_per_number(config.reference.model_args, on_gpu) *
+    const double reference = static_cast<double>(bytes_per_number(config.reference.model_args, device)) *
                              policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
     memory.weights += reference;
     if (offloads) memory.put_away += reference;
@@ -121,12 +119,12 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!models.judges[i] || !lives(worker)) continue;
     const ModelSpec& spec = *models.judges[i];
     for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
-      memory.weights += bytes_per_number(worker.model_args, on_gpu) *
+      memory.weights += static_cast<double>(bytes_per_number(worker.model_args, device)) *
                         static_cast<double>(largest_part(spec, parameter, tensor_ranks(worker)).numel);
   }
   if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.
-  const double sampled = bytes_per_number(config.actor_train.model_args, on_gpu);
+  const auto sampled = static_cast<double>(bytes_per_number(config.actor_train.model_args, device));
   if (!shares_weights(config, rank))
     memory.weights += sampled * policy_numel(models.policy, tensor_ranks(config.actor_infer));
   // On the CPU it reads a copy of its own, in another order.

@@ -23,35 +23,6 @@ Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, i
   for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
 }
 
-SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step) {
-  const bool validates = purpose == Purpose::kValidate;
-  SamplingParams params;
-  params.generating = validates ? config.validation.generating_args : config.actor_infer.generating_args;
-  params.generating.max_new_tokens = params.generating.max_new_tokens.value_or(config.response_length.value());
-  params.eos_ids = tokenizer.eos_ids();
-  params.seed = static_cast<uint64_t>(config.seed);
-  params.purpose = purpose;
-  params.step = static_cast<uint32_t>(step);
-  params.max_running_requests = config.max_running_requests;
-  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
-  params.shares_prefill = engine.enable_prefix_caching;
-  return params;
-}
-
-EngineLimits engine_limits(const Config& config, int64_t most_requests) {
-  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
-  const int64_t response = config.response_length.value();
-  const auto longest = [&](const GeneratingArgs& args) { return args.max_new_tokens.value_or(response); };
-  EngineLimits limits;
-  limits.num_slots = std::clamp<int64_t>(most_requests, 1, config.max_running_requests);
-  limits.max_length = config.prompt_length + longest(config.actor_infer.generating_args);
-  if (config.validates())
-    limits.max_length = std::max(limits.max_length, config.val_prompt_length.value_or(config.prompt_length) +
-                                                        longest(config.validation.generating_args));
-  limits.max_rows = engine.max_num_batched_tokens.value_or(limits.max_rows);
-  return limits;
-}
-
 namespace {
 
 std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
@@ -60,9 +31,9 @@ std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
   return prompts;
 }
 
-GeneratingArgs greedy(GeneratingArgs args) {
-  args.temperature = 0;
-  return args;
+SamplingSettings greedy(SamplingSettings settings) {
+  settings.temperature = 0;
+  return settings;
 }
 
 RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "data/rows.h"
 #include "dist/mesh.h"
 #include "rollout/engine.h"
@@ -38,12 +37,6 @@ struct CollectRequest {
   std::string phase = "generate";  // of the progress line
   bool may_stop = true;            // a wish to stop ends it
 };
-
-/// What sampling needs at most, in training and validation, for `most_requests` at once.
-EngineLimits engine_limits(const Config& config, int64_t most_requests);
-
-/// How the configuration samples: training by actor_infer.generating_args, validation by its own.
-SamplingParams sampling_params(const Config& config, const Tokenizer& tokenizer, Purpose purpose, int64_t step);
 
 /// A collection under way: it may be left and taken up again.
 struct CollectJob {

@@ -27,7 +27,7 @@ class Collection : public RequestSource {
     std::vector<Prompt> prompts{};  // all of them, or else
     GroupQuota* quota = nullptr;    // which says when which ones start
     int64_t num_samples = 1;
-    std::optional<GeneratingArgs>
+    std::optional<SamplingSettings>
         baseline{};        // of one response more to each prompt, the last, on which no filter looks
     bool may_stop = true;  // a wish to stop ends it
     std::function<std::optional<double>(const Prompt&)> expected_length;

@@ -22,15 +22,12 @@ bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
 }
 
 GroupQuota::GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
-                       const std::map<std::string, RewardWorkerConfig>& rewards, int64_t num_additional)
+                       const std::map<std::string, QueryFilterConfig>& filters, int64_t num_additional)
     : stream_(stream), num_additional_(num_additional) {
   const auto num_rows = stream.num_rows();
   for (const auto& [name, count] : owed)
     if (count > 0)
-      domains_.push_back({.name = name,
-                          .owed = count,
-                          .num_prompts = num_rows.at(name),
-                          .filter = &rewards.at(name).reward.query_filter_config});
+      domains_.push_back({.name = name, .owed = count, .num_prompts = num_rows.at(name), .filter = &filters.at(name)});
 }
 
 std::vector<Prompt> GroupQuota::next() {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "data/prompt_stream.h"
-#include "settings/config.h"
+#include "reward/config.h"
 #include "train/rollout_record.h"
 
 namespace roll {
@@ -38,7 +38,7 @@ class GroupQuota {
   /// `owed`: groups of each domain; `num_additional`: how many prompts of a domain with a filter may run beyond those
   /// that it still lacks. All references must outlive the quota.
   GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
-             const std::map<std::string, RewardWorkerConfig>& rewards, int64_t num_additional = 0);
+             const std::map<std::string, QueryFilterConfig>& filters, int64_t num_additional = 0);
 
   /// What should start now.
   std::vector<Prompt> next();

@@ -2,6 +2,7 @@
 
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "model/device.h"
 #include "rollout/engine.h"
 #include "train/inquiry.h"
 #include "train/roles.h"
@@ -17,7 +18,8 @@ std::filesystem::path folder_of(const JudgingModel& judge) {
 }  // namespace
 
 JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
-    : judge_(judge),
+    : sampling_(sampling_settings(*judge.generating_args)),
+      cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
       seed_(seed),
       mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
       spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
@@ -41,7 +43,7 @@ JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
 std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
   std::vector<JudgeAsked> own;
   for (const Question& question : mine) own.push_back(prompt_of(question));
-  const int64_t longest = spec_.max_positions - judge_.generating_args->max_new_tokens.value();
+  const int64_t longest = spec_.max_positions - sampling_.max_new_tokens;
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     Partition shares(static_cast<size_t>(mesh_.dp_size()));
     size_t turn = 0;
@@ -67,13 +69,13 @@ std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& pro
   std::vector<GenerationRequest> requests;
   for (const JudgeAsked& prompt : prompts)
     requests.push_back({.prompt_ids = {prompt.ids.begin(), prompt.ids.end()}, .sequence_id = prompt.name});
-  SamplingParams params{.generating = *judge_.generating_args,
+  SamplingParams params{.generating = sampling_,
                         .eos_ids = tokenizer_.eos_ids(),
                         .seed = seed_,
                         .purpose = Purpose::kJudge,
                         .step = static_cast<uint32_t>(step)};
   EngineLimits limits = limits_for(requests, params);
-  limit_cache(limits, judge_.worker->strategy_args.strategy_config, *model_, mesh_.mesh().tp());
+  limit_cache(limits, cache_, *model_, mesh_.mesh().tp());
   return Engine(*model_, tokenizer_, limits).generate(requests, params);
 }
 

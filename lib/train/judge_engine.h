@@ -34,7 +34,8 @@ class JudgeEngine {
   JudgeAsked prompt_of(const Question& question) const;
   std::vector<Generation> generate(const std::vector<JudgeAsked>& prompts, int64_t step);
 
-  const JudgingModel judge_;
+  SamplingSettings sampling_;
+  CacheSettings cache_;
   uint64_t seed_;
   RoleMesh& mesh_;
   ModelSpec spec_;

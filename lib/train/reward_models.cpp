@@ -8,6 +8,7 @@
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "experience/experience.h"
+#include "model/device.h"
 #include "train/forward.h"
 #include "train/inquiry.h"
 #include "train/roles.h"

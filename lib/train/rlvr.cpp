@@ -65,6 +65,17 @@ RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ran
   return plan_run(config, flags, config.actor_train.backend_timeout * 60, per_update, ranks, log);
 }
 
+std::vector<std::string> domains_of(const Config& config) {
+  std::vector<std::string> domains;
+  for (const auto& [domain, worker] : config.rewards) domains.push_back(domain);
+  return domains;
+}
+
+std::optional<Collector> collector_of(const Config& config, RewardModels& models, RoleMesh& sampler, Log& log) {
+  if (!sampler.is_here()) return std::nullopt;
+  return std::optional<Collector>(std::in_place, config.rewards, config.response_length.value(), models, sampler, log);
+}
+
 class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -108,6 +119,8 @@ class Rlvr {
 
   RewardModels reward_models_;
   Offload offload_;
+  std::optional<Collector> collector_;  // where the sampler lives
+  PolicyEngine engine_;
   Sampling sampling_;
   Throughput throughput_;
   MemoryWatch memory_;
@@ -132,10 +145,14 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
       reward_models_(config, meshes_, device, log),
       offload_(config, device, actor_, critic_, roles_),
-      sampling_(config, std::move(data.of_sampling), tokenizer_, roles_, mesh_of_, reward_models_, offload_, ranks,
-                log),
+      collector_(collector_of(config, reward_models_, mesh_of_.sampler, log)),
+      engine_(sampling_plan(config), std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
+              ranks.traffic()),
+      sampling_(sampling_plan(config), std::move(data.of_sampling), engine_, collector_ ? &*collector_ : nullptr,
+                reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
+      cut_responses_(domains_of(config), sampling_plan(config).training.max_new_tokens),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   for (const RoleMesh* role : {&mesh_of_.actor, &mesh_of_.reference, &mesh_of_.critic, &mesh_of_.sampler})
@@ -250,7 +267,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
   Metrics of_rollouts = rollout_metrics(mine);
   if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(mine));
   metrics.merge(merge_over_ranks(of_rollouts, ranks_));
-  if (ranks_.is_first()) cut_responses_.warn(metrics, step, config_, log_);
+  if (ranks_.is_first()) cut_responses_.warn(metrics, step, log_);
   if (const auto share = sampler_share(mesh_of_.sampler); share && !config_.rollout_replay)
     write_rollouts(config_.rollout_dump_dir.value_or(run_.folder().rollouts().string()), "step_", step, mine, *share);
   return mine;

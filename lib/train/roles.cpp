@@ -1,6 +1,7 @@
 #include "train/roles.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <iterator>
@@ -8,24 +9,11 @@
 #include "base/error.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
+#include "model/device.h"
 #include "model/model_parameters.h"
 #include "settings/placement.h"
 
 namespace roll {
-
-at::ScalarType model_dtype(const ModelArgs& args, at::Device device) {
-  switch (args.dtype.value_or(device.is_cuda() ? Dtype::kBf16 : Dtype::kFp32)) {
-    case Dtype::kFp32:
-      return at::kFloat;
-    case Dtype::kBf16:
-      return at::kBFloat16;
-    case Dtype::kFp16:
-      if (device.is_cpu())
-        throw UserError("model_args.dtype = fp16: the CPU computes in fp32 or bf16; set one of them");
-      return at::kHalf;
-  }
-  throw Bug("a dtype without its tensor type");
-}
 
 MeshShape mesh_shape(const StrategyArgs& strategy) {
   const StrategyConfig& sizes = strategy.strategy_config;

@@ -27,9 +27,6 @@ struct Roles {
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
 
-/// bf16 on a GPU and float32 on the CPU, unless model_args.dtype says otherwise. UserError: fp16 on the CPU.
-at::ScalarType model_dtype(const ModelArgs& args, at::Device device);
-
 /// The layout that a strategy asks for.
 MeshShape mesh_shape(const StrategyArgs& strategy);
 inline MeshShape mesh_shape(const WorkerConfig& worker) {

@@ -14,22 +14,28 @@
 
 namespace roll {
 
-Sampling::Sampling(const Config& config, Data data, const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes,
-                   RewardModels& reward_models, Offload& offload, Communicator& world, Log& log)
-    : config_(config),
-      tokenizer_(tokenizer),
-      roles_(roles),
-      meshes_(meshes),
+Sampling::Sampling(SamplingPlan plan, Data data, PolicyEngine& engine, Collector* collector,
+                   RewardModels& reward_models, Communicator& world)
+    : plan_(std::move(plan)),
+      engine_(engine),
+      collector_(collector),
       reward_models_(reward_models),
-      offload_(offload),
       world_(world),
       quota_(std::move(data.quota)),
       validation_rows_(std::move(data.validation)),
       prompts_(std::move(data.prompts)) {
   if (prompts_) prompts_state_ = prompts_->state();
-  if (meshes.sampler.is_here())
-    collector_.emplace(config.rewards, config.response_length.value(), reward_models, meshes.sampler, log);
-  if (config.samples_ahead()) bell_ = world.split(all_ranks(world.size()), "bell");
+  if (plan_.steps_ahead > 0) bell_ = world.split(all_ranks(world.size()), "bell");
+}
+
+SamplingParams Sampling::params_for(Purpose purpose, int64_t step) const {
+  return {.generating = purpose == Purpose::kValidate ? plan_.validation : plan_.training,
+          .eos_ids = engine_.tokenizer().eos_ids(),
+          .seed = plan_.seed,
+          .purpose = purpose,
+          .step = static_cast<uint32_t>(step),
+          .max_running_requests = plan_.max_running_requests,
+          .shares_prefill = plan_.shares_prefill};
 }
 
 void Sampling::load_prompts_state(const Json& state) {
@@ -41,10 +47,10 @@ void Sampling::load_prompts_state(const Json& state) {
 std::vector<RolloutRecord> Sampling::step(int64_t step, Metrics& metrics) {
   Stopwatch watch;
   Metrics of_sampling;
-  open();
+  engine_.open();
   of_sampling.add("time/step_model_update", watch.seconds());  // with the engine's making, where it is made
   world_.traffic().set_phase("generate");
-  RoleMesh& samplers = meshes_.sampler;
+  RoleMesh& samplers = engine_.ranks();
   std::vector<RolloutRecord> records;
   if (samplers.is_here())
     records = sampled(step, of_sampling);
@@ -52,14 +58,14 @@ std::vector<RolloutRecord> Sampling::step(int64_t step, Metrics& metrics) {
     attend_collection(reward_models_, samplers, step);
   metrics.merge(told(samplers, of_sampling));
   prompts_state_ = tell_message(StateMessage{prompts_state_}, samplers, "where the prompts stand").state;
-  if (!config_.samples_ahead()) close();
+  if (plan_.steps_ahead == 0) close();
   return records;
 }
 
 std::vector<RolloutRecord> Sampling::sampled(int64_t step, Metrics& metrics) {
   Ahead& ahead = begun(step);
   ahead.quota.limit(1);
-  collector_->complete(*ahead.job, *engine_, tokenizer_);
+  collector_->complete(*ahead.job, *engine_.get(), engine_.tokenizer());
   finish(ahead);
   ahead.job->statistics.add_to(metrics);
   add_group_metrics(ahead.quota.counts(), metrics);
@@ -71,15 +77,15 @@ std::vector<RolloutRecord> Sampling::sampled(int64_t step, Metrics& metrics) {
 
 Sampling::Ahead& Sampling::begun(int64_t step) {
   const auto [found, is_new] =
-      ahead_.try_emplace(step, Ahead{GroupQuota(quota_, *prompts_, config_.rewards, config_.additional_prompts())});
+      ahead_.try_emplace(step, Ahead{GroupQuota(quota_, *prompts_, plan_.filters, plan_.num_additional_prompts)});
   Ahead& ahead = found->second;
   if (is_new)
     ahead.job = collector_->begin({.quota = &ahead.quota,
-                                   .num_samples = config_.num_return_sequences_in_group,
-                                   .with_baseline = samples_baseline(),
+                                   .num_samples = plan_.num_samples,
+                                   .with_baseline = plan_.with_baseline,
                                    .step = step,
                                    .version = step - 1,
-                                   .sampling = sampling_params(config_, tokenizer_, Purpose::kSample, step),
+                                   .sampling = params_for(Purpose::kSample, step),
                                    .phase = fmt::format("step {}: generate", step)});
   return ahead;
 }
@@ -92,37 +98,38 @@ void Sampling::finish(Ahead& ahead) {
 }
 
 std::vector<RolloutRecord> Sampling::validation(int64_t step) {
-  open();
+  engine_.open();
   world_.traffic().set_phase("generate");
-  if (!meshes_.sampler.is_here()) {
-    attend_collection(reward_models_, meshes_.sampler, step);
+  if (!engine_.ranks().is_here()) {
+    attend_collection(reward_models_, engine_.ranks(), step);
     return {};
   }
   for (auto& [number, ahead] : ahead_)
     if (!ahead.records) ahead.job->collection.park();
-  CollectRequest request{.num_samples = config_.validation.generating_args.num_return_sequences.value_or(1),
+  CollectRequest request{.num_samples = plan_.num_validation_samples,
                          .step = step,
                          .version = step,
-                         .sampling = sampling_params(config_, tokenizer_, Purpose::kValidate, step),
+                         .sampling = params_for(Purpose::kValidate, step),
                          .phase = fmt::format("step {}: validate", step),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
   for (const Row& row : validation_rows_) request.rows.push_back(&row);
   const auto job = collector_->begin(std::move(request));
-  collector_->complete(*job, *engine_, tokenizer_);
+  collector_->complete(*job, *engine_.get(), engine_.tokenizer());
   return collector_->finish(*job);
 }
 
 void Sampling::run_ahead(int64_t step) {
-  const double ratio = config_.async_generation_ratio;
+  const double ratio = plan_.steps_ahead;
   if (!bell_) return;
   world_.traffic().set_phase("generate");
   const auto rung = std::make_shared<std::vector<std::string>>();
   const auto have_trained = bell_->start_all_gather_bytes({}, rung, "end of training");
-  const int64_t last = std::min(config_.max_steps, step + static_cast<int64_t>(std::ceil(ratio)));
-  for (int64_t next = step + 1; engine_ && prompts_ && next <= last; ++next) {
+  const int64_t last = std::min(plan_.last_step, step + static_cast<int64_t>(std::ceil(ratio)));
+  for (int64_t next = step + 1; engine_.get() && prompts_ && next <= last; ++next) {
     Ahead& ahead = begun(next);
     ahead.quota.limit(ratio - static_cast<double>(next - step - 1));
-    collector_->run_ahead(*ahead.job, *engine_, tokenizer_, step - 1, [&] { return have_trained->is_done(); });
+    collector_->run_ahead(*ahead.job, *engine_.get(), engine_.tokenizer(), step - 1,
+                          [&] { return have_trained->is_done(); });
     const bool all_is_there =
         ahead.quota.is_full() && ahead.job->collection.is_complete() && reward_models_.empty();  // which judge later
     if (!all_is_there) break;
@@ -130,31 +137,6 @@ void Sampling::run_ahead(int64_t step) {
   }
   have_trained->wait();
   close();
-}
-
-/// **Collective** over the world, where trainer and sampler are apart.
-void Sampling::open() {
-  if (is_open_) return;
-  is_open_ = true;
-  update_sampler(roles_, meshes_, world_.traffic());
-  if (!meshes_.sampler.is_here()) return;
-  offload_.put_away();
-  Mesh& mesh = meshes_.sampler.mesh();
-  const auto share_of = [groups = mesh.dp_size()](int64_t rows, int64_t samples) {
-    return (rows + groups - 1) / groups * samples;
-  };
-  const int64_t validation_samples = config_.validation.generating_args.num_return_sequences.value_or(1);
-  EngineLimits limits = engine_limits(config_, std::max(share_of(config_.most_prompts(), config_.samples_per_prompt()),
-                                                        share_of(std::ssize(validation_rows_), validation_samples)));
-  limit_cache(limits, config_.actor_infer.strategy_args.strategy_config, roles_.sampling_policy(), mesh.tp());
-  engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
-}
-
-void Sampling::close() {
-  is_open_ = false;
-  if (!engine_) return;
-  engine_.reset();
-  offload_.bring_back();
 }
 
 }  // namespace roll

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "data/prompt_stream.h"
+#include "settings/sampling_plan.h"
 #include "train/collect.h"
-#include "train/offload.h"
-#include "train/roles.h"
+#include "train/policy_engine.h"
 
 namespace roll {
 
@@ -23,9 +23,9 @@ class Sampling {
     std::map<std::string, int64_t> quota;  // groups of each domain in a step
     std::vector<Row> validation;
   };
-  /// **Collective** over the world. All references must outlive it. UserError: a reward that cannot be made.
-  Sampling(const Config& config, Data data, const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes,
-           RewardModels& reward_models, Offload& offload, Communicator& world, Log& log);
+  /// `collector`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
+  Sampling(SamplingPlan plan, Data data, PolicyEngine& engine, Collector* collector, RewardModels& reward_models,
+           Communicator& world);
 
   /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
   /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
@@ -37,7 +37,7 @@ class Sampling {
   /// world.
   void run_ahead(int64_t step);
   /// Before anything but sampling happens on the devices.
-  void close();
+  void close() { engine_.close(); }
 
   /// Where the prompts of the step stand that comes next, whatever runs ahead; null where there are none.
   const Json& prompts_state() const { return prompts_state_; }
@@ -51,28 +51,23 @@ class Sampling {
     std::optional<std::vector<RolloutRecord>> records{};  // once all is there
     Json prompts_state{};                                 // then
   };
-  void open();
-  bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
   Ahead& begun(int64_t step);
   void finish(Ahead& ahead);
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
 
-  const Config& config_;
-  const Tokenizer& tokenizer_;
-  Roles& roles_;
-  const RoleMeshes& meshes_;
+  SamplingParams params_for(Purpose purpose, int64_t step) const;
+
+  SamplingPlan plan_;
+  PolicyEngine& engine_;
+  Collector* collector_;
   RewardModels& reward_models_;
-  Offload& offload_;
   Communicator& world_;
   std::map<std::string, int64_t> quota_;
   std::vector<Row> validation_rows_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
   std::map<int64_t, Ahead> ahead_;      // by step
-  std::optional<Collector> collector_;  // where the sampler lives
-  std::optional<Engine> engine_;        // there, of the policy's weights as they are
   std::unique_ptr<Communicator> bell_;  // rung by those that have trained; only where sampling runs ahead
-  bool is_open_ = false;                // whether sampler and devices are ready for it
 };
 
 }  // namespace roll

@@ -16,6 +16,7 @@
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
+#include "model/device.h"
 #include "model/log_probs.h"
 #include "train/comm_metrics.h"
 #include "train/forward.h"

@@ -119,7 +119,7 @@ TEST_CASE("penalties, biases and filters of single requests hold on the device",
   auto requests = grouped_requests(20);
   const SamplingParams params = sampling_params();
   for (size_t i = 0; i < requests.size(); ++i) {
-    GeneratingArgs own = params.generating;
+    SamplingSettings own = params.generating;
     if (i % 2 == 1) own.repetition_penalty = 1.3, own.frequency_penalty = 0.4;
     if (i % 3 == 1) own.logit_bias = {{5, 3.0}, {7, -2.0}, {static_cast<int64_t>(i), 1.0}};
     if (i % 4 == 1) own.top_p = 0.8;

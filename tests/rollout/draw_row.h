@@ -8,7 +8,7 @@
 
 namespace roll {
 
-inline DrawnToken draw_by_args(RowSampler& sampler, std::span<const float> logits, const GeneratingArgs& args,
+inline DrawnToken draw_by_args(RowSampler& sampler, std::span<const float> logits, const SamplingSettings& args,
                                const TokenHistory& history, double uniform) {
   return sampler.draw(logits, row_sampling(args), history.touched(), static_cast<uint64_t>(std::ldexp(uniform, 53)));
 }

@@ -65,7 +65,7 @@ TEST_CASE("a line's own sampling changes what it names, for that line", "[rollou
       "{\"ids\": [1], \"sampling\": {\"do_sample\": false}}");
   CHECK(!lines[0].generating);
   CHECK(!lines[0].seed);
-  const GeneratingArgs& own = lines[1].generating.value();
+  const SamplingSettings& own = lines[1].generating.value();
   CHECK(own.temperature == 0.5);
   CHECK(own.max_new_tokens == 3);
   CHECK(own.top_k == 7);

@@ -41,7 +41,7 @@ inline Generation alone(const FakeModel& model, const GenerationRequest& request
   std::vector<int64_t> ids = request.prompt_ids;
   RowSampler sampler;
   TokenHistory history(params.generating, request.prompt_ids);
-  for (int64_t i = 0; i < *params.generating.max_new_tokens; ++i) {
+  for (int64_t i = 0; i < params.generating.max_new_tokens; ++i) {
     const double uniform = random_uniform({.seed = params.seed,
                                            .purpose = params.purpose,
                                            .step = params.step,

@@ -17,8 +17,8 @@ namespace roll {
 
 namespace {
 
-GeneratingArgs plain(double temperature = 1) {
-  GeneratingArgs args;
+SamplingSettings plain(double temperature = 1) {
+  SamplingSettings args;
   args.temperature = temperature;
   args.top_p = 1;
   args.top_k = 0;
@@ -34,20 +34,20 @@ std::vector<float> normal_logits(int64_t n, double scale, uint64_t seed) {
   return logits;
 }
 
-DrawnToken draw_once(const GeneratingArgs& args, std::span<const float> logits, double uniform,
+DrawnToken draw_once(const SamplingSettings& args, std::span<const float> logits, double uniform,
                      std::span<const int64_t> prompt = {}) {
   RowSampler sampler;
   return draw_by_args(sampler, logits, args, TokenHistory(args, prompt), uniform);
 }
 
-std::vector<float> changed(std::vector<float> logits, const GeneratingArgs& args, const TokenHistory& history) {
+std::vector<float> changed(std::vector<float> logits, const SamplingSettings& args, const TokenHistory& history) {
   for (const TouchedToken& token : history.touched())
     logits[token.token] = touched_logit(logits[token.token], token, row_sampling(args));
   return logits;
 }
 
 /// The definition in float64 by full sorts: nothing shared with the sampler.
-std::vector<double> exact_distribution(const GeneratingArgs& args, const std::vector<float>& logits) {
+std::vector<double> exact_distribution(const SamplingSettings& args, const std::vector<float>& logits) {
   const size_t n = logits.size();
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
@@ -83,7 +83,7 @@ double chi_square_p_value(double statistic, double freedom) {
 }
 
 /// 200,000 named draws against `expected`; also fails on a token of probability 0.
-double p_value_of_draws(const GeneratingArgs& args, const std::vector<float>& logits,
+double p_value_of_draws(const SamplingSettings& args, const std::vector<float>& logits,
                         const std::vector<double>& expected) {
   constexpr int64_t kDraws = 200000;
   std::vector<double> counts(logits.size());
@@ -114,7 +114,7 @@ double p_value_of_draws(const GeneratingArgs& args, const std::vector<float>& lo
 }  // namespace
 
 TEST_CASE("200,000 draws follow the exact distribution", "[rollout]") {
-  GeneratingArgs args = plain();
+  SamplingSettings args = plain();
   int64_t vocab_size = 100;
   SECTION("plain") {}
   SECTION("temperature 0.7") {
@@ -156,7 +156,7 @@ TEST_CASE("the chi-square test sees a temperature that is a little off", "[rollo
 
 TEST_CASE("the set of possible tokens is the exact one for many random rows", "[rollout]") {
   for (uint64_t seed = 0; seed < 60; ++seed) {
-    GeneratingArgs args = plain(0.5 + 0.05 * static_cast<double>(seed % 20));
+    SamplingSettings args = plain(0.5 + 0.05 * static_cast<double>(seed % 20));
     if (seed % 3 != 0) args.top_k = 1 + static_cast<int64_t>(seed % 40) * 3;
     if (seed % 4 != 0) args.top_p = 0.02 + 0.97 * static_cast<double>(seed % 13) / 13;
     if (seed % 5 == 0) args.min_p = 0.2;
@@ -183,7 +183,7 @@ TEST_CASE("the set of possible tokens is the exact one for many random rows", "[
 TEST_CASE("possible tokens and their probabilities are those of Hugging Face's processors", "[rollout]") {
   const Json golden = read_json(ROLL_SOURCE_DIR "/tests/golden/rollout/processors.json");
   for (const Json& item : golden["cases"]) {
-    GeneratingArgs args = plain(item["args"].value("temperature", 1.0));
+    SamplingSettings args = plain(item["args"].value("temperature", 1.0));
     args.top_k = item["args"].value("top_k", 0);
     args.top_p = item["args"].value("top_p", 1.0);
     args.min_p = item["args"].value("min_p", 0.0);
@@ -226,7 +226,7 @@ TEST_CASE("the inverse CDF finds every token across its blocks", "[rollout]") {
 
 TEST_CASE("greedy takes the first of the largest logits", "[rollout]") {
   const std::vector<float> logits = {0.5f, 2, 1, 2, 2};
-  GeneratingArgs args = plain(0);
+  SamplingSettings args = plain(0);
   CHECK(draw_once(args, logits, 0.99).token == 1);
   args = plain(1);
   args.top_k = 1;
@@ -235,7 +235,7 @@ TEST_CASE("greedy takes the first of the largest logits", "[rollout]") {
 
 TEST_CASE("the log-prob is that of the untruncated distribution at the temperature", "[rollout]") {
   const auto logits = normal_logits(300, 3, 9);
-  GeneratingArgs args = plain(0.6);
+  SamplingSettings args = plain(0.6);
   args.top_k = 5, args.top_p = 0.5, args.repetition_penalty = 1.7, args.frequency_penalty = 0.4;
   const std::vector<int64_t> prompt = {3, 7, 200};
   const double temperature = GENERATE(0.6, 0.0);
@@ -256,7 +256,7 @@ TEST_CASE("log-probs hold over large logits and wide ranges", "[rollout]") {
 
 TEST_CASE("penalties change the logits as defined", "[rollout]") {
   const std::vector<float> logits = {2, -2, 1, 0.5f};
-  GeneratingArgs args = plain(0);
+  SamplingSettings args = plain(0);
   SECTION("repetition divides a positive logit") {
     args.repetition_penalty = 2.5;
     CHECK(draw_once(args, logits, 0, std::vector<int64_t>{0}).token == 2);
@@ -288,12 +288,12 @@ TEST_CASE("logits that are no numbers are an error", "[rollout]") {
 TEST_CASE("what is exactly on a boundary: top_p keeps no token more, min_p keeps its token, a number its block",
           "[rollout]") {
   const std::vector<float> equal(10, 0.5f);
-  const auto drawn = [&](const GeneratingArgs& args, const std::vector<float>& logits) {
+  const auto drawn = [&](const SamplingSettings& args, const std::vector<float>& logits) {
     std::vector<bool> seen(logits.size());
     for (int i = 0; i < 100; ++i) seen[draw_once(args, logits, i / 100.0).token] = true;
     return std::count(seen.begin(), seen.end(), true);
   };
-  GeneratingArgs args = plain();
+  SamplingSettings args = plain();
   args.top_p = 0.5;
   CHECK(drawn(args, equal) == 5);
   args.top_p = 0.35;
@@ -305,7 +305,7 @@ TEST_CASE("what is exactly on a boundary: top_p keeps no token more, min_p keeps
 }
 
 TEST_CASE("the log-prob of a penalised token is that without the penalty", "[rollout]") {
-  GeneratingArgs args = plain();
+  SamplingSettings args = plain();
   args.repetition_penalty = 2;
   const std::vector<float> logits = {4, 0};
   const DrawnToken draw = draw_once(args, logits, 0, std::vector<int64_t>{0});
@@ -314,7 +314,7 @@ TEST_CASE("the log-prob of a penalised token is that without the penalty", "[rol
 }
 
 TEST_CASE("a bias moves a logit before the penalties do, and the log-prob says nothing of it", "[rollout]") {
-  GeneratingArgs args = plain(0);
+  SamplingSettings args = plain(0);
   args.logit_bias = {{1, 3.0}, {2, -1.5}};
   args.repetition_penalty = 2;
   const std::vector<float> logits = {2, -2, 1, 0.5f};
@@ -330,7 +330,7 @@ TEST_CASE("a bias moves a logit before the penalties do, and the log-prob says n
 }
 
 TEST_CASE("the processed log-prob is that of the set from which the token was drawn", "[rollout]") {
-  GeneratingArgs args = plain(0.7);
+  SamplingSettings args = plain(0.7);
   args.top_k = 20, args.top_p = 0.8;
   const auto logits = normal_logits(300, 2, 4);
   const auto exact = exact_distribution(args, logits);

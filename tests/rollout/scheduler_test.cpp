@@ -288,7 +288,7 @@ std::string refusal(F spoil) {
   FakeModel model({.num_slots = 4, .max_length = 30, .vocab_size = kVocab});
   SamplingParams params = params_of(5);
   auto requests = make_requests(1, 1);
-  spoil(requests, params, params.generating);
+  spoil(requests, params);
   try {
     generate_with(model, requests, params);
   } catch (const UserError& e) {
@@ -303,36 +303,19 @@ using Requests = std::vector<GenerationRequest>;
 
 TEST_CASE("impossible requests are refused", "[rollout]") {
   const auto prompt = [](std::vector<int64_t> ids) {
-    return refusal([&](Requests& r, SamplingParams&, GeneratingArgs&) { r[0].prompt_ids = ids; });
+    return refusal([&](Requests& r, SamplingParams&) { r[0].prompt_ids = ids; });
   };
   CHECK_THAT(prompt({}), Catch::Contains("has no token"));
   CHECK_THAT(prompt({kVocab}), Catch::Contains("holds id 20"));
   CHECK_THAT(prompt({3, -1}), Catch::Contains("holds id -1"));
   CHECK_THAT(prompt(std::vector<int64_t>(30, 1)), Catch::Contains("no room within 30"));
   CHECK(prompt(std::vector<int64_t>(29, 1)) == "no error");
-  const auto same_name = [](Requests& r, SamplingParams&, GeneratingArgs&) { r.push_back(r[0]); };
+  const auto same_name = [](Requests& r, SamplingParams&) { r.push_back(r[0]); };
   CHECK_THROWS_AS(refusal(same_name), Bug);
 }
 
-TEST_CASE("impossible sampling parameters are refused by name", "[rollout]") {
-  const auto args = [](auto change) {
-    return refusal([&](Requests&, SamplingParams&, GeneratingArgs& a) { change(a); });
-  };
-  CHECK(args([](GeneratingArgs&) {}) == "no error");
-  CHECK_THAT(args([](auto& a) { a.max_new_tokens = 0; }), Catch::Contains("max_new_tokens = 0"));
-  CHECK_THAT(args([](auto& a) { a.max_new_tokens.reset(); }), Catch::Contains("max_new_tokens: is not set"));
-  CHECK_THAT(args([](auto& a) { a.temperature = -1; }), Catch::Contains("temperature = -1"));
-  CHECK_THAT(args([](auto& a) { a.temperature = NAN; }), Catch::Contains("temperature = nan"));
-  CHECK_THAT(args([](auto& a) { a.temperature = 1e-9; }), Catch::Contains("temperature = 1e-09"));
-  CHECK_THAT(args([](auto& a) { a.top_p = 0; }), Catch::Contains("top_p = 0"));
-  CHECK_THAT(args([](auto& a) { a.top_p = 1.5; }), Catch::Contains("top_p = 1.5"));
-  CHECK_THAT(args([](auto& a) { a.top_k = -2; }), Catch::Contains("top_k = -2"));
-  CHECK_THAT(args([](auto& a) { a.min_p = 2; }), Catch::Contains("min_p = 2"));
-  CHECK_THAT(args([](auto& a) { a.repetition_penalty = 0; }), Catch::Contains("repetition_penalty = 0"));
-  CHECK_THAT(args([](auto& a) { a.presence_penalty = INFINITY; }), Catch::Contains("presence_penalty"));
-  CHECK_THAT(args([](auto& a) { a.frequency_penalty = NAN; }), Catch::Contains("frequency_penalty"));
-  CHECK_THAT(args([](auto& a) { a.stop_strings = {"a", ""}; }), Catch::Contains("empty string"));
-  const auto none_running = [](Requests&, SamplingParams& p, GeneratingArgs&) { p.max_running_requests = 0; };
+TEST_CASE("a sampler that runs nothing is refused", "[rollout]") {
+  const auto none_running = [](Requests&, SamplingParams& p) { p.max_running_requests = 0; };
   CHECK_THAT(refusal(none_running), Catch::Contains("max_running_requests = 0"));
 }
 

@@ -26,7 +26,7 @@ std::vector<int64_t> ids_of_bytes(const std::string& bytes) {
 }
 
 /// What is shown after each byte.
-std::vector<std::string> shown(const std::string& bytes, const GeneratingArgs& args) {
+std::vector<std::string> shown(const std::string& bytes, const SamplingSettings& args) {
   const Tokenizer tokenizer = tiny_tokenizer();
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); };
   TextStream stream(args, decode);
@@ -49,7 +49,7 @@ TEST_CASE("a character of several tokens is shown when it is whole", "[rollout]"
 }
 
 TEST_CASE("what may be the beginning of a stop string is held back until it is none", "[rollout]") {
-  GeneratingArgs args;
+  SamplingSettings args;
   args.stop_strings = {"END", "\n\n"};
   CHECK(shown("aE.", args) == Pieces{"a", "", "E."});
   CHECK(shown("aENEN.", args) == Pieces{"a", "", "", "EN", "", "EN."});
@@ -60,7 +60,7 @@ TEST_CASE("what may be the beginning of a stop string is held back until it is n
 TEST_CASE("the rest ends what was shown with the response's text", "[rollout]") {
   const Tokenizer tokenizer = tiny_tokenizer();
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); };
-  GeneratingArgs args;
+  SamplingSettings args;
   args.stop_strings = {"END"};
   for (const std::string text : {"so END", "so "}) {
     TextStream stream(args, decode);
@@ -75,7 +75,7 @@ TEST_CASE("the rest ends what was shown with the response's text", "[rollout]") 
 TEST_CASE("whatever tokens come, all that is shown is their text", "[rollout]") {
   const Tokenizer tokenizer = tiny_tokenizer();
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); };
-  GeneratingArgs args;
+  SamplingSettings args;
   args.skip_special_tokens = GENERATE(true, false);
   args.stop_strings = {"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"};
   for (uint64_t sequence = 0; sequence < 200; ++sequence) {
@@ -98,7 +98,7 @@ TEST_CASE("whatever tokens come, all that is shown is their text", "[rollout]") 
 TEST_CASE("of several responses the first that has not ended is shown as it grows", "[rollout]") {
   const Tokenizer tokenizer = tiny_tokenizer();
   const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return tokenizer.decode(ids, skip); };
-  const GeneratingArgs args;
+  const SamplingSettings args;
   std::ostringstream out;
   OrderedTexts texts(out, args, decode, 3);
   texts.grow(1, ids_of_bytes("b"));

@@ -34,10 +34,12 @@ struct Setup {
 std::map<std::string, RewardWorkerConfig> rewards_of_two() {
   std::map<std::string, RewardWorkerConfig> rewards;
   rewards["a"].reward.type = RegexArgs{.pattern = "(b)"};
-  rewards["a"].reward.query_filter_config = {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}};
   rewards["b"].reward.type = ExactMatchArgs();
   return rewards;
 }
+
+const std::map<std::string, QueryFilterConfig> kFilters = {
+    {"a", {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}}}, {"b", {}}};
 
 std::vector<Row> rows_of_two(int64_t per_domain) {
   std::vector<Row> rows;
@@ -118,9 +120,9 @@ Collected collect_with(
   return collected;
 }
 
-std::optional<GeneratingArgs> baseline_of(bool wanted) {
+std::optional<SamplingSettings> baseline_of(bool wanted) {
   if (!wanted) return std::nullopt;
-  GeneratingArgs greedy = sampling_of(30).generating;
+  SamplingSettings greedy = sampling_of(30).generating;
   greedy.temperature = 0;
   return greedy;
 }
@@ -167,7 +169,7 @@ std::string step_of(Communicator& world, const Setup& setup) {
                   setup.tp > 1 ? &mesh.tp() : nullptr);
   DomainRewards pools(rewards, 30);
   for (int step = 0; step < 3; ++step) {
-    GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, setup.num_additional);
+    GroupQuota quota({{"a", 5}, {"b", 2}}, stream, kFilters, setup.num_additional);
     auto collected = collect_with(
         world, mesh, model,
         {.quota = &quota,
@@ -226,7 +228,7 @@ TEST_CASE("a collection that is paused again and again gives what it would have 
 TEST_CASE("while it is limited, a quota starts its share of each domain and nothing ahead", "[train]") {
   const auto rewards = rewards_of_two();
   PromptStream stream(rows_of_two(11), {}, 3);
-  GroupQuota quota({{"a", 5}, {"b", 2}}, stream, rewards, 4);
+  GroupQuota quota({{"a", 5}, {"b", 2}}, stream, kFilters, 4);
   quota.limit(0.45);
   std::map<std::string, int64_t> started;
   for (const Prompt& prompt : quota.next()) ++started[prompt.row->domain];
@@ -329,7 +331,7 @@ TEST_CASE("what the step turns out not to need is not sampled to its end", "[tra
   PromptStream stream(rows_of_two(11), {}, 3);
   Mesh mesh(*alone, {});
   FakeModel model({.num_slots = 8, .max_length = 34});
-  GroupQuota quota({{"a", 3}}, stream, rewards, 50);
+  GroupQuota quota({{"a", 3}}, stream, kFilters, 50);
   DomainRewards pools(rewards, 30);
   // Slow steps, so that the rewards, which are made beside them, are known soon.
   const SamplerHooks hooks{.on_step = [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(300)); }};
@@ -350,12 +352,11 @@ TEST_CASE("a step does not wait for rewards that it does not need", "[train]") {
                  " ]; do sleep 0.01; done;; esac; case $x in *'sample 0'*) echo '{\"reward\": 0}';; *) echo "
                  "'{\"reward\": 1}';; esac; done");
   args.timeout_s = 30, args.world_size = kGroupSize + 1;
-  args.query_filter_config = {.type = QueryFilter::kStd, .filter_args = {.std_threshold = 0}};
   const auto alone = make_communicator({.kind = Transport::kSingle});
   PromptStream stream(rows_of_two(11), {}, 3);
   Mesh mesh(*alone, {});
   FakeModel model({.num_slots = 8, .max_length = 34});
-  GroupQuota quota({{"a", 1}}, stream, rewards, 1);
+  GroupQuota quota({{"a", 1}}, stream, kFilters, 1);
   DomainRewards pools(rewards, 30);
   const auto collected = collect_with(
       *alone, mesh, model, {.quota = &quota, .num_samples = kGroupSize, .expected_length = kNoLength}, pools);

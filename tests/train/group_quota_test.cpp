@@ -22,9 +22,9 @@ const Scores kUseful = {0, 1}, kUseless = {1, 1};
 struct Step {
   Step(const std::map<std::string, int64_t>& owed, int64_t num_rows, int64_t num_additional = 0)
       : stream(rows(owed, num_rows), {}, 3) {
-    rewards["a"].reward.query_filter_config = filter_of(QueryFilter::kStd);
-    rewards["b"].reward.query_filter_config = filter_of(QueryFilter::kNone);
-    quota.emplace(owed, stream, rewards, num_additional);
+    filters["a"] = filter_of(QueryFilter::kStd);
+    filters["b"] = filter_of(QueryFilter::kNone);
+    quota.emplace(owed, stream, filters, num_additional);
   }
 
   static std::vector<Row> rows(const std::map<std::string, int64_t>& owed, int64_t num_rows) {
@@ -46,7 +46,7 @@ struct Step {
   }
 
   PromptStream stream;
-  std::map<std::string, RewardWorkerConfig> rewards;
+  std::map<std::string, QueryFilterConfig> filters;
   std::optional<GroupQuota> quota;
   std::vector<Prompt> prompts{};
 };

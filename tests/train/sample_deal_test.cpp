@@ -87,7 +87,7 @@ int64_t steps_of(const std::vector<int64_t>& lengths, int64_t num_slots, bool kn
   params.generating.max_new_tokens = 1, params.ignore_eos = true, params.max_running_requests = 1000;
   const Deal deal = dealer.deal(queues);
   for (const SampleIndex& sample : deal[0]) {
-    GeneratingArgs generating;
+    SamplingSettings generating;
     generating.max_new_tokens = lengths[sample.prompt];
     requests.push_back(
         {.prompt_ids = {1, 2}, .sequence_id = static_cast<uint64_t>(sample.prompt), .generating = generating});

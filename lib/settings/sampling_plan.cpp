@@ -1,0 +1,34 @@
+#include "settings/sampling_plan.h"
+
+#include <algorithm>
+
+namespace roll {
+
+SamplingPlan sampling_plan(const Config& config) {
+  const GeneratingArgs &training = config.actor_infer.generating_args, &validation = config.validation.generating_args;
+  const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
+  SamplingPlan plan{.training = sampling_settings(training),
+                    .validation = sampling_settings(validation),
+                    .num_samples = config.num_return_sequences_in_group,
+                    .num_validation_samples = validation.num_return_sequences.value(),
+                    .with_baseline = config.experience.adv_estimator->samples_baseline,
+                    .seed = static_cast<uint64_t>(config.seed),
+                    .max_running_requests = config.max_running_requests,
+                    .shares_prefill = engine.enable_prefix_caching,
+                    .most_prompts = config.most_prompts(),
+                    .num_additional_prompts = config.additional_prompts(),
+                    .steps_ahead = config.async_generation_ratio,
+                    .last_step = config.max_steps,
+                    .filters = {},
+                    .limits = {.num_slots = config.max_running_requests},
+                    .cache = cache_settings(engine)};
+  for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
+  plan.limits.max_length = config.prompt_length + plan.training.max_new_tokens;
+  if (config.validates())
+    plan.limits.max_length =
+        std::max(plan.limits.max_length, config.val_prompt_length.value() + plan.validation.max_new_tokens);
+  plan.limits.max_rows = engine.max_num_batched_tokens.value_or(plan.limits.max_rows);
+  return plan;
+}
+
+}  // namespace roll
