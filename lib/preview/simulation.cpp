@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
 #include "base/error.h"
 #include "base/ranges.h"
@@ -12,13 +14,16 @@
 #include "preview/step_source.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
+#include "train/roles.h"
 
 namespace roll {
 
 namespace {
 
 /// More are not planned one by one: some stand for all.
-constexpr int64_t kMostPlanned = 256;
+constexpr int64_t kMostPlanned = 16;
+/// Where none can stand for others, not all run.
+constexpr int64_t kMostRunning = 32;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
@@ -78,37 +83,41 @@ double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
          (static_cast<double>(flow.bytes) - flow.far_bytes) / (machine.gbps_intra * 1e9);
 }
 
-void add_traffic(const StepForecast& forecast, const SimulatedMachine& machine, PhaseSimulation& phase,
-                 std::vector<Spent>& ranks) {
-  for (const auto& [key, of_ranks] : forecast.traffic.moved()) {
-    if (!key.starts_with(phase.name + "/")) continue;
-    const std::string what = key.substr(phase.name.size() + 1);
-    phase.sent[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.sent.bytes; });
-    phase.received[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.received.bytes; });
-    for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
-      const auto& [sent, received] = of_ranks[rank];
-      ranks[rank].sent_bytes += sent.bytes, ranks[rank].received_bytes += received.bytes;
-      ranks[rank].traffic_s += std::max(link_seconds(sent, machine), link_seconds(received, machine));
+void add_traffic(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, PhaseSimulation& phase,
+                 std::vector<Spent>& spent) {
+  std::map<std::string, std::vector<Moved>> moved;  // by key within the phase, of each rank
+  for (size_t i = 0; i < ranks.size(); ++i)
+    for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
+      if (!key.starts_with(phase.name + "/")) continue;
+      auto& of_key = moved[key.substr(phase.name.size() + 1)];
+      of_key.resize(ranks.size());
+      of_key[i] = of_rank;
+      spent[i].sent_bytes += of_rank.sent.bytes, spent[i].received_bytes += of_rank.received.bytes;
+      spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
     }
+  for (const auto& [what, of_ranks] : moved) {
+    phase.sent[what] = bytes_over(of_ranks, [](const Moved& of_rank) { return of_rank.sent.bytes; });
+    phase.received[what] = bytes_over(of_ranks, [](const Moved& of_rank) { return of_rank.received.bytes; });
   }
 }
 
-void add_work(const StepForecast& forecast, const SimulatedMachine& machine, const std::string& phase,
-              std::vector<Spent>& ranks) {
+void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
+              std::vector<Spent>& spent) {
   const MachineSpeed speed = speed_of(machine);
-  if (const auto found = forecast.flops.find(phase); found != forecast.flops.end())
-    for (size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].compute_s += found->second[rank] / speed.flops_per_s;
-  if (phase != "generate") return;
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const StepCost& cost : {forecast.sampling[rank].prompts, forecast.sampling[rank].decoding})
-      (is_bound_by_memory(cost, speed) ? ranks[rank].memory_s : ranks[rank].compute_s) += least_seconds(cost, speed);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
+      spent[i].compute_s += found->second / speed.flops_per_s;
+    if (phase != "generate") continue;
+    for (const StepCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
+      (is_bound_by_memory(cost, speed) ? spent[i].memory_s : spent[i].compute_s) += least_seconds(cost, speed);
+  }
 }
 
-std::vector<PhaseSimulation> phases_of(const StepForecast& forecast, const SimulatedMachine& machine) {
+std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};
-    std::vector<Spent> ranks(forecast.sampling.size());
+    std::vector<Spent> ranks(forecast.size());
     add_traffic(forecast, machine, phase, ranks);
     add_work(forecast, machine, name, ranks);
     phase.all_sent = bytes_over(ranks, [](const Spent& spent) { return spent.sent_bytes; });
@@ -135,10 +144,37 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
     work.ranks = ranges_text(asked[i].ranks), work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
     work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
     for (const PhaseSimulation& phase : phases)
-      for (const int rank : planned[i].ranks)
-        work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[rank]);
+      for (size_t k = 0; k < phase.rank_seconds.size(); ++k)
+        if (std::ranges::binary_search(planned[i].ranks, world.ranks.running[k]))
+          work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[k]);
   }
   return classes;
+}
+
+/// Of each class of ranks that has the same roles about as large a part, and the first ranks of all roles, which speak
+/// for them.
+std::vector<int> running_ranks(const Config& config, int64_t num_ranks) {
+  if (num_ranks <= kMostRunning) return all_ranks(num_ranks);
+  std::set<int> running;
+  int64_t together = 1;  // ranks that share a model
+  for (const auto& [name, worker] : placed_roles(config)) {
+    const int64_t model_ranks = mesh_shape(*worker).model_ranks();
+    together = std::lcm(together, model_ranks);
+    running.insert(worker->ranks.begin(), worker->ranks.begin() + model_ranks);
+  }
+  for (const RankClass& same : rank_classes(config)) {
+    const int64_t size = std::ssize(same.ranks), num_blocks = std::max<int64_t>(1, size / together);
+    const int64_t wanted = std::clamp<int64_t>(kMostRunning * size / num_ranks / together, 1, num_blocks);
+    for (int64_t i = 0; i < wanted; ++i)
+      for (int64_t k = 0; k < std::min(together, size); ++k)
+        running.insert(same.ranks[i * num_blocks / wanted * together + k]);
+  }
+  return {running.begin(), running.end()};
+}
+
+/// The largest message to one rank, and under which key.
+const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
+  return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
 }
 
 }  // namespace
@@ -168,15 +204,17 @@ Simulation Simulator::at(int64_t num_ranks) const {
   const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
   SimulatedWorld world{.planned = std::move(planned),
                        .asked = std::move(asked.config),
-                       .asked_rank = {},
-                       .num_asked = num_ranks,
                        .models = std::move(models),
-                       .path = on_gpu ? Path::kDevice : Path::kHost,
-                       .ranks_per_host = request_.machine.ranks_per_host};
+                       .ranks = {.asked_rank = {},
+                                 .num_asked = num_ranks,
+                                 .path = on_gpu ? Path::kDevice : Path::kHost,
+                                 .ranks_per_host = request_.machine.ranks_per_host,
+                                 .running = {}}};
+  world.ranks.running = running_ranks(world.planned, num_planned);
   for (int rank = 0; rank < num_planned; ++rank)
-    world.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
+    world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
   const ThinStep step = step_of(world.planned);
-  const StepForecast forecast = forecast_step(world, step);
+  const std::vector<RankForecast> forecast = forecast_step(world, step);
 
   Simulation result{.num_ranks = num_ranks,
                     .num_planned = num_planned,
@@ -185,8 +223,8 @@ Simulation Simulator::at(int64_t num_ranks) const {
                     .num_sequences = world.asked.sequences_per_step(),
                     .most_sockets = most_sockets(world.asked, num_ranks),
                     .phases = phases_of(forecast, request_.machine),
-                    .largest_message = forecast.traffic.largest_message(),
-                    .largest_key = forecast.traffic.largest_key(),
+                    .largest_message = most_at_once(forecast).largest_message,
+                    .largest_key = most_at_once(forecast).largest_key,
                     .notes = specs.notes};
   result.timeline =
       timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));

@@ -38,8 +38,9 @@ T take(std::string_view& bytes) {
   return value;
 }
 
-/// The names of the domains, then the facts.
-std::string message_of(const std::vector<RolloutRecord>& records) {
+}  // namespace
+
+std::string facts_message(const std::vector<RolloutRecord>& records) {
   std::map<std::string, int32_t> domains;
   for (const RolloutRecord& record : records) domains.try_emplace(record.domain, static_cast<int32_t>(domains.size()));
   std::vector<const std::string*> names(domains.size());
@@ -61,6 +62,8 @@ std::string message_of(const std::vector<RolloutRecord>& records) {
                       .is_truncated = r.finish_reason == "length"});
   return message;
 }
+
+namespace {
 
 struct KnownFact {
   Fact fact;
@@ -87,7 +90,7 @@ void read_message(std::string_view message, int rank, std::vector<KnownFact>& fa
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
   sort_records(mine);
   std::vector<KnownFact> known;
-  const auto messages = world.all_gather_bytes(message_of(mine), "facts of responses");
+  const auto messages = world.all_gather_bytes(facts_message(mine), kFactsOfResponses);
   for (int rank = 0; rank < world.size(); ++rank) read_message(messages[rank], rank, known);
   std::ranges::sort(known, {}, &KnownFact::key);
   std::map<int32_t, const Fact*> baselines;  // by group

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "dist/communicator.h"
@@ -16,6 +17,10 @@ struct StepIndex {
   StepFacts facts;       // of the responses, in data order: group after group, sample after sample
   Distribution holders;  // which rank has which of them
 };
+
+/// How a rank's part of the facts travels: the names of its domains, then the facts.
+constexpr const char* kFactsOfResponses = "facts of responses";
+std::string facts_message(const std::vector<RolloutRecord>& records);
 
 /// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
 /// of their group, wherever these are; where one could not be judged, its group teaches nothing. **Collective** over
