@@ -142,17 +142,14 @@ class PlannedCommunicator : public Communicator {
 
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) override {
     std::vector<std::string> all = strings(mine, name);
-    int64_t bytes = 0;
-    for (const std::string& one : all) bytes += std::ssize(one);
-    count("all_gather_bytes", Path::kHost,
-          all_gather_bytes_cost(asked_->own, std::ssize(mine), bytes * asked_->own.size / size()));
+    count("all_gather_bytes", Path::kHost, all_gather_bytes_cost(asked_->own, std::ssize(mine), bytes_of(all)));
     return all;
   }
   std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
     std::vector<std::string> all = strings(mine, name);
     const int64_t bytes = std::ssize(mine);
     count("gather_bytes", Path::kHost,
-          is_first() ? Cost{.received = bytes * (asked_->own.size - 1)} : Cost{.sent = bytes, .message = bytes});
+          is_first() ? Cost{.received = bytes_of(all) - bytes} : Cost{.sent = bytes, .message = bytes});
     return is_first() ? all : std::vector<std::string>();
   }
   std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
@@ -219,6 +216,12 @@ class PlannedCommunicator : public Communicator {
 
  private:
   static int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
+  /// Of all that are asked for, where these are of the planned ones.
+  int64_t bytes_of(const std::vector<std::string>& all) const {
+    int64_t bytes = 0;
+    for (const std::string& one : all) bytes += std::ssize(one);
+    return bytes * asked_->own.size / size();
+  }
   const PlannedWorld& world() const { return meeting_->hall().world; }
   Path path_of(const at::Tensor& tensor) const { return tensor.is_meta() ? world().path : Path::kHost; }
 

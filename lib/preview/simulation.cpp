@@ -5,7 +5,6 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 
 #include "base/error.h"
 #include "base/ranges.h"
@@ -22,8 +21,8 @@ namespace {
 
 /// More are not planned one by one: some stand for all.
 constexpr int64_t kMostPlanned = 16;
-/// Where none can stand for others, not all run.
-constexpr int64_t kMostRunning = 32;
+/// More do not run, and fewer where each trains on many tokens: about a microsecond each.
+constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
@@ -70,11 +69,16 @@ struct Spent {
   double seconds() const { return compute_s + memory_s + traffic_s; }
 };
 
+/// `stand_for`: how many each of them stands for.
 template <class T, class Bytes>
-RankBytes bytes_over(const std::vector<T>& ranks, const Bytes& bytes_of) {
+RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& bytes_of) {
   RankBytes bytes{.first = bytes_of(ranks.front())};
-  for (const T& rank : ranks) bytes.mean += bytes_of(rank), bytes.most = std::max(bytes.most, bytes_of(rank));
-  bytes.mean /= std::ssize(ranks);
+  double sum = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    sum += stand_for[i] * static_cast<double>(bytes_of(ranks[i]));
+    bytes.most = std::max(bytes.most, bytes_of(ranks[i]));
+  }
+  bytes.mean = static_cast<int64_t>(sum / std::reduce(stand_for.begin(), stand_for.end()));
   return bytes;
 }
 
@@ -83,8 +87,8 @@ double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
          (static_cast<double>(flow.bytes) - flow.far_bytes) / (machine.gbps_intra * 1e9);
 }
 
-void add_traffic(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, PhaseSimulation& phase,
-                 std::vector<Spent>& spent) {
+void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<double>& stand_for,
+                 const SimulatedMachine& machine, PhaseSimulation& phase, std::vector<Spent>& spent) {
   std::map<std::string, std::vector<Moved>> moved;  // by key within the phase, of each rank
   for (size_t i = 0; i < ranks.size(); ++i)
     for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
@@ -96,8 +100,8 @@ void add_traffic(const std::vector<RankForecast>& ranks, const SimulatedMachine&
       spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
     }
   for (const auto& [what, of_ranks] : moved) {
-    phase.sent[what] = bytes_over(of_ranks, [](const Moved& of_rank) { return of_rank.sent.bytes; });
-    phase.received[what] = bytes_over(of_ranks, [](const Moved& of_rank) { return of_rank.received.bytes; });
+    phase.sent[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.sent.bytes; });
+    phase.received[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.received.bytes; });
   }
 }
 
@@ -113,15 +117,16 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   }
 }
 
-std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const SimulatedMachine& machine) {
+std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast,
+                                       const std::vector<double>& stand_for, const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};
     std::vector<Spent> ranks(forecast.size());
-    add_traffic(forecast, machine, phase, ranks);
+    add_traffic(forecast, stand_for, machine, phase, ranks);
     add_work(forecast, machine, name, ranks);
-    phase.all_sent = bytes_over(ranks, [](const Spent& spent) { return spent.sent_bytes; });
-    phase.all_received = bytes_over(ranks, [](const Spent& spent) { return spent.received_bytes; });
+    phase.all_sent = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.sent_bytes; });
+    phase.all_received = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.received_bytes; });
     for (const Spent& spent : ranks) {
       phase.compute_s = std::max(phase.compute_s, spent.compute_s);
       phase.memory_s = std::max(phase.memory_s, spent.memory_s);
@@ -151,25 +156,32 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   return classes;
 }
 
-/// Of each class of ranks that has the same roles about as large a part, and the first ranks of all roles, which speak
-/// for them.
-std::vector<int> running_ranks(const Config& config, int64_t num_ranks) {
-  if (num_ranks <= kMostRunning) return all_ranks(num_ranks);
-  std::set<int> running;
-  int64_t together = 1;  // ranks that share a model
+/// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
+/// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
+/// part; and the first ranks of all roles, which speak for them.
+std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
+  const std::vector<int64_t> lengths = step.lengths();
+  const int64_t tokens = std::reduce(lengths.begin(), lengths.end()) / config.actor_train.data_ranks();
+  const int64_t most = std::clamp<int64_t>(kMostTokens / std::max<int64_t>(1, tokens), 2, kMostRunning);
+  std::map<int, double> running;
+  if (num_ranks <= most) {
+    for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
+    return running;
+  }
+  int64_t together = 1;
   for (const auto& [name, worker] : placed_roles(config)) {
-    const int64_t model_ranks = mesh_shape(*worker).model_ranks();
-    together = std::lcm(together, model_ranks);
-    running.insert(worker->ranks.begin(), worker->ranks.begin() + model_ranks);
+    together = std::lcm(together, mesh_shape(*worker).model_ranks());
+    running[worker->ranks.front()] = 0;
   }
   for (const RankClass& same : rank_classes(config)) {
-    const int64_t size = std::ssize(same.ranks), num_blocks = std::max<int64_t>(1, size / together);
-    const int64_t wanted = std::clamp<int64_t>(kMostRunning * size / num_ranks / together, 1, num_blocks);
+    const int64_t size = std::ssize(same.ranks), num_models = (size + together - 1) / together;
+    const int64_t wanted = std::clamp<int64_t>(most * size / num_ranks, 1, num_models);
     for (int64_t i = 0; i < wanted; ++i)
-      for (int64_t k = 0; k < std::min(together, size); ++k)
-        running.insert(same.ranks[i * num_blocks / wanted * together + k]);
+      running[same.ranks[i * num_models / wanted * together]] =
+          static_cast<double>(num_models) / static_cast<double>(wanted);
+    if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
   }
-  return {running.begin(), running.end()};
+  return running;
 }
 
 /// The largest message to one rank, and under which key.
@@ -210,19 +222,22 @@ Simulation Simulator::at(int64_t num_ranks) const {
                                  .path = on_gpu ? Path::kDevice : Path::kHost,
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
-  world.ranks.running = running_ranks(world.planned, num_planned);
   for (int rank = 0; rank < num_planned; ++rank)
     world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
   const ThinStep step = step_of(world.planned);
+  std::vector<double> stand_for;
+  for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))
+    world.ranks.running.push_back(rank), stand_for.push_back(count);
   const std::vector<RankForecast> forecast = forecast_step(world, step);
 
   Simulation result{.num_ranks = num_ranks,
                     .num_planned = num_planned,
+                    .num_running = std::ssize(world.ranks.running),
                     .step = step.number,
                     .num_prompts = world.asked.rollout_batch_size,
                     .num_sequences = world.asked.sequences_per_step(),
                     .most_sockets = most_sockets(world.asked, num_ranks),
-                    .phases = phases_of(forecast, request_.machine),
+                    .phases = phases_of(forecast, stand_for, request_.machine),
                     .largest_message = most_at_once(forecast).largest_message,
                     .largest_key = most_at_once(forecast).largest_key,
                     .notes = specs.notes};
