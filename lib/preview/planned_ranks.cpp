@@ -193,7 +193,8 @@ class PlannedCommunicator : public Communicator {
   void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                       std::string_view) override {
     // NCCL's ranks first agree on where their tensors are.
-    if (world().path == Path::kDevice) count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
+    if (world().path == Path::kDevice)
+      count("all_reduce", Path::kHost, all_reduce_cost(asked_->own, Path::kHost, 1, 8));
     for (int peer = 0; peer < size(); ++peer)
       if (peer != rank()) count_message(peer, bytes_of(out[peer]), bytes_of(in[peer]));
     const AllSaid all = meet({.tensors = out});
@@ -251,7 +252,7 @@ class PlannedCommunicator : public Communicator {
     for (const Said& said : *all) {
       if (!said.is_here) continue;
       const at::Tensor& one = said.tensors[0];
-      total = !total.defined()      ? one
+      total = !total.defined()     ? one
               : op == Reduce::kSum ? total + one
               : op == Reduce::kMax ? at::maximum(total, one)
                                    : at::minimum(total, one);
@@ -261,9 +262,7 @@ class PlannedCommunicator : public Communicator {
 
   void count(std::string_view operation, Path path, const Cost& cost) {
     const double far = asked_->far_share(path, world().ranks_per_host);
-    const auto flow = [&](int64_t bytes) {
-      return Flow{bytes * times(), static_cast<double>(bytes * times()) * far};
-    };
+    const auto flow = [&](int64_t bytes) { return Flow{bytes * times(), static_cast<double>(bytes * times()) * far}; };
     counted_.add(traffic().key(asked_->name, operation), {flow(cost.sent), flow(cost.received)}, cost.message);
   }
 
@@ -301,7 +300,8 @@ void run_planned_ranks(const PlannedWorld& world, const std::function<void(Commu
   const auto run = [&](size_t i) {
     const int rank = world.running[i];
     const int64_t place = world.asked_rank[rank];
-    const auto all = std::make_shared<AskedGroup>(AskedGroup{.name = "world", .members = asked, .own = {world.num_asked, place}});
+    const auto all =
+        std::make_shared<AskedGroup>(AskedGroup{.name = "world", .members = asked, .own = {world.num_asked, place}});
     RankTraffic traffic;
     try {
       PlannedCommunicator of_asked(member_of_world(place, world.num_asked), all, nullptr, traffic);

@@ -79,8 +79,8 @@ class PlannedRank {
         meshes_(ranks),
         mesh_of_(role_meshes(config_, meshes_)),
         learners_(config_, meshes_, mesh_of_),
-        roles_(planned_roles(config_, world.models, mesh_of_,
-                             world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU)),
+        roles_(
+            planned_roles(config_, world.models, mesh_of_, world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU)),
         state_(config_.experience) {
     if (roles_.actor) actor_.emplace(config_, *roles_.actor, mesh_of_.actor.mesh(), log_);
     if (roles_.critic) critic_.emplace(config_, *roles_.critic, mesh_of_.critic.mesh(), log_);
@@ -95,8 +95,7 @@ class PlannedRank {
     ranks_.traffic().set_phase(step_.number - 1 > config_.critic_warmup || !config_.uses_critic() ? "train_actor"
                                                                                                   : "train_critic");
     stop_agreed(ranks_);
-    std::vector<RolloutRecord> mine =
-        records_of(step_, holders_.shares[ranks_.rank()], samples_baseline(config_));
+    std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], samples_baseline(config_));
     if (!config_.rollout_replay) sample(mine);
     RlStep step = bring_home(mine, step_.number, config_, roles_.policy_spec, mesh_of_.actor);
     Metrics metrics;
@@ -127,20 +126,7 @@ class PlannedRank {
                  metrics);
     metrics.merge(complete_step(step, config_, state_, meshes.actor));
     TokenSamples samples(step, 0, meshes.actor);
-    Metrics of_critic, of_actor;
-    if (config_.uses_critic()) {
-      ranks_.traffic().set_phase("train_critic");
-      auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, meshes.critic);
-      if (critic_) of_critic = critic_->train(std::move(wanted), nullptr);
-    }
-    const bool trains_actor = step.number > config_.critic_warmup;
-    if (trains_actor) {
-      ranks_.traffic().set_phase("train_actor");
-      auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, meshes.actor);
-      if (actor_) of_actor = actor_->train(std::move(wanted), nullptr, samples);
-    }
-    if (config_.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
-    if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
+    metrics.merge(train_roles(step, config_, roles_, meshes, {actor_, critic_}, nullptr, samples));
   }
 
   const Config& config_;

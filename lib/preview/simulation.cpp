@@ -117,8 +117,8 @@ void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& ma
   }
 }
 
-std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast,
-                                       const std::vector<double>& stand_for, const SimulatedMachine& machine) {
+std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
+                                       const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};

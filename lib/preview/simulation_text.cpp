@@ -61,14 +61,10 @@ Json phase_json(const PhaseSimulation& phase) {
 }  // namespace
 
 Json to_json(const Simulation& s) {
-  Json json = {{"ranks", s.num_ranks},
-               {"planned_ranks", s.num_planned},
-               {"running_ranks", s.num_running},
-               {"step", s.step},
-               {"prompts", s.num_prompts},
-               {"sequences", s.num_sequences},
-               {"mean_length", s.mean_length},
-               {"sockets_per_rank", s.most_sockets}};
+  Json json = {{"ranks", s.num_ranks},           {"planned_ranks", s.num_planned},
+               {"running_ranks", s.num_running}, {"step", s.step},
+               {"prompts", s.num_prompts},       {"sequences", s.num_sequences},
+               {"mean_length", s.mean_length},   {"sockets_per_rank", s.most_sockets}};
   json["largest_message"] = {{"bytes", s.largest_message}, {"of", s.largest_key}};
   for (const auto& [ranks, memory] : s.memory)
     json["memory"].push_back(

@@ -113,7 +113,8 @@ std::vector<RankForecast> forecast_step(const SimulatedWorld& world, const ThinS
   for (size_t i = 0; i < ranks.size(); ++i) {
     const auto found = std::ranges::find(samplers, world.ranks.running[i]);
     if (found == samplers.end()) continue;
-    const int64_t leader = (found - samplers.begin()) / mesh_shape(config.actor_infer).tp * mesh_shape(config.actor_infer).tp;
+    const int64_t leader =
+        (found - samplers.begin()) / mesh_shape(config.actor_infer).tp * mesh_shape(config.actor_infer).tp;
     ranks[i].sampling = sampling_work(world, step, holders.shares[samplers[leader]]);
   }
   return ranks;

@@ -46,8 +46,9 @@ double far_share(const std::map<std::string, Moved>& moved, const std::string& g
 std::string said_by_all(const PlannedWorld& world, const std::function<std::string(Communicator&)>& body,
                         const AbsentWords& absent = kNoWords) {
   std::vector<std::string> said(world.num_planned());
-  run_planned_ranks(world, [](Communicator&) {}, absent,
-                    [&](int rank, Communicator& ranks, RankTraffic&) { said[rank] = body(ranks); });
+  run_planned_ranks(
+      world, [](Communicator&) {}, absent,
+      [&](int rank, Communicator& ranks, RankTraffic&) { said[rank] = body(ranks); });
   return fmt::format("{}", fmt::join(said, ";"));
 }
 
@@ -138,14 +139,16 @@ TEST_CASE("planned ranks that would wait for ever are told of", "[preview]") {
 }
 
 TEST_CASE("what stands for several is counted as often", "[preview]") {
-  run_planned_ranks(world_of(2), [](Communicator&) {}, kNoWords, [](int, Communicator& ranks, RankTraffic& traffic) {
-    at::Tensor numbers = at::empty({10'000}, at::kMeta);
-    ranks.count_times(28);
-    ranks.all_reduce_sum(numbers, "numbers");
-    ranks.count_times(1);
-    ranks.all_reduce_sum(numbers, "numbers");
-    ROLL_CHECK_EQ(traffic.moved.at("start/world/all_reduce").sent.bytes, 29 * 40'000, "each of two sends all");
-  });
+  run_planned_ranks(
+      world_of(2), [](Communicator&) {}, kNoWords,
+      [](int, Communicator& ranks, RankTraffic& traffic) {
+        at::Tensor numbers = at::empty({10'000}, at::kMeta);
+        ranks.count_times(28);
+        ranks.all_reduce_sum(numbers, "numbers");
+        ranks.count_times(1);
+        ranks.all_reduce_sum(numbers, "numbers");
+        ROLL_CHECK_EQ(traffic.moved.at("start/world/all_reduce").sent.bytes, 29 * 40'000, "each of two sends all");
+      });
 }
 
 }  // namespace roll

@@ -11,12 +11,11 @@ namespace {
 /// The 7B recipe on `num_ranks`, planned on `num_planned`; responses are all of one length.
 std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned) {
   const ScaledConfig scaled({.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml"});
-  SimulatedWorld world{.planned = scaled.at(num_planned).config,
-                       .asked = scaled.at(num_ranks).config,
-                       .models = {},
-                       .ranks = {.asked_rank = all_ranks(num_planned),
-                                 .num_asked = num_ranks,
-                                 .running = all_ranks(num_planned)}};
+  SimulatedWorld world{
+      .planned = scaled.at(num_planned).config,
+      .asked = scaled.at(num_ranks).config,
+      .models = {},
+      .ranks = {.asked_rank = all_ranks(num_planned), .num_asked = num_ranks, .running = all_ranks(num_planned)}};
   ModelSpec spec;
   spec.vocab_size = 1000, spec.hidden_size = 64, spec.intermediate_size = 128, spec.num_layers = 2;
   spec.num_heads = 4, spec.num_kv_heads = 2, spec.head_dim = 16;
