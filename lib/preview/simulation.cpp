@@ -21,8 +21,10 @@ namespace {
 
 /// More are not planned one by one: some stand for all.
 constexpr int64_t kMostPlanned = 16;
-/// More do not run, and fewer where each trains on many tokens: about a microsecond each.
+/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
 constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
+/// Of one rank.
+constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
@@ -156,13 +158,18 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   return classes;
 }
 
+/// That a rank of the actor trains on in an epoch.
+int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
+  const std::vector<int64_t> lengths = step.lengths();
+  return std::reduce(lengths.begin(), lengths.end()) / config.actor_train.data_ranks();
+}
+
 /// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
 /// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
 /// part; and the first ranks of all roles, which speak for them.
 std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
-  const std::vector<int64_t> lengths = step.lengths();
-  const int64_t tokens = std::reduce(lengths.begin(), lengths.end()) / config.actor_train.data_ranks();
-  const int64_t most = std::clamp<int64_t>(kMostTokens / std::max<int64_t>(1, tokens), 2, kMostRunning);
+  const int64_t tokens = std::max<int64_t>(1, tokens_of_rank(config, step));
+  const int64_t most = std::clamp<int64_t>(kMostTokens / tokens, 2, kMostRunning);
   std::map<int, double> running;
   if (num_ranks <= most) {
     for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
@@ -207,6 +214,11 @@ ThinStep Simulator::step_of(const Config& config) const {
                       request_.step.value_or(config.critic_warmup + 1));
 }
 
+bool Simulator::is_quick(int64_t num_ranks) const {
+  const Config config = scaled_.at(scaled_.stand_in(num_ranks, kMostPlanned)).config;
+  return tokens_of_rank(config, step_of(config)) <= kQuickTokens;
+}
+
 Simulation Simulator::at(int64_t num_ranks) const {
   const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
   CheckedConfig<Config> asked = scaled_.at(num_ranks);
@@ -225,6 +237,11 @@ Simulation Simulator::at(int64_t num_ranks) const {
   for (int rank = 0; rank < num_planned; ++rank)
     world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
   const ThinStep step = step_of(world.planned);
+  if (const int64_t tokens = tokens_of_rank(world.planned, step); tokens > kTooManyTokens)
+    throw user_error(
+        "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
+        "rollout_batch_size, or name more ranks with --keep-batch",
+        num_ranks, tokens, kTooManyTokens);
   std::vector<double> stand_for;
   for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))
     world.ranks.running.push_back(rank), stand_for.push_back(count);

@@ -71,7 +71,9 @@ class Simulator {
  public:
   /// UserError: load_config()'s, shape_of()'s, models of unknown shape.
   explicit Simulator(SimulationRequest request);
-  /// UserError: ScaledConfig's, and those of the lengths.
+  /// Whether at() takes no more than seconds. UserError: as there.
+  bool is_quick(int64_t num_ranks) const;
+  /// UserError: ScaledConfig's, and those of the lengths; more tokens than a forecast has memory for.
   Simulation at(int64_t num_ranks) const;
 
  private:
