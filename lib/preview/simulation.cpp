@@ -158,10 +158,13 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   return classes;
 }
 
-/// That a rank of the actor trains on in an epoch.
+/// That a rank goes through at most for one role.
 int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
+  int64_t data_ranks = config.actor_train.data_ranks();
+  if (config.uses_reference()) data_ranks = std::min(data_ranks, config.reference.data_ranks());
+  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
   const std::vector<int64_t> lengths = step.lengths();
-  return std::reduce(lengths.begin(), lengths.end()) / config.actor_train.data_ranks();
+  return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
 }
 
 /// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
