@@ -40,13 +40,14 @@ void show_data(const T& config, const ValidateFlags& flags) {
   print_warnings(data.warnings);
 }
 
-/// Who does what when, where roles have devices and the shapes of their models are known.
+/// Who does what when, where roles have devices, the shapes of their models are known, and a step is not too large.
 void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& flags) {
   if (!checked.config.actor_train.device_mapping || !role_specs(checked.config, "").are_known()) return;
   const Simulator simulator({.scale = {.file = flags.file,
                                        .overrides = flags.overrides,
                                        .num_ranks = flags.options.num_ranks,
                                        .keeps_batch = true}});
+  if (!simulator.is_quick(checked.num_ranks)) return;
   std::printf("what --simulate makes of it with its default machine: %s",
               to_text(simulator.at(checked.num_ranks).timeline).c_str());
 }

@@ -73,6 +73,8 @@ class Communicator {
   /// Counts of what is sent; holds the step that error texts name.
   Traffic& traffic() { return *own_.traffic; }
   void set_step(int64_t step) { own_.traffic->set_step(step); }
+  /// Where nothing is sent but all is counted, what follows counts as many times: it stands for what is alike.
+  void count_times(int64_t times) { times_ = times; }
 
   /// A communicator among `members` (ascending ranks of this one, this rank among them) whose messages never mix with
   /// those of this one. Every rank of this communicator calls it, each with the members of its own group, as often and
@@ -141,11 +143,13 @@ class Communicator {
 
   /// This process among all, at the current step.
   Whereabouts place() const;
+  int64_t times() const { return times_; }
   /// What a process is in a group that it splits off.
   Membership membership_in(const std::vector<int>& members, const std::string& group) const;
 
  private:
   Membership own_;
+  int64_t times_ = 1;
 };
 
 }  // namespace roll

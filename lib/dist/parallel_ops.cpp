@@ -60,6 +60,21 @@ class GatherResults : public torch::autograd::Function<GatherResults> {
   }
 };
 
+class CountTimes : public torch::autograd::Function<CountTimes> {
+ public:
+  static at::Tensor forward(AutogradContext* ctx, const at::Tensor& x, Communicator* ranks, int64_t times,
+                            int64_t in_backward) {
+    remember(ctx, ranks, "");
+    ctx->saved_data["in_backward"] = in_backward;
+    ranks->count_times(times);
+    return x;
+  }
+  static variable_list backward(AutogradContext* ctx, const variable_list& grads) {
+    ranks_of(ctx).count_times(ctx->saved_data["in_backward"].toInt());
+    return {grads[0], at::Tensor(), at::Tensor(), at::Tensor()};
+  }
+};
+
 }  // namespace
 
 at::Tensor gather_rows(const at::Tensor& x, Communicator& ranks, std::string_view name) {
@@ -72,6 +87,10 @@ at::Tensor sum_scatter_rows(const at::Tensor& x, Communicator& ranks, std::strin
 
 at::Tensor gather_results(const at::Tensor& x, Communicator& ranks, std::string_view name) {
   return ranks.size() == 1 ? x : GatherResults::apply(x, &ranks, std::string(name));
+}
+
+at::Tensor count_times(const at::Tensor& x, Communicator& ranks, int64_t times, int64_t times_in_backward) {
+  return CountTimes::apply(x, &ranks, times, times_in_backward);
 }
 
 }  // namespace roll

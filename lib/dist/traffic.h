@@ -33,11 +33,13 @@ class Traffic {
   void add_call(std::string_view group, std::string_view operation);
   void add_bytes(std::string_view group, std::string_view operation, int64_t bytes);
 
-  /// "train_actor/tp/all_gather" -> counts since the last call.
+  /// "train_actor/tp/all_gather": the key of what is counted now.
+  std::string key(std::string_view group, std::string_view operation) const;
+  /// Key -> counts since the last call.
   std::map<std::string, TrafficCount> take();
 
  private:
-  std::string key(std::string_view group, std::string_view operation) const;
+  std::string key_of(std::string_view group, std::string_view operation) const;
 
   mutable std::mutex mutex_;
   int64_t step_ = -1;

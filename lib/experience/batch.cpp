@@ -37,6 +37,7 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices) {
 }
 
 Batch to_device(Batch batch, at::Device device) {
+  if (device.is_meta()) return batch;
   batch.tokens.ids = batch.tokens.ids.to(device);
   batch.tokens.positions = batch.tokens.positions.to(device);
   for (auto& [name, mask] : batch.masks) mask = mask.to(device);

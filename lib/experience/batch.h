@@ -32,7 +32,7 @@ struct Batch {
 /// range.
 Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 
-/// The batch with its tokens and masks on `device`.
+/// The batch with its tokens and masks on `device`; as it is for a model without data (ops/planned_tensors.h).
 Batch to_device(Batch batch, at::Device device);
 
 /// Tokens of each sequence.

@@ -124,6 +124,7 @@ Experience select(const Experience& experience, const std::vector<int64_t>& sequ
 }
 
 Experience to_device(Experience experience, at::Device device) {
+  if (device.is_meta()) return experience;
   static_cast<Batch&>(experience) = to_device(static_cast<Batch&>(experience), device);
   for (const auto tensor : Experience::kTokenTensors)
     if ((experience.*tensor).defined()) experience.*tensor = (experience.*tensor).to(device);

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "base/error.h"
 #include "dist/parallel_ops.h"
@@ -66,6 +67,24 @@ at::Tensor run_layer(const ModelSpec& spec, const LayerWeights& layer, const at:
 
 double attention_scale(const ModelSpec& spec) {
   return 1.0 / std::sqrt(static_cast<double>(spec.head_dim));
+}
+
+/// Whether all are trained alike. Without data, one of them then stands for all.
+bool are_alike(const std::vector<LayerWeights>& layers) {
+  const auto trained = [](const LayerWeights& layer) {
+    std::vector<bool> flags;
+    for (const at::Tensor& tensor : layer.all()) flags.push_back(tensor.requires_grad());
+    return flags;
+  };
+  return std::ranges::all_of(layers, [&](const auto& layer) { return trained(layer) == trained(layers.back()); });
+}
+
+at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
+  if (!x.is_meta()) return x;
+  if (at::GradMode::is_enabled() && !x.requires_grad()) x = x.detach().requires_grad_(true);  // so that it is undone
+  for (Communicator* ranks : {parallel.tp, parallel.cp})
+    if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
+  return x;
 }
 
 /// Optional tensors of the spec stay undefined.
@@ -159,17 +178,21 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
   const Attend attend = [layout, cp = parallel_.cp, scale = attention_scale(spec_)](
                             const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     if (!layout.keys.defined()) return packed_attention(q, k, v, layout.cu_queries, layout.cu_keys, scale);
-    const at::Tensor all = gather_rows(at::stack({k, v}, 1), *cp, "keys and values").index_select(0, layout.keys);
+    const at::Tensor gathered = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
+    const at::Tensor all = select_rows(gathered, layout.keys);
     return packed_attention(q, all.select(1, 0), all.select(1, 1), layout.cu_queries, layout.cu_keys, scale);
   };
   const ParallelFlow flow = training_flow();
   at::Tensor x = embed(layout.ids, flow);
-  for (const LayerWeights& layer : layers_) {
+  const int64_t alike = x.is_meta() && are_alike(layers_) ? std::ssize(layers_) : 1;
+  x = count_times(x, parallel_, alike, 1);
+  for (const LayerWeights& layer : std::span(layers_).subspan(alike - 1)) {
     const auto block = [spec = spec_, layer, rotation, attend, flow](const at::Tensor& input) {
       return run_layer(spec, layer, input, rotation, attend, flow);
     };
     x = recompute ? recomputed(block, x, layer.all()) : block(x);
   }
+  x = count_times(x, parallel_, 1, alike);
   return rms_norm(x, final_norm_, spec_.rms_norm_eps);
 }
 

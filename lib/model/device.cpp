@@ -89,7 +89,7 @@ at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, c
 }
 
 int64_t free_device_bytes(at::Device device) {
-  if (device.is_cpu()) return 0;
+  if (device.is_cpu() || device.is_meta()) return 0;
   c10::DeviceAllocator& allocator = *at::getDeviceAllocator(device.type());
   allocator.emptyCache();
   return static_cast<int64_t>(allocator.getMemoryInfo(device.index() < 0 ? 0 : device.index()).first);

@@ -4,6 +4,7 @@
 
 #include "dist/parallel_ops.h"
 #include "ops/linear_log_prob.h"
+#include "ops/planned_tensors.h"
 
 namespace roll {
 
@@ -32,8 +33,8 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   at::Tensor hidden = model.forward(layout, recompute);
   if (parallel.tp_size() > 1) hidden = gather_rows(hidden, *parallel.tp, "hidden states");
   const LogProbs result = linear_log_prob(hidden, model.head_weight(), to_slots(layout, labels, -1), options);
-  TokenLogProbs packed{.log_probs = to_packed(layout, result.log_probs, parallel), .entropy = {}};
-  if (with_entropy) packed.entropy = to_packed(layout, result.entropy, parallel);
+  TokenLogProbs packed{.log_probs = numbers_of(to_packed(layout, result.log_probs, parallel)), .entropy = {}};
+  if (with_entropy) packed.entropy = numbers_of(to_packed(layout, result.entropy, parallel));
   return packed;
 }
 

@@ -31,6 +31,7 @@ at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
 }  // namespace
 
 at::Tensor bit_sum(const at::Tensor& tensor) {
+  if (tensor.is_meta()) return at::zeros({}, at::kLong);
   const at::ScalarType bits = tensor.element_size() == 2   ? at::kShort
                               : tensor.element_size() == 4 ? at::kInt
                                                            : at::kLong;

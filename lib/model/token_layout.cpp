@@ -5,6 +5,7 @@
 #include <ATen/ATen.h>
 
 #include "dist/parallel_ops.h"
+#include "ops/layer_ops.h"
 #include "packing/alignment.h"
 
 namespace roll {
@@ -91,7 +92,7 @@ at::Tensor to_slots(const TokenLayout& layout, const at::Tensor& x, int64_t padd
 at::Tensor to_packed(const TokenLayout& layout, const at::Tensor& x, const ModelParallel& parallel) {
   if (!layout.places.defined()) return x;
   const at::Tensor all = parallel.cp_size() > 1 ? gather_results(x, *parallel.cp, "results") : x;
-  return all.index_select(0, layout.places);
+  return select_rows(all, layout.places);
 }
 
 }  // namespace roll

@@ -51,6 +51,11 @@ Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device d
   return {spec, parts, {}, init_parameters(policy_parameters(spec), seed, device, dtype), hf_config(spec), {}};
 }
 
+Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
+  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), parallel.tp);
+  return {spec, parts, parallel, planned_parameters(policy_parameters(spec), *parts, dtype), {}, {}};
+}
+
 at::Tensor Transformer::logits(const at::Tensor& hidden) const {
   return gather_vocabulary(wide_logits(hidden, head_).to(at::kFloat));
 }

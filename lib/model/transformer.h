@@ -29,6 +29,10 @@ class Transformer {
   static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat);
 
+  /// This rank's part of a model without weights (ops/planned_tensors.h): it computes nothing but sends and gets as
+  /// much.
+  static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
+
   const ModelSpec& spec() const { return backbone_.spec(); }
   at::Device device() const { return backbone_.device(); }
   at::ScalarType dtype() const { return backbone_.dtype(); }

@@ -7,6 +7,7 @@
 #include "dist/parallel_ops.h"
 #include "model/model_parameters.h"
 #include "model/weights.h"
+#include "ops/planned_tensors.h"
 #include "ops/products.h"
 
 namespace roll {
@@ -56,6 +57,11 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterPar
       config_(std::make_shared<const Json>(std::move(config))),
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
+ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
+  const auto parts = std::make_shared<const ParameterParts>(spec, critic_parameters(spec), parallel.tp);
+  return {spec, parts, parallel, planned_parameters(critic_parameters(spec), *parts, dtype), {}, {}};
+}
+
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
                             const ModelParallel& parallel) {
   const Json config = HfFolder::read_config(path);
@@ -78,7 +84,7 @@ at::Tensor ValueModel::values(const PackedTokens& tokens, bool recompute) const 
   const TokenLayout layout = lay_out(tokens, parallel());
   at::Tensor values = values_of(backbone_.forward(layout, recompute), head_weight_, head_bias_);
   if (parallel().tp_size() > 1) values = gather_results(values, *parallel().tp, "values");
-  return to_packed(layout, values, parallel());
+  return numbers_of(to_packed(layout, values, parallel()));
 }
 
 FileSums ValueModel::write_files(const std::filesystem::path& folder, const NamedTensors& whole,

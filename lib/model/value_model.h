@@ -30,6 +30,9 @@ class ValueModel {
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {});
 
+  /// As Transformer::planned.
+  static ValueModel planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
+
   const ModelSpec& spec() const { return backbone_.spec(); }
   at::Device device() const { return backbone_.device(); }
 

@@ -113,6 +113,16 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
   return parameters;
 }
 
+NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterParts& parts,
+                                at::ScalarType dtype) {
+  NamedTensors parameters;
+  for (const auto& [name, shape, cut] : wanted) {
+    const at::Tensor whole = at::empty(shape, at::TensorOptions(at::kMeta).dtype(dtype));
+    parameters.emplace_back(name, parts.cut(name, whole).clone(at::MemoryFormat::Contiguous).requires_grad_(true));
+  }
+  return parameters;
+}
+
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name) {
   const auto found =
       std::find_if(parameters.begin(), parameters.end(), [&](const auto& named) { return named.first == name; });

@@ -32,6 +32,10 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
 
+/// This rank's part of each, without data.
+NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterParts& parts,
+                                at::ScalarType dtype);
+
 /// The tensor of that name; Bug when there is none.
 const at::Tensor& parameter(const NamedTensors& parameters, const std::string& name);
 

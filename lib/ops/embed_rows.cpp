@@ -29,7 +29,13 @@ class NarrowRows : public torch::autograd::Function<NarrowRows> {
 
 }  // namespace
 
+// LibTorch's index_select knows no tensors without data.
+at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows) {
+  return x.is_meta() ? x.index({rows}) : x.index_select(0, rows);
+}
+
 at::Tensor embed_rows(const at::Tensor& weight, const at::Tensor& ids) {
+  if (weight.is_meta()) return select_rows(weight, ids);
   const bool is_narrow = weight.is_cpu() && weight.scalar_type() != wide_dtype(weight);
   return is_narrow ? NarrowRows::apply(weight, ids) : at::embedding(weight, ids);
 }

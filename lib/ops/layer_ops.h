@@ -10,6 +10,9 @@ namespace roll {
 /// Rows `ids` [T] of weight [V, E]; gradients of rows that are read often are added up in float32.
 at::Tensor embed_rows(const at::Tensor& weight, const at::Tensor& ids);
 
+/// Rows `rows` [N] of x, which may have no data (planned_tensors.h).
+at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows);
+
 /// x / sqrt(mean(x^2) + eps) * weight over the last dimension. x [..., E], weight [E].
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "ops/layer_ops.h"
 #include "ops/log_prob_rows.h"
 #include "ops/packed_weight.h"
 #include "ops/products.h"
@@ -37,9 +38,11 @@ class Logits {
   std::optional<WideProduct> packed_;
 };
 
-/// Rows [begin, end) of every chunk.
+/// Rows [begin, end) of every chunk; without data there is none to compute.
 template <class F>
-void for_each_chunk(int64_t rows, int64_t chunk_rows, const F& f) {
+void for_each_chunk(const at::Tensor& hidden, int64_t chunk_rows, const F& f) {
+  if (hidden.is_meta()) return;
+  const int64_t rows = hidden.size(0);
   for (int64_t begin = 0; begin < rows; begin += chunk_rows) f(begin, std::min(rows, begin + chunk_rows));
 }
 
@@ -75,9 +78,10 @@ at::Tensor own_labels(const at::Tensor& labels, int64_t begin, int64_t rows) {
 /// Results over the rank's part of the vocabulary -> over all of it. With the share w = exp(lse_r - lse) of part r:
 /// entropy = sum w (entropy_r - log w); a label's log-prob is its part's plus log w.
 void merge_shards(const VocabularyShard& shard, const at::Tensor& own, const RowResults& results) {
-  const at::Tensor holds = own.ge(0).to(results.log_probs.scalar_type());
+  const at::Tensor holds = own.ge(0).to(results.log_probs.options());
   const at::Tensor mine = at::stack({results.log_probs * holds, results.entropy, results.logsumexp, holds});
   const at::Tensor all = shard.gather(mine);  // [ranks, 4, N]
+  if (all.is_meta()) return;
   const at::Tensor lse = all.select(1, 2), whole = at::logsumexp(lse, 0), log_w = lse - whole;
   results.log_probs.copy_((all.select(1, 0) + log_w * all.select(1, 3)).sum(0));
   results.entropy.copy_((log_w.exp() * (all.select(1, 1) - log_w)).sum(0));
@@ -98,7 +102,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     const int64_t rows = hidden.size(0);
     const RowResults results{at::empty({rows}, options), at::zeros({rows}, options), at::empty({rows}, options)};
     const Logits logits_of(weight);
-    for_each_chunk(rows, chunk_rows, [&](int64_t begin, int64_t end) {
+    for_each_chunk(hidden, chunk_rows, [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.slice(0, begin, end); };
       const at::Tensor logits = logits_of(part(hidden));
       log_prob_rows(logits, part(readable), temperature, with_entropy,
@@ -123,7 +127,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
     if (ctx->needs_input_grad(0)) sums.hidden = at::empty_like(hidden);
     if (ctx->needs_input_grad(1)) sums.weight = at::zeros_like(weight, weight.options().dtype(wide_dtype(weight)));
     std::optional<Logits> logits_of;
-    for_each_chunk(hidden.size(0), ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
+    for_each_chunk(hidden, ctx->saved_data["chunk_rows"].toInt(), [&](int64_t begin, int64_t end) {
       const auto part = [&](const at::Tensor& x) { return x.defined() ? x.slice(0, begin, end) : x; };
       const at::Tensor logits = take_logits(ctx, part(hidden), weight, logits_of);
       log_prob_rows_backward(logits, part(labels), temperature, {at::Tensor(), part(saved[4]), part(saved[3])},
@@ -169,7 +173,7 @@ LogProbs linear_log_prob(const at::Tensor& hidden, const at::Tensor& weight, con
   const int64_t chunk_rows = std::max<int64_t>(1, options.chunk_bytes / row_bytes);
   const at::Tensor rows = labels.ge(0).nonzero().squeeze(1);
   const bool keeps_logits = at::GradMode::is_enabled() && rows.size(0) <= chunk_rows;
-  const variable_list found = LinearLogProb::apply(hidden.index_select(0, rows), weight, labels.index_select(0, rows),
+  const variable_list found = LinearLogProb::apply(select_rows(hidden, rows), weight, labels.index_select(0, rows),
                                                    options, chunk_rows, keeps_logits);
   LogProbs result;
   result.log_probs = scattered(found[0], rows, hidden.size(0));

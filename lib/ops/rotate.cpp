@@ -71,11 +71,13 @@ class Rotate : public torch::autograd::Function<Rotate> {
 }  // namespace
 
 Rotation make_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, const at::Tensor& rows) {
+  if (inverse_frequencies.is_meta()) return {};
   const at::Tensor angles = at::outer(positions.to(at::kFloat), inverse_frequencies);
   return {angles.cos(), angles.sin(), rows};
 }
 
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation) {
+  if (x.is_meta()) return x;
   if (x.is_cpu()) return Rotate::apply(x, rotation.cos, rotation.sin, rotation.rows);
   const at::Tensor cos = rotation.cos.index_select(0, rotation.rows).unsqueeze(1);
   const at::Tensor sin = rotation.sin.index_select(0, rotation.rows).unsqueeze(1);

@@ -95,6 +95,7 @@ double FlatAdamW::squared_gradient() const {
   // A float32 sum of squares over 1e9 elements loses digits; the sum over blocks in double doesn't.
   constexpr int64_t kBlock = int64_t{1} << 22;
   double total = 0;
+  if (gradient_.is_meta()) return total;
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
     const at::Tensor slice = gradient_slice(b);
     double squares = 0;
@@ -112,6 +113,7 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   const double scale = max_norm / (norm + 1e-6);
   const bool clips = max_norm > 0 && scale < 1;
   ++num_steps_;
+  if (gradient_.is_meta()) return;
   for (const bool is_matrix : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second, steps;
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {

@@ -93,14 +93,16 @@ CheckedConfig<Config> ScaledConfig::at(int64_t num_ranks) const {
 }
 
 int64_t ScaledConfig::stand_in(int64_t num_ranks, int64_t most) const {
+  most = std::max(most, 2 * model_ranks_);  // sequences go from one model to another
   if (num_ranks <= most || request_.keeps_batch) return num_ranks;
   const int64_t unit = is_shared_ ? 1 : base_.num_ranks;
-  for (int64_t n = most / unit * unit; n > 0; n -= unit) {
-    // Places in groups that share a model are the same where both cut a role's ranks alike.
-    const bool has_places = (num_ranks - n) / unit % model_ranks_ == 0;
-    if (has_places && misfit(n).empty()) return n;
-  }
-  return num_ranks;
+  // Places in groups that share a model are the same where both cut a role's ranks alike.
+  const auto fits = [&](int64_t n) { return (num_ranks - n) / unit % model_ranks_ == 0 && misfit(n).empty(); };
+  for (int64_t n = most / unit * unit; n > 0; n -= unit)
+    if (fits(n)) return n;
+  int64_t n = (most / unit + 1) * unit;
+  while (n < num_ranks && !fits(n)) n += unit;
+  return std::min(n, num_ranks);
 }
 
 int ScaledConfig::rank_of(int rank, int64_t stand_in, int64_t num_ranks) const {

@@ -27,7 +27,7 @@ class ScaledConfig {
   CheckedConfig<Config> at(int64_t num_ranks) const;
 
   /// The largest number of ranks, up to `most`, whose ranks have the same places and work as those of `num_ranks`, and
-  /// so can stand for them; `num_ranks` itself where it is no more, or where there is none.
+  /// so can stand for them; else the smallest above. `num_ranks` itself where it is no more, or where there is none.
   int64_t stand_in(int64_t num_ranks, int64_t most) const;
   /// Which of `num_ranks` ranks a rank of `stand_in` stands for, beside itself.
   int rank_of(int rank, int64_t stand_in, int64_t num_ranks) const;

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/ranges.h"
@@ -12,13 +13,18 @@
 #include "preview/step_source.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
+#include "train/roles.h"
 
 namespace roll {
 
 namespace {
 
 /// More are not planned one by one: some stand for all.
-constexpr int64_t kMostPlanned = 256;
+constexpr int64_t kMostPlanned = 16;
+/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
+constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
+/// Of one rank.
+constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
 
 /// In the order of a step.
 constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
@@ -65,11 +71,16 @@ struct Spent {
   double seconds() const { return compute_s + memory_s + traffic_s; }
 };
 
+/// `stand_for`: how many each of them stands for.
 template <class T, class Bytes>
-RankBytes bytes_over(const std::vector<T>& ranks, const Bytes& bytes_of) {
+RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& bytes_of) {
   RankBytes bytes{.first = bytes_of(ranks.front())};
-  for (const T& rank : ranks) bytes.mean += bytes_of(rank), bytes.most = std::max(bytes.most, bytes_of(rank));
-  bytes.mean /= std::ssize(ranks);
+  double sum = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    sum += stand_for[i] * static_cast<double>(bytes_of(ranks[i]));
+    bytes.most = std::max(bytes.most, bytes_of(ranks[i]));
+  }
+  bytes.mean = static_cast<int64_t>(sum / std::reduce(stand_for.begin(), stand_for.end()));
   return bytes;
 }
 
@@ -78,41 +89,46 @@ double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
          (static_cast<double>(flow.bytes) - flow.far_bytes) / (machine.gbps_intra * 1e9);
 }
 
-void add_traffic(const StepForecast& forecast, const SimulatedMachine& machine, PhaseSimulation& phase,
-                 std::vector<Spent>& ranks) {
-  for (const auto& [key, of_ranks] : forecast.traffic.moved()) {
-    if (!key.starts_with(phase.name + "/")) continue;
-    const std::string what = key.substr(phase.name.size() + 1);
-    phase.sent[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.sent.bytes; });
-    phase.received[what] = bytes_over(of_ranks, [](const Moved& moved) { return moved.received.bytes; });
-    for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
-      const auto& [sent, received] = of_ranks[rank];
-      ranks[rank].sent_bytes += sent.bytes, ranks[rank].received_bytes += received.bytes;
-      ranks[rank].traffic_s += std::max(link_seconds(sent, machine), link_seconds(received, machine));
+void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<double>& stand_for,
+                 const SimulatedMachine& machine, PhaseSimulation& phase, std::vector<Spent>& spent) {
+  std::map<std::string, std::vector<Moved>> moved;  // by key within the phase, of each rank
+  for (size_t i = 0; i < ranks.size(); ++i)
+    for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
+      if (!key.starts_with(phase.name + "/")) continue;
+      auto& of_key = moved[key.substr(phase.name.size() + 1)];
+      of_key.resize(ranks.size());
+      of_key[i] = of_rank;
+      spent[i].sent_bytes += of_rank.sent.bytes, spent[i].received_bytes += of_rank.received.bytes;
+      spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
     }
+  for (const auto& [what, of_ranks] : moved) {
+    phase.sent[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.sent.bytes; });
+    phase.received[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.received.bytes; });
   }
 }
 
-void add_work(const StepForecast& forecast, const SimulatedMachine& machine, const std::string& phase,
-              std::vector<Spent>& ranks) {
+void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
+              std::vector<Spent>& spent) {
   const MachineSpeed speed = speed_of(machine);
-  if (const auto found = forecast.flops.find(phase); found != forecast.flops.end())
-    for (size_t rank = 0; rank < ranks.size(); ++rank) ranks[rank].compute_s += found->second[rank] / speed.flops_per_s;
-  if (phase != "generate") return;
-  for (size_t rank = 0; rank < ranks.size(); ++rank)
-    for (const StepCost& cost : {forecast.sampling[rank].prompts, forecast.sampling[rank].decoding})
-      (is_bound_by_memory(cost, speed) ? ranks[rank].memory_s : ranks[rank].compute_s) += least_seconds(cost, speed);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
+      spent[i].compute_s += found->second / speed.flops_per_s;
+    if (phase != "generate") continue;
+    for (const StepCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
+      (is_bound_by_memory(cost, speed) ? spent[i].memory_s : spent[i].compute_s) += least_seconds(cost, speed);
+  }
 }
 
-std::vector<PhaseSimulation> phases_of(const StepForecast& forecast, const SimulatedMachine& machine) {
+std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
+                                       const SimulatedMachine& machine) {
   std::vector<PhaseSimulation> phases;
   for (const char* name : kPhases) {
     PhaseSimulation phase{.name = name};
-    std::vector<Spent> ranks(forecast.sampling.size());
-    add_traffic(forecast, machine, phase, ranks);
+    std::vector<Spent> ranks(forecast.size());
+    add_traffic(forecast, stand_for, machine, phase, ranks);
     add_work(forecast, machine, name, ranks);
-    phase.all_sent = bytes_over(ranks, [](const Spent& spent) { return spent.sent_bytes; });
-    phase.all_received = bytes_over(ranks, [](const Spent& spent) { return spent.received_bytes; });
+    phase.all_sent = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.sent_bytes; });
+    phase.all_received = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.received_bytes; });
     for (const Spent& spent : ranks) {
       phase.compute_s = std::max(phase.compute_s, spent.compute_s);
       phase.memory_s = std::max(phase.memory_s, spent.memory_s);
@@ -135,10 +151,52 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
     work.ranks = ranges_text(asked[i].ranks), work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
     work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
     for (const PhaseSimulation& phase : phases)
-      for (const int rank : planned[i].ranks)
-        work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[rank]);
+      for (size_t k = 0; k < phase.rank_seconds.size(); ++k)
+        if (std::ranges::binary_search(planned[i].ranks, world.ranks.running[k]))
+          work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[k]);
   }
   return classes;
+}
+
+/// That a rank goes through at most for one role.
+int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
+  int64_t data_ranks = config.actor_train.data_ranks();
+  if (config.uses_reference()) data_ranks = std::min(data_ranks, config.reference.data_ranks());
+  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
+  const std::vector<int64_t> lengths = step.lengths();
+  return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
+}
+
+/// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
+/// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
+/// part; and the first ranks of all roles, which speak for them.
+std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
+  const int64_t tokens = std::max<int64_t>(1, tokens_of_rank(config, step));
+  const int64_t most = std::clamp<int64_t>(kMostTokens / tokens, 2, kMostRunning);
+  std::map<int, double> running;
+  if (num_ranks <= most) {
+    for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
+    return running;
+  }
+  int64_t together = 1;
+  for (const auto& [name, worker] : placed_roles(config)) {
+    together = std::lcm(together, mesh_shape(*worker).model_ranks());
+    running[worker->ranks.front()] = 0;
+  }
+  for (const RankClass& same : rank_classes(config)) {
+    const int64_t size = std::ssize(same.ranks), num_models = (size + together - 1) / together;
+    const int64_t wanted = std::clamp<int64_t>(most * size / num_ranks, 1, num_models);
+    for (int64_t i = 0; i < wanted; ++i)
+      running[same.ranks[i * num_models / wanted * together]] =
+          static_cast<double>(num_models) / static_cast<double>(wanted);
+    if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
+  }
+  return running;
+}
+
+/// The largest message to one rank, and under which key.
+const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
+  return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
 }
 
 }  // namespace
@@ -159,6 +217,11 @@ ThinStep Simulator::step_of(const Config& config) const {
                       request_.step.value_or(config.critic_warmup + 1));
 }
 
+bool Simulator::is_quick(int64_t num_ranks) const {
+  const Config config = scaled_.at(scaled_.stand_in(num_ranks, kMostPlanned)).config;
+  return tokens_of_rank(config, step_of(config)) <= kQuickTokens;
+}
+
 Simulation Simulator::at(int64_t num_ranks) const {
   const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
   CheckedConfig<Config> asked = scaled_.at(num_ranks);
@@ -168,25 +231,35 @@ Simulation Simulator::at(int64_t num_ranks) const {
   const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
   SimulatedWorld world{.planned = std::move(planned),
                        .asked = std::move(asked.config),
-                       .asked_rank = {},
-                       .num_asked = num_ranks,
                        .models = std::move(models),
-                       .path = on_gpu ? Path::kDevice : Path::kHost,
-                       .ranks_per_host = request_.machine.ranks_per_host};
+                       .ranks = {.asked_rank = {},
+                                 .num_asked = num_ranks,
+                                 .path = on_gpu ? Path::kDevice : Path::kHost,
+                                 .ranks_per_host = request_.machine.ranks_per_host,
+                                 .running = {}}};
   for (int rank = 0; rank < num_planned; ++rank)
-    world.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
+    world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
   const ThinStep step = step_of(world.planned);
-  const StepForecast forecast = forecast_step(world, step);
+  if (const int64_t tokens = tokens_of_rank(world.planned, step); tokens > kTooManyTokens)
+    throw user_error(
+        "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
+        "rollout_batch_size, or name more ranks with --keep-batch",
+        num_ranks, tokens, kTooManyTokens);
+  std::vector<double> stand_for;
+  for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))
+    world.ranks.running.push_back(rank), stand_for.push_back(count);
+  const std::vector<RankForecast> forecast = forecast_step(world, step);
 
   Simulation result{.num_ranks = num_ranks,
                     .num_planned = num_planned,
+                    .num_running = std::ssize(world.ranks.running),
                     .step = step.number,
                     .num_prompts = world.asked.rollout_batch_size,
                     .num_sequences = world.asked.sequences_per_step(),
                     .most_sockets = most_sockets(world.asked, num_ranks),
-                    .phases = phases_of(forecast, request_.machine),
-                    .largest_message = forecast.traffic.largest_message(),
-                    .largest_key = forecast.traffic.largest_key(),
+                    .phases = phases_of(forecast, stand_for, request_.machine),
+                    .largest_message = most_at_once(forecast).largest_message,
+                    .largest_key = most_at_once(forecast).largest_key,
                     .notes = specs.notes};
   result.timeline =
       timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));

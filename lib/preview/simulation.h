@@ -47,11 +47,12 @@ struct PhaseSimulation {
   RankBytes all_sent, all_received;
   double compute_s = 0, memory_s = 0, traffic_s = 0;  // of the rank that takes longest of each
   double seconds = 0;                                 // of the rank that takes longest of all
-  std::vector<double> rank_seconds;                   // [planned rank]
+  std::vector<double> rank_seconds;                   // [running rank]
 };
 
 struct Simulation {
   int64_t num_ranks = 1, num_planned = 1;
+  int64_t num_running = 1;  // of those planned
   int64_t step = 1, num_prompts = 0, num_sequences = 0;
   double mean_length = 0;
   int64_t most_sockets = 0;
@@ -70,7 +71,9 @@ class Simulator {
  public:
   /// UserError: load_config()'s, shape_of()'s, models of unknown shape.
   explicit Simulator(SimulationRequest request);
-  /// UserError: ScaledConfig's, and those of the lengths.
+  /// Whether at() takes no more than seconds. UserError: as there.
+  bool is_quick(int64_t num_ranks) const;
+  /// UserError: ScaledConfig's, and those of the lengths; more tokens than a forecast has memory for.
   Simulation at(int64_t num_ranks) const;
 
  private:

@@ -61,13 +61,10 @@ Json phase_json(const PhaseSimulation& phase) {
 }  // namespace
 
 Json to_json(const Simulation& s) {
-  Json json = {{"ranks", s.num_ranks},
-               {"planned_ranks", s.num_planned},
-               {"step", s.step},
-               {"prompts", s.num_prompts},
-               {"sequences", s.num_sequences},
-               {"mean_length", s.mean_length},
-               {"sockets_per_rank", s.most_sockets}};
+  Json json = {{"ranks", s.num_ranks},           {"planned_ranks", s.num_planned},
+               {"running_ranks", s.num_running}, {"step", s.step},
+               {"prompts", s.num_prompts},       {"sequences", s.num_sequences},
+               {"mean_length", s.mean_length},   {"sockets_per_rank", s.most_sockets}};
   json["largest_message"] = {{"bytes", s.largest_message}, {"of", s.largest_key}};
   for (const auto& [ranks, memory] : s.memory)
     json["memory"].push_back(
@@ -87,6 +84,7 @@ std::string to_text(const Simulation& s, const SimulatedMachine& machine) {
                   (s.num_ranks + machine.ranks_per_host - 1) / machine.ranks_per_host, s.step, s.num_prompts,
                   s.num_sequences, s.mean_length);
   if (s.num_planned < s.num_ranks) text += fmt::format("the plans of {} ranks stand for those of all\n", s.num_planned);
+  if (s.num_running < s.num_planned) text += fmt::format("{} of {} planned ranks run\n", s.num_running, s.num_planned);
   text +=
       fmt::format("  {:<26} {:>10} {:>10} {:>10}{:>11}{:>11}{:>11}{:>11}  {}\n", "phase, and bytes of a rank",
                   "sent mean", "sent most", "got most", "compute s", "memory s", "traffic s", "seconds", "bound by");

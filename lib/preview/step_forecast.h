@@ -1,5 +1,5 @@
-// One step of reinforcement learning on a world of any size: who sends what, and who computes how much. Made of the
-// plans that training makes, from lengths alone.
+// One step of reinforcement learning on a world of any size: who sends what, and who computes how much. What is sent is
+// what training's own code sends (planned_step.h); what is computed follows from its plans.
 #pragma once
 
 #include <map>
@@ -17,13 +17,14 @@ struct SamplingWork {
   StepCost prompts, decoding;
 };
 
-struct StepForecast {
-  TrafficForecast traffic;                           // of planned ranks
-  std::map<std::string, std::vector<double>> flops;  // [planned rank] by phase
-  std::vector<SamplingWork> sampling;                // [planned rank]
+/// Of each running rank.
+struct RankForecast {
+  RankTraffic traffic;
+  std::map<std::string, double> flops;  // by phase
+  SamplingWork sampling;
 };
 
 /// A step as after the first one of a run; where rollouts are replayed, without sampling.
-StepForecast forecast_step(const SimulatedWorld& world, const ThinStep& step);
+std::vector<RankForecast> forecast_step(const SimulatedWorld& world, const ThinStep& step);
 
 }  // namespace roll

@@ -66,6 +66,26 @@ TrainingStep training_step(const RlStep& step, const Config& config, const Worke
           .here = std::move(here)};
 }
 
+Metrics train_roles(const RlStep& step, const Config& config, const Roles& roles, const LearnerMeshes& meshes,
+                    Trainers trainers, FirstOfRoles* first, TokenSamples& samples) {
+  Traffic& traffic = meshes.actor.world().traffic();
+  const bool trains_actor = step.number > config.critic_warmup;
+  Metrics of_critic, of_actor, metrics;
+  if (config.uses_critic()) {
+    traffic.set_phase("train_critic");
+    auto wanted = training_step(step, config, config.critic, *roles.critic_spec, meshes.critic);
+    if (trainers.critic) of_critic = trainers.critic->train(std::move(wanted), first ? &first->critic : nullptr);
+  }
+  if (trains_actor) {
+    traffic.set_phase("train_actor");
+    auto wanted = training_step(step, config, config.actor_train, roles.policy_spec, meshes.actor);
+    if (trainers.actor) of_actor = trainers.actor->train(std::move(wanted), first ? &first->actor : nullptr, samples);
+  }
+  if (config.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
+  if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
+  return metrics;
+}
+
 Experience whole_on_first(const RlStep& step, Communicator& learners) {
   std::vector<int64_t> all(step.facts.num_sequences());
   std::iota(all.begin(), all.end(), 0);

@@ -2,7 +2,10 @@
 // the step's first epoch (home), with all that is computed of them.
 #pragma once
 
+#include <optional>
+
 #include "experience/build.h"
+#include "train/learners.h"
 #include "train/ppo.h"
 #include "train/roles.h"
 #include "train/rollout_record.h"
@@ -28,6 +31,19 @@ Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state
 /// The step where the role's first epoch wants it. **Collective** over the learners.
 TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                            RoleMesh& role);
+
+/// What trains the models of this rank.
+struct Trainers {
+  std::optional<ActorTrainer>& actor;
+  std::optional<CriticTrainer>& critic;
+};
+/// The critic's updates, where there is one, then the actor's, once critic_warmup is over. What the first ones did goes
+/// to `first`, where given. Metrics of both, which all learners get. **Collective** over these.
+struct FirstOfRoles {
+  FirstUpdates critic, actor;
+};
+Metrics train_roles(const RlStep& step, const Config& config, const Roles& roles, const LearnerMeshes& meshes,
+                    Trainers trainers, FirstOfRoles* first, TokenSamples& samples);
 
 /// The whole step on the first of the learners, for people who look into it. **Collective** over these.
 Experience whole_on_first(const RlStep& step, Communicator& learners);

@@ -312,29 +312,18 @@ void Rlvr::dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communi
 void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics) {
   Stopwatch watch;
   memory_.begin("train");
-  const bool trains_actor = step.number > config_.critic_warmup;
-  FirstUpdates first_of_critic, first_of_actor;
+  FirstOfRoles first;
   const bool is_looked_at = config_.dump_experience && step.number == 1;
   TokenSamples samples(step, config_.dump_samples, meshes.actor);
-  Metrics of_critic, of_actor;
-  if (config_.uses_critic()) {
-    ranks_.traffic().set_phase("train_critic");
-    auto wanted = training_step(step, config_, config_.critic, *roles_.critic_spec, meshes.critic);
-    if (critic_) of_critic = critic_->train(std::move(wanted), is_looked_at ? &first_of_critic : nullptr);
-  }
-  if (trains_actor) {
-    ranks_.traffic().set_phase("train_actor");
-    auto wanted = training_step(step, config_, config_.actor_train, roles_.policy_spec, meshes.actor);
-    if (actor_) of_actor = actor_->train(std::move(wanted), is_looked_at ? &first_of_actor : nullptr, samples);
-  }
-  if (config_.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
-  if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
+  metrics.merge(
+      train_roles(step, config_, roles_, meshes, {actor_, critic_}, is_looked_at ? &first : nullptr, samples));
   if (is_looked_at) {
-    tell(first_of_critic, meshes.critic);
-    tell(first_of_actor, meshes.actor);
+    tell(first.critic, meshes.critic);
+    tell(first.actor, meshes.actor);
     if (meshes.actor.world().is_first())
-      dump_updates(run_.folder().experience(), step.number, {std::move(first_of_critic), std::move(first_of_actor)});
+      dump_updates(run_.folder().experience(), step.number, {std::move(first.critic), std::move(first.actor)});
   }
+  const bool trains_actor = step.number > config_.critic_warmup;
   throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
                            metrics);
   samples.write(run_.folder().samples(), tokenizer_);

@@ -16,7 +16,9 @@ namespace {
 
 using Fact = FactsMessage::Fact;
 
-FactsMessage message_of(const std::vector<RolloutRecord>& records) {
+}  // namespace
+
+FactsMessage facts_message(const std::vector<RolloutRecord>& records) {
   FactsMessage message;
   std::map<std::string, uint32_t> domains;
   for (const RolloutRecord& r : records) {
@@ -37,6 +39,8 @@ FactsMessage message_of(const std::vector<RolloutRecord>& records) {
   return message;
 }
 
+namespace {
+
 struct KnownFact {
   Fact fact;
   std::string domain;
@@ -49,7 +53,7 @@ struct KnownFact {
 StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
   sort_records(mine);
   std::vector<KnownFact> known;
-  const auto messages = all_gather_messages(message_of(mine), world);
+  const auto messages = all_gather_messages(facts_message(mine), world);
   for (int rank = 0; rank < world.size(); ++rank)
     for (const Fact& fact : messages[rank].facts) {
       ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");

@@ -7,6 +7,7 @@
 
 #include "dist/communicator.h"
 #include "experience/experience.h"
+#include "train/messages.h"
 #include "train/rollout_record.h"
 #include "train/routes.h"
 
@@ -16,6 +17,9 @@ struct StepIndex {
   StepFacts facts;       // of the responses, in data order: group after group, sample after sample
   Distribution holders;  // which rank has which of them
 };
+
+/// A rank's part of the facts, as it travels.
+FactsMessage facts_message(const std::vector<RolloutRecord>& records);
 
 /// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
 /// of their group, wherever these are; where one could not be judged, its group teaches nothing. **Collective** over

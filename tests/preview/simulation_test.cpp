@@ -9,7 +9,7 @@ namespace {
 constexpr double kPolicy_bytes = 2 * 7'615'616'512.0;  // Qwen2.5-7B in bfloat16
 
 /// The 7B recipe with the policy trained on 16 of 24 ranks, eight a host, and sampled on the others.
-Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8) {
+Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8, std::optional<double> mean = {}) {
   std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(16,24))",
                                         "async_generation_ratio=0.5",
                                         "adv_estimator=grpo",
@@ -24,6 +24,7 @@ Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8
       fmt::format("actor_infer.strategy_args.strategy_config.tensor_model_parallel_size={}", sampler_tp));
   return Simulator({.scale = {.file = "configs/qwen2.5-7b_rlvr_8gpu.yaml", .overrides = overrides},
                     .arch = "Qwen2.5-7B",
+                    .mean = mean,
                     .machine = {.ranks_per_host = ranks_per_host}});
 }
 
@@ -47,7 +48,8 @@ TEST_CASE("weights take as long as the slowest to send or to get them, on the li
 }
 
 TEST_CASE("sequences take as long as the rank that gets most", "[preview]") {
-  const Simulation simulation = apart(4, 4).at(24);
+  const Simulation simulation = apart(4, 4, 8, /*mean=*/64).at(24);
+  CHECK(simulation.num_running == 24);
   const PhaseSimulation& rollouts = phase_of(simulation, "rollouts");
   const RankBytes& received = rollouts.received.at("world/all_to_all");
   CHECK(received.most > received.mean);  // samplers get none
