@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/stop.h"
 #include "job/threads.h"
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "model/device.h"
 #include "ops/matmul_peak.h"
 #include "ops/read_bandwidth.h"

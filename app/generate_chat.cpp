@@ -13,7 +13,7 @@
 #include "base/stop.h"
 #include "base/terminal.h"
 #include "job/threads.h"
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "rollout/conversation.h"
 #include "rollout/engine.h"
 #include "rollout/text_stream.h"

@@ -57,9 +57,9 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterPar
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
-                            const ModelParallel& parallel) {
+                            const ModelParallel& parallel, const Architectures& known) {
   const Json config = HfFolder::read_config(path);
-  const ModelSpec spec = parse_spec(config, (path / "config.json").string());
+  const ModelSpec spec = parse_spec(config, (path / "config.json").string(), known);
   const HfFolder folder = HfFolder::open(path);
   const std::vector<ParameterShape> head = value_head_parameters(spec);
   std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;

@@ -14,7 +14,7 @@ constexpr int64_t kGradient_bytes = 4;  // float32, whatever the weights are
 
 }  // namespace
 
-UpdateTraffic::UpdateTraffic(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+UpdateTraffic::UpdateTraffic(const Config& config, const WorkerConfig& worker,
                              const std::vector<ParameterShape>& parameters, int64_t shards, int64_t element, Path path)
     : loss_mask_keys_(config.loss.loss_mask_keys),
       shares_(worker.strategy_args.strategy_config.use_distributed_optimizer),
@@ -26,8 +26,8 @@ UpdateTraffic::UpdateTraffic(const Config& config, const WorkerConfig& worker, c
     int64_t total = 0;
     for (const ParameterShape& parameter : parameters) {
       if (is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) continue;
-      own.parts.push_back(own_part(spec, parameter, rank, tp));
-      own.whole.push_back(part_of(spec, parameter.cut, rank, tp).dim < 0 ? 0 : own_part(spec, parameter, 0, 1).numel);
+      own.parts.push_back(own_part(parameter, rank, tp));
+      own.whole.push_back(part_of(parameter.cut, rank, tp).dim < 0 ? 0 : own_part(parameter, 0, 1).numel);
       total += own.parts.back().numel;
     }
     own.layout = plan_flat_layout(own.parts, shares_ ? shards : 1, bucket_elements_for(total));

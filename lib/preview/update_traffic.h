@@ -17,7 +17,7 @@ struct TrainerGroups {
 class UpdateTraffic {
  public:
   /// `parameters`: of the whole model. `shards`: ranks that hold the same weights. `element`: bytes of a weight.
-  UpdateTraffic(const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
+  UpdateTraffic(const Config& config, const WorkerConfig& worker,
                 const std::vector<ParameterShape>& parameters, int64_t shards, int64_t element, Path path);
 
   /// One update of a step of `num_groups` prompts, by tensor rank `groups.tp.own.index`.

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "model/transformer.h"
 #include "ops/device_graph.h"
-#include "rollout/device_decoder.h"
+#include "decode/device_decoder.h"
 #include "rollout/row_sampling.h"
 
 namespace roll {

@@ -7,7 +7,7 @@
 
 #include "cuda/sample_row_text.h"
 #include "ops/simulated_block.h"
-#include "rollout/kernel_launcher.h"
+#include "decode/kernel_launcher.h"
 
 namespace roll {
 
