@@ -74,8 +74,7 @@ CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
 template <class T>
 int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
   int64_t outputs = 0;
-  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v})
-    outputs += weights[*part].weight.size(0);
+  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].weight.size(0);
   const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
   const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
   return PackedWeight::room_for(outputs, hidden_, kDtype) + room_of(weights[attention.o].weight) +

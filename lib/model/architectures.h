@@ -1,6 +1,7 @@
 // The model architectures that this program knows, one row each: the only place that holds their names. Whoever
 // reads or writes config.json takes the rest from the row, and all that computes follows the layers that it describes
-// (layer.h). To add one: its row in architectures.cpp, and beside it a function where its layers are not dense_layers().
+// (layer.h). To add one: its row in architectures.cpp, and beside it a function where its layers are not
+// dense_layers().
 #pragma once
 
 #include <cstdint>

@@ -53,8 +53,7 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       embedding_(parameter(parameters, spec.architecture->weights.embedding + ".weight")),
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())) {
-  for (const Layer& layer : spec.layers())
-    layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters);
+  for (const Layer& layer : spec.layers()) layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters);
 }
 
 /// A token's row of the table is its position.
@@ -112,8 +111,7 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
   size_t cached = 0;  // attention that has been computed
-  const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v) {
+  const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
     const auto rows_in = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
     at::Tensor keys = rows_in(cache.keys[cached]), values = rows_in(cache.values[cached]);
     ++cached;

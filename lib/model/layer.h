@@ -5,8 +5,8 @@
 // A layer is blocks, one after the other: x += mixer(norm(x)).
 // To add a kind of mixer (with a window, a gate, experts, a recurrence): its struct in Mixer here, its mix() in
 // mixers.cpp, and the row whose layers have it in architectures.cpp. It then trains, and samples as it trains, on every
-// device; a decoder that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own, not
-// a flag of another one, which a decoder might overlook.
+// device; a decoder that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own,
+// not a flag of another one, which a decoder might overlook.
 #pragma once
 
 #include <algorithm>

@@ -25,9 +25,8 @@ at::Tensor mix(const Attention& attention, const LayerWeights& weights, const at
   const auto turned = [&](const at::Tensor& raw, const at::Tensor& norm) {
     return rotate(norm.defined() ? rms_norm(raw, norm, pass.eps) : raw, pass.rotation);
   };
-  const at::Tensor mixed =
-      pass.attend(attention, turned(heads(attention.q), weights[attention.q_norm]),
-                  turned(heads(attention.k), weights[attention.k_norm]), heads(attention.v));
+  const at::Tensor mixed = pass.attend(attention, turned(heads(attention.q), weights[attention.q_norm]),
+                                       turned(heads(attention.k), weights[attention.k_norm]), heads(attention.v));
   return apply_columns(weights[attention.o], mixed.reshape({x.size(0), -1}), pass.flow);
 }
 

@@ -48,7 +48,8 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
       const auto rule = std::visit([tp](const auto& mixer) { return mixer.sharing_rule(tp); }, block.mixer);
       if (!rule.empty()) return rule;
     }
-  return tp <= spec.vocab_size ? "" : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
+  return tp <= spec.vocab_size ? ""
+                               : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
 
 ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)

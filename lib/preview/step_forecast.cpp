@@ -200,8 +200,8 @@ void Forecaster::add_training(const RoleWork& work, const std::vector<ParameterS
   routes_.add_step(work.phase, epoch == 0 ? everyone_ : travellers_of(role), epoch == 0 ? home_ : at_, wanted,
                    completed_columns(config_));
   at_ = std::move(wanted);
-  const UpdateTraffic update(world_.asked, work.worker, parameters, role.num_shards(),
-                             work.pass.element, work.pass.path);
+  const UpdateTraffic update(world_.asked, work.worker, parameters, role.num_shards(), work.pass.element,
+                             work.pass.path);
   for (const auto& mini_batch : plans) {
     add_plan(work, mini_batch);
     for (int64_t i = 0; i < std::ssize(role.ranks()); ++i) {

@@ -17,8 +17,8 @@ struct TrainerGroups {
 class UpdateTraffic {
  public:
   /// `parameters`: of the whole model. `shards`: ranks that hold the same weights. `element`: bytes of a weight.
-  UpdateTraffic(const Config& config, const WorkerConfig& worker,
-                const std::vector<ParameterShape>& parameters, int64_t shards, int64_t element, Path path);
+  UpdateTraffic(const Config& config, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
+                int64_t shards, int64_t element, Path path);
 
   /// One update of a step of `num_groups` prompts, by tensor rank `groups.tp.own.index`.
   void add(PhaseTraffic& traffic, const TrainerGroups& groups, int64_t num_groups) const;

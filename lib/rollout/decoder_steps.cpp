@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "decode/decoder.h"
-#include "model/transformer.h"
 #include "decode/device_decoder.h"
+#include "model/transformer.h"
 #include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
 #include "rollout/step_model.h"

@@ -7,11 +7,11 @@
 
 #include "decode/cpu_decoder.h"
 #include "decode/decoding.h"
+#include "decode/tensor_decoder.h"
 #include "model/odd_layers.h"
 #include "model/rounded.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
-#include "decode/tensor_decoder.h"
 #include "model/transformer.h"
 
 namespace roll {

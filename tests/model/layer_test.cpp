@@ -54,7 +54,8 @@ class Reference {
   }
   at::Tensor attention(const std::string& of, const std::string& end, const at::Tensor& x) const {
     const int64_t count = x.size(0), size = 22;
-    const at::Tensor angle = at::outer(at::arange(count, at::kDouble), at::pow(10000.0, -at::arange(0, size, 2, at::kDouble) / size));
+    const at::Tensor angle =
+        at::outer(at::arange(count, at::kDouble), at::pow(10000.0, -at::arange(0, size, 2, at::kDouble) / size));
     const auto turned = [&](const std::string& name) {
       const at::Tensor h = normed(linear(of + name + end, x).view({count, -1, size}), weight(of + name + "_norm"));
       const at::Tensor cos = angle.cos().unsqueeze(1), sin = angle.sin().unsqueeze(1);
@@ -105,7 +106,8 @@ TEST_CASE("tensor ranks must be able to share every mixer", "[model]") {
 }
 
 TEST_CASE("a back-end knows a model by the kinds of its mixers", "[model]") {
-  const std::vector<Layer> odd = odd_layered_model("odd").spec().layers(), mlps = odd_layered_model("mlps").spec().layers();
+  const std::vector<Layer> odd = odd_layered_model("odd").spec().layers(),
+                           mlps = odd_layered_model("mlps").spec().layers();
   CHECK(MixerKinds<Attention, GatedMlp>::include_all_of(odd));
   CHECK_FALSE(MixerKinds<Attention>::include_all_of(odd));
   CHECK_FALSE(MixerKinds<GatedMlp>::include_all_of(odd));

@@ -11,7 +11,8 @@ inline Block second_attention(const Block& first) {
   Block second = first;
   second.norm.name = "again.norm";
   auto& attention = std::get<Attention>(second.mixer);
-  attention.q.name = "again.q", attention.k.name = "again.k", attention.v.name = "again.v", attention.o.name = "again.o";
+  attention.q.name = "again.q", attention.k.name = "again.k", attention.v.name = "again.v",
+  attention.o.name = "again.o";
   attention.q_norm.name = "again.q_norm", attention.k_norm.name = "again.k_norm";
   return second;
 }

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 #include "checkpoint/temporary_folder.h"
+#include "decode/decoding.h"
 #include "dist/local_ranks.h"
 #include "dist/mesh.h"
-#include "decode/decoding.h"
 #include "model/log_probs.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"

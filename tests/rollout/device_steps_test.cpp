@@ -7,11 +7,11 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "decode/device_decoder.h"
+#include "decode/simulated_launcher.h"
 #include "model/odd_layers.h"
 #include "model/transformer.h"
-#include "decode/device_decoder.h"
 #include "rollout/fake_model.h"
-#include "decode/simulated_launcher.h"
 
 namespace roll {
 
