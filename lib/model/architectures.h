@@ -1,15 +1,19 @@
 // The model architectures that this program knows, one row each: the only place that holds their names. Whoever
-// reads or writes config.json takes the rest from the row, and layers read the features that a ModelSpec has from it
-// (spec.h). To add one: its row in architectures.cpp. What sets it apart and is not here yet becomes a field here
-// and in ModelSpec.
+// reads or writes config.json takes the rest from the row, and all that computes follows the layers that it describes
+// (layer.h). To add one: its row in architectures.cpp, and beside it a function where its layers are not
+// dense_layers().
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "model/layer.h"
 
 namespace roll {
+
+struct ModelSpec;
 
 /// Whether a product has a bias; kByConfig: config.json's attention_bias (q, k, v, o) or mlp_bias says so.
 enum class Bias { kNever, kAlways, kByConfig };
@@ -25,6 +29,9 @@ struct WeightNames {
   std::string gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
 };
 
+/// Attention, then a gated MLP, with the names, sizes, biases and norms of the spec; all layers alike.
+std::vector<Layer> dense_layers(const ModelSpec& spec);
+
 struct Architecture {
   std::string name;                       // config.json's model_type, and --arch
   std::string causal_class, value_class;  // HF's classes: a language model, and one number per token
@@ -33,15 +40,20 @@ struct Architecture {
   std::optional<int64_t> head_dim = {};  // where config.json has none; unset: hidden_size / num_attention_heads
   bool tied_head = false;                // where config.json has no tie_word_embeddings
   WeightNames weights = {};
+  std::vector<Layer> (*layers)(const ModelSpec& spec) = dense_layers;
 };
 
-/// All rows. A row stays where it is for as long as it is there, since models point to it; tests add some.
-std::deque<Architecture>& architectures();
+/// Models point to its rows, so a table outlives them.
+using Architectures = std::vector<Architecture>;
+
+/// All that the program knows; tests have tables of their own.
+const Architectures& architectures();
 
 /// "qwen2, qwen3 and llama", with another last word.
-std::string architecture_list(const std::string& last_word = "and");
+std::string architecture_list(const std::string& last_word = "and", const Architectures& known = architectures());
 
 /// The row of that name. UserError "origin = name: rule" with the nearest name.
-const Architecture& find_architecture(const std::string& name, const std::string& origin);
+const Architecture& find_architecture(const std::string& name, const std::string& origin,
+                                      const Architectures& known = architectures());
 
 }  // namespace roll

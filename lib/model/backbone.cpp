@@ -1,20 +1,21 @@
-// One layer's arithmetic stands once (run_layer); training, prefill and decoding differ in how heads attend and in what
-// tensor ranks exchange around products.
+// Training and prefill or decoding differ in how heads attend and in what tensor ranks exchange around products; the
+// layers' arithmetic is in mixers.cpp.
 #include "model/backbone.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
-#include <cmath>
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "base/error.h"
 #include "dist/parallel_ops.h"
+#include "model/mixers.h"
 #include "model/parameter_parts.h"
 #include "model/rotary.h"
 #include "model/weights.h"
-#include "ops/accumulating_linear.h"
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
 #include "ops/recompute.h"
@@ -23,60 +24,13 @@ namespace roll {
 
 namespace {
 
-/// q, k, v -> what the heads read, [T, H, D]; the only thing in which training, prefill and decoding differ.
-using Attend = std::function<at::Tensor(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v)>;
-
-/// A token's row of the table is its position.
-Rotation position_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, int64_t num_positions) {
-  return make_rotation(inverse_frequencies, at::arange(num_positions, positions.options()), positions);
-}
-
-at::Tensor apply(const Linear& linear, const at::Tensor& x) {
-  return accumulating_linear(x, linear.weight, linear.bias);
-}
-
-/// The product whose input dimension is cut over ranks; its bias is added once, to the sum.
-at::Tensor apply_columns(const Linear& linear, const at::Tensor& x, const ParallelFlow& flow) {
-  const at::Tensor sum = flow.leave(accumulating_linear(x, linear.weight));
-  return linear.bias.defined() ? sum + linear.bias : sum;
-}
-
-at::Tensor attention_branch(const ModelSpec& spec, const LayerWeights& layer, const at::Tensor& x,
-                            const Rotation& rotation, const Attend& attend, const ParallelFlow& flow) {
-  const auto heads = [&](const Linear& projection) {
-    return apply(projection, x).view({x.size(0), -1, spec.head_dim});
-  };
-  const auto turned = [&](const at::Tensor& raw, const at::Tensor& norm) {
-    const at::Tensor normed = norm.defined() ? rms_norm(raw, norm, spec.rms_norm_eps) : raw;
-    return rotate(normed, rotation);
-  };
-  const at::Tensor mixed =
-      attend(turned(heads(layer.q), layer.q_norm), turned(heads(layer.k), layer.k_norm), heads(layer.v));
-  return apply_columns(layer.o, mixed.reshape({x.size(0), -1}), flow);
-}
-
-at::Tensor run_layer(const ModelSpec& spec, const LayerWeights& layer, const at::Tensor& x, const Rotation& rotation,
-                     const Attend& attend, const ParallelFlow& flow) {
-  const auto entered = [&](const at::Tensor& in, const at::Tensor& norm) {
-    return flow.enter(rms_norm(in, norm, spec.rms_norm_eps));
-  };
-  const at::Tensor attended = x + attention_branch(spec, layer, entered(x, layer.input_norm), rotation, attend, flow);
-  const at::Tensor normed = entered(attended, layer.post_norm);
-  return attended + apply_columns(layer.down, swiglu(apply(layer.gate, normed), apply(layer.up, normed)), flow);
-}
-
-double attention_scale(const ModelSpec& spec) {
-  return 1.0 / std::sqrt(static_cast<double>(spec.head_dim));
-}
-
-/// Whether all are trained alike. Without data, one of them then stands for all.
+/// Whether all have the same weights and are trained alike. Without data, one of them then stands for all.
 bool are_alike(const std::vector<LayerWeights>& layers) {
-  const auto trained = [](const LayerWeights& layer) {
-    std::vector<bool> flags;
-    for (const at::Tensor& tensor : layer.all()) flags.push_back(tensor.requires_grad());
-    return flags;
+  const auto same = [](const at::Tensor& a, const at::Tensor& b) {
+    return a.sizes() == b.sizes() && a.requires_grad() == b.requires_grad();
   };
-  return std::ranges::all_of(layers, [&](const auto& layer) { return trained(layer) == trained(layers.back()); });
+  return std::ranges::all_of(
+      layers, [&](const auto& layer) { return std::ranges::equal(layer.all(), layers.back().all(), same); });
 }
 
 at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t times, int64_t times_in_backward) {
@@ -87,48 +41,31 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
   return x;
 }
 
-/// Optional tensors of the spec stay undefined.
-class LayerReader {
- public:
-  LayerReader(const NamedTensors& parameters, std::string prefix)
-      : parameters_(parameters), prefix_(std::move(prefix)) {}
-  at::Tensor norm(const std::string& name, bool exists = true) const { return tensor(name + ".weight", exists); }
-  Linear linear(const std::string& name, bool bias) const {
-    return {tensor(name + ".weight", true), tensor(name + ".bias", bias)};
-  }
+}  // namespace
 
- private:
-  at::Tensor tensor(const std::string& name, bool exists) const {
-    return exists ? parameter(parameters_, prefix_ + name) : at::Tensor();
-  }
-
-  const NamedTensors& parameters_;
-  std::string prefix_;
-};
-
-LayerWeights read_layer(const ModelSpec& spec, const LayerReader& reader) {
-  const WeightNames& names = spec.architecture->weights;
-  return {.input_norm = reader.norm(names.input_norm),
-          .post_norm = reader.norm(names.post_norm),
-          .q = reader.linear(names.q, spec.qkv_bias),
-          .k = reader.linear(names.k, spec.qkv_bias),
-          .v = reader.linear(names.v, spec.qkv_bias),
-          .o = reader.linear(names.o, spec.o_bias),
-          .q_norm = reader.norm(names.q_norm, spec.qk_norm),
-          .k_norm = reader.norm(names.k_norm, spec.qk_norm),
-          .gate = reader.linear(names.gate, spec.mlp_bias),
-          .up = reader.linear(names.up, spec.mlp_bias),
-          .down = reader.linear(names.down, spec.mlp_bias)};
+LayerWeights::LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters)
+    : layer_(layer) {
+  const auto tensor = [&](std::string_view part, const char* end) {
+    return parameter(parameters, prefix + std::string(part) + end);
+  };
+  for_each_part(layer_, [&](const auto& part) {
+    Linear& linear = parts_.emplace_back(part.name, Linear{tensor(part.name, ".weight"), {}}).second;
+    if constexpr (requires { part.has_bias; })
+      if (part.has_bias) linear.bias = tensor(part.name, ".bias");
+  });
 }
 
-}  // namespace
+const Linear& LayerWeights::find(std::string_view name) const {
+  const auto found = std::ranges::find(parts_, name, &std::pair<std::string_view, Linear>::first);
+  ROLL_CHECK(found != parts_.end(), fmt::format("{} is a part of the layer", name));
+  return found->second;
+}
 
 std::vector<at::Tensor> LayerWeights::all() const {
   std::vector<at::Tensor> defined;
-  for (const at::Tensor& tensor :
-       {input_norm, post_norm, q.weight, q.bias, k.weight, k.bias, v.weight, v.bias, o.weight, o.bias, q_norm, k_norm,
-        gate.weight, gate.bias, up.weight, up.bias, down.weight, down.bias})
-    if (tensor.defined()) defined.push_back(tensor);
+  for (const auto& [name, linear] : parts_)
+    for (const at::Tensor& tensor : {linear.weight, linear.bias})
+      if (tensor.defined()) defined.push_back(tensor);
   return defined;
 }
 
@@ -138,14 +75,12 @@ Backbone::Backbone(const ModelSpec& spec, const NamedTensors& parameters, const 
       embedding_(parameter(parameters, spec.architecture->weights.embedding + ".weight")),
       final_norm_(parameter(parameters, spec.architecture->weights.final_norm + ".weight")),
       inverse_frequencies_(inverse_frequencies(spec).to(embedding_.device())) {
-  for (int64_t i = 0; i < spec.num_layers; ++i)
-    layers_.push_back(read_layer(spec, {parameters, fmt::format("{}{}.", spec.architecture->weights.layer, i)}));
+  for (const Layer& layer : spec.layers()) layers_.emplace_back(layer, layer_prefix(spec, layers_.size()), parameters);
 }
 
-ModelSpec Backbone::cache_spec() const {
-  ModelSpec local = spec_;
-  local.num_kv_heads = std::max<int64_t>(1, spec_.num_kv_heads / parallel_.tp_size());
-  return local;
+/// A token's row of the table is its position.
+Rotation Backbone::rotation(const at::Tensor& positions, int64_t num_positions) const {
+  return make_rotation(inverse_frequencies_, at::arange(num_positions, positions.options()), positions);
 }
 
 ParallelFlow Backbone::training_flow() const {
@@ -174,22 +109,25 @@ at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) cons
 }
 
 at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
-  const Rotation rotation = position_rotation(inverse_frequencies_, layout.positions, layout.num_positions);
-  const Attend attend = [layout, cp = parallel_.cp, scale = attention_scale(spec_)](
-                            const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+  const Attend attend = [layout, cp = parallel_.cp](const Attention& attention, const at::Tensor& q,
+                                                    const at::Tensor& k, const at::Tensor& v) {
+    const double scale = attention.scale();
     if (!layout.keys.defined()) return packed_attention(q, k, v, layout.cu_queries, layout.cu_keys, scale);
     const at::Tensor gathered = gather_rows(at::stack({k, v}, 1), *cp, "keys and values");
     const at::Tensor all = select_rows(gathered, layout.keys);
     return packed_attention(q, all.select(1, 0), all.select(1, 1), layout.cu_queries, layout.cu_keys, scale);
   };
-  const ParallelFlow flow = training_flow();
-  at::Tensor x = embed(layout.ids, flow);
+  const auto pass = std::make_shared<const LayerPass>(LayerPass{
+      .eps = spec_.rms_norm_eps,
+      .rotation = rotation(layout.positions, layout.num_positions),
+      .attend = attend,
+      .flow = training_flow(),
+  });
+  at::Tensor x = embed(layout.ids, pass->flow);
   const int64_t alike = x.is_meta() && are_alike(layers_) ? std::ssize(layers_) : 1;
   x = count_times(x, parallel_, alike, 1);
   for (const LayerWeights& layer : std::span(layers_).subspan(alike - 1)) {
-    const auto block = [spec = spec_, layer, rotation, attend, flow](const at::Tensor& input) {
-      return run_layer(spec, layer, input, rotation, attend, flow);
-    };
+    const auto block = [layer, pass](const at::Tensor& input) { return run_layer(layer, input, *pass); };
     x = recompute ? recomputed(block, x, layer.all()) : block(x);
   }
   x = count_times(x, parallel_, 1, alike);
@@ -198,19 +136,22 @@ at::Tensor Backbone::forward(const TokenLayout& layout, bool recompute) const {
 
 at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) const {
   const at::NoGradGuard no_grad;
-  const Rotation rotation = position_rotation(inverse_frequencies_, tokens.positions, tokens.num_positions);
-  const ParallelFlow flow = sampling_flow();
-  at::Tensor x = embed(tokens.ids, flow);
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    const Attend attend = [&](const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
-      at::Tensor keys = cache.keys[i], values = cache.values[i];
-      keys.index_copy_(0, tokens.rows, k.contiguous());
-      values.index_copy_(0, tokens.rows, v.contiguous());
-      return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen),
-                              tokens.cu_queries, tokens.cu_keys, attention_scale(spec_));
-    };
-    x = run_layer(spec_, layers_[i], x, rotation, attend, flow);
-  }
+  size_t cached = 0;  // attention that has been computed
+  const Attend attend = [&](const Attention& attention, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v) {
+    const auto rows_in = [&](const at::Tensor& rows) { return rows.view({rows.size(0), -1, k.size(2)}); };
+    at::Tensor keys = rows_in(cache.keys[cached]), values = rows_in(cache.values[cached]);
+    ++cached;
+    keys.index_copy_(0, tokens.rows, k.contiguous());
+    values.index_copy_(0, tokens.rows, v.contiguous());
+    return packed_attention(q, keys.index_select(0, tokens.seen), values.index_select(0, tokens.seen),
+                            tokens.cu_queries, tokens.cu_keys, attention.scale());
+  };
+  const LayerPass pass = {.eps = spec_.rms_norm_eps,
+                          .rotation = rotation(tokens.positions, tokens.num_positions),
+                          .attend = attend,
+                          .flow = sampling_flow()};
+  at::Tensor x = embed(tokens.ids, pass.flow);
+  for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
   return rms_norm(x, final_norm_, spec_.rms_norm_eps);
 }
 

@@ -5,9 +5,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/safetensors.h"
+#include "model/layer.h"
 #include "model/packed.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
@@ -20,14 +24,24 @@ struct Linear {
   at::Tensor weight, bias;
 };
 
-struct LayerWeights {
-  at::Tensor input_norm, post_norm;  // [E]
-  Linear q, k, v, o;
-  at::Tensor q_norm, k_norm;  // [D], undefined without qk_norm
-  Linear gate, up, down;
+/// A layer's description with its tensors, by their part of it.
+class LayerWeights {
+ public:
+  /// Bug if a parameter is missing; shares their storage.
+  LayerWeights(const Layer& layer, const std::string& prefix, const NamedTensors& parameters);
 
-  /// All that are defined; the order is fixed.
+  const Layer& layer() const { return layer_; }
+  const Linear& operator[](const LinearShape& part) const { return find(part.name); }
+  /// Undefined where there is none.
+  at::Tensor operator[](const NormShape& part) const { return part.width > 0 ? find(part.name).weight : at::Tensor(); }
+  /// All, in the order of the parts.
   std::vector<at::Tensor> all() const;
+
+ private:
+  const Linear& find(std::string_view name) const;
+
+  Layer layer_;
+  std::vector<std::pair<std::string_view, Linear>> parts_;
 };
 
 /// What surrounds a product whose weights are cut over ranks. Training keeps only 1/tp of the tokens between products
@@ -37,7 +51,7 @@ struct ParallelFlow {
   std::function<at::Tensor(const at::Tensor& sum)> leave;  // partial sums of all tokens -> sums of the rank's
 };
 
-/// Keys and values of all layers: [R, Hkv, D] each.
+/// Keys and values of all attention, in the order of the blocks: [R, Hkv D] each.
 struct KvRows {
   std::vector<at::Tensor> keys, values;
 };
@@ -62,8 +76,6 @@ class Backbone {
   const at::Tensor& embedding() const { return embedding_; }  // [V, E], this rank's rows
   const at::Tensor& final_norm() const { return final_norm_; }
   const std::vector<LayerWeights>& layers() const { return layers_; }
-  /// The spec with the key/value heads of this rank, for its KV cache.
-  ModelSpec cache_spec() const;
   at::Device device() const { return embedding_.device(); }
   at::ScalarType dtype() const { return embedding_.scalar_type(); }
 
@@ -74,6 +86,7 @@ class Backbone {
 
  private:
   at::Tensor embed(const at::Tensor& ids, const ParallelFlow& flow) const;
+  Rotation rotation(const at::Tensor& positions, int64_t num_positions) const;
   ParallelFlow training_flow() const;
   ParallelFlow sampling_flow() const;
 

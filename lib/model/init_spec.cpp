@@ -25,10 +25,10 @@ void check(const ModelSpec& spec) {
 
 }  // namespace
 
-ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab) {
+ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab, const Architectures& known) {
   check_ranges(sizes);
   ModelSpec spec;
-  spec.architecture = &find_architecture(sizes.arch, "--arch");
+  spec.architecture = &find_architecture(sizes.arch, "--arch", known);
   spec.vocab_size = vocabulary(sizes, needed_vocab);
   spec.hidden_size = sizes.hidden, spec.num_layers = sizes.layers, spec.num_heads = sizes.heads;
   if (!sizes.head_dim && sizes.hidden % sizes.heads != 0)
@@ -36,11 +36,8 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab)
   spec.num_kv_heads = sizes.kv_heads.value_or(sizes.heads);
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
+  read_features(Json::object(), "--arch", spec);
   spec.rope_theta = sizes.rope_theta, spec.max_positions = sizes.max_positions, spec.tied_head = sizes.tie;
-  spec.qk_norm = spec.architecture->qk_norm;
-  spec.qkv_bias = spec.architecture->qkv_bias == Bias::kAlways;
-  spec.o_bias = spec.architecture->o_bias == Bias::kAlways;
-  spec.mlp_bias = spec.architecture->mlp_bias == Bias::kAlways;
   check(spec);
   return spec;
 }

@@ -34,6 +34,7 @@ struct InitSizes {
 };
 
 /// `needed_vocab`: the ids that a tokenizer uses, if there is one. UserErrors name flags.
-ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab);
+ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
+                    const Architectures& known = architectures());
 
 }  // namespace roll

@@ -18,12 +18,6 @@ TensorPart even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int
   return {.dim = dim, .begin = begin * unit, .end = (begin + each + (rank < more)) * unit};
 }
 
-TensorPart kv_part(const ModelSpec& spec, int64_t rank, int64_t size) {
-  if (size <= spec.num_kv_heads) return even_part(0, spec.num_kv_heads, spec.head_dim, rank, size);
-  const int64_t copies = size / spec.num_kv_heads, head = rank / copies;
-  return {.dim = 0, .begin = head * spec.head_dim, .end = (head + 1) * spec.head_dim, .copies = copies};
-}
-
 at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
   return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
 }
@@ -38,36 +32,25 @@ at::Tensor bit_sum(const at::Tensor& tensor) {
   return tensor.detach().contiguous().view(bits).sum(at::kLong);
 }
 
-TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
-  return even_part(0, spec.vocab_size, 1, rank, size);
+TensorPart part_of(const Cut& cut, int64_t rank, int64_t size) {
+  if (cut.dim < 0) return {.copies = size};
+  if (size <= cut.count) return even_part(cut.dim, cut.count, cut.width, rank, size);
+  const int64_t copies = size / cut.count, unit = rank / copies;
+  return {.dim = cut.dim, .begin = unit * cut.width, .end = (unit + 1) * cut.width, .copies = copies};
 }
 
-TensorPart part_of(const ModelSpec& spec, Cut cut, int64_t rank, int64_t size) {
-  switch (cut) {
-    case Cut::kVocabularyRows:
-      return vocabulary_part(spec, rank, size);
-    case Cut::kHeadRows:
-      return even_part(0, spec.num_heads, spec.head_dim, rank, size);
-    case Cut::kKvHeadRows:
-      return kv_part(spec, rank, size);
-    case Cut::kInnerRows:
-      return even_part(0, spec.intermediate_size, 1, rank, size);
-    case Cut::kHeadColumns:
-      return even_part(1, spec.num_heads, spec.head_dim, rank, size);
-    case Cut::kInnerColumns:
-      return even_part(1, spec.intermediate_size, 1, rank, size);
-    case Cut::kWhole:
-      break;
-  }
-  return {.copies = size};
+TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
+  return part_of(vocabulary_cut(spec), rank, size);
 }
 
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
-  if (spec.num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", spec.num_heads);
-  if (spec.num_kv_heads % tp != 0 && tp % spec.num_kv_heads != 0)
-    return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", spec.num_kv_heads);
-  const int64_t narrowest = std::min(spec.vocab_size, spec.intermediate_size);
-  return tp <= narrowest ? "" : fmt::format("leaves ranks without a part of the model's {} rows", narrowest);
+  for (const Layer& layer : spec.layers())
+    for (const Block& block : layer) {
+      const auto rule = std::visit([tp](const auto& mixer) { return mixer.sharing_rule(tp); }, block.mixer);
+      if (!rule.empty()) return rule;
+    }
+  return tp <= spec.vocab_size ? ""
+                               : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
 
 ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
@@ -76,7 +59,7 @@ ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<Paramete
   for (const ParameterShape& parameter : whole) {
     Entry& entry = entries_[parameter.name];
     entry.shape = parameter.shape;
-    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(spec, parameter.cut, rank, size()));
+    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(parameter.cut, rank, size()));
   }
 }
 

@@ -25,7 +25,7 @@ struct TensorPart {
 };
 
 /// What rank `rank` of `size` holds of a parameter that is cut so.
-TensorPart part_of(const ModelSpec& spec, Cut cut, int64_t rank, int64_t size);
+TensorPart part_of(const Cut& cut, int64_t rank, int64_t size);
 
 /// The rows of embedding and lm head that a rank holds.
 TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size);

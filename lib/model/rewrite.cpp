@@ -20,14 +20,15 @@ at::ScalarType stored_dtype(const HfFolder& folder) {
   return at::isFloatingType(widest) ? widest : at::kFloat;
 }
 
-bool is_value_model(const HfFolder& folder) {
-  const ModelSpec spec = parse_spec(folder.config(), (folder.path() / "config.json").string());
+bool is_value_model(const HfFolder& folder, const Architectures& known) {
+  const ModelSpec spec = parse_spec(folder.config(), (folder.path() / "config.json").string(), known);
   return folder.find(value_head_parameters(spec).front().name) != nullptr;
 }
 
 }  // namespace
 
-void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options) {
+void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
+                    const Architectures& known) {
   if (is_there(to)) throw user_error("--out = {}: exists; name a new folder or remove it", to.string());
   const HfFolder folder = HfFolder::open(from);
   if (folder.entries().empty()) throw user_error("{}: holds no tensors", from.string());
@@ -36,10 +37,10 @@ void rewrite_folder(const std::filesystem::path& from, const std::filesystem::pa
     if (at::isFloatingType(entry.dtype) && at::elementSize(entry.dtype) >= 2)  // others are refused below
       check_values(folder.read(entry.name), options.dtype.value_or(dtype),
                    fmt::format("{}: {}", folder.file_of(entry.name), entry.name));
-  if (is_value_model(folder)) {
-    ValueModel::load(from, at::kCPU, dtype).save(to, options);
+  if (is_value_model(folder, known)) {
+    ValueModel::load(from, at::kCPU, dtype, {}, known).save(to, options);
   } else {
-    Transformer::load(from, at::kCPU, dtype).save(to, options);
+    Transformer::load(from, at::kCPU, dtype, {}, known).save(to, options);
   }
 }
 

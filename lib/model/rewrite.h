@@ -4,11 +4,13 @@
 #include <filesystem>
 
 #include "checkpoint/hf_folder.h"
+#include "model/architectures.h"
 
 namespace roll {
 
 /// Opens a language or value model's folder, checks every tensor against its config.json and writes it to the new
 /// folder `to` with the tokenizer files. UserError: the folder is wrong, or `to` exists.
-void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options);
+void rewrite_folder(const std::filesystem::path& from, const std::filesystem::path& to, HfSaveOptions options,
+                    const Architectures& known = architectures());
 
 }  // namespace roll

@@ -133,7 +133,10 @@ void read_sizes(const ConfigReader& config, ModelSpec& spec) {
   if (spec.head_dim % 2 != 0) config.fail("head_dim", "must be even, rotary embeddings turn pairs");
 }
 
-void read_features(const ConfigReader& config, ModelSpec& spec) {
+}  // namespace
+
+void read_features(const Json& json, const std::string& origin, ModelSpec& spec) {
+  const ConfigReader config(json, origin);
   const Architecture& row = *spec.architecture;
   const auto has = [&](Bias bias, const char* key) {
     return bias == Bias::kAlways || (bias == Bias::kByConfig && config.flag(key));
@@ -145,17 +148,15 @@ void read_features(const ConfigReader& config, ModelSpec& spec) {
   spec.tied_head = config.flag("tie_word_embeddings", row.tied_head);
 }
 
-}  // namespace
-
-ModelSpec parse_spec(const Json& json, const std::string& origin) {
+ModelSpec parse_spec(const Json& json, const std::string& origin, const Architectures& known) {
   const ConfigReader config(json, origin);
   if (!config.find("model_type"))
-    throw user_error("{}: model_type: missing; only {} are supported", origin, architecture_list());
+    throw user_error("{}: model_type: missing; only {} are supported", origin, architecture_list("and", known));
   ModelSpec spec;
-  spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type");
+  spec.architecture = &find_architecture(config.text("model_type", ""), origin + ": model_type", known);
   read_sizes(config, spec);
   spec.rms_norm_eps = config.positive("rms_norm_eps", 1e-6);
-  read_features(config, spec);
+  read_features(json, origin, spec);
   read_rope(config, spec);
   refuse_sliding_window(config, spec);
   refuse_unknown_maths(config);
@@ -196,32 +197,15 @@ Json hf_config(const ModelSpec& spec) {
 
 namespace {
 
-void add_linear(std::vector<ParameterShape>& list, const std::string& name, int64_t out, int64_t in, bool bias,
-                Cut cut) {
-  list.push_back({name + ".weight", {out, in}, cut});
+void add(std::vector<ParameterShape>& list, const std::string& prefix, const LinearShape& linear) {
+  const std::string name = prefix + std::string(linear.name);
+  list.push_back({name + ".weight", {linear.outputs, linear.inputs}, linear.cut});
   // The bias of a product whose columns are cut is added once, to the sum.
-  const bool cuts_rows = cut != Cut::kHeadColumns && cut != Cut::kInnerColumns;
-  if (bias) list.push_back({name + ".bias", {out}, cuts_rows ? cut : Cut::kWhole});
+  if (linear.has_bias) list.push_back({name + ".bias", {linear.outputs}, linear.cut.dim == 0 ? linear.cut : Cut{}});
 }
 
-void add_norm(std::vector<ParameterShape>& list, const std::string& name, int64_t width) {
-  list.push_back({name + ".weight", {width}});
-}
-
-void add_layer(std::vector<ParameterShape>& list, const ModelSpec& spec, const std::string& layer) {
-  const WeightNames& names = spec.architecture->weights;
-  const int64_t q = spec.num_heads * spec.head_dim, kv = spec.num_kv_heads * spec.head_dim, e = spec.hidden_size;
-  add_linear(list, layer + names.q, q, e, spec.qkv_bias, Cut::kHeadRows);
-  add_linear(list, layer + names.k, kv, e, spec.qkv_bias, Cut::kKvHeadRows);
-  add_linear(list, layer + names.v, kv, e, spec.qkv_bias, Cut::kKvHeadRows);
-  add_linear(list, layer + names.o, e, q, spec.o_bias, Cut::kHeadColumns);
-  if (spec.qk_norm) add_norm(list, layer + names.q_norm, spec.head_dim);
-  if (spec.qk_norm) add_norm(list, layer + names.k_norm, spec.head_dim);
-  add_linear(list, layer + names.gate, spec.intermediate_size, e, spec.mlp_bias, Cut::kInnerRows);
-  add_linear(list, layer + names.up, spec.intermediate_size, e, spec.mlp_bias, Cut::kInnerRows);
-  add_linear(list, layer + names.down, e, spec.intermediate_size, spec.mlp_bias, Cut::kInnerColumns);
-  add_norm(list, layer + names.input_norm, e);
-  add_norm(list, layer + names.post_norm, e);
+void add(std::vector<ParameterShape>& list, const std::string& prefix, const NormShape& norm) {
+  list.push_back({prefix + std::string(norm.name) + ".weight", {norm.width}});
 }
 
 int64_t count(const std::vector<int64_t>& shape) {
@@ -234,20 +218,31 @@ int64_t count(const std::vector<int64_t>& shape) {
 
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec) {
   const WeightNames& names = spec.architecture->weights;
+  const std::vector<Layer> layers = spec.layers();
   std::vector<ParameterShape> list;
-  add_linear(list, names.embedding, spec.vocab_size, spec.hidden_size, false, Cut::kVocabularyRows);
-  for (int64_t i = 0; i < spec.num_layers; ++i) add_layer(list, spec, fmt::format("{}{}.", names.layer, i));
-  add_norm(list, names.final_norm, spec.hidden_size);
+  list.push_back({names.embedding + ".weight", {spec.vocab_size, spec.hidden_size}, vocabulary_cut(spec)});
+  for (size_t i = 0; i < layers.size(); ++i)
+    for_each_part(layers[i], [&, prefix = layer_prefix(spec, i)](const auto& part) { add(list, prefix, part); });
+  add(list, "", NormShape{names.final_norm, spec.hidden_size});
   return list;
 }
 
+std::string layer_prefix(const ModelSpec& spec, size_t layer) {
+  return fmt::format("{}{}.", spec.architecture->weights.layer, layer);
+}
+
+Cut vocabulary_cut(const ModelSpec& spec) {
+  return {.dim = 0, .count = spec.vocab_size};
+}
+
 ParameterShape lm_head_parameter(const ModelSpec& spec) {
-  return {spec.architecture->weights.lm_head + ".weight", {spec.vocab_size, spec.hidden_size}, Cut::kVocabularyRows};
+  const std::string name = spec.architecture->weights.lm_head + ".weight";
+  return {name, {spec.vocab_size, spec.hidden_size}, vocabulary_cut(spec)};
 }
 
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   std::vector<ParameterShape> list;
-  add_linear(list, spec.architecture->weights.value_head, 1, spec.hidden_size, true, Cut::kWhole);
+  add(list, "", LinearShape{spec.architecture->weights.value_head, 1, spec.hidden_size, /*has_bias=*/true});
   return list;
 }
 
@@ -258,14 +253,10 @@ int64_t ModelSpec::num_parameters() const {
 }
 
 double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {
-  const double attention_width = static_cast<double>(num_heads * head_dim);
-  const double projections = hidden_size * (2 * attention_width + 2.0 * num_kv_heads * head_dim);
-  const double mlp = 3.0 * hidden_size * intermediate_size;
-  const double linear = 2 * num_layers * (projections + mlp);
-  const double attention = 2 * num_layers * attention_width;  // two products of 2 flops, half of each causal
+  const LayerCost cost = cost_of(layers());
   const auto n = static_cast<double>(length);
   const double head = 2.0 * static_cast<double>(head_rows) * vocab_size * hidden_size;
-  return linear * n + attention * n * n + head;
+  return cost.flops * n + cost.square_flops * n * n + head;
 }
 
 }  // namespace roll

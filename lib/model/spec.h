@@ -27,7 +27,7 @@ struct SizeLimits {
 };
 
 struct ModelSpec {
-  const Architecture* architecture = &architectures().front();
+  const Architecture* architecture = &architectures().front();  // must outlive this
   int64_t vocab_size = 0, hidden_size = 0, intermediate_size = 0, num_layers = 0;
   int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0, max_positions = 32768;
   double rms_norm_eps = 1e-6, rope_theta = 10000;
@@ -40,26 +40,31 @@ struct ModelSpec {
   /// the lm head: linear part * length + causal attention part * length^2 + head. Backward is twice that.
   double forward_flops(int64_t length, int64_t head_rows) const;
   int64_t num_parameters() const;
+  std::vector<Layer> layers() const { return architecture->layers(*this); }
 };
 
 /// From config.json. UserError "origin: key = value: rule" for unknown architectures, missing or impossible values, and
 /// what we would compute wrongly: sliding windows in use, other rope types, activations other than silu.
-ModelSpec parse_spec(const Json& config, const std::string& origin);
+ModelSpec parse_spec(const Json& config, const std::string& origin, const Architectures& known = architectures());
+
+/// Which biases and norms the spec's architecture has, where `config` may say so.
+void read_features(const Json& config, const std::string& origin, ModelSpec& spec);
 
 /// A config.json that transformers opens as the CausalLM of that architecture (without dtype; hf_folder adds it).
 Json hf_config(const ModelSpec& spec);
 
-/// How tensor ranks share a parameter (parameter_parts.h).
-enum class Cut { kWhole, kVocabularyRows, kHeadRows, kKvHeadRows, kInnerRows, kHeadColumns, kInnerColumns };
-
 struct ParameterShape {
   std::string name;  // HF's
   std::vector<int64_t> shape;
-  Cut cut = Cut::kWhole;
+  Cut cut = {};
 };
 
 /// Every parameter of the backbone (embedding, layers, final norm), in HF's order and under HF's names.
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
+/// What names of a layer's weights begin with.
+std::string layer_prefix(const ModelSpec& spec, size_t layer);
+/// Of the embedding and the lm head.
+Cut vocabulary_cut(const ModelSpec& spec);
 /// [V, E], the language model's.
 ParameterShape lm_head_parameter(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.

@@ -33,9 +33,9 @@ Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterP
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 Transformer Transformer::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
-                              const ModelParallel& parallel) {
+                              const ModelParallel& parallel, const Architectures& known) {
   const Json config = HfFolder::read_config(path);
-  const ModelSpec spec = parse_spec(config, (path / "config.json").string());
+  const ModelSpec spec = parse_spec(config, (path / "config.json").string(), known);
   const HfFolder folder = HfFolder::open(path);
   check_tied_copy(folder, spec);
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {

@@ -22,7 +22,8 @@ class Transformer {
   /// From an HF folder; weights are converted to `dtype`. Under `parallel`, the rank's part of them; its communicators
   /// must outlive the model. UserError names the tensor, what was expected and what found.
   static Transformer load(const std::filesystem::path& folder, at::Device device = at::kCPU,
-                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {});
+                          at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
+                          const Architectures& known = architectures());
 
   /// Random weights: normal with standard deviation 0.02, norms 1, biases 0; named by (seed, parameter, index), so the
   /// same on every machine.
@@ -46,8 +47,6 @@ class Transformer {
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   /// Which parts of the parameters this rank holds.
   const ParameterParts& parts() const { return *parts_; }
-  /// The spec with the key/value heads of this rank, for its cache.
-  ModelSpec cache_spec() const { return backbone_.cache_spec(); }
 
   /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
   /// which each tp rank has as many. `recompute` keeps only each layer's input and computes the layer again in

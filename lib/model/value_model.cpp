@@ -63,9 +63,9 @@ ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, cons
 }
 
 ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device, at::ScalarType dtype,
-                            const ModelParallel& parallel) {
+                            const ModelParallel& parallel, const Architectures& known) {
   const Json config = HfFolder::read_config(path);
-  const ModelSpec spec = parse_spec(config, (path / "config.json").string());
+  const ModelSpec spec = parse_spec(config, (path / "config.json").string(), known);
   const HfFolder folder = HfFolder::open(path);
   const std::vector<ParameterShape> head = value_head_parameters(spec);
   std::vector<ParameterShape> wanted = backbone_parameters(spec), absent;

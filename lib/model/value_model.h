@@ -28,7 +28,8 @@ class ValueModel {
   /// From a saved value model, or from a causal language model's folder, whose lm head is left out and replaced by a
   /// new head: zeros, so that the first values are 0 and the first advantages are the returns.
   static ValueModel load(const std::filesystem::path& folder, at::Device device = at::kCPU,
-                         at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {});
+                         at::ScalarType dtype = at::kFloat, const ModelParallel& parallel = {},
+                         const Architectures& known = architectures());
 
   /// As Transformer::planned.
   static ValueModel planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);

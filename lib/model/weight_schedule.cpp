@@ -91,10 +91,8 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
   for (const auto& [name, shape, cut] : parameters) {
     Parameter& parameter = parameters_.emplace_back();
     parameter.num_rows = shape[0], parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
-    for (int64_t rank = 0; rank < trainer_.tp; ++rank)
-      parameter.trainer.push_back(part_of(spec, cut, rank, trainer_.tp));
-    for (int64_t rank = 0; rank < sampler_.tp; ++rank)
-      parameter.sampler.push_back(part_of(spec, cut, rank, sampler_.tp));
+    for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(part_of(cut, rank, trainer_.tp));
+    for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(part_of(cut, rank, sampler_.tp));
     parameter.copies = parameter.trainer[0].copies;
   }
 }

@@ -4,8 +4,8 @@
 
 namespace roll {
 
-FlatParameter own_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t rank, int64_t size) {
-  const TensorPart part = part_of(spec, parameter.cut, rank, size);
+FlatParameter own_part(const ParameterShape& parameter, int64_t rank, int64_t size) {
+  const TensorPart part = part_of(parameter.cut, rank, size);
   FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
   for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
     own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[static_cast<size_t>(dim)];

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "model/decoder.h"
+#include "decode/decoder.h"
+#include "decode/device_decoder.h"
 #include "model/transformer.h"
-#include "rollout/device_decoder.h"
 #include "rollout/device_steps.h"
 #include "rollout/slot_draws.h"
 #include "rollout/step_model.h"

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "decode/device_decoder.h"
 #include "model/transformer.h"
 #include "ops/device_graph.h"
-#include "rollout/device_decoder.h"
 #include "rollout/row_sampling.h"
 
 namespace roll {

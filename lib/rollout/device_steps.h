@@ -6,8 +6,8 @@
 
 #include <memory>
 
-#include "model/decoder.h"
-#include "rollout/kernel_launcher.h"
+#include "decode/decoder.h"
+#include "decode/kernel_launcher.h"
 #include "rollout/step_model.h"
 
 namespace roll {

@@ -7,8 +7,8 @@ namespace roll {
 StepCost step_cost(const ModelSpec& spec, int64_t bytes_per_number, int64_t count, int64_t begin, int64_t end) {
   const int64_t embedding = spec.tied_head ? 0 : spec.vocab_size * spec.hidden_size;
   const int64_t rows = spec.tied_head ? 0 : count * (end - begin) * spec.hidden_size;
-  const int64_t kept = 2 * spec.num_layers * spec.num_kv_heads * spec.head_dim;  // of a token
-  const auto numbers = static_cast<double>(spec.num_parameters() - embedding + rows + count * end * kept);
+  const auto numbers =
+      static_cast<double>(spec.num_parameters() - embedding + rows + count * end * cost_of(spec.layers()).cached);
   const double flops = spec.forward_flops(end, 1) - spec.forward_flops(begin, 0);
   return {.bytes = static_cast<double>(bytes_per_number) * numbers, .flops = static_cast<double>(count) * flops};
 }

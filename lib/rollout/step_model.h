@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "decode/decoder.h"
 #include "rollout/settings.h"
 
 namespace roll {
@@ -72,11 +73,6 @@ class StepModel {
   /// Launches that should stand behind the one that is collected, so that the device never waits for the host.
   virtual int64_t depth() const { return 0; }
 };
-
-/// Pages that hold so many tokens.
-constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
-  return (tokens + page_size - 1) / page_size;
-}
 
 struct EngineLimits {
   int64_t num_slots = 1;

@@ -16,13 +16,13 @@ namespace roll {
 namespace {
 
 /// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
-FlatParameter largest_part(const ModelSpec& spec, const ParameterShape& parameter, int64_t tp) {
-  return own_part(spec, parameter, 0, tp);
+FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
+  return own_part(parameter, 0, tp);
 }
 
 double policy_numel(const ModelSpec& spec, int64_t tp) {
   int64_t numel = 0;
-  for (const auto& parameter : policy_parameters(spec)) numel += largest_part(spec, parameter, tp).numel;
+  for (const auto& parameter : policy_parameters(spec)) numel += largest_part(parameter, tp).numel;
   return static_cast<double>(numel);
 }
 
@@ -30,15 +30,15 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
   return worker.strategy_args.strategy_config.tensor_parallel();
 }
 
-void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const ModelSpec& spec,
-                 const std::vector<ParameterShape>& parameters, double bytes) {
+void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
+                 double bytes) {
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
   const int64_t shards = shares ? std::max<int64_t>(1, std::ssize(worker.ranks) / tp) : 1;
   std::vector<FlatParameter> trained;
   int64_t frozen = 0, total = 0;
   for (const auto& parameter : parameters) {
-    const FlatParameter own = largest_part(spec, parameter, tp);
+    const FlatParameter own = largest_part(parameter, tp);
     if (is_frozen(parameter.name, worker.model_args.freeze_module_prefix)) {
       frozen += own.numel;
     } else {
@@ -62,12 +62,12 @@ int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
 
 /// Inputs of every layer, and what one layer keeps while it is differentiated; all layers' without recomputation.
 double activation_bytes(const ModelSpec& spec, int64_t tokens, double bytes, bool recompute) {
-  const auto t = static_cast<double>(tokens);
-  const auto layers = static_cast<double>(spec.num_layers);
-  const auto inside = static_cast<double>(6 * spec.hidden_size + 3 * spec.intermediate_size +
-                                          2 * (spec.num_heads + spec.num_kv_heads) * spec.head_dim);
-  const double kept = recompute ? 1 : layers;
-  return t * bytes * (layers * static_cast<double>(spec.hidden_size) + kept * inside);
+  int64_t inside = 0;
+  for (const Layer& layer : spec.layers()) {
+    const int64_t kept = cost_of(layer).kept;
+    inside = recompute ? std::max(inside, kept) : inside + kept;
+  }
+  return static_cast<double>(tokens) * bytes * static_cast<double>(spec.num_layers * spec.hidden_size + inside);
 }
 
 double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
@@ -76,8 +76,7 @@ double kv_bytes(const Config& config, const ModelSpec& spec, double bytes) {
   const int64_t sequences = (config.most_prompts() * config.samples_per_prompt() + groups - 1) / groups;
   const auto tokens = static_cast<double>(std::min(sequences, config.max_running_requests)) *
                       static_cast<double>(config.sequence_length.value_or(0));
-  const int64_t heads = std::max<int64_t>(1, spec.num_kv_heads / tp);
-  return tokens * bytes * static_cast<double>(2 * spec.num_layers * heads * spec.head_dim);
+  return tokens * bytes * static_cast<double>(cost_of(spec.layers(), tp).cached);
 }
 
 }  // namespace
@@ -92,7 +91,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!lives(worker)) return;
     const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
-    add_trained(memory, worker, spec, parameters, bytes);
+    add_trained(memory, worker, parameters, bytes);
     if (offloads) {
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
       if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
@@ -103,7 +102,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     memory.checkpoint += memory.optimizer - before.optimizer;
     if (rank != worker.ranks.front()) return;
     for (const auto& parameter : parameters)
-      memory.checkpoint += bytes * static_cast<double>(largest_part(spec, parameter, 1).numel);
+      memory.checkpoint += bytes * static_cast<double>(largest_part(parameter, 1).numel);
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
@@ -120,7 +119,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     const ModelSpec& spec = *models.judges[i];
     for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
       memory.weights += static_cast<double>(bytes_per_number(worker.model_args, device)) *
-                        static_cast<double>(largest_part(spec, parameter, tensor_ranks(worker)).numel);
+                        static_cast<double>(largest_part(parameter, tensor_ranks(worker)).numel);
   }
   if (!lives(config.actor_infer)) return memory;
   // The sampler has the dtype of the trainer.

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/temporary_folder.h"
 #include "dist/local_ranks.h"
@@ -21,11 +22,6 @@ namespace roll {
 using test::TemporaryFolder;
 
 namespace {
-
-struct AddedRow {
-  explicit AddedRow(Architecture row) { architectures().push_back(std::move(row)); }
-  ~AddedRow() { architectures().pop_back(); }
-};
 
 /// Qwen3's features under names of its own, with a tied head and small heads where config.json says nothing.
 Architecture zephyr() {
@@ -55,11 +51,29 @@ Architecture zephyr() {
                       .down = "narrow"}};
 }
 
+/// The program's rows and one more.
+const Architectures& with_zephyr() {
+  static const Architectures rows = [] {
+    Architectures all = architectures();
+    all.push_back(zephyr());
+    return all;
+  }();
+  return rows;
+}
+
+Transformer load(const std::filesystem::path& folder, const ModelParallel& parallel = {}) {
+  return Transformer::load(folder, at::kCPU, at::kFloat, parallel, with_zephyr());
+}
+
+ValueModel load_critic(const std::filesystem::path& folder) {
+  return ValueModel::load(folder, at::kCPU, at::kFloat, {}, with_zephyr());
+}
+
 ModelSpec tiny_spec(const char* arch, bool tie = true) {
   InitSizes sizes;
   sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2, sizes.head_dim = 6;
   sizes.tie = tie;
-  ModelSpec spec = make_spec(sizes, {});
+  ModelSpec spec = make_spec(sizes, {}, with_zephyr());
   spec.qkv_bias = spec.o_bias = true;  // attention_bias
   return spec;
 }
@@ -83,7 +97,6 @@ at::Tensor log_probs(const Transformer& model) {
 }  // namespace
 
 TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "[model]") {
-  const AddedRow row(zephyr());
   const TemporaryFolder folder;
   const bool tie = GENERATE(true, false);
   tiny("zephyr9", tie).save(folder / "m");
@@ -93,38 +106,36 @@ TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "
   config.erase("head_dim");
   if (tie) config.erase("tie_word_embeddings");
   write_file_atomic(folder / "m" / "config.json", config.dump());
-  const Transformer model = Transformer::load(folder / "m");
+  const Transformer model = load(folder / "m");
   CHECK(model.parameters().front().first == "trunk.words.weight");
   CHECK(model.spec().tied_head == tie);
   CHECK(at::equal(log_probs(model), log_probs(tiny("qwen3", tie))));
-  rewrite_folder(folder / "m", folder / "again", {});
-  CHECK(at::equal(log_probs(Transformer::load(folder / "again")), log_probs(model)));
+  rewrite_folder(folder / "m", folder / "again", {}, with_zephyr());
+  CHECK(at::equal(log_probs(load(folder / "again")), log_probs(model)));
 }
 
 TEST_CASE("a row is all that a new architecture's value model needs", "[model]") {
-  const AddedRow row(zephyr());
   const TemporaryFolder folder;
   tiny("zephyr9", false).save(folder / "m");
-  ValueModel critic = ValueModel::load(folder / "m");
+  ValueModel critic = load_critic(folder / "m");
   CHECK(critic.parameters().back().first == "worth.bias");
   const at::NoGradGuard no_grad;
   for (auto& [name, tensor] : critic.parameters())
     if (name.starts_with("worth")) tensor.add_(0.5);
   critic.save(folder / "critic");
   CHECK(HfFolder::read_config(folder / "critic")["architectures"] == Json({"ZephyrCritic"}));
-  rewrite_folder(folder / "critic", folder / "again", {});
-  CHECK(at::equal(ValueModel::load(folder / "again").values(sequences()), critic.values(sequences())));
+  rewrite_folder(folder / "critic", folder / "again", {}, with_zephyr());
+  CHECK(at::equal(load_critic(folder / "again").values(sequences()), critic.values(sequences())));
 }
 
 TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[model]") {
-  const AddedRow row(zephyr());
   const TemporaryFolder folder;
   const Transformer whole = tiny("zephyr9");
   whole.save(folder / "m");
   const at::Tensor expected = log_probs(whole);
   for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& world) -> std::string {
          Mesh mesh(world, {.tp = 2});
-         const Transformer part = Transformer::load(folder / "m", at::kCPU, at::kFloat, {.tp = &mesh.tp()});
+         const Transformer part = load(folder / "m", {.tp = &mesh.tp()});
          if (part.parameters().front().second.size(0) == 71) return "the embedding is not cut";
          return at::allclose(log_probs(part), expected, 1e-4, 1e-5) ? "" : "other log-probs";
        }))
@@ -133,9 +144,11 @@ TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[
 
 TEST_CASE("the list of architectures follows the rows", "[model]") {
   CHECK(architecture_list("or") == "qwen2, qwen3 or llama");
-  const AddedRow row(zephyr());
-  CHECK(architecture_list() == "qwen2, qwen3, llama and zephyr9");
-  CHECK(&find_architecture("zephyr9", "x") == &architectures().back());
+  CHECK(architecture_list("and", with_zephyr()) == "qwen2, qwen3, llama and zephyr9");
+  CHECK(&find_architecture("zephyr9", "x", with_zephyr()) == &with_zephyr().back());
+  CHECK_THROWS_WITH(find_architecture("zephyr8", "x", with_zephyr()),
+                    "x = zephyr8: only qwen2, qwen3, llama and zephyr9 are supported; did you mean 'zephyr9'?");
+  CHECK_THROWS_AS(find_architecture("zephyr9", "x"), UserError);
 }
 
 }  // namespace roll

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "checkpoint/temporary_folder.h"
-#include "model/decoding.h"
+#include "decode/decoding.h"
 #include "model/device.h"
 #include "model/golden.h"
 #include "model/log_probs.h"

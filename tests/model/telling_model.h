@@ -9,8 +9,8 @@
 namespace roll::test {
 
 /// Random weights, with every bias that the architecture knows.
-inline Transformer telling_model(const InitSizes& sizes) {
-  ModelSpec spec = make_spec(sizes, {});
+inline Transformer telling_model(const InitSizes& sizes, const Architectures& known = architectures()) {
+  ModelSpec spec = make_spec(sizes, {}, known);
   if (spec.architecture->mlp_bias == Bias::kByConfig) spec.qkv_bias = spec.o_bias = spec.mlp_bias = true;
   Transformer model = Transformer::init(spec, 1);
   const at::NoGradGuard no_grad;

@@ -107,7 +107,7 @@ struct Case {
   bool has(const WeightLayout& layout, int rank, int64_t parameter, int64_t row, int64_t column) const {
     const int64_t tp = tensor_rank(layout, rank);
     if (tp < 0) return false;
-    const TensorPart part = part_of(spec, parameters()[parameter].cut, tp, layout.tp);
+    const TensorPart part = part_of(parameters()[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
     return part.dim < 0 || (part.begin <= place && place < part.end);
   }
@@ -230,7 +230,7 @@ TEST_CASE("what moves is what the sampler's ranks lack, and no rank sends it all
   const int64_t all = spec.num_parameters();
   int64_t whole = 0;  // norms: on every tensor rank
   for (const auto& parameter : policy_parameters(spec))
-    if (parameter.cut == Cut::kWhole) whole += parameter.shape[0];
+    if (parameter.cut == Cut{}) whole += parameter.shape[0];
   const auto elements = [&](WeightLayout trainer, WeightLayout sampler) {
     return WeightSchedule(spec, policy_parameters(spec), std::move(trainer), std::move(sampler)).elements();
   };

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "cuda/sample_rows.h"
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "model/log_probs.h"
 #include "model/transformer.h"
 #include "ops/on_device.h"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "model/log_probs.h"
 #include "model/rounded.h"
 #include "model/transformer.h"

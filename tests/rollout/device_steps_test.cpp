@@ -7,10 +7,11 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "decode/device_decoder.h"
+#include "decode/simulated_launcher.h"
+#include "model/odd_layers.h"
 #include "model/transformer.h"
-#include "rollout/device_decoder.h"
 #include "rollout/fake_model.h"
-#include "rollout/simulated_launcher.h"
 
 namespace roll {
 
@@ -101,6 +102,17 @@ TEST_CASE("the device's steps give the CPU decoder's responses, under evictions,
     require_same(generate_with(*simulated(model, sizes), requests, params, {}, {.counts = &counts}), expected, 1e-5);
     CHECK((counts.evictions > 0) == (sizes.num_pages == 10));
   }
+}
+
+TEST_CASE("the device's decoder computes the blocks that layers are described by", "[rollout]") {
+  const Transformer model = test::odd_layered_model("odd", /*head_dim=*/8);
+  REQUIRE(has_device_kernels(model));
+  CHECK_FALSE(has_device_kernels(test::odd_layered_model("odd")));        // heads of 22
+  CHECK_FALSE(has_device_kernels(test::odd_layered_model("uneven", 8)));  // whose pages differ
+  const auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const auto expected = generate_with(*make_step_model(model, {.num_slots = 18, .max_length = 60}), requests, params);
+  require_same(generate_with(*simulated(model, {.num_slots = 5}), requests, params), expected, 1e-5);
 }
 
 TEST_CASE("few rows split long sequences over blocks, to the same responses", "[rollout]") {

@@ -1,4 +1,4 @@
-#include "model/tensor_decoder.h"
+#include "decode/tensor_decoder.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -6,11 +6,15 @@
 namespace roll {
 
 TensorDecoder::TensorDecoder(const Transformer& model, const DecoderSizes& sizes) : model_(model), sizes_(sizes) {
-  const ModelSpec local = model.cache_spec();
   const auto options = at::TensorOptions().dtype(model.dtype()).device(model.device());
-  for (int64_t layer = 0; layer < local.num_layers; ++layer)
+  const auto add_cache = [&](int64_t numbers) {
     for (auto* tensors : {&cache_.keys, &cache_.values})
-      tensors->push_back(at::empty({sizes.num_pages * sizes.page_size, local.num_kv_heads, local.head_dim}, options));
+      if (numbers > 0) tensors->push_back(at::empty({sizes.num_pages * sizes.page_size, numbers / 2}, options));
+  };
+  const int64_t tp = model.parallel().tp_size();
+  for (const Layer& layer : model.spec().layers())
+    for (const Block& block : layer)
+      add_cache(std::visit([tp](const auto& mixer) { return mixer.own_cost(tp).cached; }, block.mixer));
 }
 
 void TensorDecoder::copy_page(int64_t from, int64_t to) {

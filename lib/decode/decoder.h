@@ -10,6 +10,11 @@ namespace roll {
 
 class Transformer;
 
+/// Pages that hold so many tokens.
+constexpr int64_t pages_for(int64_t tokens, int64_t page_size) {
+  return (tokens + page_size - 1) / page_size;
+}
+
 struct DecoderSizes {
   int64_t page_size = 16;  // tokens of a page; a multiple of 8
   int64_t num_pages = 0;

@@ -1,18 +1,22 @@
 // The transformer and the draws of a step on a device, over rows that the plan or the step before left there: nine
-// dispatches a layer, ten where few rows split their tokens over blocks. No allocation, copy or wait, so that steps of
-// one size can be recorded and replayed. Weights of q/k/v and of gate/up stand together for it, as copies; the others
-// are the model's own.
-// Legend: S slots, V vocabulary.
+// dispatches a layer of attention and MLP, ten where few rows split their tokens over blocks. No allocation, copy or
+// wait, so that steps of one size can be recorded and replayed. Weights of q/k/v and of gate/up stand together for it,
+// as copies; the others are the model's own. Legend: S slots, V vocabulary.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <memory>
 
-#include "model/decoder.h"
-#include "rollout/kernel_launcher.h"
+#include "decode/decoder.h"
+#include "decode/kernel_launcher.h"
+#include "model/layer.h"
 
 namespace roll {
+
+/// The kinds of mixers that have kernels. Each has its block, add_block() and mix() in device_decoder.cpp, and its
+/// kernels in cuda/decode_kernels.h and cuda/attend_pages.h.
+using DeviceMixers = MixerKinds<Attention, GatedMlp>;
 
 /// What a step reads and writes, on the device. Tensors of bytes hold structs.
 struct StepMemory {

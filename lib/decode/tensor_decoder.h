@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "model/transformer.h"
 
 namespace roll {

@@ -1,4 +1,4 @@
-#include "rollout/device_decoder.h"
+#include "decode/device_decoder.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <variant>
 
 #include "model/rotary.h"
 #include "model/transformer.h"
-#include "rollout/step_model.h"
 
 namespace roll {
 
@@ -41,6 +41,43 @@ at::Tensor plain(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.detach().contiguous() : tensor;
 }
 
+/// Numbers of a row of each buffer: the widest of all blocks.
+struct RowWidths {
+  int64_t qkv = 0, mixed = 0, inner = 0, cached = 0;
+  int64_t heads = 0;
+
+  void add(const Attention& attention) {
+    qkv = std::max(qkv, attention.q.outputs + attention.k.outputs + attention.v.outputs);
+    mixed = std::max(mixed, attention.o.inputs), heads = std::max(heads, attention.num_heads);
+    cached = std::max(cached, attention.own_cost(1).cached);
+  }
+  void add(const GatedMlp& mlp) { inner = std::max(inner, mlp.inner); }
+};
+
+RowWidths widest(const ModelSpec& spec) {
+  RowWidths widths;
+  for (const Layer& layer : spec.layers())
+    for (const Block& block : layer) DeviceMixers::visit(block.mixer, [&](const auto& mixer) { widths.add(mixer); });
+  return widths;
+}
+
+/// Numbers of the weights and biases that stand together as copies.
+int64_t copied(const Attention& attention) {
+  return (attention.q.outputs + attention.k.outputs + attention.v.outputs) * (attention.q.inputs + 1);
+}
+int64_t copied(const GatedMlp& mlp) {
+  return 2 * mlp.inner * (mlp.gate.inputs + 1);
+}
+
+/// `cached`: numbers that a token leaves in each cache.
+bool has_kernels(const Attention& attention, int64_t cached) {
+  return attention.head_dim % 8 == 0 && attention.head_dim <= HeadShared::kMaxHeadDim &&
+         attention.own_cost(1).cached == cached;
+}
+bool has_kernels(const GatedMlp&, int64_t) {
+  return true;
+}
+
 template <class T>
 class DeviceDecoderOf : public DeviceDecoder {
  public:
@@ -48,9 +85,10 @@ class DeviceDecoderOf : public DeviceDecoder {
       : model_(model), sizes_(sizes), num_slots_(num_slots), launcher_(launcher) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
-    heads_ = spec.num_heads, kv_heads_ = spec.num_kv_heads, head_dim_ = spec.head_dim, hidden_ = spec.hidden_size;
-    inner_ = spec.intermediate_size, eps_ = static_cast<float>(spec.rms_norm_eps);
-    for (const LayerWeights& weights : model.backbone().layers()) add_layer(weights);
+    hidden_ = spec.hidden_size, eps_ = static_cast<float>(spec.rms_norm_eps);
+    for (const LayerWeights& weights : model.backbone().layers())
+      for (const Block& block : weights.layer())
+        DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
     embedding_ = plain(model.backbone().embedding()), final_norm_ = plain(model.backbone().final_norm());
     head_ = plain(model.head_weight());
     const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec));
@@ -62,7 +100,6 @@ class DeviceDecoderOf : public DeviceDecoder {
   StepMemory& memory() override { return memory_; }
 
   void update(const StepUpdates& updates) override {
-    const int64_t page_words = kv_heads_ * sizes_.page_size * head_dim_ * static_cast<int64_t>(sizeof(T)) / 8;
     if (updates.num_seats + updates.num_entries > 0)
       launch(UpdateSlots{.seats = updates.seats,
                          .entries = updates.entries,
@@ -74,9 +111,9 @@ class DeviceDecoderOf : public DeviceDecoder {
     if (updates.num_moves > 0)
       launch(CopyPages{.moves = updates.moves,
                        .num_moves = updates.num_moves,
-                       .num_tensors = 2 * std::ssize(layers_),
+                       .num_tensors = 2 * num_caches_,
                        .num_pages = sizes_.num_pages,
-                       .page_words = page_words,
+                       .page_words = cache_.size(-1) * static_cast<int64_t>(sizeof(T)) / 8,
                        .cache = data_of<uint64_t>(cache_)});
   }
 
@@ -87,23 +124,34 @@ class DeviceDecoderOf : public DeviceDecoder {
                         .rows = data_of<StepRow>(rows_),
                         .slots = data_of<SlotState>(memory_.slots),
                         .embedding = data_of<T>(embedding_),
-                        .norm = data_of<T>(layers_.front().input_norm),
+                        .norm = data_of<T>(blocks_.front().norm),
                         .x = data_of<float>(x_),
                         .input = data_of<T>(input_),
                         .num_rows = num_rows,
                         .hidden = hidden_,
                         .eps = eps_});
-    for (size_t i = 0; i < layers_.size(); ++i) {
-      run_layer(i);
-      if (i + 1 < layers_.size()) add_and_norm(layers_[i].down_bias, layers_[i + 1].input_norm, nullptr, num_rows);
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      std::visit([&](const auto& mixer) { mix(mixer); }, blocks_[i].mixer);
+      if (i + 1 < blocks_.size()) add_and_norm(blocks_[i].out_bias, blocks_[i + 1].norm, nullptr, num_rows);
     }
     if (num_draws > 0) draw(num_draws);
   }
 
  private:
-  struct Layer {
-    at::Tensor qkv, o, gate_up, down, input_norm, post_norm;
-    at::Tensor q_norm, k_norm, qkv_bias, o_bias, gate_up_bias, down_bias;  // undefined where the model has none
+  // Biases and norms are undefined where the model has none.
+  struct AttentionBlock {
+    Attention sizes;
+    int64_t cache = 0;  // which of the caches is its
+    at::Tensor qkv, o, q_norm, k_norm, qkv_bias;
+  };
+  struct GatedBlock {
+    int64_t inner = 0;
+    at::Tensor gate_up, down, gate_up_bias;
+  };
+  struct DecoderBlock {
+    at::Tensor norm;
+    std::variant<AttentionBlock, GatedBlock> mixer;
+    at::Tensor out_bias;  // of what the mixer adds to the residual stream
   };
 
   template <class Kernel>
@@ -111,35 +159,43 @@ class DeviceDecoderOf : public DeviceDecoder {
     launcher_.launch(AnyKernelOf<T>(kernel));
   }
 
-  void add_layer(const LayerWeights& weights) {
-    layers_.push_back({.qkv = together({weights.q.weight, weights.k.weight, weights.v.weight}),
-                       .o = plain(weights.o.weight),
-                       .gate_up = together({weights.gate.weight, weights.up.weight}),
-                       .down = plain(weights.down.weight),
-                       .input_norm = plain(weights.input_norm),
-                       .post_norm = plain(weights.post_norm),
-                       .q_norm = plain(weights.q_norm),
-                       .k_norm = plain(weights.k_norm),
-                       .qkv_bias = together({weights.q.bias, weights.k.bias, weights.v.bias}),
-                       .o_bias = plain(weights.o.bias),
-                       .gate_up_bias = together({weights.gate.bias, weights.up.bias}),
-                       .down_bias = plain(weights.down.bias)});
+  void add_block(const Attention& attention, const Block& block, const LayerWeights& weights) {
+    const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
+    AttentionBlock own{.sizes = attention,
+                       .cache = num_caches_++,
+                       .qkv = together({q.weight, k.weight, v.weight}),
+                       .o = plain(weights[attention.o].weight),
+                       .q_norm = plain(weights[attention.q_norm]),
+                       .k_norm = plain(weights[attention.k_norm]),
+                       .qkv_bias = together({q.bias, k.bias, v.bias})};
+    blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(weights[attention.o].bias)});
+  }
+
+  void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights) {
+    const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
+    GatedBlock own{.inner = mlp.inner,
+                   .gate_up = together({gate.weight, up.weight}),
+                   .down = plain(down.weight),
+                   .gate_up_bias = together({gate.bias, up.bias})};
+    blocks_.push_back({plain(weights[block.norm]), std::move(own), plain(down.bias)});
   }
 
   void make_buffers() {
     const auto options = at::TensorOptions().device(model_.device()).dtype(kScalarType<T>);
     const auto rows = [&](int64_t width) { return at::empty({sizes_.max_rows, width}, options); };
+    const RowWidths widths = widest(model_.spec());
     x_ = at::empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
-    input_ = rows(hidden_), branch_ = rows(hidden_), qkv_ = rows((heads_ + 2 * kv_heads_) * head_dim_);
-    mixed_ = rows(heads_ * head_dim_), gate_up_ = rows(2 * inner_), gated_ = rows(inner_);
+    input_ = rows(hidden_), branch_ = rows(hidden_), qkv_ = rows(widths.qkv), mixed_ = rows(widths.mixed);
+    gate_up_ = rows(2 * widths.inner), gated_ = rows(widths.inner);
     rows_ = at::empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = at::empty({num_slots_, hidden_}, options);
     logits_ = at::empty({num_slots_, model_.spec().vocab_size}, options.dtype(at::kFloat));
-    cache_ = at::empty({std::ssize(layers_), 2, sizes_.num_pages, kv_heads_ * sizes_.page_size * head_dim_}, options);
-    int64_t most_parts = 0;
-    for (int64_t n = 1; n <= sizes_.max_rows && splits_for(n) > 1; ++n)
-      most_parts = std::max(most_parts, n * splits_for(n));
-    parts_ = at::empty({most_parts * heads_ * (head_dim_ + 2)}, options.dtype(at::kFloat));
+    cache_ = at::empty({num_caches_, 2, sizes_.num_pages, sizes_.page_size * widths.cached / 2}, options);
+    int64_t parts = 0;
+    for (const DecoderBlock& block : blocks_)
+      if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
+        parts = std::max(parts, most_parts(attention->sizes));
+    parts_ = at::empty({parts}, options.dtype(at::kFloat));
   }
 
   void make_memory() {
@@ -156,91 +212,103 @@ class DeviceDecoderOf : public DeviceDecoder {
   const StepRow* planned_rows() const { return reinterpret_cast<const StepRow*>(planned_draws() + num_slots_); }
 
   /// Queries that share a read of their keys.
-  int64_t queries() const {
-    const int64_t group = heads_ / kv_heads_;
+  static int64_t queries(const Attention& sizes) {
+    const int64_t group = sizes.num_heads / sizes.num_kv_heads;
     return group >= 5 ? 8 : group >= 3 ? 4 : group;
   }
 
-  int64_t splits_for(int64_t num_rows) const {
-    const int64_t blocks = num_rows * kv_heads_ * ceil_of(heads_ / kv_heads_, queries());
+  int64_t splits_for(const Attention& sizes, int64_t num_rows) const {
+    const int64_t group = sizes.num_heads / sizes.num_kv_heads;
+    const int64_t blocks = num_rows * sizes.num_kv_heads * ceil_of(group, queries(sizes));
     const int64_t tiles = ceil_of(sizes_.max_length, AttendPages<T, 1>::kTile);
     return std::clamp<int64_t>(ceil_of(kWantedBlocks, blocks), 1, std::min<int64_t>(32, tiles));
   }
 
-  PagedLayer<T> paged(size_t layer) const {
+  /// Numbers of what rows that are split leave for CombineParts.
+  int64_t most_parts(const Attention& sizes) const {
+    int64_t most = 0;
+    for (int64_t n = 1; n <= sizes_.max_rows && splits_for(sizes, n) > 1; ++n)
+      most = std::max(most, n * splits_for(sizes, n));
+    return most * sizes.num_heads * (sizes.head_dim + 2);
+  }
+
+  PagedLayer<T> paged(const AttentionBlock& block) const {
     const int64_t size = cache_[0][0].numel();
-    T* const keys = data_of<T>(cache_) + 2 * static_cast<int64_t>(layer) * size;
+    T* const keys = data_of<T>(cache_) + 2 * block.cache * size;
     return {.keys = keys,
             .values = keys + size,
             .tables = data_of<int32_t>(memory_.tables),
             .table_width = memory_.tables.size(1),
             .page_size = sizes_.page_size,
-            .kv_heads = kv_heads_,
-            .head_dim = head_dim_};
+            .kv_heads = block.sizes.num_kv_heads,
+            .head_dim = block.sizes.head_dim};
   }
 
   void multiply(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
     launcher_.multiply(rows_of(y, num_rows_), rows_of(x, num_rows_), weight);
   }
 
-  void run_layer(size_t index) {
-    const Layer& layer = layers_[index];
-    multiply(qkv_, input_, layer.qkv);
+  // mix: input -> branch, without its bias.
+
+  void mix(const AttentionBlock& block) {
+    multiply(qkv_, input_, block.qkv);
     launch(PlaceHeads<T>{.qkv = data_of<T>(qkv_),
-                         .bias = data_of<T>(layer.qkv_bias),
-                         .q_norm = data_of<T>(layer.q_norm),
-                         .k_norm = data_of<T>(layer.k_norm),
+                         .bias = data_of<T>(block.qkv_bias),
+                         .q_norm = data_of<T>(block.q_norm),
+                         .k_norm = data_of<T>(block.k_norm),
                          .cos = data_of<float>(cos_),
                          .sin = data_of<float>(sin_),
                          .rows = data_of<StepRow>(rows_),
-                         .layer = paged(index),
+                         .layer = paged(block),
                          .num_rows = num_rows_,
-                         .heads = heads_,
+                         .heads = block.sizes.num_heads,
                          .eps = eps_});
-    attend(index);
-    multiply(branch_, mixed_, layer.o);
-    add_and_norm(layer.o_bias, layer.post_norm, nullptr, num_rows_);
-    multiply(gate_up_, input_, layer.gate_up);
-    launch(Gate<T>{.gate_up = data_of<T>(gate_up_),
-                   .bias = data_of<T>(layer.gate_up_bias),
-                   .gated = data_of<T>(gated_),
-                   .num_rows = num_rows_,
-                   .inner = inner_});
-    multiply(branch_, gated_, layer.down);
+    attend(block);
+    multiply(branch_, mixed_, block.o);
   }
 
-  void attend(size_t layer) {
-    const int64_t count = queries();
+  void mix(const GatedBlock& block) {
+    multiply(gate_up_, input_, block.gate_up);
+    launch(Gate<T>{.gate_up = data_of<T>(gate_up_),
+                   .bias = data_of<T>(block.gate_up_bias),
+                   .gated = data_of<T>(gated_),
+                   .num_rows = num_rows_,
+                   .inner = block.inner});
+    multiply(branch_, gated_, block.down);
+  }
+
+  void attend(const AttentionBlock& block) {
+    const int64_t count = queries(block.sizes);
     if (count == 8)
-      attend_with<8>(layer);
+      attend_with<8>(block);
     else if (count == 4)
-      attend_with<4>(layer);
+      attend_with<4>(block);
     else if (count == 2)
-      attend_with<2>(layer);
+      attend_with<2>(block);
     else
-      attend_with<1>(layer);
+      attend_with<1>(block);
   }
 
   template <int kQueries>
-  void attend_with(size_t layer) {
-    const int64_t splits = splits_for(num_rows_);
+  void attend_with(const AttentionBlock& block) {
+    const int64_t splits = splits_for(block.sizes, num_rows_);
     launch(AttendPages<T, kQueries>{.qkv = data_of<T>(qkv_),
                                     .rows = data_of<StepRow>(rows_),
-                                    .layer = paged(layer),
+                                    .layer = paged(block),
                                     .mixed = data_of<T>(mixed_),
                                     .parts = data_of<float>(parts_),
                                     .num_rows = num_rows_,
-                                    .heads = heads_,
+                                    .heads = block.sizes.num_heads,
                                     .splits = splits,
-                                    .scale = 1.0f / std::sqrt(static_cast<float>(head_dim_))});
+                                    .scale = 1.0f / std::sqrt(static_cast<float>(block.sizes.head_dim))});
     if (splits == 1) return;
     launch(CombineParts<T>{.parts = data_of<float>(parts_),
                            .rows = data_of<StepRow>(rows_),
                            .mixed = data_of<T>(mixed_),
                            .num_rows = num_rows_,
-                           .heads = heads_,
+                           .heads = block.sizes.num_heads,
                            .splits = splits,
-                           .head_dim = head_dim_});
+                           .head_dim = block.sizes.head_dim});
   }
 
   void add_and_norm(const at::Tensor& bias, const at::Tensor& norm, const RowDraw* draws, int64_t count) {
@@ -256,7 +324,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   void draw(int64_t num_draws) {
-    add_and_norm(layers_.back().down_bias, final_norm_, planned_draws(), num_draws);
+    add_and_norm(blocks_.back().out_bias, final_norm_, planned_draws(), num_draws);
     launcher_.multiply(rows_of(logits_, num_draws), rows_of(head_input_, num_draws), head_);
     launch(SampleRows{.logits = data_of<float>(logits_),
                       .stride = logits_.size(1),
@@ -274,12 +342,12 @@ class DeviceDecoderOf : public DeviceDecoder {
   DecoderSizes sizes_;
   int64_t num_slots_;
   KernelLauncher& launcher_;
-  int64_t heads_ = 0, kv_heads_ = 0, head_dim_ = 0, hidden_ = 0, inner_ = 0;
+  int64_t hidden_ = 0, num_caches_ = 0;
   float eps_ = 0;
-  std::vector<Layer> layers_;
+  std::vector<DecoderBlock> blocks_;  // of all layers
   at::Tensor embedding_, final_norm_, head_;
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
-  at::Tensor cache_;      // [layers, 2, pages, elements of a page]: keys, then values
+  at::Tensor cache_;      // [caches, 2, pages, elements of a page]: keys, then values
   // x: the residual stream. input: what the next product reads. branch: what is to be added to x.
   at::Tensor x_, input_, qkv_, mixed_, parts_, branch_, gate_up_, gated_, rows_, head_input_, logits_;
   StepMemory memory_;
@@ -289,20 +357,29 @@ class DeviceDecoderOf : public DeviceDecoder {
 }  // namespace
 
 bool has_device_kernels(const Transformer& model) {
-  const ModelSpec& spec = model.spec();
-  return model.parallel().tp_size() == 1 && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
-         spec.head_dim % 8 == 0 && spec.head_dim <= HeadShared::kMaxHeadDim;
+  const std::vector<Layer> layers = model.spec().layers();
+  bool has_all = model.parallel().tp_size() == 1 && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
+                 DeviceMixers::include_all_of(layers);
+  if (!has_all) return false;
+  const int64_t cached = widest(model.spec()).cached;  // by all attention: pages are copied in one launch
+  for (const Layer& layer : layers)
+    for (const Block& block : layer)
+      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { has_all = has_all && has_kernels(mixer, cached); });
+  return has_all;
 }
 
 int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots) {
-  const ModelSpec& spec = model.spec();
-  const auto element = static_cast<int64_t>(at::elementSize(model.dtype()));
-  const int64_t qkv = (spec.num_heads + 2 * spec.num_kv_heads) * spec.head_dim, hidden = spec.hidden_size;
-  const int64_t copies = spec.num_layers * (qkv + 2 * spec.intermediate_size) * (hidden + 1);
-  const int64_t row = qkv + spec.num_heads * spec.head_dim + 2 * hidden + 3 * spec.intermediate_size;
-  const int64_t wide = max_rows * hidden + num_slots * spec.vocab_size +
-                       4 * kWantedBlocks * HeadShared::kMaxHeadDim * spec.num_heads;  // the stream, logits, parts
-  return (copies + max_rows * row + num_slots * hidden) * element + wide * static_cast<int64_t>(sizeof(float));
+  const int64_t hidden = model.spec().hidden_size, vocab = model.spec().vocab_size;
+  const RowWidths widths = widest(model.spec());
+  int64_t copies = 0;
+  for (const Layer& layer : model.spec().layers())
+    for (const Block& block : layer)
+      DeviceMixers::visit(block.mixer, [&](const auto& mixer) { copies += copied(mixer); });
+  const int64_t row = widths.qkv + widths.mixed + 2 * hidden + 3 * widths.inner;
+  const int64_t wide = max_rows * hidden + num_slots * vocab +
+                       4 * kWantedBlocks * HeadShared::kMaxHeadDim * widths.heads;  // the stream, logits, parts
+  return (copies + max_rows * row + num_slots * hidden) * static_cast<int64_t>(at::elementSize(model.dtype())) +
+         wide * static_cast<int64_t>(sizeof(float));
 }
 
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cuda/sample_row_text.h"
+#include "decode/kernel_launcher.h"
 #include "ops/simulated_block.h"
-#include "rollout/kernel_launcher.h"
 
 namespace roll {
 

@@ -1,5 +1,5 @@
-// The decoder of the CPU. It repacks the weights into the order in which they are read; a layer's stages share one team
-// of threads.
+// The decoder of the CPU. It repacks the weights into the order in which they are read; the stages of a layer's blocks
+// share one team of threads. Each kind of mixer that it knows (CpuMixers) has its block, pack() and mix() here.
 // A token's numbers do not depend, to the bit, on what is computed beside it, on the pages that hold its sequence, or
 // on whether the tokens before it came one by one or together: so neither do samples. Legend: N rows (tokens), E hidden
 // size, V vocabulary, H query heads, Hkv key/value heads, D head size.
@@ -9,9 +9,10 @@
 
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
-#include "model/decoder.h"
+#include "decode/decoder.h"
 #include "model/transformer.h"
 #include "ops/packed_weight.h"
 #include "ops/paged_attention_cpu.h"
@@ -19,7 +20,9 @@
 
 namespace roll {
 
-/// Whether one of them runs the model: float32 or bfloat16 on the CPU.
+using CpuMixers = MixerKinds<Attention, GatedMlp>;
+
+/// Whether one of them runs the model: float32 or bfloat16 on the CPU, with mixers that it knows.
 bool has_cpu_decoder(const Transformer& model);
 
 /// T: float or c10::BFloat16, the model's numbers, in which weights, products' inputs and pages are. Sums, norms and
@@ -36,12 +39,24 @@ class CpuDecoder : public Decoder {
  private:
   static constexpr at::ScalarType kDtype = c10::CppTypeToScalarType<T>::value;
 
-  struct Layer {
-    PackedWeight qkv, o, gate, up, down;
+  // Norms and biases are float32, and undefined where the model has none.
+  struct AttentionBlock {
+    int64_t heads, kv_heads, head_dim;  // of this rank
+    PackedWeight qkv, o;
     at::Tensor keys, values;
-    // float32; undefined where the model has none.
-    at::Tensor input_norm{}, post_norm{}, q_norm{}, k_norm{};
-    at::Tensor qkv_bias{}, o_bias{}, gate_bias{}, up_bias{}, down_bias{};
+    at::Tensor q_norm, k_norm, qkv_bias;
+
+    int64_t qkv_width() const { return (heads + 2 * kv_heads) * head_dim; }
+  };
+  struct GatedBlock {
+    int64_t inner;  // of this rank
+    PackedWeight gate, up, down;
+    at::Tensor gate_bias, up_bias;
+  };
+  struct DecoderBlock {
+    at::Tensor norm;
+    std::variant<AttentionBlock, GatedBlock> mixer;
+    at::Tensor out_bias;  // of what the mixer adds to the residual stream
   };
   /// Rows in memory of a tensor that outlives them: what threads use, to whom a tensor's own ways are long.
   template <class Number>
@@ -58,19 +73,24 @@ class CpuDecoder : public Decoder {
   };
   using Member = ThreadTeam::Member;
 
-  void make_memory();
-  void make_buffers();
+  int64_t room_for(const Attention& attention, const LayerWeights& weights) const;
+  int64_t room_for(const GatedMlp& mlp, const LayerWeights& weights) const;
+  void add_block(const Attention& attention, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
+  void add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights, StreamedMemory& memory);
   void pack_weights();
-  void pack_layer(Layer& layer, const LayerWeights& weights);
-  KvPages<T> pages_of(const Layer& layer) const;
+  void make_buffers();
+  KvPages<T> pages_of(const AttentionBlock& block) const;
 
   void run_rows(Member& member);
   void embed(Member& member);
   void add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm);
   void multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y);
-  void place(Member& member, const Layer& layer);
-  void attend(Member& member, const Layer& layer);
-  void gate(Member& member, const Layer& layer);
+  /// input -> branch, without its bias.
+  void mix(Member& member, const AttentionBlock& block);
+  void mix(Member& member, const GatedBlock& block);
+  void place(Member& member, const AttentionBlock& block);
+  void attend(Member& member, const AttentionBlock& block);
+  void gate(Member& member, const GatedBlock& block);
   void sum_over_ranks(Member& member, const at::Tensor& y);
   template <class Number = float>
   static RowsOf<Number> rows_of(const at::Tensor& tensor) {
@@ -81,8 +101,9 @@ class CpuDecoder : public Decoder {
   const Transformer& model_;
   const Backbone& backbone_;
   DecoderSizes sizes_;
-  int64_t heads_ = 0, kv_heads_ = 0, head_dim_ = 0, inner_ = 0;  // of this rank
-  std::vector<Layer> layers_;
+  int64_t hidden_ = 0;
+  float eps_ = 0;
+  std::vector<DecoderBlock> blocks_;  // of all layers
   PackedWeight lm_head_;
   at::Tensor final_norm_;
   at::Tensor cos_, sin_;  // [max_length, D/2] float32
@@ -90,8 +111,6 @@ class CpuDecoder : public Decoder {
   // x: the residual stream. branch: what is to be added to it.
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // of T: what products read
-  int64_t hidden_ = 0;
-  float eps_ = 0;
 
   // Of the call that runs.
   std::span<const DecoderRow> rows_;

@@ -5,12 +5,13 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "model/cpu_decoder.h"
-#include "model/decoding.h"
+#include "decode/cpu_decoder.h"
+#include "decode/decoding.h"
+#include "decode/tensor_decoder.h"
+#include "model/odd_layers.h"
 #include "model/rounded.h"
 #include "model/some_ids.h"
 #include "model/telling_model.h"
-#include "model/tensor_decoder.h"
 #include "model/transformer.h"
 
 namespace roll {
@@ -72,6 +73,26 @@ TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[mo
     CHECK(at::allclose(logits[1], packed_logits(model, rows[2], 8 + step * 8), 1e-4, 1e-3));
     CHECK(at::allclose(logits[2], packed_logits(model, rows[1], 150 + step), 1e-4, 1e-3));
   }
+}
+
+TEST_CASE("decoders compute the blocks that layers are described by, whichever and in whatever order", "[model]") {
+  const at::NoGradGuard no_grad;
+  const Transformer model = test::odd_layered_model(GENERATE("odd", "uneven", "mlps"));
+  const DecoderSizes sizes = sizes_of(8);
+  const auto decoder = make(GENERATE(true, false), model, sizes);
+  const std::vector<int64_t> ids = some_ids(30, 1);
+  Decoding sequences(*decoder, sizes, kVocab, 2);
+  sequences.step({{0, {ids.begin(), ids.begin() + 20}}});
+  sequences.fork(0, 1);  // copies a page
+  for (int64_t i = 20; i < 30; ++i) {
+    const at::Tensor logits = sequences.step({{1, {ids[i]}}});
+    CHECK(at::allclose(logits[0], packed_logits(model, ids, i), 1e-4, 1e-3));
+  }
+}
+
+TEST_CASE("a page holds the keys and values of all attention", "[model]") {
+  CHECK(page_bytes(test::odd_layered_model("odd"), 8) == 8 * 4 * 3 * 2 * 2 * 22);
+  CHECK(page_bytes(test::odd_layered_model("uneven"), 8) == 8 * 4 * (2 * 2 * 22 + 2 * 22));
 }
 
 TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",

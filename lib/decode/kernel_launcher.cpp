@@ -1,4 +1,4 @@
-#include "rollout/kernel_launcher.h"
+#include "decode/kernel_launcher.h"
 
 #include <ATen/ATen.h>
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoder.h"
+#include "decode/decoder.h"
 
 namespace roll::test {
 

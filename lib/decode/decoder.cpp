@@ -1,13 +1,12 @@
-#include "model/decoder.h"
+#include "decode/decoder.h"
 
-#include "model/cpu_decoder.h"
-#include "model/tensor_decoder.h"
+#include "decode/cpu_decoder.h"
+#include "decode/tensor_decoder.h"
 
 namespace roll {
 
 int64_t page_bytes(const Transformer& model, int64_t page_size) {
-  const ModelSpec local = model.cache_spec();
-  return 2 * local.num_layers * page_size * local.num_kv_heads * local.head_dim *
+  return page_size * cost_of(model.spec().layers(), model.parallel().tp_size()).cached *
          static_cast<int64_t>(at::elementSize(model.dtype()));
 }
 

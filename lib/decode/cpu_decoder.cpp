@@ -1,0 +1,355 @@
+#include "decode/cpu_decoder.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "model/parameter_parts.h"
+#include "model/rotary.h"
+#include "ops/row_ops.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kQueriesAtOnce = 8;  // of one sequence: they meet a strip of keys while it is in cache
+constexpr int64_t kRowsPerTask = 4;    // of the work between products
+constexpr int64_t kGatedRows = 128;    // whose gate and up wait in a thread's memory for each other
+
+at::Tensor as_float(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.detach().to(at::kFloat).contiguous() : tensor;
+}
+
+const float* data_or_null(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.const_data_ptr<float>() : nullptr;
+}
+
+/// f(i) for each row.
+template <class F>
+void for_rows(ThreadTeam::Member& member, int64_t count, const F& f) {
+  member.share((count + kRowsPerTask - 1) / kRowsPerTask, [&](int64_t task) {
+    for (int64_t i = task * kRowsPerTask; i < std::min(count, (task + 1) * kRowsPerTask); ++i) f(i);
+  });
+}
+
+/// A weight of its own, or of products that are made as one: [all their outputs, inputs].
+PackedWeight packed_together(const std::vector<Linear>& linears, StreamedMemory& memory) {
+  int64_t outputs = 0;
+  for (const Linear& linear : linears) outputs += linear.weight.size(0);
+  const at::Tensor& first = linears[0].weight;
+  PackedWeight packed(outputs, first.size(1), first.scalar_type(), memory);
+  int64_t filled = 0;
+  for (const Linear& linear : linears) {
+    packed.fill(filled, linear.weight);
+    filled += linear.weight.size(0);
+  }
+  return packed;
+}
+
+int64_t room_of(const at::Tensor& weight) {
+  return PackedWeight::room_for(weight.size(0), weight.size(1), weight.scalar_type());
+}
+
+}  // namespace
+
+bool has_cpu_decoder(const Transformer& model) {
+  return model.device().is_cpu() && (model.dtype() == at::kFloat || model.dtype() == at::kBFloat16) &&
+         CpuMixers::include_all_of(model.spec().layers());
+}
+
+template <class T>
+CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
+    : model_(model), backbone_(model.backbone()), sizes_(sizes) {
+  ROLL_CHECK(model.device().is_cpu() && model.dtype() == kDtype, "a model of this decoder's numbers, on the CPU");
+  hidden_ = model.spec().hidden_size, eps_ = static_cast<float>(model.spec().rms_norm_eps);
+  pack_weights();
+  const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(model.spec()));
+  cos_ = angles.cos(), sin_ = angles.sin();
+  make_buffers();
+}
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const Attention& attention, const LayerWeights& weights) const {
+  int64_t outputs = 0;
+  for (const LinearShape* part : {&attention.q, &attention.k, &attention.v}) outputs += weights[*part].weight.size(0);
+  const int64_t kept = attention.kv_heads_of_rank(backbone_.parallel().tp_size()) * attention.head_dim;
+  const int64_t pages = sizes_.num_pages * sizes_.page_size * kept * static_cast<int64_t>(sizeof(T));
+  return PackedWeight::room_for(outputs, hidden_, kDtype) + room_of(weights[attention.o].weight) +
+         2 * StreamedMemory::room_for(pages);
+}
+
+template <class T>
+int64_t CpuDecoder<T>::room_for(const GatedMlp& mlp, const LayerWeights& weights) const {
+  return room_of(weights[mlp.gate].weight) + room_of(weights[mlp.up].weight) + room_of(weights[mlp.down].weight);
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const Attention& attention, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  const Linear &q = weights[attention.q], &k = weights[attention.k], &v = weights[attention.v];
+  const int64_t kv_heads = k.weight.size(0) / attention.head_dim;
+  const auto pages = [&] {
+    return memory.take({sizes_.num_pages, kv_heads * sizes_.page_size * attention.head_dim}, kDtype);
+  };
+  AttentionBlock own{.heads = q.weight.size(0) / attention.head_dim,
+                     .kv_heads = kv_heads,
+                     .head_dim = attention.head_dim,
+                     .qkv = packed_together({q, k, v}, memory),
+                     .o = packed_together({weights[attention.o]}, memory),
+                     .keys = pages(),
+                     .values = pages(),
+                     .q_norm = as_float(weights[attention.q_norm]),
+                     .k_norm = as_float(weights[attention.k_norm]),
+                     .qkv_bias = q.bias.defined() ? as_float(at::cat({q.bias, k.bias, v.bias})) : at::Tensor()};
+  blocks_.push_back({as_float(weights[block.norm]), std::move(own), as_float(weights[attention.o].bias)});
+}
+
+template <class T>
+void CpuDecoder<T>::add_block(const GatedMlp& mlp, const Block& block, const LayerWeights& weights,
+                              StreamedMemory& memory) {
+  const Linear &gate = weights[mlp.gate], &up = weights[mlp.up], &down = weights[mlp.down];
+  GatedBlock own{.inner = gate.weight.size(0),
+                 .gate = packed_together({gate}, memory),
+                 .up = packed_together({up}, memory),
+                 .down = packed_together({down}, memory),
+                 .gate_bias = as_float(gate.bias),
+                 .up_bias = as_float(up.bias)};
+  blocks_.push_back({as_float(weights[block.norm]), std::move(own), as_float(down.bias)});
+}
+
+template <class T>
+void CpuDecoder<T>::pack_weights() {
+  const at::NoGradGuard no_grad;
+  int64_t bytes = room_of(model_.head_weight());
+  for (const LayerWeights& weights : backbone_.layers())
+    for (const Block& block : weights.layer())
+      CpuMixers::visit(block.mixer, [&](const auto& mixer) { bytes += room_for(mixer, weights); });
+  StreamedMemory memory(bytes);
+  for (const LayerWeights& weights : backbone_.layers())
+    for (const Block& block : weights.layer())
+      CpuMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights, memory); });
+  lm_head_ = packed_together({{model_.head_weight(), {}}}, memory);
+  final_norm_ = as_float(backbone_.final_norm());
+}
+
+template <class T>
+void CpuDecoder<T>::make_buffers() {
+  int64_t qkv = 0, mixed = 0, gated = 0, branch = 0;  // the widest
+  for (const DecoderBlock& block : blocks_) {
+    if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer)) {
+      qkv = std::max(qkv, attention->qkv.padded_outputs());
+      mixed = std::max(mixed, attention->heads * attention->head_dim);
+      branch = std::max(branch, attention->o.padded_outputs());
+    } else if (const auto* mlp = std::get_if<GatedBlock>(&block.mixer)) {
+      gated = std::max(gated, mlp->gate.padded_outputs());
+      branch = std::max(branch, mlp->down.padded_outputs());
+    }
+  }
+  const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
+    return at::empty({sizes_.max_rows, width}, dtype);
+  };
+  x_ = rows_of(hidden_), qkv_ = rows_of(qkv), branch_ = rows_of(branch);
+  input_ = rows_of(hidden_, kDtype), mixed_ = rows_of(mixed, kDtype), gated_ = rows_of(gated, kDtype);
+}
+
+template <class T>
+void CpuDecoder<T>::copy_page(int64_t from, int64_t to) {
+  for (const DecoderBlock& block : blocks_)
+    if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
+      for (const at::Tensor& pages : {attention->keys, attention->values}) pages[to].copy_(pages[from]);
+}
+
+template <class T>
+LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
+  ROLL_CHECK(std::ssize(rows) <= sizes_.max_rows, "the rows fit the buffers");
+  const at::NoGradGuard no_grad;
+  rows_ = rows, wanted_ = wanted;
+  runs_.clear();
+  for (int64_t i = 0; i < std::ssize(rows); ++i) {
+    const bool joins = !runs_.empty() && rows[i].pages == rows[i - 1].pages && runs_.back().count < kQueriesAtOnce;
+    if (joins)
+      ++runs_.back().count;
+    else
+      runs_.push_back({i, 1});
+  }
+  if (!logits_.defined() || logits_.size(0) < std::ssize(wanted))
+    logits_ = at::empty({std::ssize(wanted), lm_head_.padded_outputs()}, at::kFloat);
+  team_.run([&](Member& member) { run_rows(member); });
+  const at::Tensor& all = gathered_.defined() ? gathered_ : logits_;
+  return {all.const_data_ptr<float>(), all.stride(0)};
+}
+
+template <class T>
+void CpuDecoder<T>::run_rows(Member& member) {
+  embed(member);
+  const at::Tensor* bias = nullptr;  // of the branch before
+  for (const DecoderBlock& block : blocks_) {
+    add_and_norm(member, bias, block.norm);
+    std::visit([&](const auto& mixer) { mix(member, mixer); }, block.mixer);
+    sum_over_ranks(member, branch_);
+    bias = &block.out_bias;
+  }
+  compute_logits(member);
+  PackedWeight::release();
+}
+
+template <class T>
+void CpuDecoder<T>::mix(Member& member, const AttentionBlock& block) {
+  multiply(member, block.qkv, rows_of<T>(input_), std::ssize(rows_), rows_of(qkv_));
+  place(member, block);
+  attend(member, block);
+  multiply(member, block.o, rows_of<T>(mixed_), std::ssize(rows_), rows_of(branch_));
+}
+
+template <class T>
+void CpuDecoder<T>::mix(Member& member, const GatedBlock& block) {
+  gate(member, block);
+  multiply(member, block.down, rows_of<T>(gated_), std::ssize(rows_), rows_of(branch_));
+}
+
+template <class T>
+void CpuDecoder<T>::embed(Member& member) {
+  const auto* const embedding = backbone_.embedding().const_data_ptr<T>();
+  const ModelParallel& parallel = backbone_.parallel();
+  const TensorPart part = vocabulary_part(model_.spec(), parallel.tp_rank(), parallel.tp_size());
+  const Rows x = rows_of(x_);
+  for_rows(member, std::ssize(rows_), [&](int64_t i) {
+    const int64_t token = rows_[i].token;
+    if (token >= part.begin && token < part.end)
+      widen_row(embedding + (token - part.begin) * hidden_, x[i], hidden_);
+    else
+      std::fill_n(x[i], hidden_, 0.0f);
+  });
+  sum_over_ranks(member, x_);
+}
+
+/// x += branch + bias, and the next product's input. `bias` null: nothing is to be added yet.
+template <class T>
+void CpuDecoder<T>::add_and_norm(Member& member, const at::Tensor* bias, const at::Tensor& norm) {
+  const float *const added = bias ? data_or_null(*bias) : nullptr, *const weight = norm.const_data_ptr<float>();
+  const Rows x = rows_of(x_), branch = rows_of(branch_);
+  const Inputs input = rows_of<T>(input_);
+  for_rows(member, std::ssize(rows_), [&](int64_t i) {
+    if (bias) add_to_row(x[i], branch[i], added, hidden_);
+    norm_row(x[i], weight, input[i], hidden_, eps_);
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::multiply(Member& member, const PackedWeight& weight, Inputs x, int64_t rows, Rows y) {
+  member.share(weight.num_panels(), [&](int64_t panel) {
+    weight.multiply(panel, x.data, x.stride, rows, y.data + panel * kPanelWidth, y.stride, panel + member.size());
+  });
+}
+
+/// Biases, norms and rotation of q and k; k and v go to their page.
+template <class T>
+void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
+  const int64_t head_dim = block.head_dim, half = head_dim / 2, width = block.qkv_width();
+  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  const KvPages<T> pages = pages_of(block);
+  const Rows qkv = rows_of(qkv_);
+  const float *const all_cos = cos_.const_data_ptr<float>(), *const all_sin = sin_.const_data_ptr<float>();
+  const float *const bias = data_or_null(block.qkv_bias), *const q_norm = data_or_null(block.q_norm),
+                     *const k_norm = data_or_null(block.k_norm);
+  for_rows(member, std::ssize(rows_), [&](int64_t i) {
+    float *const q = qkv[i], *const k = q + block.heads * head_dim, *const v = k + block.kv_heads * head_dim;
+    if (bias) add_to_row(q, bias, nullptr, width);
+    const float *const cos = all_cos + rows_[i].position * half, *const sin = all_sin + rows_[i].position * half;
+    for (float* head = q; head < v; head += head_dim) {
+      const float* const norm = head < k ? q_norm : k_norm;
+      if (norm) norm_row(head, norm, head, head_dim, eps_);
+      turn_head(head, cos, sin, head_dim);
+    }
+    for (float* x = q; x < k; ++x) *x *= scale;
+    store_token(pages, rows_[i].pages, rows_[i].position, k, v);
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::attend(Member& member, const AttentionBlock& block) {
+  const KvPages<T> pages = pages_of(block);
+  const int64_t head_dim = block.head_dim, kv_heads = block.kv_heads, group = block.heads / kv_heads;
+  const Rows qkv = rows_of(qkv_);
+  const Inputs mixed = rows_of<T>(mixed_);
+  member.share(std::ssize(runs_) * kv_heads, [&](int64_t task) {
+    static thread_local AttentionScratch<T> scratch;
+    static thread_local std::vector<PagedQuery<T>> queries;
+    const auto [first, count] = runs_[task / kv_heads];
+    const int64_t kv_head = task % kv_heads;
+    queries.clear();
+    for (int64_t i = first; i < first + count; ++i)
+      for (int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head)
+        queries.push_back(
+            {.q = qkv[i] + head * head_dim, .out = mixed[i] + head * head_dim, .length = rows_[i].position + 1});
+    attend_pages<T>(pages, rows_[first].pages, kv_head, queries, scratch);
+  });
+}
+
+/// gated = silu(input gate^T) * (input up^T), panel by panel of both.
+template <class T>
+void CpuDecoder<T>::gate(Member& member, const GatedBlock& block) {
+  const int64_t num_rows = std::ssize(rows_);
+  const float *const gate_bias = data_or_null(block.gate_bias), *const up_bias = data_or_null(block.up_bias);
+  const Inputs input = rows_of<T>(input_), gated = rows_of<T>(gated_);
+  member.share(block.gate.num_panels(), [&](int64_t panel) {
+    static thread_local std::vector<float> scratch;
+    scratch.resize(static_cast<size_t>(2 * kGatedRows * kPanelWidth));
+    float *const gates = scratch.data(), *const ups = gates + kGatedRows * kPanelWidth;
+    const int64_t column = panel * kPanelWidth, width = std::min(kPanelWidth, block.inner - column);
+    for (int64_t first = 0; first < num_rows; first += kGatedRows) {
+      const int64_t count = std::min(kGatedRows, num_rows - first);
+      block.gate.multiply(panel, input[first], input.stride, count, gates, kPanelWidth, panel + member.size());
+      block.up.multiply(panel, input[first], input.stride, count, ups, kPanelWidth, panel + member.size());
+      for (int64_t i = 0; i < count; ++i)
+        gate_row(gates + i * kPanelWidth, ups + i * kPanelWidth, gate_bias ? gate_bias + column : nullptr,
+                 up_bias ? up_bias + column : nullptr, gated[first + i] + column, width);
+    }
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::sum_over_ranks(Member& member, const at::Tensor& y) {
+  if (backbone_.parallel().tp_size() == 1) return;
+  member.once([&] {
+    const at::Tensor real = y.narrow(0, 0, std::ssize(rows_)).narrow(1, 0, hidden_);
+    at::Tensor sum = real.contiguous();
+    backbone_.parallel().tp->all_reduce_sum(sum, "activations");
+    if (!sum.is_alias_of(real)) real.copy_(sum);
+  });
+}
+
+template <class T>
+void CpuDecoder<T>::compute_logits(Member& member) {
+  const int64_t count = std::ssize(wanted_);
+  const float *const bias = data_or_null(blocks_.back().out_bias), *const norm = final_norm_.const_data_ptr<float>();
+  const Rows x = rows_of(x_), branch = rows_of(branch_);
+  const Inputs input = rows_of<T>(input_);
+  for_rows(member, count, [&](int64_t i) {
+    add_to_row(x[wanted_[i]], branch[wanted_[i]], bias, hidden_);
+    norm_row(x[wanted_[i]], norm, input[i], hidden_, eps_);
+  });
+  multiply(member, lm_head_, input, count, rows_of(logits_));
+  if (model_.parts().is_whole()) return;
+  member.once([&] {
+    const at::Tensor mine = logits_.narrow(0, 0, count).narrow(1, 0, model_.head_weight().size(0));
+    gathered_ = model_.gather_vocabulary(mine).contiguous();
+  });
+}
+
+template <class T>
+KvPages<T> CpuDecoder<T>::pages_of(const AttentionBlock& block) const {
+  return {.keys = block.keys.template mutable_data_ptr<T>(),
+          .values = block.values.template mutable_data_ptr<T>(),
+          .page_size = sizes_.page_size,
+          .kv_heads = block.kv_heads,
+          .head_dim = block.head_dim};
+}
+
+template class CpuDecoder<float>;
+template class CpuDecoder<c10::BFloat16>;
+
+}  // namespace roll

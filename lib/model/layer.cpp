@@ -1,0 +1,58 @@
+#include "model/layer.h"
+
+#include <cmath>
+#include <type_traits>
+
+namespace roll {
+
+LayerCost& LayerCost::operator+=(const LayerCost& other) {
+  flops += other.flops, square_flops += other.square_flops;
+  cached += other.cached, kept += other.kept;
+  return *this;
+}
+
+double Attention::scale() const {
+  return 1.0 / std::sqrt(static_cast<double>(head_dim));
+}
+
+LayerCost Attention::own_cost(int64_t tp) const {
+  // Two products of 2 flops with each token seen; of all pairs of tokens, causal attention sees half.
+  return {.square_flops = 2.0 * static_cast<double>(num_heads * head_dim),
+          .cached = 2 * kv_heads_of_rank(tp) * head_dim,
+          .kept = 2 * (num_heads + num_kv_heads) * head_dim};
+}
+
+std::string Attention::sharing_rule(int64_t tp) const {
+  if (num_heads % tp != 0) return fmt::format("must divide the model's {} attention heads", num_heads);
+  if (num_kv_heads % tp == 0 || tp % num_kv_heads == 0) return "";
+  return fmt::format("must divide the model's {} key/value heads, or be a multiple of them", num_kv_heads);
+}
+
+LayerCost GatedMlp::own_cost(int64_t) const {
+  return {.kept = 3 * inner};
+}
+
+std::string GatedMlp::sharing_rule(int64_t tp) const {
+  return tp <= inner ? "" : fmt::format("leaves ranks without a part of the model's {} rows", inner);
+}
+
+LayerCost cost_of(const Layer& layer, int64_t tp) {
+  LayerCost cost;
+  for_each_part(layer, [&](const auto& part) {
+    if constexpr (std::is_same_v<decltype(part), const LinearShape&>)
+      cost.flops += 2.0 * static_cast<double>(part.outputs * part.inputs);
+  });
+  for (const Block& block : layer) {
+    cost.kept += 3 * block.norm.width;  // what is normed, the norm and the block's output
+    cost += std::visit([tp](const auto& mixer) { return mixer.own_cost(tp); }, block.mixer);
+  }
+  return cost;
+}
+
+LayerCost cost_of(const std::vector<Layer>& layers, int64_t tp) {
+  LayerCost cost;
+  for (const Layer& layer : layers) cost += cost_of(layer, tp);
+  return cost;
+}
+
+}  // namespace roll

@@ -1,0 +1,128 @@
+// One description of a layer: what stands in it, under which names, how large, and how tensor ranks share it. All else
+// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_parts.h), memory, caches and traffic, reading
+// of weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
+// decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp.
+// A layer is blocks, one after the other: x += mixer(norm(x)).
+// To add a kind of mixer (with a window, a gate, experts, a recurrence): its struct in Mixer here, its mix() in
+// mixers.cpp, and the row whose layers have it in architectures.cpp. It then trains, and samples as it trains, on every
+// device; a decoder that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own,
+// not a flag of another one, which a decoder might overlook.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+
+namespace roll {
+
+/// How tensor ranks share a parameter: dimension `dim` is cut between its `count` units (heads, say), each of `width`
+/// rows or columns. More ranks than units hold copies of them (parameter_parts.h).
+struct Cut {
+  int64_t dim = -1;  // -1: every rank holds it whole
+  int64_t count = 0, width = 1;
+  bool operator==(const Cut&) const = default;
+};
+
+/// y = x W^T + b. Names are of HF, within the layer; those of an Architecture, or literals.
+struct LinearShape {
+  std::string_view name;
+  int64_t outputs = 0, inputs = 0;
+  bool has_bias = false;
+  Cut cut = {};
+};
+
+/// An RMSNorm over so many numbers; 0: there is none.
+struct NormShape {
+  std::string_view name;
+  int64_t width = 0;
+};
+
+/// What a token costs: floating-point operations and numbers that are kept of it.
+struct LayerCost {
+  double flops = 0;         // of a forward pass, whatever the sequence's length
+  double square_flops = 0;  // of a forward pass over a sequence, times its length squared
+  int64_t cached = 0;       // numbers in the KV cache of a tensor rank
+  int64_t kept = 0;         // numbers that backward needs of the forward pass, about
+
+  LayerCost& operator+=(const LayerCost& other);
+};
+
+// A kind of mixer says of itself: its parts in HF's order, what it costs beside its products, and the rule
+// ("must divide ..."; empty: none) that `tp` ranks break that cannot share it.
+
+/// Causal attention of grouped heads with rotary positions.
+struct Attention {
+  int64_t num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  LinearShape q, k, v, o;
+  NormShape q_norm, k_norm;  // over each head
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    for (const LinearShape* linear : {&q, &k, &v, &o}) f(*linear);
+    for (const NormShape* norm : {&q_norm, &k_norm})
+      if (norm->width > 0) f(*norm);
+  }
+  /// Where there are more tensor ranks than heads, ranks hold copies.
+  int64_t kv_heads_of_rank(int64_t tp) const { return std::max<int64_t>(1, num_kv_heads / tp); }
+  double scale() const;  // of the products of queries and keys
+  LayerCost own_cost(int64_t tp) const;
+  std::string sharing_rule(int64_t tp) const;
+};
+
+/// down(silu(gate(x)) * up(x)).
+struct GatedMlp {
+  int64_t inner = 0;
+  LinearShape gate, up, down;
+
+  template <class F>
+  void for_each_part(const F& f) const {
+    for (const LinearShape* linear : {&gate, &up, &down}) f(*linear);
+  }
+  LayerCost own_cost(int64_t tp) const;
+  std::string sharing_rule(int64_t tp) const;
+};
+
+using Mixer = std::variant<Attention, GatedMlp>;
+
+struct Block {
+  NormShape norm;
+  Mixer mixer;
+};
+
+using Layer = std::vector<Block>;
+
+/// f(part) of each LinearShape and NormShape, in HF's order: first all mixers', then the blocks' norms.
+template <class F>
+void for_each_part(const Layer& layer, const F& f) {
+  for (const Block& block : layer) std::visit([&](const auto& mixer) { mixer.for_each_part(f); }, block.mixer);
+  for (const Block& block : layer) f(block.norm);
+}
+
+/// On one of `tp` tensor ranks, of each of its tokens.
+LayerCost cost_of(const Layer& layer, int64_t tp = 1);
+LayerCost cost_of(const std::vector<Layer>& layers, int64_t tp = 1);
+
+/// The kinds of mixers that a back-end computes.
+template <class... Kinds>
+struct MixerKinds {
+  static bool include_all_of(const std::vector<Layer>& layers) {
+    for (const Layer& layer : layers)
+      for (const Block& block : layer)
+        if (!(std::holds_alternative<Kinds>(block.mixer) || ...)) return false;
+    return true;
+  }
+  /// f(the mixer as what it is).
+  template <class F>
+  static void visit(const Mixer& mixer, const F& f) {
+    const bool is_known =
+        ((std::holds_alternative<Kinds>(mixer) ? (f(*std::get_if<Kinds>(&mixer)), true) : false) || ...);
+    ROLL_CHECK(is_known, "a back-end is only given models whose mixers it computes");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,29 @@
+// The arithmetic of layers in LibTorch's operators, differentiable and on any device: what training, log-probs and
+// decode/tensor_decoder.h compute. Each kind of mixer (layer.h) has its mix() in mixers.cpp.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+
+#include "model/backbone.h"
+#include "ops/layer_ops.h"
+
+namespace roll {
+
+/// q, k, v -> what the heads read, [T, H, D]; with it training, prefill and decoding differ.
+using Attend = std::function<at::Tensor(const Attention& attention, const at::Tensor& q, const at::Tensor& k,
+                                        const at::Tensor& v)>;
+
+/// What all layers of one forward pass share.
+struct LayerPass {
+  double eps = 0;  // of norms
+  Rotation rotation;
+  Attend attend;
+  ParallelFlow flow;
+};
+
+/// x [rank's tokens, E] behind the layer's blocks.
+at::Tensor run_layer(const LayerWeights& layer, const at::Tensor& x, const LayerPass& pass);
+
+}  // namespace roll
