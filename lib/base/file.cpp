@@ -80,7 +80,7 @@ FileSum write_file_atomic(const fs::path& file, const std::function<void(const A
   try {
     OutFile out(temporary);
     write([&](std::string_view bytes) { out.append(bytes); });
-    FileSum sum = out.finish();
+    const FileSum sum = out.finish();
     rename_lasting(temporary, file);
     return sum;
   } catch (...) {

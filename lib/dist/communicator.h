@@ -4,6 +4,7 @@
 // rank order, and every rank holds the same bits). Collectives whose names begin with start_ run beside other work.
 //   single  one process                       mpi   started by mpirun or srun, through host memory
 //   tcp     torchrun-style variables, sockets  nccl  CUDA tensors over NCCL, everything else over mpi or tcp
+//   threads of one process, for what is to be known of many ranks (thread_ranks.h)
 // CUDA tensors travel through host memory where several ranks share a GPU, which NCCL cannot serve.
 #pragma once
 

@@ -185,7 +185,8 @@ Value map_filter(const Value& value, const Arguments& a) {
   for (const Value& one : value.elements()) {
     Value mapped = attribute ? attribute_of(one, attribute->text())
                              : apply_filter(a.need(0, "filter").string(), one, without_first(a, 1));
-    out.push_back(mapped.is_undefined() && otherwise ? *otherwise : std::move(mapped));
+    if (mapped.is_undefined() && otherwise) mapped = *otherwise;
+    out.push_back(std::move(mapped));
   }
   return out;
 }

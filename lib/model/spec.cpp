@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "model/forward_flops.h"
 
 namespace roll {
 
@@ -253,10 +254,7 @@ int64_t ModelSpec::num_parameters() const {
 }
 
 double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {
-  const LayerCost cost = cost_of(layers());
-  const auto n = static_cast<double>(length);
-  const double head = 2.0 * static_cast<double>(head_rows) * vocab_size * hidden_size;
-  return cost.flops * n + cost.square_flops * n * n + head;
+  return ForwardFlops(*this)(length, head_rows);
 }
 
 }  // namespace roll

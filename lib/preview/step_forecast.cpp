@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/device.h"
+#include "model/forward_flops.h"
 #include "preview/planned_step.h"
 #include "train/advantage_stage.h"
 #include "train/ppo.h"
@@ -78,12 +78,13 @@ class Computation {
   void add(const char* phase, const WorkerConfig& worker, const ModelSpec& spec, bool gives_values, int64_t passes,
            const Partition& shares) {
     const MeshShape shape = mesh_shape(worker);
+    const ForwardFlops forward(spec);
     for (size_t i = 0; i < ranks_.size(); ++i) {
       const auto found = std::ranges::find(worker.ranks, world_.ranks.running[i]);
       if (found == worker.ranks.end()) continue;
       double flops = 0;
       for (const int64_t s : shares[mesh_place(found - worker.ranks.begin(), shape).dp])
-        flops += spec.forward_flops(lengths_[s], gives_values ? 0 : step_.response_lengths[s]);
+        flops += forward(lengths_[s], gives_values ? 0 : step_.response_lengths[s]);
       ranks_[i].flops[phase] += flops * static_cast<double>(passes) / static_cast<double>(shape.model_ranks());
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/forward_flops.h"
 #include "ops/matmul_peak.h"
 
 namespace roll {
@@ -10,8 +11,9 @@ double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm
   int64_t wanted = 0;
   for (size_t b = 0; with_lm_head && b < step.judged.size(); ++b)
     if (step.judged[b]) wanted += step.response_lengths[b];
-  double flops = 3 * spec.forward_flops(0, wanted);
-  for (const int64_t length : step.lengths()) flops += 3 * spec.forward_flops(length, 0);
+  const ForwardFlops forward(spec);
+  double flops = 3 * forward(0, wanted);
+  for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);
   return flops;
 }
 

@@ -52,7 +52,7 @@ at::Tensor packed_logits(const Transformer& model, const std::vector<int64_t>& i
 
 }  // namespace
 
-TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[model]") {
+TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = odd_model(GENERATE("qwen2", "qwen3", "llama"));
   const DecoderSizes sizes = sizes_of(GENERATE(8, 16, 32));
@@ -75,7 +75,7 @@ TEST_CASE("pieces and single tokens give the logits of the whole sequence", "[mo
   }
 }
 
-TEST_CASE("decoders compute the blocks that layers are described by, whichever and in whatever order", "[model]") {
+TEST_CASE("decoders compute the blocks that layers are described by, whichever and in whatever order", "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = test::odd_layered_model(GENERATE("odd", "uneven", "mlps"));
   const DecoderSizes sizes = sizes_of(8);
@@ -90,13 +90,13 @@ TEST_CASE("decoders compute the blocks that layers are described by, whichever a
   }
 }
 
-TEST_CASE("a page holds the keys and values of all attention", "[model]") {
+TEST_CASE("a page holds the keys and values of all attention", "[decode]") {
   CHECK(page_bytes(test::odd_layered_model("odd"), 8) == 8 * 4 * 3 * 2 * 2 * 22);
   CHECK(page_bytes(test::odd_layered_model("uneven"), 8) == 8 * 4 * (2 * 2 * 22 + 2 * 22));
 }
 
 TEST_CASE("what is computed beside a sequence, and in which pieces, does not change its logits, to the bit",
-          "[model]") {
+          "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
   const DecoderSizes sizes = sizes_of(16);
@@ -114,7 +114,7 @@ TEST_CASE("what is computed beside a sequence, and in which pieces, does not cha
   CHECK(at::equal(slowly, alone));
 }
 
-TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forward pass in bfloat16", "[model]") {
+TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forward pass in bfloat16", "[decode]") {
   const at::NoGradGuard no_grad;
   const Rounded rounded(odd_model(GENERATE("qwen2", "qwen3", "llama")));
   const Transformer exact = rounded.in(at::kFloat), model = rounded.in(at::kBFloat16);
@@ -135,7 +135,7 @@ TEST_CASE("a decoder in bfloat16 is no further from float32 than the packed forw
   CHECK(packed > 0);
 }
 
-TEST_CASE("a fork decodes as its original, which stays as it was", "[model]") {
+TEST_CASE("a fork decodes as its original, which stays as it was", "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = odd_model("qwen2");
   const DecoderSizes sizes = sizes_of(8);
@@ -152,7 +152,7 @@ TEST_CASE("a fork decodes as its original, which stays as it was", "[model]") {
   CHECK(at::allclose(next[0], packed_logits(model, whole, length + 1), 1e-4, 1e-3));
 }
 
-TEST_CASE("what a page held before its tokens were written never shows", "[model]") {
+TEST_CASE("what a page held before its tokens were written never shows", "[decode]") {
   const at::NoGradGuard no_grad;
   const Transformer model = odd_model_in(GENERATE(at::kFloat, at::kBFloat16), "qwen3");
   const DecoderSizes sizes{.page_size = 16, .num_pages = 8, .max_length = 100, .max_rows = 100};
