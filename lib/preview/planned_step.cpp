@@ -82,8 +82,10 @@ class PlannedRank {
         roles_(
             planned_roles(config_, world.models, mesh_of_, world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU)),
         state_(config_.experience) {
-    if (roles_.actor) actor_.emplace(config_, trained(config_, *roles_.actor, mesh_of_.actor.mesh()), mesh_of_.actor.mesh(), log_);
-    if (roles_.critic) critic_.emplace(config_, trained(config_, *roles_.critic, mesh_of_.critic.mesh()), mesh_of_.critic.mesh(), log_);
+    if (roles_.actor)
+      actor_.emplace(config_, trained(config_, *roles_.actor, mesh_of_.actor.mesh()), mesh_of_.actor.mesh(), log_);
+    if (roles_.critic)
+      critic_.emplace(config_, trained(config_, *roles_.critic, mesh_of_.critic.mesh()), mesh_of_.critic.mesh(), log_);
   }
 
   /// Makes what only a run's first step makes.
@@ -109,7 +111,8 @@ class PlannedRank {
     if (!mesh_of_.sampler.is_here()) return;
     Mesh& mesh = mesh_of_.sampler.mesh();
     EngineLimits limits;
-    limit_cache(limits, cache_settings(config_.actor_infer.strategy_args.strategy_config), roles_.sampling_policy(), mesh.tp());
+    limit_cache(limits, cache_settings(config_.actor_infer.strategy_args.strategy_config), roles_.sampling_policy(),
+                mesh.tp());
     ranks_.traffic().set_phase("generate");
     const int leader = mesh_of_.sampler.ranks()[mesh.world().rank() - mesh.place().tp];
     add_sampling_traffic(roles_.sampling_policy(), mesh.tp(), step_, holders_.shares[leader]);

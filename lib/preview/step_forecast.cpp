@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/device.h"
 #include "model/forward_flops.h"
 #include "preview/planned_step.h"
 #include "train/advantage_stage.h"
