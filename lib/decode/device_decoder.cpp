@@ -33,6 +33,11 @@ at::Tensor rows_of(const at::Tensor& tensor, int64_t count) {
   return tensor.narrow(0, 0, count);
 }
 
+/// Rows of so many numbers, one behind the other, in a buffer whose own may be wider.
+at::Tensor dense_rows(const at::Tensor& buffer, int64_t count, int64_t width) {
+  return buffer.view({-1}).narrow(0, 0, count * width).view({count, width});
+}
+
 at::Tensor together(const std::vector<at::Tensor>& parts) {
   return parts[0].defined() ? at::cat(parts).detach() : at::Tensor();
 }
@@ -245,7 +250,7 @@ class DeviceDecoderOf : public DeviceDecoder {
   }
 
   void multiply(const at::Tensor& y, const at::Tensor& x, const at::Tensor& weight) {
-    launcher_.multiply(rows_of(y, num_rows_), rows_of(x, num_rows_), weight);
+    launcher_.multiply(dense_rows(y, num_rows_, weight.size(0)), dense_rows(x, num_rows_, weight.size(1)), weight);
   }
 
   // mix: input -> branch, without its bias.

@@ -1,12 +1,12 @@
 // One description of a layer: what stands in it, under which names, how large, and how tensor ranks share it. All else
-// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_parts.h), memory, caches and traffic, reading
-// of weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
-// decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp.
-// A layer is blocks, one after the other: x += mixer(norm(x)).
-// To add a kind of mixer (with a window, a gate, experts, a recurrence): its struct in Mixer here, its mix() in
-// mixers.cpp, and the row whose layers have it in architectures.cpp. It then trains, and samples as it trains, on every
-// device; a decoder that learns the kind adds it to its MixerKinds. So what computes otherwise is a kind of its own,
-// not a flag of another one, which a decoder might overlook.
+// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_parts.h), memory and caches, reading of
+// weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
+// decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp. A
+// layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (with a window, a gate, experts, a
+// recurrence): its struct in Mixer here, its mix() in mixers.cpp, and the row whose layers have it in
+// architectures.cpp. It then trains, and samples as it trains, on every device; a decoder that learns the kind adds it
+// to its MixerKinds. So what computes otherwise is a kind of its own, not a flag of another one, which a decoder might
+// overlook.
 #pragma once
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
+#include "model/device.h"
 #include "preview/sampling_traffic.h"
 #include "rollout/engine.h"
 #include "settings/placement.h"
