@@ -20,7 +20,7 @@ namespace roll {
 namespace {
 
 /// More are not planned one by one: some stand for all.
-constexpr int64_t kMostPlanned = 16;
+constexpr int64_t kMostPlanned = 64;
 /// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
 constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
 /// Of one rank.
