@@ -9,7 +9,7 @@ namespace {
 constexpr double kPolicy_bytes = 2 * 7'615'616'512.0;  // Qwen2.5-7B in bfloat16
 
 /// The 7B recipe with the policy trained on 16 of 24 ranks, eight a host, and sampled on the others.
-Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8, std::optional<double> mean = {}) {
+Simulator apart(int64_t train_tp, int64_t sampler_tp, int64_t ranks_per_host = 8) {
   std::vector<std::string> overrides = {"actor_infer.device_mapping=list(range(16,24))",
                                         "async_generation_ratio=0.5",
                                         "adv_estimator=grpo",
