@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "settings/load_config.h"
 #include "settings/recipe.h"
+#include "settings/sampling_plan.h"
 
 namespace roll {
 
@@ -170,8 +171,9 @@ TEST_CASE("a key that another one makes idle is noted, unless it has its default
 }
 
 TEST_CASE("do_sample: false is a greedy validation", "[train]") {
-  CHECK(recipe({"validation.generating_args.do_sample=false", "validation.generating_args.temperature=0.6"})
-            .config.validation.generating_args.temperature == 0);
+  const auto loaded =
+      recipe({"validation.generating_args.do_sample=false", "validation.generating_args.temperature=0.6"});
+  CHECK(sampling_plan(loaded.config).validation.temperature == 0);
 }
 
 TEST_CASE("older names and the template's switch are taken", "[train]") {
