@@ -1,7 +1,7 @@
 // bfloat16 as its bits, the same on host and device.
 #pragma once
 
-#include "cuda/host_device.h"
+#include "base/host_device.h"
 
 namespace roll {
 

@@ -3,7 +3,7 @@
 // Without CUDA the function throws SystemError. Legend: N rows, S slots, V vocabulary.
 #pragma once
 
-#include "cuda/philox.h"
+#include "base/philox.h"
 #include "cuda/sampling_math.h"
 
 namespace roll {

@@ -69,5 +69,13 @@ for readme in (n for n in texts if n.endswith(".md")):
     for path in re.findall(r"(?<![\w/.-])((?:app|lib|cuda|configs|scripts|tests|third_party)/[\w./-]*\w)(?![\w*<])", texts[readme]):
         if not (root / path).exists():
             wrong.append(f"{readme}: names {path}, which does not exist")
+# A file that a comment names, by its whole path or the end of it.
+ends = {"/".join(parts[i:]) for parts in (n.split("/") for n in texts) for i in range(len(parts))}
+for name, text in sources.items():
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = re.search(r"//(.*)", line)
+        for path in re.findall(r"(?<![\w./<-])((?:[\w-]+/)*[\w-]+\.(?:h|cpp|cu|cuh))\b", comment[1] if comment else ""):
+            if path not in ends:
+                wrong.append(f"{name}:{number}: names {path}, which does not exist")
 print("\n".join(wrong) or f"house: {len(texts)} files keep the rules")
 sys.exit(bool(wrong))

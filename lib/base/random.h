@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cuda/philox.h"
+#include "base/philox.h"
 
 namespace roll {
 

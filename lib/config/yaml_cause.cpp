@@ -209,7 +209,7 @@ std::optional<YamlCause> end_of_block_cause(const Lines& lines, int line, int co
                                fmt::join(columns, " or "))};
 }
 
-/// By what the parser says; these words are yaml-cpp's (exceptions.h).
+/// By what the parser says; these words are yaml-cpp's (<yaml-cpp/exceptions.h>).
 std::optional<YamlCause> cause_by_words(const Lines& lines, int line, int column, const std::string& words) {
   const auto says = [&](const char* part) { return words.find(part) != std::string::npos; };
   const std::string_view here = lines[line - 1].substr(std::min<size_t>(column - 1, lines[line - 1].size()));

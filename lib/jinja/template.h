@@ -2,7 +2,7 @@
 // renders (trim_blocks, lstrip_blocks, loop controls, immutable sandbox; globals raise_exception and strftime_now).
 //
 // It knows: for (with if, else, recursion not), if, set (also of namespaces and blocks), macro, with, raw, generation,
-// break, continue; all expressions; the filters, tests and methods listed in jinja_functions.h. Includes, inheritance
+// break, continue; all expressions; the filters, tests and methods listed in functions.h. Includes, inheritance
 // and call blocks are refused when the template is read; an unknown filter, test or method fails when it is reached. No
 // template can hang or exhaust memory: work, text, nesting and ranges are bounded.
 #pragma once

@@ -1,4 +1,4 @@
-// What tensor ranks that sample send each other (model/tensor_decoder.h): who decodes which tokens together is decided
+// What tensor ranks that sample send each other (decode/tensor_decoder.h): who decodes which tokens together is decided
 // while they sample, so this is no run of it.
 #pragma once
 

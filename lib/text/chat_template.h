@@ -1,7 +1,7 @@
 // Messages -> the prompt text a chat model was trained on.
 //
-// "native" runs the folder's own Jinja template in a small interpreter (jinja.h); the others are built in and render
-// what the models' own templates render without tools.
+// "native" runs the folder's own Jinja template in a small interpreter (jinja/template.h); the others are built in and
+// render what the models' own templates render without tools.
 #pragma once
 
 #include <filesystem>

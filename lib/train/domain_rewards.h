@@ -1,5 +1,5 @@
 // The rewards of all domains: responses go in as they end, verdicts come out as they are made. Those that a model of
-// this program has to see first (judge_models.h) are held until it has.
+// this program has to see first (reward_models.h) are held until it has.
 #pragma once
 
 #include <map>

@@ -1,7 +1,7 @@
 // Philox4x32-10 and the names of random numbers (base/random.h), for host and device.
 #pragma once
 
-#include "cuda/host_device.h"
+#include "base/host_device.h"
 
 namespace roll {
 
