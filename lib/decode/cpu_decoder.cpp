@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/rotary.h"
 #include "ops/row_ops.h"
 
@@ -214,7 +214,7 @@ template <class T>
 void CpuDecoder<T>::embed(Member& member) {
   const auto* const embedding = backbone_.embedding().const_data_ptr<T>();
   const ModelParallel& parallel = backbone_.parallel();
-  const TensorPart part = vocabulary_part(model_.spec(), parallel.tp_rank(), parallel.tp_size());
+  const TensorShard part = vocabulary_shard(model_.spec(), parallel.tp_rank(), parallel.tp_size());
   const Rows x = rows_of(x_);
   for_rows(member, std::ssize(rows_), [&](int64_t i) {
     const int64_t token = rows_[i].token;

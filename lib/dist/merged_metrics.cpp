@@ -16,8 +16,8 @@ Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks) {
   return Metrics::from(broadcast_message(merged.message(!all_know_names), 0, ranks, "merged metrics"), mine);
 }
 
-Metrics told(RoleMesh& role, const Metrics& metrics) {
-  return role.is_everywhere() ? metrics : Metrics::from(tell_message(metrics.message(), role));
+Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics) {
+  return role.is_everywhere() ? metrics : Metrics::from(broadcast_message(metrics.message(), role));
 }
 
 }  // namespace roll

@@ -11,6 +11,6 @@ namespace roll {
 Metrics merge_over_ranks(const Metrics& mine, Communicator& ranks);
 
 /// What all ranks of a role know, on all ranks of its world. **Collective** over that.
-Metrics told(RoleMesh& role, const Metrics& metrics);
+Metrics broadcast_metrics(RoleMesh& role, const Metrics& metrics);
 
 }  // namespace roll

@@ -67,7 +67,7 @@ Mesh& RoleMesh::mesh() {
   return *mesh_;
 }
 
-void RoleMesh::tell(at::Tensor& tensor, std::string_view name) {
+void RoleMesh::broadcast(at::Tensor& tensor, std::string_view name) {
   if (!is_everywhere()) world_.broadcast(tensor, ranks_.front(), name);
 }
 

@@ -74,7 +74,7 @@ class RoleMesh {
 
   /// What all its ranks know becomes known to all ranks (bytes: dist/messages.h); elsewhere `tensor` is only a place
   /// for it. **Collective** over the world.
-  void tell(at::Tensor& tensor, std::string_view name);
+  void broadcast(at::Tensor& tensor, std::string_view name);
 
  private:
   Communicator& world_;

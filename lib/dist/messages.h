@@ -44,7 +44,7 @@ M broadcast_message(const M& mine, int root, Communicator& ranks, std::string_vi
 
 /// What all ranks of a role know, on all ranks of its world; elsewhere `mine` is not looked at.
 template <class M>
-M tell_message(const M& mine, RoleMesh& role, std::string_view name = M::kMessage.name) {
+M broadcast_message(const M& mine, RoleMesh& role, std::string_view name = M::kMessage.name) {
   return role.is_everywhere() ? mine : broadcast_message(mine, role.ranks().front(), role.world(), name);
 }
 

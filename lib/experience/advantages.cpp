@@ -38,7 +38,7 @@ struct Bandit {
 
   explicit Bandit(const Part& part) {
     const at::Tensor sums = response_sums(part.here, part.here.token_rewards);
-    returns = part.told({sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel()});
+    returns = part.all_gather({sums.const_data_ptr<double>(), sums.const_data_ptr<double>() + sums.numel()});
     groups = moments_of(returns, part.all);
   }
   static std::vector<Moments> moments_of(const std::vector<double>& values, const StepFacts& step) {
@@ -122,7 +122,7 @@ AdvantagesAndReturns length_weighted_baseline(const Part& part, const Experience
 AdvantagesAndReturns group_policy_gradient(const Part& part, const ExperienceConfig&) {
   const Bandit bandit(part);
   const auto own = tokens_per_sequence(part.here.final_response_mask(), part.here.tokens.cu_seqlens);
-  const std::vector<double> tokens = part.told({own.begin(), own.end()});
+  const std::vector<double> tokens = part.all_gather({own.begin(), own.end()});
   double num_responses = 0, num_useful = 0;
   for (size_t b = 0; b < tokens.size(); ++b) {
     if (tokens[b] == 0) continue;

@@ -27,7 +27,7 @@ std::vector<int64_t> first_numbers(int64_t count) {
 Part::Part(Experience whole)
     : here(std::move(whole)), all(facts_of(here)), place(first_numbers(here.num_sequences())), ranks(alone()) {}
 
-std::vector<double> Part::told(const std::vector<double>& of_here) const {
+std::vector<double> Part::all_gather(const std::vector<double>& of_here) const {
   at::Tensor numbers = at::zeros({all.num_sequences()}, at::kDouble);
   for (size_t b = 0; b < of_here.size(); ++b) numbers.mutable_data_ptr<double>()[place[b]] = of_here[b];
   ranks.all_reduce_sum(numbers, "a number of each response");

@@ -23,7 +23,7 @@ struct Part {
       : here(std::move(own)), all(std::move(facts)), place(std::move(places)), ranks(among) {}
 
   /// One number of each sequence that is here -> of each of all. **Collective** over the ranks.
-  std::vector<double> told(const std::vector<double>& of_here) const;
+  std::vector<double> all_gather(const std::vector<double>& of_here) const;
   /// Of the own sequences.
   template <class T>
   std::vector<T> own(const std::vector<T>& of_all) const {

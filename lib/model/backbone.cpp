@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "dist/parallel_ops.h"
 #include "model/mixers.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/rotary.h"
 #include "model/weights.h"
 #include "ops/attention.h"
@@ -101,7 +101,7 @@ ParallelFlow Backbone::sampling_flow() const {
 
 at::Tensor Backbone::embed(const at::Tensor& ids, const ParallelFlow& flow) const {
   if (parallel_.tp_size() == 1) return embed_rows(embedding_, ids);
-  const TensorPart rows = vocabulary_part(spec_, parallel_.tp_rank(), parallel_.tp_size());
+  const TensorShard rows = vocabulary_shard(spec_, parallel_.tp_rank(), parallel_.tp_size());
   const at::Tensor local = ids - rows.begin;
   const at::Tensor elsewhere = local.lt(0).logical_or_(local.ge(rows.end - rows.begin));
   const at::Tensor found = embed_rows(embedding_, local.masked_fill(elsewhere, 0));

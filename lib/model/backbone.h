@@ -68,7 +68,7 @@ struct CachedTokens {
 class Backbone {
  public:
   /// Takes the backbone's tensors out of `parameters` by name (Bug if one is missing); shares their storage. Under
-  /// `parallel.tp` they are this rank's parts (parameter_parts.h).
+  /// `parallel.tp` they are this rank's parts (parameter_shards.h).
   Backbone(const ModelSpec& spec, const NamedTensors& parameters, const ModelParallel& parallel = {});
 
   const ModelSpec& spec() const { return spec_; }

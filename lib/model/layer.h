@@ -1,5 +1,5 @@
 // One description of a layer: what stands in it, under which names, how large, and how tensor ranks share it. All else
-// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_parts.h), memory and caches, reading of
+// follows it: parameters and FLOPs (spec.h), the ranks' parts (parameter_shards.h), memory and caches, reading of
 // weights (LayerWeights in backbone.h), and every forward: mixers.cpp in training, and in sampling
 // decode/cpu_decoder.cpp, decode/device_decoder.cpp and, for all that these do not know, decode/tensor_decoder.cpp. A
 // layer is blocks, one after the other: x += mixer(norm(x)). To add a kind of mixer (with a window, a gate, experts, a
@@ -21,7 +21,7 @@
 namespace roll {
 
 /// How tensor ranks share a parameter: dimension `dim` is cut between its `count` units (heads, say), each of `width`
-/// rows or columns. More ranks than units hold copies of them (parameter_parts.h).
+/// rows or columns. More ranks than units hold copies of them (parameter_shards.h).
 struct Cut {
   int64_t dim = -1;  // -1: every rank holds it whole
   int64_t count = 0, width = 1;

@@ -12,7 +12,7 @@ namespace {
 
 VocabularyShard vocabulary_shard(const Transformer& model) {
   Communicator* tp = model.parallel().tp;
-  return {.begin = vocabulary_part(model.spec(), tp->rank(), tp->size()).begin,
+  return {.begin = vocabulary_shard(model.spec(), tp->rank(), tp->size()).begin,
           .gather = [tp](const at::Tensor& x) { return at::stack(tp->all_gather(x, "log-probs")); }};
 }
 

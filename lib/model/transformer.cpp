@@ -23,7 +23,7 @@ void check_tied_copy(const HfFolder& folder, const ModelSpec& spec) {
 
 }  // namespace
 
-Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
+Transformer::Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts,
                          const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
@@ -41,18 +41,18 @@ Transformer Transformer::load(const std::filesystem::path& path, at::Device devi
   const auto may_ignore = [&, head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || (spec.tied_head && name == head);
   };
-  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), parallel.tp);
+  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp);
   auto parameters = load_parameters(folder, policy_parameters(spec), *parts, may_ignore, device, dtype);
   return {spec, parts, parallel, std::move(parameters), config, read_companions(path)};
 }
 
 Transformer Transformer::init(const ModelSpec& spec, uint64_t seed, at::Device device, at::ScalarType dtype) {
-  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), nullptr);
+  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), nullptr);
   return {spec, parts, {}, init_parameters(policy_parameters(spec), seed, device, dtype), hf_config(spec), {}};
 }
 
 Transformer Transformer::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterParts>(spec, policy_parameters(spec), parallel.tp);
+  const auto parts = std::make_shared<const ParameterShards>(spec, policy_parameters(spec), parallel.tp);
   return {spec, parts, parallel, planned_parameters(policy_parameters(spec), *parts, dtype), {}, {}};
 }
 
@@ -68,7 +68,7 @@ at::Tensor Transformer::gather_vocabulary(const at::Tensor& mine) const {
   const std::vector<at::Tensor> all = parallel().tp->all_gather(padded, "logits");
   std::vector<at::Tensor> parts;
   for (int64_t rank = 0; rank < size; ++rank) {
-    const TensorPart rows = vocabulary_part(spec(), rank, size);
+    const TensorShard rows = vocabulary_shard(spec(), rank, size);
     parts.push_back(all[static_cast<size_t>(rank)].narrow(1, 0, rows.end - rows.begin));
   }
   return at::cat(parts, 1);

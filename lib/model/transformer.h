@@ -11,7 +11,7 @@
 #include "checkpoint/hf_folder.h"
 #include "model/backbone.h"
 #include "model/packed.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/spec.h"
 #include "model/token_layout.h"
 
@@ -46,7 +46,7 @@ class Transformer {
   const Backbone& backbone() const { return backbone_; }
   const ModelParallel& parallel() const { return backbone_.parallel(); }
   /// Which parts of the parameters this rank holds.
-  const ParameterParts& parts() const { return *parts_; }
+  const ParameterShards& parts() const { return *parts_; }
 
   /// [S / tp, E] after the final norm, with autograd unless a NoGradGuard is held: the rank's slots of the layout, of
   /// which each tp rank has as many. `recompute` keeps only each layer's input and computes the layer again in
@@ -77,10 +77,10 @@ class Transformer {
                        const HfSaveOptions& options = {}) const;
 
  private:
-  Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
+  Transformer(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts, const ModelParallel& parallel,
               NamedTensors parameters, Json config, Companions companions);
 
-  std::shared_ptr<const ParameterParts> parts_;
+  std::shared_ptr<const ParameterShards> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_;

@@ -47,7 +47,7 @@ void require_value_head(const std::filesystem::path& path) {
         path.string(), name);
 }
 
-ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts,
+ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts,
                        const ModelParallel& parallel, NamedTensors parameters, Json config, Companions companions)
     : parts_(std::move(parts)),
       parameters_(std::move(parameters)),
@@ -58,7 +58,7 @@ ValueModel::ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterPar
       companions_(std::make_shared<const Companions>(std::move(companions))) {}
 
 ValueModel ValueModel::planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel) {
-  const auto parts = std::make_shared<const ParameterParts>(spec, critic_parameters(spec), parallel.tp);
+  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp);
   return {spec, parts, parallel, planned_parameters(critic_parameters(spec), *parts, dtype), {}, {}};
 }
 
@@ -73,7 +73,7 @@ ValueModel ValueModel::load(const std::filesystem::path& path, at::Device device
   const auto may_ignore = [lm_head = lm_head_parameter(spec).name](const std::string& name) {
     return is_derived_buffer(name) || name == lm_head;
   };
-  const auto parts = std::make_shared<const ParameterParts>(spec, critic_parameters(spec), parallel.tp);
+  const auto parts = std::make_shared<const ParameterShards>(spec, critic_parameters(spec), parallel.tp);
   NamedTensors parameters = load_parameters(folder, wanted, *parts, may_ignore, device, dtype);
   for (const auto& part : absent) add_head(parameters, part, device, dtype);
   return {

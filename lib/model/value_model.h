@@ -11,7 +11,7 @@
 #include "checkpoint/hf_folder.h"
 #include "model/backbone.h"
 #include "model/packed.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/token_layout.h"
 
 namespace roll {
@@ -38,7 +38,7 @@ class ValueModel {
   at::Device device() const { return backbone_.device(); }
 
   const ModelParallel& parallel() const { return backbone_.parallel(); }
-  const ParameterParts& parts() const { return *parts_; }
+  const ParameterShards& parts() const { return *parts_; }
 
   /// Leaf tensors that require gradients; update them in place.
   NamedTensors& parameters() { return parameters_; }
@@ -55,10 +55,10 @@ class ValueModel {
                        const HfSaveOptions& options = {}) const;
 
  private:
-  ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterParts> parts, const ModelParallel& parallel,
+  ValueModel(const ModelSpec& spec, std::shared_ptr<const ParameterShards> parts, const ModelParallel& parallel,
              NamedTensors parameters, Json config, Companions companions);
 
-  std::shared_ptr<const ParameterParts> parts_;
+  std::shared_ptr<const ParameterShards> parts_;
   NamedTensors parameters_;
   Backbone backbone_;
   at::Tensor head_weight_, head_bias_;  // [1, E], [1]

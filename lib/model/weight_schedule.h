@@ -10,7 +10,7 @@
 #include <map>
 #include <vector>
 
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -57,7 +57,7 @@ class WeightSchedule {
  private:
   struct Parameter {
     int64_t num_rows, num_columns, copies;  // `copies`: of each of the trainer's parts, among its tensor ranks
-    std::vector<TensorPart> trainer, sampler;
+    std::vector<TensorShard> trainer, sampler;
   };
   struct Stream;
   WeightBlock overlap(int64_t parameter, int64_t trainer_tp, int64_t sampler_tp) const;

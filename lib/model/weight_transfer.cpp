@@ -40,7 +40,7 @@ int64_t numel_of(const WeightBlocks& blocks) {
 /// A block as this rank's parameters hold it: a view.
 at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
   const auto& [name, tensor] = model.parameters()[block.parameter];
-  const TensorPart& part = model.parts().part(name);
+  const TensorShard& part = model.parts().part(name);
   const at::Tensor matrix = tensor.dim() == 1 ? tensor.detach().unsqueeze(1) : tensor.detach();
   return matrix.narrow(0, block.row - (part.dim == 0 ? part.begin : 0), block.num_rows)
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);

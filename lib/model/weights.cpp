@@ -47,7 +47,7 @@ void check_one(const HfFolder& folder, const ParameterShape& wanted) {
                      wanted.name, dtype_name(entry->dtype));
 }
 
-at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterParts& parts,
+at::Tensor load_one(const HfFolder& folder, const ParameterShape& wanted, const ParameterShards& parts,
                     at::Device device, at::ScalarType dtype) {
   // Always a copy: training must not write into pages of the file.
   const at::Tensor own = parts.cut(wanted.name, folder.read(wanted.name));
@@ -94,7 +94,7 @@ void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>&
 }
 
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
-                             const ParameterParts& parts, const std::function<bool(const std::string&)>& may_ignore,
+                             const ParameterShards& parts, const std::function<bool(const std::string&)>& may_ignore,
                              at::Device device, at::ScalarType dtype) {
   check_parameters(folder, wanted);
   NamedTensors parameters;
@@ -113,7 +113,7 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
   return parameters;
 }
 
-NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterParts& parts,
+NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype) {
   NamedTensors parameters;
   for (const auto& [name, shape, cut] : wanted) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/hf_folder.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "model/spec.h"
 
 namespace roll {
@@ -16,7 +16,7 @@ namespace roll {
 /// require gradients. Every other tensor of the folder must satisfy `may_ignore`. UserError: missing, wrong shape,
 /// not floating, unexpected, check_values().
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,
-                             const ParameterParts& parts,
+                             const ParameterShards& parts,
                              const std::function<bool(const std::string& name)>& may_ignore, at::Device device,
                              at::ScalarType dtype);
 
@@ -33,7 +33,7 @@ NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t
                              at::ScalarType dtype);
 
 /// This rank's part of each, without data.
-NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterParts& parts,
+NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);
 
 /// The tensor of that name; Bug when there is none.

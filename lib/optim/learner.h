@@ -13,7 +13,7 @@
 
 #include "dist/communicator.h"
 #include "dist/mesh.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "optim/gradient_reducer.h"
 #include "optim/optimizer.h"
 #include "optim/optimizer_shard.h"
@@ -35,11 +35,11 @@ bool is_frozen(const std::string& parameter, const std::vector<std::string>& fro
 struct LearnerRanks {
   /// Data ranks only: each holds the whole model.
   LearnerRanks(Communicator& ranks) : dp(ranks), shards(ranks) {}  // NOLINT: any communicator is such ranks
-  LearnerRanks(Mesh& mesh, const ParameterParts& p) : dp(mesh.dp()), shards(mesh.shards()), parts(&p) {}
+  LearnerRanks(Mesh& mesh, const ParameterShards& p) : dp(mesh.dp()), shards(mesh.shards()), parts(&p) {}
 
   Communicator& dp;      // have different micro-batches
   Communicator& shards;  // hold the same parameters: dp x cp
-  const ParameterParts* parts = nullptr;
+  const ParameterShards* parts = nullptr;
 };
 
 struct UpdateResult {

@@ -152,15 +152,15 @@ class Shards {
   int64_t num_steps_ = 0;
 };
 
-PiecePlace place_in(const FlatAdamW& optimizer, const ParameterParts* parts, const StatePiece& piece) {
+PiecePlace place_in(const FlatAdamW& optimizer, const ParameterShards* parts, const StatePiece& piece) {
   const std::string& name = optimizer.names()[static_cast<size_t>(piece.parameter)];
-  const TensorPart part = parts ? parts->part(name) : TensorPart{};
+  const TensorShard part = parts ? parts->part(name) : TensorShard{};
   return {optimizer.shape(piece.parameter).vec(), part.dim, std::max<int64_t>(part.begin, 0), piece.begin, piece.end};
 }
 
 }  // namespace
 
-OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterParts* parts) {
+OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts) {
   OptimizerShard shard{{{"steps", optimizer.num_steps()}, {"parameters", Json::object()}}, {}};
   for (const StatePiece& piece : optimizer.state_pieces()) {
     const std::string& name = optimizer.names()[static_cast<size_t>(piece.parameter)];
@@ -181,7 +181,7 @@ FileSums write_optimizer_shard(const fs::path& folder, const std::string& name, 
           {about, write_file_atomic(folder / about, shard.about.dump() + "\n")}};
 }
 
-void load_optimizer(FlatAdamW& optimizer, const ParameterParts* parts, const fs::path& folder,
+void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const fs::path& folder,
                     const std::string& name) {
   const at::NoGradGuard no_grad;
   const Shards shards(folder, name);

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "checkpoint/safetensors.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "optim/optimizer.h"
 
 namespace roll {
@@ -22,7 +22,7 @@ struct OptimizerShard {
 };
 
 /// `parts`: null where this rank holds whole parameters.
-OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterParts* parts);
+OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts);
 
 /// Writes folder/<name>.{safetensors,json}; what it wrote. SystemError.
 FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::string& name,
@@ -31,7 +31,7 @@ FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::s
 /// Fills `optimizer` from the shards of all ranks of the run that wrote them: folder/<name>_*.json, on any layout.
 /// Master weights that were not written stay as they are: rounded weights. UserError: a file is damaged, or a
 /// parameter's state is missing or has another shape.
-void load_optimizer(FlatAdamW& optimizer, const ParameterParts* parts, const std::filesystem::path& folder,
+void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const std::filesystem::path& folder,
                     const std::string& name);
 
 }  // namespace roll

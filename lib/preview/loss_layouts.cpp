@@ -130,7 +130,7 @@ Results train_as(Communicator& world, const LossStep& from, const Config& config
   std::vector<RolloutRecord> mine;
   for (size_t i = world.rank(); i < from.records.size(); i += world.size()) mine.push_back(from.records[i]);
 
-  RlStep step = bring_home(mine, number, config, kSpec, role);
+  RlStep step = distribute_step(mine, number, config, kSpec, role);
   const auto computed = [&](const at::Tensor& table) { return table.index_select(0, step.here.tokens.ids); };
   step.here.old_log_probs = computed(from.tables.old_log_probs);
   if (config.uses_reference()) step.here.ref_log_probs = computed(from.tables.ref_log_probs);

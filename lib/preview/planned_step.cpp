@@ -11,9 +11,9 @@
 #include "rollout/engine.h"
 #include "settings/placement.h"
 #include "train/advantage_stage.h"
-#include "train/collect_statistics.h"
 #include "train/learners.h"
 #include "train/rl_step.h"
+#include "train/rollout_statistics.h"
 #include "train/step_index.h"
 #include "train/token_samples.h"
 
@@ -100,10 +100,10 @@ class PlannedRank {
     stop_agreed(ranks_);
     std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], samples_baseline(config_));
     if (!config_.rollout_replay) sample(mine);
-    RlStep step = bring_home(mine, step_.number, config_, roles_.policy_spec, mesh_of_.actor);
+    RlStep step = distribute_step(mine, step_.number, config_, roles_.policy_spec, mesh_of_.actor);
     Metrics metrics;
     if (learners_.is_here()) learn(step, metrics);
-    learners_.told(metrics);
+    learners_.broadcast(metrics);
   }
 
  private:
@@ -117,7 +117,7 @@ class PlannedRank {
     ranks_.traffic().set_phase("generate");
     const int leader = mesh_of_.sampler.ranks()[mesh.world().rank() - mesh.place().tp];
     add_sampling_traffic(roles_.sampling_policy(), mesh.tp(), step_, holders_.shares[leader]);
-    CollectStatistics statistics;
+    RolloutStatistics statistics;
     statistics.add_counts({}, mesh);
     for (const auto& [domain, worker] : config_.rewards) statistics.add_rewards(domain, mine, {}, mesh);
   }

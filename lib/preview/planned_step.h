@@ -4,7 +4,7 @@
 
 #include "preview/simulated_world.h"
 #include "preview/thin_step.h"
-#include "train/routes.h"
+#include "train/redistribution.h"
 
 namespace roll {
 

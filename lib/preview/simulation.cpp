@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/ranges.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "preview/peer_count.h"
 #include "preview/step_source.h"
 #include "settings/judging_models.h"

@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/ranges.h"
 #include "report/rollout_lines.h"
+#include "train/informative_groups.h"
 #include "train/rollout_files.h"
-#include "train/telling_groups.h"
 
 namespace roll {
 
@@ -89,7 +89,7 @@ Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
   Json json{{"step", step}, {"num_groups", groups.size()}, {"groups", Json::array()}};
   if (groups.empty()) return json;
   const TokensOf tokens = tokens_of(run, step);
-  const TellingGroups telling = telling_groups(groups);
+  const InformativeGroups telling = informative_groups(groups);
   std::vector<std::pair<size_t, std::string>> shown;
   for (size_t i = 0; i < std::min(kShownMixedGroups, telling.mixed.size()); ++i)
     shown.emplace_back(telling.mixed[i], "mixed");

@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "base/ranges.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"

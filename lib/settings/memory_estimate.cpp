@@ -6,8 +6,8 @@
 
 #include "model/device.h"
 #include "model/model_parameters.h"
+#include "optim/flat_shard.h"
 #include "optim/learner.h"
-#include "optim/own_part.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 /// What the first of `tp` tensor ranks holds of a parameter; no other holds more.
 FlatParameter largest_part(const ParameterShape& parameter, int64_t tp) {
-  return own_part(parameter, 0, tp);
+  return flat_shard(parameter, 0, tp);
 }
 
 double policy_numel(const ModelSpec& spec, int64_t tp) {

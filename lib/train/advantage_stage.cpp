@@ -90,16 +90,17 @@ void run_forwards(Experience& here, const StepFacts& step, const Distribution& h
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
     plan(pass, lengths);
-    const at::Tensor ids = Routes(lengths, home, pass.at, learners).bring({here.tokens.ids.to(at::kInt)}, "tokens")[0];
+    const at::Tensor ids =
+        Redistribution(lengths, home, pass.at, learners).redistribute({here.tokens.ids.to(at::kInt)}, "tokens")[0];
     pass.share = make_experience(step, pass.at.share_of(learners.rank()), ids.to(at::kLong));
   }
   // All that this rank computes before it waits for others: roles that live apart work at the same time.
   for (Pass& pass : passes) compute(pass, device, log);
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
-    pass.result = Routes(lengths, pass.at, home, learners).bring({pass.of_share}, "forward results")[0];
+    pass.result = Redistribution(lengths, pass.at, home, learners).redistribute({pass.of_share}, "forward results")[0];
     at::Tensor took_s = at::scalar_tensor(pass.took_s, at::kDouble);
-    pass.mesh.tell(took_s, "times of forwards");
+    pass.mesh.broadcast(took_s, "times of forwards");
     metrics.add(fmt::format("time/{}", pass.name), took_s.item<double>());
     const auto rule = batch_rule(pass.worker, Stage::kForward, pass.spec);
     add_packing_metrics(pass.packed, batch_stats(pass.plans, lengths, rule.packing), metrics);

@@ -5,8 +5,8 @@
 #include "dist/communicator.h"
 #include "experience/build.h"
 #include "train/learners.h"
+#include "train/redistribution.h"
 #include "train/roles.h"
-#include "train/routes.h"
 
 namespace roll {
 

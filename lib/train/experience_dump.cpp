@@ -47,7 +47,7 @@ void dump_experience(const std::filesystem::path& folder, int64_t step, const st
   write_file_atomic(numbered(folder, "step_", step, ".jsonl"), lines);
 }
 
-void tell(FirstUpdates& of_role, RoleMesh& role) {
+void broadcast(FirstUpdates& of_role, RoleMesh& role) {
   if (role.is_everywhere()) return;
   FirstUpdateMessage mine;
   std::vector<at::Tensor> parts{at::empty({0})};
@@ -56,11 +56,11 @@ void tell(FirstUpdates& of_role, RoleMesh& role) {
     parts.push_back(gradient.to(at::kFloat).flatten());
   }
   for (const auto& [name, trace] : of_role.traces) mine.traces.push_back({name, trace});
-  const FirstUpdateMessage told = tell_message(mine, role);
+  const FirstUpdateMessage message = broadcast_message(mine, role);
   int64_t numel = 0;
   for (const auto& [name, shape] : told.gradients) numel += c10::multiply_integers(shape);
   at::Tensor flat = role.is_here() ? at::cat(parts) : at::empty({numel});
-  role.tell(flat, "gradients of a first update");
+  role.broadcast(flat, "gradients of a first update");
   of_role = {};
   for (const auto& [name, shape] : told.gradients) {
     const int64_t size = c10::multiply_integers(shape);

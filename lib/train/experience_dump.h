@@ -17,7 +17,7 @@ void dump_experience(const std::filesystem::path& folder, int64_t step, const st
                      const Experience& experience);
 
 /// What the ranks of a role know of its update becomes known to all learners. **Collective** over these.
-void tell(FirstUpdates& of_role, RoleMesh& role);
+void broadcast(FirstUpdates& of_role, RoleMesh& role);
 
 /// Of the roles, in this order.
 void dump_updates(const std::filesystem::path& folder, int64_t step, std::vector<FirstUpdates> of_roles);

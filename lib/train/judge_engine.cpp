@@ -4,7 +4,7 @@
 #include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "rollout/engine.h"
-#include "train/inquiry.h"
+#include "train/requests.h"
 #include "train/roles.h"
 
 namespace roll {
@@ -58,7 +58,7 @@ std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Questi
     return replies;
   };
   std::vector<std::optional<JudgeWords>> told;
-  for (auto& reply : inquire<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
+  for (auto& reply : request_answers<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
     told.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
                          : std::nullopt);
   return told;

@@ -26,12 +26,12 @@ LearnerMeshes Learners::meshes() {
   return {*actor_, *reference_, *critic_};
 }
 
-Metrics Learners::told(const Metrics& metrics) {
-  return roll::told(*world_, metrics);
+Metrics Learners::broadcast(const Metrics& metrics) {
+  return broadcast_metrics(*world_, metrics);
 }
 
-Json Learners::told(const Json& state, std::string_view name) {
-  return tell_message(StateMessage{state}, *world_, name).state;
+Json Learners::broadcast(const Json& state, std::string_view name) {
+  return broadcast_message(StateMessage{state}, *world_, name).state;
 }
 
 }  // namespace roll

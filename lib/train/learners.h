@@ -3,8 +3,8 @@
 #pragma once
 
 #include "track/metrics.h"
+#include "train/redistribution.h"
 #include "train/roles.h"
-#include "train/routes.h"
 
 namespace roll {
 
@@ -22,8 +22,8 @@ class Learners {
   /// Bug: not here.
   LearnerMeshes meshes();
   /// What all learners know becomes known to all ranks. **Collective** over the world.
-  Metrics told(const Metrics& metrics);
-  Json told(const Json& state, std::string_view name);
+  Metrics broadcast(const Metrics& metrics);
+  Json broadcast(const Json& state, std::string_view name);
 
  private:
   RoleMesh* world_;      // the learners among all ranks

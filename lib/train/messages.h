@@ -14,7 +14,7 @@
 #include "optim/update_trace.h"
 #include "track/sample.h"
 #include "train/rollout_record.h"
-#include "train/sample_deal.h"
+#include "train/sample_scheduler.h"
 
 namespace roll {
 
@@ -81,7 +81,7 @@ struct SamplingChanges {
   }
 };
 
-/// What a group of sampling ranks tells the others while it samples (train/collection.h).
+/// What a group of sampling ranks tells the others while it samples (train/rollout_coordinator.h).
 struct SamplingNews {
   static constexpr MessageKind kMessage{"NEWS", 1, "news of sampling"};
   std::optional<SamplingChanges> changes;  // none: nothing is new
@@ -184,7 +184,7 @@ struct ShownSamples {
   }
 };
 
-/// A rank's questions, or answers, before they travel (train/inquiry.h).
+/// A rank's questions, or answers, before they travel (train/requests.h).
 struct LetterLengths {
   static constexpr MessageKind kMessage{"LETT", 1, "lengths of letters"};
   struct Lengths {

@@ -46,7 +46,7 @@ Metrics run_epochs(const Config& config, const WorkerConfig& worker, const Model
   for (int64_t epoch = 0; epoch < config.ppo_epochs; ++epoch) {
     Distribution wanted{mesh_groups(mesh.world().size(), mesh.shape()),
                         epoch_shares(config, worker, spec, plan.lengths, step.number, epoch)};
-    step.here = bring(step.here, step.facts, step.at, wanted, mesh.world());
+    step.here = redistribute(step.here, step.facts, step.at, wanted, mesh.world());
     step.at = std::move(wanted);
     plan.mini_batches = epoch_mini_batches(config, worker, step.facts.num_sequences(), step.number, epoch);
     metrics.merge(run_plan(step.here, plan, learner, mesh, loss, epoch == 0 ? first : nullptr, prepare));

@@ -9,8 +9,8 @@
 #include "model/value_model.h"
 #include "optim/learner.h"
 #include "settings/config.h"
+#include "train/redistribution.h"
 #include "train/role_losses.h"
-#include "train/routes.h"
 #include "train/updates.h"
 
 namespace roll {

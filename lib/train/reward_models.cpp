@@ -10,9 +10,9 @@
 #include "experience/experience.h"
 #include "model/device.h"
 #include "train/forward.h"
-#include "train/inquiry.h"
+#include "train/redistribution.h"
+#include "train/requests.h"
 #include "train/roles.h"
-#include "train/routes.h"
 
 namespace roll {
 
@@ -97,7 +97,8 @@ void RewardModels::score(Scorer& scorer, Held& held) {
     if (conversations.empty()) return std::vector<ScoreSaid>();
     return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
   };
-  const auto told = inquire<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
+  const auto told =
+      request_answers<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
   for (size_t i = 0; i < asking.size(); ++i) {
     asking[i]->model_score = told[i].value().score;
     asking[i]->model_s = watch.seconds();

@@ -24,8 +24,8 @@ void check_replay(const StepFacts& facts, const Config& config, int64_t step) {
 
 }  // namespace
 
-RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
-                  RoleMesh& actor) {
+RlStep distribute_step(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
+                       RoleMesh& actor) {
   Communicator& world = actor.world();
   world.traffic().set_phase("rollouts");
   StepIndex index = index_of(mine, world);
@@ -33,8 +33,8 @@ RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config
   ROLL_CHECK_EQ(index.facts.num_sequences(), config.sequences_per_step(), "a step has all its responses");
   RlStep step{.number = number, .facts = std::move(index.facts), .home = {}, .here = {}};
   step.home = {world_groups(actor), epoch_shares(config, config.actor_train, policy, step.facts.lengths(), number, 0)};
-  step.here = bring(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts, index.holders,
-                    step.home, world);
+  step.here = redistribute(experience_of(mine, step.facts, index.holders.share_of(world.rank())), step.facts,
+                           index.holders, step.home, world);
   return step;
 }
 
@@ -50,14 +50,14 @@ Metrics complete_step(RlStep& step, const Config& config, ExperienceState& state
     step.here = std::move(whole.here);
   }
   if (!actor.is_everywhere())
-    state.load_state(tell_message(StateMessage{state.state()}, actor, "statistics of rewards").state);
-  return told(actor, of_actor);
+    state.load_state(broadcast_message(StateMessage{state.state()}, actor, "statistics of rewards").state);
+  return broadcast_metrics(actor, of_actor);
 }
 
 TrainingStep training_step(const RlStep& step, const Config& config, const WorkerConfig& worker, const ModelSpec& spec,
                            RoleMesh& role) {
   Distribution at{world_groups(role), epoch_shares(config, worker, spec, step.facts.lengths(), step.number, 0)};
-  Experience here = bring(step.here, step.facts, step.home, at, role.world());
+  Experience here = redistribute(step.here, step.facts, step.home, at, role.world());
   at.ranks = mesh_groups(std::ssize(role.ranks()), role.shape());
   return {.facts = step.facts,
           .number = step.number,
@@ -81,15 +81,15 @@ Metrics train_roles(const RlStep& step, const Config& config, const Roles& roles
     auto wanted = training_step(step, config, config.actor_train, roles.policy_spec, meshes.actor);
     if (trainers.actor) of_actor = trainers.actor->train(std::move(wanted), first ? &first->actor : nullptr, samples);
   }
-  if (config.uses_critic()) metrics.merge(told(meshes.critic, of_critic));
-  if (trains_actor) metrics.merge(told(meshes.actor, of_actor));
+  if (config.uses_critic()) metrics.merge(broadcast_metrics(meshes.critic, of_critic));
+  if (trains_actor) metrics.merge(broadcast_metrics(meshes.actor, of_actor));
   return metrics;
 }
 
 Experience whole_on_first(const RlStep& step, Communicator& learners) {
   std::vector<int64_t> all(step.facts.num_sequences());
   std::iota(all.begin(), all.end(), 0);
-  return bring(step.here, step.facts, step.home, {{{0}}, {all}}, learners);
+  return redistribute(step.here, step.facts, step.home, {{{0}}, {all}}, learners);
 }
 
 }  // namespace roll

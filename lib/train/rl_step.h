@@ -7,9 +7,9 @@
 #include "experience/build.h"
 #include "train/learners.h"
 #include "train/ppo.h"
+#include "train/redistribution.h"
 #include "train/roles.h"
 #include "train/rollout_record.h"
-#include "train/routes.h"
 
 namespace roll {
 
@@ -21,8 +21,8 @@ struct RlStep {
 };
 
 /// `mine`: the records of this rank, sampled or read; sorted. **Collective** over the world. UserError: index_of()'s.
-RlStep bring_home(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
-                  RoleMesh& actor);
+RlStep distribute_step(std::vector<RolloutRecord>& mine, int64_t number, const Config& config, const ModelSpec& policy,
+                       RoleMesh& actor);
 
 /// Token rewards, advantages and returns, and `state` one step on; the metrics of that, and of the sampler's log-probs
 /// against the actor's. **Collective** over the learners, of which the actor's ranks compute.

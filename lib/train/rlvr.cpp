@@ -21,9 +21,9 @@
 #include "train/prompts.h"
 #include "train/rl_step.h"
 #include "train/rollout_files.h"
+#include "train/rollout_manager.h"
 #include "train/rollout_metrics.h"
 #include "train/run.h"
-#include "train/sampling.h"
 #include "train/summary.h"
 #include "train/throughput.h"
 #include "train/token_samples.h"
@@ -39,14 +39,14 @@ constexpr int kSampleColumns = 120;
 struct Data {
   RoleFolders folders;
   Tokenizer tokenizer;
-  Sampling::Data of_sampling;
+  RolloutManager::Data of_sampling;
 };
 
 Data load_data(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) folders.actor = start.resume->folder / "actor", folders.critic = start.resume->folder / "critic";
   Data data{folders, Tokenizer::load(folders.actor), {}};
-  Sampling::Data& rows = data.of_sampling;
+  RolloutManager::Data& rows = data.of_sampling;
   if (!config.rollout_replay) {
     rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
     rows.quota = rows.prompts->quota(config.rollout_batch_size);
@@ -71,9 +71,11 @@ std::vector<std::string> domains_of(const Config& config) {
   return domains;
 }
 
-std::optional<Collector> collector_of(const Config& config, RewardModels& models, RoleMesh& sampler, Log& log) {
+std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler,
+                                               Log& log) {
   if (!sampler.is_here()) return std::nullopt;
-  return std::optional<Collector>(std::in_place, config.rewards, config.response_length.value(), models, sampler, log);
+  return std::optional<RolloutWorker>(std::in_place, config.rewards, config.response_length.value(), models, sampler,
+                                      log);
 }
 
 class Rlvr {
@@ -97,7 +99,7 @@ class Rlvr {
   void update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
-  std::vector<ShownSample> told_samples(const std::vector<RolloutRecord>& validated);
+  std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
 
   const Config& config_;
   at::Device device_;
@@ -119,9 +121,9 @@ class Rlvr {
 
   RewardModels reward_models_;
   Offload offload_;
-  std::optional<Collector> collector_;  // where the sampler lives
+  std::optional<RolloutWorker> worker_;  // where the sampler lives
   PolicyEngine engine_;
-  Sampling sampling_;
+  RolloutManager rollout_manager_;
   Throughput throughput_;
   MemoryWatch memory_;
   CutResponses cut_responses_;
@@ -145,11 +147,11 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
       reward_models_(config, meshes_, device, log),
       offload_(config, device, actor_, critic_, roles_),
-      collector_(collector_of(config, reward_models_, mesh_of_.sampler, log)),
+      worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_plan(config), std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
               ranks.traffic()),
-      sampling_(sampling_plan(config), std::move(data.of_sampling), engine_, collector_ ? &*collector_ : nullptr,
-                reward_models_, ranks),
+      rollout_manager_(sampling_plan(config), std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr,
+                       reward_models_, ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
       cut_responses_(domains_of(config), sampling_plan(config).training.max_new_tokens),
@@ -172,7 +174,7 @@ void Rlvr::take_up(const ResumePoint& point) {
   const std::filesystem::path file = point.folder / "state.json", optimizers = point.folder / "optimizer";
   const Json state = read_json(file);
   try {
-    sampling_.load_prompts_state(state.value("prompts", Json()));
+    rollout_manager_.load_prompts_state(state.value("prompts", Json()));
     experience_state_.load_state(state.at("experience"));
     if (actor_) actor_->learner().load(state.at("actor"), optimizers, "actor");
     if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
@@ -195,19 +197,20 @@ void Rlvr::tell_schedules(const Json& state) {
 /// **Collective**.
 Json Rlvr::state() {
   const auto learner_state = [](RoleMesh& role, const auto& trainer) {
-    return tell_message(StateMessage{trainer ? trainer->learner().state() : Json()}, role, "a learner's state").state;
+    return broadcast_message(StateMessage{trainer ? trainer->learner().state() : Json()}, role, "a learner's state")
+        .state;
   };
   Json state{{"tokens_seen", tokens_seen_},
-             {"experience", learners_.told(experience_state_.state(), "statistics of rewards")},
+             {"experience", learners_.broadcast(experience_state_.state(), "statistics of rewards")},
              {"actor", learner_state(mesh_of_.actor, actor_)},
              {"history", to_json(history_)}};
-  if (!sampling_.prompts_state().is_null()) state["prompts"] = sampling_.prompts_state();
+  if (!rollout_manager_.prompts_state().is_null()) state["prompts"] = rollout_manager_.prompts_state();
   if (config_.uses_critic()) state["critic"] = learner_state(mesh_of_.critic, critic_);
   return state;
 }
 
 RunState Rlvr::run_state(Json state) {
-  sampling_.close();  // saving gathers what may be put away
+  rollout_manager_.close();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
   if (actor_)
     run.parts.push_back(checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(),
@@ -220,7 +223,7 @@ RunState Rlvr::run_state(Json state) {
 
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, config_, device_));
-  if (!resume_ && config_.eval_steps > 0 && sampling_.validates()) run_.track(0, validate(0));
+  if (!resume_ && config_.eval_steps > 0 && rollout_manager_.validates()) run_.track(0, validate(0));
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   for (int64_t step = run_.first_step(); step <= run_.last_step(); ++step) {
     const Json before = state();
@@ -244,12 +247,12 @@ void Rlvr::run_step(int64_t number) {
   Metrics metrics, of_learning;
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
   if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
-  RlStep step = bring_home(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
+  RlStep step = distribute_step(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
   // The only time that one rank holds a step; those who sample are elsewhere while others learn.
   rollouts = config_.dump_experience ? exchange_rollouts(std::move(rollouts), ranks_) : std::vector<RolloutRecord>();
   if (learners_.is_here()) of_learning = learn(step, rollouts);
-  sampling_.run_ahead(number);
-  metrics.merge(learners_.told(of_learning));
+  rollout_manager_.run_ahead(number);
+  metrics.merge(learners_.broadcast(of_learning));
   add_traffic_metrics(ranks_.traffic(), metrics);
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
@@ -263,7 +266,7 @@ void Rlvr::run_step(int64_t number) {
 
 /// What this rank sampled or read.
 std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
-  std::vector<RolloutRecord> mine = config_.rollout_replay ? replayed(step) : sampling_.step(step, metrics);
+  std::vector<RolloutRecord> mine = config_.rollout_replay ? replayed(step) : rollout_manager_.step(step, metrics);
   Metrics of_rollouts = rollout_metrics(mine);
   if (config_.samples_ahead()) of_rollouts.merge(staleness_metrics(mine));
   metrics.merge(merge_over_ranks(of_rollouts, ranks_));
@@ -274,7 +277,7 @@ std::vector<RolloutRecord> Rlvr::rollouts_of(int64_t step, Metrics& metrics) {
 }
 
 std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
-  sampling_.close();  // which validated
+  rollout_manager_.close();  // which validated
   std::vector<RolloutRecord> mine;
   agree(ranks_, [&] {
     const auto share = sampler_share(mesh_of_.sampler);
@@ -318,8 +321,8 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
   metrics.merge(
       train_roles(step, config_, roles_, meshes, {actor_, critic_}, is_looked_at ? &first : nullptr, samples));
   if (is_looked_at) {
-    tell(first.critic, meshes.critic);
-    tell(first.actor, meshes.actor);
+    broadcast(first.critic, meshes.critic);
+    broadcast(first.actor, meshes.actor);
     if (meshes.actor.world().is_first())
       dump_updates(run_.folder().experience(), step.number, {std::move(first.critic), std::move(first.actor)});
   }
@@ -330,26 +333,26 @@ void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metr
 }
 
 /// Those of the first rank that samples, on all ranks. **Collective**.
-std::vector<ShownSample> Rlvr::told_samples(const std::vector<RolloutRecord>& validated) {
-  return tell_message(ShownSamples{telling_samples(validated)}, mesh_of_.sampler).samples;
+std::vector<ShownSample> Rlvr::broadcast_samples(const std::vector<RolloutRecord>& validated) {
+  return broadcast_message(ShownSamples{informative_samples(validated)}, mesh_of_.sampler).samples;
 }
 
 bool Rlvr::validates(int64_t step) const {
-  return config_.eval_steps > 0 && sampling_.validates() && run_.is_due(step, config_.eval_steps);
+  return config_.eval_steps > 0 && rollout_manager_.validates() && run_.is_due(step, config_.eval_steps);
 }
 
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
   memory_.begin("validate");
   Metrics metrics;
-  const auto records = sampling_.validation(step);
+  const auto records = rollout_manager_.validation(step);
   if (const auto share = sampler_share(mesh_of_.sampler))
     write_rollouts(run_.folder().rollouts(), "val_", step, records, *share);
   metrics.merge(merge_over_ranks(validation_metrics(records), ranks_));
   const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
   metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
-  const std::vector<ShownSample> samples = told_samples(records);
+  const std::vector<ShownSample> samples = broadcast_samples(records);
   log_.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
            history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log_.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));

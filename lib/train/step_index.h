@@ -8,8 +8,8 @@
 #include "dist/communicator.h"
 #include "experience/experience.h"
 #include "train/messages.h"
+#include "train/redistribution.h"
 #include "train/rollout_record.h"
-#include "train/routes.h"
 
 namespace roll {
 

@@ -61,7 +61,7 @@ ShownSample sample_of(const RolloutRecord& record, bool is_validation) {
           .expected = is_right ? "" : record.ground_truth};
 }
 
-std::vector<ShownSample> telling_samples(const std::vector<RolloutRecord>& validated) {
+std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated) {
   std::vector<ShownSample> samples;
   if (!validated.empty()) samples.push_back(sample_of(validated.front(), /*is_validation=*/true));
   const RolloutRecord *worst = nullptr, *best = nullptr;

@@ -21,7 +21,7 @@ RunFace rlvr_face(const Config& config, const std::string& roles);
 ShownSample sample_of(const RolloutRecord& record, bool is_validation);
 /// Up to three that say the most: the first, whatever became of it, the first other that is wrong, and the first other
 /// that is right.
-std::vector<ShownSample> telling_samples(const std::vector<RolloutRecord>& validated);
+std::vector<ShownSample> informative_samples(const std::vector<RolloutRecord>& validated);
 
 /// The steps' and validations' scores of a run so far.
 struct History {

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "rollout/growing_text.h"
-#include "train/telling_groups.h"
+#include "train/informative_groups.h"
 
 namespace roll {
 
@@ -17,7 +17,7 @@ std::vector<int64_t> telling_sequences(const StepFacts& facts, int64_t count) {
   std::vector<ScoredResponse> responses;
   for (int64_t s = 0; s < facts.num_sequences(); ++s)
     responses.push_back({facts.group_index[s], facts.scores[s], facts.judged[s] != 0});
-  return telling_responses(responses, count);
+  return informative_responses(responses, count);
 }
 
 Json list_of(const at::Tensor& tensor) {

@@ -21,8 +21,8 @@ struct OwnPart {
 };
 
 /// `places`: of the step's sequences among those that are here, or -1. `micro_batches`: of places in `mini_batch`.
-OwnPart own_part(const std::vector<int64_t>& places, const std::vector<int64_t>& mini_batch,
-                 const Partition& micro_batches) {
+OwnPart flat_shard(const std::vector<int64_t>& places, const std::vector<int64_t>& mini_batch,
+                   const Partition& micro_batches) {
   OwnPart own;
   for (const auto& micro_batch : micro_batches) {
     own.micro_batches.emplace_back();
@@ -127,7 +127,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
   for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
     const auto& sequences = plan.mini_batches[update];
     const auto& plans = all_plans[update];
-    const OwnPart own = own_part(places, sequences, plans[mesh.place().dp]);
+    const OwnPart own = flat_shard(places, sequences, plans[mesh.place().dp]);
     B mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
     const auto counts = count_masks(mini_batch, plan.counted_masks, plan.num_groups, mesh.dp());

@@ -77,7 +77,7 @@ TEST_CASE("a role within a part of its world has its mesh under that part's numb
     if (!part) return std::string("apart");
     RoleMesh within = role.within(*part, members);
     CHECK_THROWS_AS(role.within(*part, {0, 1}), Bug);
-    const std::string told = tell_message(Word{role.is_here() ? "ours" : ""}, within, "what the role knows").text;
+    const std::string told = broadcast_message(Word{role.is_here() ? "ours" : ""}, within, "what the role knows").text;
     const bool is_same = role.is_here() ? &within.mesh() == &role.mesh() : !within.is_here();
     return fmt::format("{} {} {}", fmt::join(within.ranks(), ","), told, is_same);
   });

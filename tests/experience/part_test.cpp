@@ -92,7 +92,7 @@ TEST_CASE("numbers of responses are told in the order of the part, not of the sh
   Part part(two);
   part.here = select(two, {1, 0});
   part.place = {1, 0};
-  CHECK(part.told({10, 20}) == std::vector<double>{20, 10});
+  CHECK(part.all_gather({10, 20}) == std::vector<double>{20, 10});
   CHECK(part.own(std::vector<double>{5, 6}) == std::vector<double>{6, 5});
 }
 

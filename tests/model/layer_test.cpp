@@ -8,7 +8,7 @@
 #include "dist/local_ranks.h"
 #include "model/log_probs.h"
 #include "model/odd_layers.h"
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 
 namespace roll {
 

@@ -107,7 +107,7 @@ struct Case {
   bool has(const WeightLayout& layout, int rank, int64_t parameter, int64_t row, int64_t column) const {
     const int64_t tp = tensor_rank(layout, rank);
     if (tp < 0) return false;
-    const TensorPart part = part_of(parameters()[parameter].cut, tp, layout.tp);
+    const TensorShard part = shard_of(parameters()[parameter].cut, tp, layout.tp);
     const int64_t place = part.dim == 0 ? row : column;
     return part.dim < 0 || (part.begin <= place && place < part.end);
   }

@@ -88,7 +88,7 @@ at::Tensor whole_numbers(size_t k, const std::vector<int64_t>& shape, int64_t pu
 std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarType dtype) {
   Mesh mesh(world, {.tp = tp});
   const std::vector<ParameterShape> shapes = backbone_parameters(small_spec());
-  const ParameterParts parts(small_spec(), shapes, &mesh.tp());
+  const ParameterShards parts(small_spec(), shapes, &mesh.tp());
   const LearnerOptions options = options_of({.shares = shares});
   NamedTensors mine, whole;
   for (size_t k = 0; k < shapes.size(); ++k) {

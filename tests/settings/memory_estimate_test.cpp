@@ -90,7 +90,7 @@ TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/va
   const auto bytes = test::run_local_ranks(4, [&](Communicator& ranks) {
     Mesh mesh(ranks, {.tp = 4});
     const test::Allocated allocated;
-    const ParameterParts parts(spec, shapes, &mesh.tp());
+    const ParameterShards parts(spec, shapes, &mesh.tp());
     NamedTensors mine;
     for (const auto& [name, shape, cut] : shapes)
       mine.emplace_back(name, parts.cut(name, at::zeros(shape, is_fp32 ? at::kFloat : at::kBFloat16)).clone());

@@ -1,4 +1,4 @@
-#include "train/inquiry.h"
+#include "train/requests.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>
@@ -59,7 +59,7 @@ std::string ask(Communicator& world, const std::vector<int>& ranks, const MeshSh
   Meshes meshes(world);
   RoleMesh& role = meshes.of(ranks, shape);
   int64_t answered = 0;
-  const Answering<Question, Answer> answering{
+  const RequestHandler<Question, Answer> answering{
       .share_out = [&](const std::vector<int64_t>& lengths) { return in_turn(lengths, role.dp_size()); },
       .answer =
           [&](const std::vector<Question>& questions) {
@@ -72,7 +72,7 @@ std::string ask(Communicator& world, const std::vector<int>& ranks, const MeshSh
             return answers;
           }};
   const auto mine = questions_of(world.rank(), world.size());
-  const auto answers = inquire(mine, role, answering, "questions");
+  const auto answers = request_answers(mine, role, answering, "questions");
   if (answers.size() != mine.size()) return "not every question is answered; ";
   for (size_t i = 0; i < mine.size(); ++i) {
     const bool is_long = mine[i].length() == 100;
@@ -96,10 +96,10 @@ TEST_CASE("questions go to the ranks of a role that answer them, and answers bac
 TEST_CASE("nobody asks anything", "[train][dist]") {
   const auto said = test::run_local_ranks(2, [](Communicator& world) {
     Meshes meshes(world);
-    const Answering<Question, Answer> answering{
+    const RequestHandler<Question, Answer> answering{
         .share_out = [](const auto&) { return Partition(1); },
         .answer = [](const std::vector<Question>&) { return std::vector<Answer>(); }};
-    return inquire({}, meshes.of({1}, {}), answering, "questions").empty() ? "" : "an answer; ";
+    return request_answers({}, meshes.of({1}, {}), answering, "questions").empty() ? "" : "an answer; ";
   });
   CHECK(said == std::vector<std::string>(2));
 }

@@ -1,4 +1,4 @@
-#include "train/routes.h"
+#include "train/redistribution.h"
 
 #include <ATen/ATen.h>
 
@@ -65,20 +65,21 @@ Partition places_in_share(const Partition& plan) {
   return places;
 }
 
-RoutePlan::RoutePlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to)
+RedistributionPlan::RedistributionPlan(const std::vector<int64_t>& lengths, const Distribution& from,
+                                       const Distribution& to)
     : lengths_(lengths), from_(from), to_(to), holder_(lengths.size(), -1) {
   for (size_t group = 0; group < from.shares.size(); ++group)
     for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
 }
 
-int RoutePlan::sender(int64_t sequence, int to) const {
+int RedistributionPlan::sender(int64_t sequence, int to) const {
   ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
   const std::vector<int>& holders = from_.ranks[holder_[sequence]];
   if (std::ranges::find(holders, to) != holders.end()) return to;
   return holders[static_cast<size_t>(to) % holders.size()];
 }
 
-std::vector<RoutePlan::Message> RoutePlan::messages() const {
+std::vector<RedistributionPlan::Message> RedistributionPlan::messages() const {
   std::vector<Message> all;
   for (size_t group = 0; group < to_.ranks.size(); ++group)
     for (const int rank : to_.ranks[group]) {
@@ -90,11 +91,12 @@ std::vector<RoutePlan::Message> RoutePlan::messages() const {
   return all;
 }
 
-Routes::Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
-               Communicator& ranks)
+Redistribution::Redistribution(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
+                               Communicator& ranks)
     : lengths_(lengths), from_(from), to_(to), ranks_(ranks), plan_(lengths, from, to) {}
 
-std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, std::string_view name) const {
+std::vector<at::Tensor> Redistribution::redistribute(const std::vector<at::Tensor>& columns,
+                                                     std::string_view name) const {
   const int own = ranks_.rank();
   const std::vector<int64_t>& mine = from_.share_of(own);
   const std::vector<int64_t> offsets = offsets_of(mine, lengths_);
@@ -131,31 +133,31 @@ std::vector<at::Tensor> Routes::bring(const std::vector<at::Tensor>& columns, st
   for (int rank = 0; rank < ranks_.size(); ++rank)
     if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
   ranks_.exchange(out, in, name);
-  std::vector<at::Tensor> brought;
+  std::vector<at::Tensor> redistributed;
   const std::vector<int64_t> places = offsets_of(wanted, lengths_);
-  for (const at::Tensor& column : columns) brought.push_back(at::empty({places.back()}, column.options()));
+  for (const at::Tensor& column : columns) redistributed.push_back(at::empty({places.back()}, column.options()));
   std::vector<int64_t> read(ranks_.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
     const int from = plan_.sender(wanted[i], own);
     const int64_t size = lengths_[wanted[i]] * kElement_bytes;
-    for (at::Tensor& column : brought) {
+    for (at::Tensor& column : redistributed) {
       const auto* source = static_cast<const std::byte*>(in[from].const_data_ptr()) + read[from];
       std::memcpy(static_cast<std::byte*>(column.mutable_data_ptr()) + places[i] * kElement_bytes, source, size);
       read[from] += size;
     }
   }
-  return brought;
+  return redistributed;
 }
 
-int64_t Routes::bytes_sent() const {
+int64_t Redistribution::bytes_sent() const {
   int64_t tokens = 0;
-  for (const RoutePlan::Message& message : plan_.messages())
+  for (const RedistributionPlan::Message& message : plan_.messages())
     if (message.from == ranks_.rank()) tokens += message.tokens;
   return tokens * kElement_bytes;
 }
 
-Experience bring(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
-                 Communicator& ranks) {
+Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
+                        Communicator& ranks) {
   if (from == to) return here;
   // Who has no sequence cannot know what is defined of them.
   int64_t defined = 0;
@@ -174,9 +176,9 @@ Experience bring(const Experience& here, const StepFacts& step, const Distributi
   for (size_t i = 0; i < kComputedMasks.size(); ++i)
     if (is_defined(32 + i)) columns.push_back(has_any ? here.mask(kComputedMasks[i]) : none);
   const std::vector<int64_t> lengths = step.lengths();
-  std::vector<at::Tensor> brought = Routes(lengths, from, to, ranks).bring(columns, "sequences");
+  std::vector<at::Tensor> redistributed = Redistribution(lengths, from, to, ranks).redistribute(columns, "sequences");
 
-  auto next = brought.begin();
+  auto next = redistributed.begin();
   Experience there = make_experience(step, to.share_of(ranks.rank()), (next++)->to(at::kLong));
   for (size_t i = 0; i < Experience::kTokenTensors.size(); ++i)
     if (is_defined(i)) there.*Experience::kTokenTensors[i] = *next++;

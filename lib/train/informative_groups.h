@@ -24,15 +24,15 @@ struct GroupSummary {
 std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses);
 
 /// Groups that tell most; the first one wins a tie. Numbers in `groups`.
-struct TellingGroups {
+struct InformativeGroups {
   size_t best = 0, worst = 0;   // highest and lowest mean
   std::vector<size_t> mixed{};  // that disagree, widest spread first
 };
 /// `groups` must not be empty.
-TellingGroups telling_groups(const std::vector<GroupSummary>& groups);
+InformativeGroups informative_groups(const std::vector<GroupSummary>& groups);
 
 /// Places of at most `count` responses: best and worst one of the group that disagrees most, best one of the best
 /// group, worst one of the worst group, then pairs of the next groups that disagree. Ascending.
-std::vector<int64_t> telling_responses(const std::vector<ScoredResponse>& responses, int64_t count);
+std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count);
 
 }  // namespace roll

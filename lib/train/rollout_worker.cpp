@@ -1,4 +1,4 @@
-#include "train/collect.h"
+#include "train/rollout_worker.h"
 
 #include <algorithm>
 #include <iterator>
@@ -13,8 +13,8 @@
 
 namespace roll {
 
-Collector::Collector(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                     RewardModels& models, RoleMesh& ranks, Log& log)
+RolloutWorker::RolloutWorker(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                             RewardModels& models, RoleMesh& ranks, Log& log)
     : models_(models),
       ranks_(ranks),
       mesh_(ranks.mesh()),
@@ -37,7 +37,7 @@ SamplingSettings greedy(SamplingSettings settings) {
 }
 
 RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,
-                        const CollectRequest& request) {
+                        const RolloutRequest& request) {
   RolloutRecord record;
   record.step = request.step;
   record.is_baseline = sample.number >= request.num_samples;
@@ -71,26 +71,26 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
 
 }  // namespace
 
-std::unique_ptr<CollectJob> Collector::begin(CollectRequest request) {
-  Collection::Plan plan{
+std::unique_ptr<RolloutJob> RolloutWorker::begin(RolloutRequest request) {
+  RolloutCoordinator::Plan plan{
       .prompts = prompts_of(request.rows),
       .quota = request.quota,
       .num_samples = request.num_samples,
       .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
       .may_stop = request.may_stop,
       .expected_length = [this](const Prompt& prompt) { return lengths_.mean(*prompt.row); }};
-  return std::make_unique<CollectJob>(std::move(request), mesh_, rewards_, std::move(plan));
+  return std::make_unique<RolloutJob>(std::move(request), mesh_, rewards_, std::move(plan));
 }
 
-void Collector::run_ahead(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
-                          const std::function<bool()>& should_pause) {
+void RolloutWorker::run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                              const std::function<bool()>& should_pause) {
   serve(job, engine, tokenizer, version, should_pause);
 }
 
-std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
+std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
   Stopwatch watch;
   std::vector<RolloutRecord> mine;
-  for (const auto& [index, result] : job.collection.take_results()) {
+  for (const auto& [index, result] : job.coordinator.take_results()) {
     mine.push_back(std::move(job.records.at(index)));
     RolloutRecord& record = mine.back();
     record.reward_detail = result.detail;
@@ -103,13 +103,13 @@ std::vector<RolloutRecord> Collector::finish(CollectJob& job) {
   warn_of_faults(mine, job.request.step);
   for (const std::string& domain : domains_)
     if (job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_) > 0) rewards_.note_answers(domain);
-  tell_lengths(mine, job.collection);
+  all_gather_lengths(mine, job.coordinator);
   sort_records(mine);
   return mine;
 }
 
 /// How long responses were, which decides who starts first the next time.
-void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Collection& collection) {
+void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection) {
   ResponseLengths own;
   for (const RolloutRecord& record : mine)
     own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
@@ -120,19 +120,19 @@ void Collector::tell_lengths(const std::vector<RolloutRecord>& mine, const Colle
 namespace {
 
 void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
-  const StopWish told = tell_message(StopWish{kind}, samplers);
+  const StopWish told = broadcast_message(StopWish{kind}, samplers);
   if (!told.kind) return;
   request_stop(*told.kind);
   throw Stopped(*told.kind);
 }
 
 bool goes_on(RoleMesh& samplers, bool wanted) {
-  return tell_message(GoesOn{wanted}, samplers).goes_on;
+  return broadcast_message(GoesOn{wanted}, samplers).goes_on;
 }
 
 }  // namespace
 
-void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step) {
+void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step) {
   std::map<std::string, std::map<int64_t, RewardQuery>> nothing;
   do {
     end_if_stopped(samplers, {});
@@ -141,10 +141,10 @@ void attend_collection(RewardModels& models, RoleMesh& samplers, int64_t step) {
   } while (goes_on(samplers, false));
 }
 
-void Collector::serve(CollectJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
-                      const std::function<bool()>& should_pause) {
+void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                          const std::function<bool()>& should_pause) {
   Progress progress(log_, job.request.phase, 0, "responses");
-  Collection& collection = job.collection;
+  RolloutCoordinator& collection = job.coordinator;
   const auto on_done = [&](int64_t served, const Generation& generation) {
     if (!mesh_.is_leader()) return;
     const int64_t index = collection.first_request() + served;
@@ -160,7 +160,7 @@ void Collector::serve(CollectJob& job, Engine& engine, const Tokenizer& tokenize
   SamplerCounts counts;
   collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
   collection.end(engine.serve(collection, job.request.sampling, on_done, {.counts = &counts}));
-  CollectStatistics& statistics = job.statistics;
+  RolloutStatistics& statistics = job.statistics;
   const double others_s = collection.waited_for_others_s() - waited_s,
                own_scores_s = collection.waited_for_scores_s() - scores_s;
   statistics.wait_s += others_s;
@@ -170,22 +170,22 @@ void Collector::serve(CollectJob& job, Engine& engine, const Tokenizer& tokenize
 }
 
 /// Models score when nothing is left to sample, and what they say may want more samples.
-void Collector::complete(CollectJob& job, Engine& engine, const Tokenizer& tokenizer) {
+void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer) {
   while (true) {
     serve(job, engine, tokenizer, job.request.version, {});
     Stopwatch watch;
-    end_if_stopped(ranks_, job.collection.stopped());
+    end_if_stopped(ranks_, job.coordinator.stopped());
     job.statistics.wait_s += watch.restart();
     if (models_.empty()) return;
     models_.judge(rewards_.held(), job.request.step);
     rewards_.release();
     job.statistics.rewards_s += watch.seconds();
-    if (!goes_on(ranks_, job.collection.waits_for_models())) return;
-    job.collection.go_on();
+    if (!goes_on(ranks_, job.coordinator.waits_for_models())) return;
+    job.coordinator.go_on();
   }
 }
 
-void Collector::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
+void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
   std::map<std::string, RewardFaults> faults;
   std::map<std::string, int64_t> num_records;
   for (const RolloutRecord& record : records)

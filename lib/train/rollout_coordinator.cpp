@@ -1,4 +1,4 @@
-#include "train/collection.h"
+#include "train/rollout_coordinator.h"
 
 #include <unistd.h>
 
@@ -21,18 +21,18 @@ int64_t length_of(const RequestSource::Queue& queue) {
 
 }  // namespace
 
-Collection::Collection(Mesh& mesh, DomainRewards& rewards, Plan plan)
+RolloutCoordinator::RolloutCoordinator(Mesh& mesh, DomainRewards& rewards, Plan plan)
     : mesh_(mesh),
       rewards_(rewards),
       plan_(std::move(plan)),
       num_samples_(plan_.num_samples + (plan_.baseline ? 1 : 0)),
-      bulletin_(mesh),
-      dealer_(mesh.dp_size(), num_samples_),
+      news_exchange_(mesh),
+      scheduler_(mesh.dp_size(), num_samples_),
       queues_(mesh.dp_size()) {
   add(plan_.prompts);
 }
 
-void Collection::begin(Terms terms) {
+void RolloutCoordinator::begin(Terms terms) {
   terms_ = std::move(terms);
   has_begun_ = false;
   first_request_ = std::ssize(requests_);
@@ -41,7 +41,7 @@ void Collection::begin(Terms terms) {
   if (plan_.quota) add(plan_.quota->next());
 }
 
-void Collection::end(const std::vector<Generation>& generations) {
+void RolloutCoordinator::end(const std::vector<Generation>& generations) {
   for (int64_t i = 0; i < std::ssize(generations); ++i) {
     const int64_t index = first_request_ + i;
     const Request& request = requests_.at(index);
@@ -51,51 +51,51 @@ void Collection::end(const std::vector<Generation>& generations) {
   }
 }
 
-std::vector<WeightsRun> Collection::weights_of(int64_t request, int64_t num_tokens) const {
+std::vector<WeightsRun> RolloutCoordinator::weights_of(int64_t request, int64_t num_tokens) const {
   std::vector<WeightsRun> weights = requests_.at(request).weights;
   for (const WeightsRun& run : weights) num_tokens -= run.num_tokens;
   if (num_tokens > 0) weights.push_back({.version = terms_.version, .num_tokens = num_tokens});
   return weights;
 }
 
-void Collection::add(const std::vector<Prompt>& prompts) {
+void RolloutCoordinator::add(const std::vector<Prompt>& prompts) {
   for (const Prompt& prompt : prompts) {
-    dealer_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
+    scheduler_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
     prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(num_samples_)});
   }
   expect(std::ssize(prompts) * num_samples_);
 }
 
-void Collection::expect(int64_t responses) {
+void RolloutCoordinator::expect(int64_t responses) {
   num_expected_ += responses;
   if (terms_.progress) terms_.progress->expect(responses);
 }
 
 /// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
-RequestSource::Change Collection::next(const Queue& queue) {
+RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
   Change change;
   if (!has_begun_) {
     has_begun_ = true;
     start_again(change);
-    start(dealer_.deal(queues_)[mesh_.place().dp], change);
+    start(scheduler_.assign(queues_)[mesh_.place().dp], change);
     look_whether_to_end(change);
     return change;
   }
   const Stopwatch watch;
   const bool awaits_scores = !awaited_.empty();
-  if (mesh_.is_leader() && !bulletin_.is_posted()) {
+  if (mesh_.is_leader() && !news_exchange_.is_posted()) {
     if (queue.is_idle() && awaits_scores) ::usleep(kScoreWait_us);
     take_scores(rewards_.take_done());
-    bulletin_.post(news(queue));
+    news_exchange_.post(news(queue));
   }
-  const auto [told, wish] = bulletin_.look(queue.is_idle(), stop_wish());
+  const auto [told, wish] = news_exchange_.look(queue.is_idle(), stop_wish());
   wish_ = std::max(wish_, wish);
   if (!told.empty()) hear(told, queue, change);
   if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
   return change;
 }
 
-void Collection::start(const std::vector<SampleIndex>& samples, Change& change) {
+void RolloutCoordinator::start(const std::vector<SampleIndex>& samples, Change& change) {
   for (const SampleIndex& sample : samples) {
     const uint64_t number = prompts_[sample.prompt].prompt.number;
     const bool is_baseline = sample.number >= plan_.num_samples;
@@ -107,7 +107,7 @@ void Collection::start(const std::vector<SampleIndex>& samples, Change& change) 
   }
 }
 
-void Collection::start_again(Change& change) {
+void RolloutCoordinator::start_again(Change& change) {
   for (auto& [request, begun] : std::exchange(unfinished_, {})) {
     change.requests.push_back(request_for(request));
     change.requests.back().begun = std::move(begun);
@@ -115,14 +115,14 @@ void Collection::start_again(Change& change) {
   }
 }
 
-GenerationRequest Collection::request_for(const Request& request) const {
+GenerationRequest RolloutCoordinator::request_for(const Request& request) const {
   GenerationRequest asked{.prompt_ids = prompts_[request.sample.prompt].prompt.row->prompt_ids,
                           .sequence_id = request.sequence_id};
   if (request.sample.number >= plan_.num_samples) asked.generating = plan_.baseline;
   return asked;
 }
 
-void Collection::finished(int64_t request, RewardQuery query) {
+void RolloutCoordinator::finished(int64_t request, RewardQuery query) {
   rewards_.submit(prompt(request).row->domain, request, std::move(query));
   const bool is_held = rewards_.holds(prompt(request).row->domain);
   if (is_held && !prompt(request).awaits_scores) {
@@ -133,7 +133,7 @@ void Collection::finished(int64_t request, RewardQuery query) {
   if (is_held) new_held_.push_back(sample(request));
 }
 
-void Collection::take_scores(std::map<int64_t, RewardResult> results) {
+void RolloutCoordinator::take_scores(std::map<int64_t, RewardResult> results) {
   for (auto& [request, result] : results) {
     if (awaited_.erase(request) > 0)
       new_finished_.push_back({.sample = sample(request),
@@ -142,7 +142,7 @@ void Collection::take_scores(std::map<int64_t, RewardResult> results) {
   }
 }
 
-SamplingNews Collection::news(const Queue& queue) {
+SamplingNews RolloutCoordinator::news(const Queue& queue) {
   const bool pauses = terms_.should_pause && terms_.should_pause();
   const int64_t length = length_of(queue);
   const auto stop = plan_.may_stop ? std::max(wish_, stop_wish()) : std::nullopt;
@@ -159,7 +159,7 @@ SamplingNews Collection::news(const Queue& queue) {
   return {.changes = std::move(changes)};
 }
 
-void Collection::hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change) {
+void RolloutCoordinator::hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change) {
   std::optional<StopKind> stop;
   bool is_quota_changed = false;
   for (size_t group = 0; group < told.size(); ++group) {
@@ -168,7 +168,7 @@ void Collection::hear(const std::vector<SamplingNews>& told, const Queue& queue,
     for (const Finished& finished : news.finished) is_quota_changed |= hear_of(finished);
     for (const int64_t prompt : news.held) ++prompts_.at(prompt).num_held;
     for (const SampleIndex& sample : news.put_back)
-      if (prompts_.at(sample.prompt).is_needed) dealer_.put_back(sample);
+      if (prompts_.at(sample.prompt).is_needed) scheduler_.put_back(sample);
     queues_[group] = news.queue;
     stop = std::max(stop, news.stop);
     change.pauses |= news.pauses;
@@ -184,18 +184,18 @@ void Collection::hear(const std::vector<SamplingNews>& told, const Queue& queue,
   if (change.is_last || change.pauses) return;
   const auto own = mesh_.place().dp;
   std::vector<int64_t> queues = queues_;
-  const Deal deal = dealer_.deal(queues);
+  const SampleAssignment deal = scheduler_.assign(queues);
   put_back(num_to_put_back(queues, own), queue, change);
   start(deal[own], change);
 }
 
-void Collection::look_whether_to_end(Change& change) {
+void RolloutCoordinator::look_whether_to_end(Change& change) {
   waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
   change.is_last = stopped_ || is_complete() || waits_for_models_;
 }
 
 /// True: it decides over a group.
-bool Collection::hear_of(const Finished& finished) {
+bool RolloutCoordinator::hear_of(const Finished& finished) {
   const auto& [sample, score] = finished;
   PromptState& state = prompts_.at(sample.prompt);
   if (!state.is_needed) return false;
@@ -207,12 +207,12 @@ bool Collection::hear_of(const Finished& finished) {
   return true;
 }
 
-void Collection::give_up_unneeded(Change& change) {
+void RolloutCoordinator::give_up_unneeded(Change& change) {
   for (int64_t index = 0; index < std::ssize(prompts_); ++index) {
     PromptState& state = prompts_[index];
     if (!state.is_needed || plan_.quota->needs(index)) continue;
     state.is_needed = false;
-    dealer_.drop(index);
+    scheduler_.drop(index);
     expect(state.num_finished - num_samples_);
     for (int64_t request = 0; request < std::ssize(requests_); ++request) {
       if (sample(request).prompt != index || requests_[request].is_given_up) continue;
@@ -225,7 +225,7 @@ void Collection::give_up_unneeded(Change& change) {
 }
 
 /// Those that would start last.
-void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
+void RolloutCoordinator::put_back(int64_t count, const Queue& queue, Change& change) {
   for (auto waiting = queue.waiting.rbegin(); waiting != queue.waiting.rend() && count > 0; ++waiting) {
     const int64_t request = first_request_ + *waiting;
     if (requests_[request].is_given_up) continue;
@@ -236,35 +236,35 @@ void Collection::put_back(int64_t count, const Queue& queue, Change& change) {
   }
 }
 
-bool Collection::is_complete() const {
+bool RolloutCoordinator::is_complete() const {
   return (!plan_.quota || plan_.quota->has_what_is_allowed()) &&
          std::ranges::all_of(prompts_, [&](const PromptState& state) {
            return !state.is_needed || state.num_finished == num_samples_;
          });
 }
 
-bool Collection::only_models_are_missing() const {
+bool RolloutCoordinator::only_models_are_missing() const {
   return std::ranges::all_of(prompts_, [&](const PromptState& state) {
     return !state.is_needed || state.num_finished == num_samples_ || state.num_held == num_samples_;
   });
 }
 
-void Collection::go_on() {
+void RolloutCoordinator::go_on() {
   for (PromptState& state : prompts_) state.num_held = 0;
   waits_for_models_ = false;
 }
 
-void Collection::park() {
+void RolloutCoordinator::park() {
   take_scores(rewards_.take_all());
   parked_ = std::exchange(rewards_.held(), {});
 }
 
 /// Requests of earlier servings have ended.
-void Collection::cancel(int64_t request, Change& change) const {
+void RolloutCoordinator::cancel(int64_t request, Change& change) const {
   if (request >= first_request_) change.cancelled.push_back(request - first_request_);
 }
 
-std::map<int64_t, RewardResult> Collection::take_results() {
+std::map<int64_t, RewardResult> RolloutCoordinator::take_results() {
   for (auto& [request, result] : rewards_.take_all()) results_[request] = std::move(result);
   return std::move(results_);
 }

@@ -1,4 +1,4 @@
-#include "train/telling_groups.h"
+#include "train/informative_groups.h"
 
 #include <catch2/catch.hpp>
 
@@ -19,28 +19,28 @@ TEST_CASE("groups are told by mean, spread and extremes") {
   CHECK(groups[1].best == 3);
   CHECK(groups[1].worst == 2);
   CHECK(groups[0].spread == 0);
-  const auto telling = roll::telling_groups(groups);
+  const auto telling = roll::informative_groups(groups);
   CHECK(telling.best == 2);
   CHECK(telling.worst == 3);
   CHECK(telling.mixed == std::vector<size_t>{1, 2});
 }
 
 TEST_CASE("responses are chosen from disagreement first, then from the best and the worst group") {
-  CHECK(roll::telling_responses(kStep, 0).empty());
-  CHECK(roll::telling_responses(kStep, 1) == std::vector<int64_t>{3});
-  CHECK(roll::telling_responses(kStep, 2) == std::vector<int64_t>{2, 3});
-  CHECK(roll::telling_responses(kStep, 4) == std::vector<int64_t>{2, 3, 5, 6});
-  CHECK(roll::telling_responses(kStep, 99) == std::vector<int64_t>{2, 3, 4, 5, 6});
+  CHECK(roll::informative_responses(kStep, 0).empty());
+  CHECK(roll::informative_responses(kStep, 1) == std::vector<int64_t>{3});
+  CHECK(roll::informative_responses(kStep, 2) == std::vector<int64_t>{2, 3});
+  CHECK(roll::informative_responses(kStep, 4) == std::vector<int64_t>{2, 3, 5, 6});
+  CHECK(roll::informative_responses(kStep, 99) == std::vector<int64_t>{2, 3, 4, 5, 6});
 }
 
 TEST_CASE("a step in which all agree has one telling response of the best and one of the worst group") {
-  CHECK(roll::telling_responses({{0, 1}, {0, 1}, {1, 0}, {1, 0}}, 4) == std::vector<int64_t>{0, 2});
-  CHECK(roll::telling_responses({{0, 1}, {0, 1}}, 4) == std::vector<int64_t>{0});
+  CHECK(roll::informative_responses({{0, 1}, {0, 1}, {1, 0}, {1, 0}}, 4) == std::vector<int64_t>{0, 2});
+  CHECK(roll::informative_responses({{0, 1}, {0, 1}}, 4) == std::vector<int64_t>{0});
 }
 
 TEST_CASE("responses that were not judged tell nothing") {
-  CHECK(roll::telling_responses({{0, 9, false}, {0, 1}, {1, 0, false}}, 4) == std::vector<int64_t>{1});
-  CHECK(roll::telling_responses({{0, 9, false}}, 4).empty());
+  CHECK(roll::informative_responses({{0, 9, false}, {0, 1}, {1, 0, false}}, 4) == std::vector<int64_t>{1});
+  CHECK(roll::informative_responses({{0, 9, false}}, 4).empty());
 }
 
 TEST_CASE("equal scores whose mean is rounded do not disagree") {

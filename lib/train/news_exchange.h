@@ -13,9 +13,9 @@
 
 namespace roll {
 
-class Bulletin {
+class NewsExchange {
  public:
-  explicit Bulletin(Mesh& mesh) : mesh_(mesh) {}
+  explicit NewsExchange(Mesh& mesh) : mesh_(mesh) {}
 
   /// Whether this rank's news are out and have not come back.
   bool is_posted() const { return pending_ != nullptr; }

@@ -1,4 +1,4 @@
-#include "train/collect_statistics.h"
+#include "train/rollout_statistics.h"
 
 #include <ATen/ATen.h>
 
@@ -20,7 +20,7 @@ double ratio_of(int64_t part, int64_t whole) {
 
 }  // namespace
 
-void CollectStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
+void RolloutStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
   int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,
                            &counts.drawn,         &counts.evictions,     &counts.slot_steps};
   const int64_t own[] = {mine.prompt_tokens, mine.shared_tokens, mine.decoded,
@@ -33,7 +33,7 @@ void CollectStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
   counts.num_pages = std::max(counts.num_pages, mine.num_pages);
 }
 
-int64_t CollectStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
+int64_t RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
                                        const RewardUse& of_mine, Mesh& mesh) {
   RewardFaults failed;
   int64_t num_retries = 0, num_had = 0;
@@ -55,7 +55,7 @@ int64_t CollectStatistics::add_rewards(const std::string& domain, const std::vec
   return ranks.all_reduce_sum(num_had, "rewards that could be had");
 }
 
-void CollectStatistics::add_to(Metrics& metrics) const {
+void RolloutStatistics::add_to(Metrics& metrics) const {
   metrics.add("time/step_generate", generate_s);
   metrics.add("time/step_generate_wait", wait_s);
   metrics.add("time/step_rewards", rewards_s);

@@ -1,4 +1,4 @@
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 
 #include <ATen/ATen.h>
 
@@ -48,13 +48,13 @@ NamedTensors numbers(at::ScalarType dtype) {
   return whole;
 }
 
-NamedTensors cut_all(const ParameterParts& parts, const NamedTensors& whole) {
+NamedTensors cut_all(const ParameterShards& parts, const NamedTensors& whole) {
   NamedTensors mine;
   for (const auto& [name, tensor] : whole) mine.emplace_back(name, parts.cut(name, tensor).clone());
   return mine;
 }
 
-std::string text_of(const TensorPart& part) {
+std::string text_of(const TensorShard& part) {
   if (part.dim < 0) return fmt::format("whole x{}", part.copies);
   return fmt::format("{}: {}-{} x{}", part.dim, part.begin, part.end, part.copies);
 }
@@ -64,7 +64,7 @@ std::map<std::string, std::vector<std::string>> parts_over(int num_ranks) {
   std::map<std::string, std::vector<std::string>> parts;
   for (int rank = 0; rank < num_ranks; ++rank) {
     const auto tp = make_single_communicator({.rank = rank, .size = num_ranks});  // no message is needed
-    const ParameterParts own(small_spec(), all_parameters(), tp.get());
+    const ParameterShards own(small_spec(), all_parameters(), tp.get());
     for (const auto& [name, shape, cut] : all_parameters()) parts[name].push_back(text_of(own.part(name)));
   }
   return parts;
@@ -107,7 +107,7 @@ TEST_CASE("as many ranks as key/value heads hold one each", "[model]") {
 }
 
 TEST_CASE("a process alone holds every parameter whole", "[model]") {
-  const ParameterParts parts(small_spec(), all_parameters(), nullptr);
+  const ParameterShards parts(small_spec(), all_parameters(), nullptr);
   CHECK(parts.is_whole());
   for (const auto& [name, tensor] : numbers(at::kFloat)) {
     CHECK(at::equal(parts.cut(name, tensor), tensor));
@@ -122,7 +122,7 @@ TEST_CASE("a process alone holds every parameter whole", "[model]") {
 TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps it", "[model]") {
   const int num_ranks = GENERATE(2, 4);
   const auto said = run_local_ranks(num_ranks, [](Communicator& tp) {
-    const ParameterParts parts(small_spec(), all_parameters(), &tp);
+    const ParameterShards parts(small_spec(), all_parameters(), &tp);
     const NamedTensors whole = numbers(at::kBFloat16), mine = cut_all(parts, whole);
     std::string wrong;
     for (size_t i = 0; i < whole.size(); ++i)
@@ -139,12 +139,12 @@ TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps
 
 TEST_CASE("gradients of copies are added up among the ranks that hold the same part", "[model]") {
   const auto said = run_local_ranks(4, [](Communicator& tp) {
-    const ParameterParts parts(small_spec(), all_parameters(), &tp);
+    const ParameterShards parts(small_spec(), all_parameters(), &tp);
     std::string text;
     for (const char* name :
          {"self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.bias", "self_attn.k_norm.weight"}) {
       const std::string full = std::string("model.layers.0.") + name;
-      const TensorPart& part = parts.part(full);
+      const TensorShard& part = parts.part(full);
       at::Tensor gradient = at::full({part.dim < 0 ? 2 : part.end - part.begin}, std::pow(10.0, tp.rank()));
       if (full.ends_with("proj.weight")) gradient = gradient.unsqueeze(1).expand({-1, 8}).contiguous();
       parts.sum_copies(full, gradient);
@@ -163,7 +163,7 @@ TEST_CASE("the checksum of weights does not depend on how they are cut, and sees
     for (auto& [name, tensor] : whole)
       if (name == changed) *static_cast<uint8_t*>(tensor.data_ptr()) ^= 1;
     const auto said = run_local_ranks(num_ranks, [&](Communicator& tp) {
-      const ParameterParts parts(small_spec(), all_parameters(), &tp);
+      const ParameterShards parts(small_spec(), all_parameters(), &tp);
       return std::to_string(parts.checksum(cut_all(parts, whole)));
     });
     for (const auto& text : said) CHECK(text == said[0]);
@@ -182,7 +182,7 @@ TEST_CASE("tensor ranks that cannot share a model are told why", "[model]") {
   CHECK(tensor_parallel_rule(spec, 3) == "must divide the model's 4 attention heads");
   CHECK(tensor_parallel_rule(spec, 8) == "must divide the model's 4 attention heads");
   const auto three = make_single_communicator({.rank = 0, .size = 3});
-  CHECK_THROWS_AS(ParameterParts(spec, all_parameters(), three.get()), Bug);
+  CHECK_THROWS_AS(ParameterShards(spec, all_parameters(), three.get()), Bug);
   spec.num_heads = 12, spec.num_kv_heads = 4;
   CHECK(tensor_parallel_rule(spec, 6) == "must divide the model's 4 key/value heads, or be a multiple of them");
   spec.num_kv_heads = 3;

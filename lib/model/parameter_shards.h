@@ -19,16 +19,16 @@
 namespace roll {
 
 /// [begin, end) of dimension `dim`; dim -1: the whole tensor.
-struct TensorPart {
+struct TensorShard {
   int64_t dim = -1, begin = 0, end = 0;
   int64_t copies = 1;  // ranks that hold this very part
 };
 
 /// What rank `rank` of `size` holds of a parameter that is cut so.
-TensorPart part_of(const Cut& cut, int64_t rank, int64_t size);
+TensorShard shard_of(const Cut& cut, int64_t rank, int64_t size);
 
 /// The rows of embedding and lm head that a rank holds.
-TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size);
+TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size);
 
 /// UserError's rule ("must divide ...") where `tp` ranks cannot share such a model; else empty.
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
@@ -37,13 +37,13 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp);
 /// tensor is. 2, 4 or 8 bytes an element. 0 where it has no data.
 at::Tensor bit_sum(const at::Tensor& tensor);
 
-class ParameterParts {
+class ParameterShards {
  public:
   /// `whole`: all parameters. `tp`: the ranks that share them; must outlive this. Null: this process holds all.
-  ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp);
+  ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp);
 
   bool is_whole() const { return tp_ == nullptr || tp_->size() == 1; }
-  const TensorPart& part(const std::string& name) const;
+  const TensorShard& part(const std::string& name) const;
   /// Of the whole tensor.
   const std::vector<int64_t>& shape(const std::string& name) const { return entry(name).shape; }
   /// This rank's part of the whole tensor: a view.
@@ -62,7 +62,7 @@ class ParameterParts {
  private:
   struct Entry {
     std::vector<int64_t> shape;  // of the whole tensor
-    std::vector<TensorPart> parts;
+    std::vector<TensorShard> parts;
   };
   const Entry& entry(const std::string& name) const;
   int64_t rank() const { return tp_ ? tp_->rank() : 0; }

@@ -1,4 +1,4 @@
-#include "train/routes.h"
+#include "train/redistribution.h"
 
 #include <ATen/ATen.h>
 
@@ -27,14 +27,14 @@ std::vector<at::Tensor> columns_of(const std::vector<int64_t>& sequences) {
 }
 
 std::string bring_and_compare(const Distribution& from, const Distribution& to, Communicator& ranks) {
-  const Routes routes(kLengths, from, to, ranks);
+  const Redistribution routes(kLengths, from, to, ranks);
   ranks.traffic().take();
-  const auto brought = routes.bring(columns_of(from.share_of(ranks.rank())), "columns");
+  const auto redistributed = routes.redistribute(columns_of(from.share_of(ranks.rank())), "columns");
   int64_t counted = 0;
   for (const auto& [name, count] : ranks.traffic().take()) counted += count.bytes;
   if (counted != 2 * routes.bytes_sent()) return fmt::format("{} bytes, not {}; ", counted, 2 * routes.bytes_sent());
   const auto expected = columns_of(to.share_of(ranks.rank()));
-  return at::equal(brought[0], expected[0]) && at::equal(brought[1], expected[1]) ? "" : "other columns; ";
+  return at::equal(redistributed[0], expected[0]) && at::equal(redistributed[1], expected[1]) ? "" : "other columns; ";
 }
 
 /// Where all sequences were sampled, one by one; where groups of two train; everything on one rank.
@@ -58,7 +58,7 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
   const auto said = test::run_local_ranks(4, [](Communicator& ranks) {
     // From {0, 1} and {2, 3} to ranks 2 and 3, which have the second share already.
     const Distribution to{{{2}, {3}}, {{0, 5}, {7}}};
-    return std::to_string(Routes(kLengths, kTrained, to, ranks).bytes_sent() / 4);
+    return std::to_string(Redistribution(kLengths, kTrained, to, ranks).bytes_sent() / 4);
   });
   CHECK(said == std::vector<std::string>{"3", "6", "0", "0"});
 }
@@ -66,8 +66,9 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
 TEST_CASE("a sequence that nobody has is an error where it is wanted", "[train]") {
   const auto alone = make_single_communicator();
   const Distribution none{{{0}}, {{1}}}, all{{{0}}, {{0, 1}}};
-  CHECK_THROWS_AS(Routes(kLengths, none, all, *alone).bring(columns_of({1}), "columns"), Bug);
-  CHECK_THROWS_AS(Routes(kLengths, all, none, *alone).bring(columns_of({1}), "columns"), Bug);  // too few tokens
+  CHECK_THROWS_AS(Redistribution(kLengths, none, all, *alone).redistribute(columns_of({1}), "columns"), Bug);
+  CHECK_THROWS_AS(Redistribution(kLengths, all, none, *alone).redistribute(columns_of({1}), "columns"),
+                  Bug);  // too few tokens
 }
 
 TEST_CASE("an experience arrives with all that is known of it, also on ranks that had nothing", "[train][dist]") {
@@ -79,8 +80,8 @@ TEST_CASE("an experience arrives with all that is known of it, also on ranks tha
     whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
     const StepFacts facts = facts_of(whole);
     const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
-    const Experience there =
-        bring(ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts, from, to, ranks);
+    const Experience there = redistribute(
+        ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts, from, to, ranks);
     if (ranks.is_first())
       return std::string(there.num_sequences() == 0 && there.advantages.defined() ? "" : "not empty");
     const Experience expected = select(whole, {1, 0});

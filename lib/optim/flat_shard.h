@@ -7,6 +7,6 @@
 namespace roll {
 
 /// Of tensor rank `rank` of `size`.
-FlatParameter own_part(const ParameterShape& parameter, int64_t rank, int64_t size);
+FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size);
 
 }  // namespace roll

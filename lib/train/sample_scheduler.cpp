@@ -1,4 +1,4 @@
-#include "train/sample_deal.h"
+#include "train/sample_scheduler.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,20 +6,20 @@
 
 namespace roll {
 
-void SampleDealer::add(int64_t prompt, std::optional<double> expected_length, bool is_ahead) {
+void SampleScheduler::add(int64_t prompt, std::optional<double> expected_length, bool is_ahead) {
   prompts_.push_back({.prompt = prompt, .expected_length = expected_length, .is_ahead = is_ahead});
 }
 
-void SampleDealer::drop(int64_t prompt) {
+void SampleScheduler::drop(int64_t prompt) {
   std::erase_if(prompts_, [&](const Waiting& waiting) { return waiting.prompt == prompt; });
   std::erase_if(samples_, [&](const SampleIndex& sample) { return sample.prompt == prompt; });
 }
 
-Deal SampleDealer::deal(std::vector<int64_t>& queues) {
+SampleAssignment SampleScheduler::assign(std::vector<int64_t>& queues) {
   std::ranges::stable_sort(prompts_, {}, [](const Waiting& waiting) {
     return std::pair(waiting.is_ahead, -waiting.expected_length.value_or(std::numeric_limits<double>::infinity()));
   });
-  Deal deal(num_groups_);
+  SampleAssignment assign(num_groups_);
   const auto give = [&](int64_t prompt, int64_t first, int64_t count) {
     const auto group = std::ranges::min_element(queues) - queues.begin();
     for (int64_t i = first; i < first + count; ++i) deal[group].push_back({.prompt = prompt, .number = i});

@@ -1,4 +1,4 @@
-#include "train/bulletin.h"
+#include "train/news_exchange.h"
 
 #include <algorithm>
 
@@ -7,13 +7,13 @@
 
 namespace roll {
 
-void Bulletin::post(const SamplingNews& news) {
+void NewsExchange::post(const SamplingNews& news) {
   ROLL_CHECK(!pending_, "news go out one at a time");
   told_ = std::make_shared<std::vector<std::string>>();
   pending_ = mesh_.dp().start_all_gather_bytes(encode_message(news), told_, SamplingNews::kMessage.name);
 }
 
-Bulletin::Heard Bulletin::look(bool waits, std::optional<StopKind> wish) {
+NewsExchange::Heard NewsExchange::look(bool waits, std::optional<StopKind> wish) {
   Heard heard;
   if (mesh_.is_leader() && pending_ && (waits || pending_->is_done())) {
     pending_->wait();

@@ -1,6 +1,6 @@
 // One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
 // that is needed is there, scores included, so that a wish to stop is heard while scores are waited for. Every rank
-// decides from the same news (bulletin.h), so all know the same prompts by the same indices; responses and their
+// decides from the same news (news_exchange.h), so all know the same prompts by the same indices; responses and their
 // rewards stay where they were sampled until the end. A collection may be paused, and go on with other weights: a
 // response that was begun keeps its tokens, and what is known of each is which weights drew it.
 #pragma once
@@ -14,14 +14,14 @@
 #include "base/stop.h"
 #include "rollout/sampler.h"
 #include "track/progress.h"
-#include "train/bulletin.h"
 #include "train/domain_rewards.h"
 #include "train/group_quota.h"
-#include "train/sample_deal.h"
+#include "train/news_exchange.h"
+#include "train/sample_scheduler.h"
 
 namespace roll {
 
-class Collection : public RequestSource {
+class RolloutCoordinator : public RequestSource {
  public:
   struct Plan {
     std::vector<Prompt> prompts{};  // all of them, or else
@@ -39,7 +39,7 @@ class Collection : public RequestSource {
     std::function<bool()> should_pause{};  // asked on leaders: all groups pause once one says so
   };
   /// All references must outlive it.
-  Collection(Mesh& mesh, DomainRewards& rewards, Plan plan);
+  RolloutCoordinator(Mesh& mesh, DomainRewards& rewards, Plan plan);
 
   /// Before it is served, also again: its requests are numbered anew from first_request(), and those that a pause
   /// left unfinished come again with what they have.
@@ -118,8 +118,8 @@ class Collection : public RequestSource {
   Plan plan_;
   Terms terms_;
   int64_t num_samples_;  // baseline included
-  Bulletin bulletin_;
-  SampleDealer dealer_;
+  NewsExchange news_exchange_;
+  SampleScheduler scheduler_;
   std::vector<PromptState> prompts_;
   std::vector<Request> requests_;            // of this group
   std::vector<Unfinished> unfinished_;       // of those, as the last pause left them

@@ -1,4 +1,4 @@
-#include "train/collect.h"
+#include "train/rollout_worker.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "train/telling_groups.h"
+#include "train/informative_groups.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,8 +39,8 @@ std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& respon
   return groups;
 }
 
-TellingGroups telling_groups(const std::vector<GroupSummary>& groups) {
-  TellingGroups telling;
+InformativeGroups informative_groups(const std::vector<GroupSummary>& groups) {
+  InformativeGroups telling;
   for (size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].mean > groups[telling.best].mean) telling.best = i;
     if (groups[i].mean < groups[telling.worst].mean) telling.worst = i;
@@ -50,10 +50,10 @@ TellingGroups telling_groups(const std::vector<GroupSummary>& groups) {
   return telling;
 }
 
-std::vector<int64_t> telling_responses(const std::vector<ScoredResponse>& responses, int64_t count) {
+std::vector<int64_t> informative_responses(const std::vector<ScoredResponse>& responses, int64_t count) {
   const std::vector<GroupSummary> groups = group_scores(responses);
   if (groups.empty()) return {};
-  const TellingGroups telling = telling_groups(groups);
+  const InformativeGroups telling = informative_groups(groups);
   std::vector<size_t> wanted;
   for (const size_t i : telling.mixed) {
     wanted.push_back(groups[i].best);

@@ -1,5 +1,5 @@
 // Every rank knows all ranks' parts, so gathering needs no exchange of shapes; parts are padded to the widest.
-#include "model/parameter_parts.h"
+#include "model/parameter_shards.h"
 
 #include <ATen/ATen.h>
 
@@ -12,13 +12,13 @@ namespace roll {
 namespace {
 
 /// Part `rank` of `count` things cut as evenly as whole numbers allow, each `unit` rows.
-TensorPart even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
+TensorShard even_part(int64_t dim, int64_t count, int64_t unit, int64_t rank, int64_t size) {
   const int64_t each = count / size, more = count % size;
   const int64_t begin = rank * each + std::min(rank, more);
   return {.dim = dim, .begin = begin * unit, .end = (begin + each + (rank < more)) * unit};
 }
 
-at::Tensor narrowed(const at::Tensor& whole, const TensorPart& part) {
+at::Tensor narrowed(const at::Tensor& whole, const TensorShard& part) {
   return part.dim < 0 ? whole : whole.narrow(part.dim, part.begin, part.end - part.begin);
 }
 
@@ -32,15 +32,15 @@ at::Tensor bit_sum(const at::Tensor& tensor) {
   return tensor.detach().contiguous().view(bits).sum(at::kLong);
 }
 
-TensorPart part_of(const Cut& cut, int64_t rank, int64_t size) {
+TensorShard shard_of(const Cut& cut, int64_t rank, int64_t size) {
   if (cut.dim < 0) return {.copies = size};
   if (size <= cut.count) return even_part(cut.dim, cut.count, cut.width, rank, size);
   const int64_t copies = size / cut.count, unit = rank / copies;
   return {.dim = cut.dim, .begin = unit * cut.width, .end = (unit + 1) * cut.width, .copies = copies};
 }
 
-TensorPart vocabulary_part(const ModelSpec& spec, int64_t rank, int64_t size) {
-  return part_of(vocabulary_cut(spec), rank, size);
+TensorShard vocabulary_shard(const ModelSpec& spec, int64_t rank, int64_t size) {
+  return shard_of(vocabulary_cut(spec), rank, size);
 }
 
 std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
@@ -53,36 +53,36 @@ std::string tensor_parallel_rule(const ModelSpec& spec, int64_t tp) {
                                : fmt::format("leaves ranks without a part of the model's {} rows", spec.vocab_size);
 }
 
-ParameterParts::ParameterParts(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
+ParameterShards::ParameterShards(const ModelSpec& spec, const std::vector<ParameterShape>& whole, Communicator* tp)
     : tp_(tp) {
   ROLL_CHECK_EQ(tensor_parallel_rule(spec, size()), "", "the configuration was checked");
   for (const ParameterShape& parameter : whole) {
     Entry& entry = entries_[parameter.name];
     entry.shape = parameter.shape;
-    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(part_of(parameter.cut, rank, size()));
+    for (int64_t rank = 0; rank < size(); ++rank) entry.parts.push_back(shard_of(parameter.cut, rank, size()));
   }
 }
 
-const ParameterParts::Entry& ParameterParts::entry(const std::string& name) const {
+const ParameterShards::Entry& ParameterShards::entry(const std::string& name) const {
   const auto found = entries_.find(name);
   ROLL_CHECK(found != entries_.end(), fmt::format("{} is a parameter of the model", name));
   return found->second;
 }
 
-const TensorPart& ParameterParts::part(const std::string& name) const {
+const TensorShard& ParameterShards::part(const std::string& name) const {
   return entry(name).parts[static_cast<size_t>(rank())];
 }
 
-at::Tensor ParameterParts::cut(const std::string& name, const at::Tensor& whole) const {
+at::Tensor ParameterShards::cut(const std::string& name, const at::Tensor& whole) const {
   return narrowed(whole, part(name));
 }
 
-at::Tensor ParameterParts::gather(const std::string& name, const at::Tensor& mine) const {
+at::Tensor ParameterShards::gather(const std::string& name, const at::Tensor& mine) const {
   const Entry& e = entry(name);
-  const TensorPart& own = part(name);
+  const TensorShard& own = part(name);
   if (is_whole() || own.dim < 0) return mine.detach();
   int64_t widest = 0;
-  for (const TensorPart& p : e.parts) widest = std::max(widest, p.end - p.begin);
+  for (const TensorShard& p : e.parts) widest = std::max(widest, p.end - p.begin);
   const at::Tensor rows = mine.detach().transpose(0, own.dim);
   std::vector<int64_t> shape = rows.sizes().vec();
   shape[0] = widest;
@@ -95,7 +95,7 @@ at::Tensor ParameterParts::gather(const std::string& name, const at::Tensor& min
   return at::cat(parts).transpose(0, own.dim).contiguous();
 }
 
-NamedTensors ParameterParts::gather_all(const NamedTensors& mine, bool keep) const {
+NamedTensors ParameterShards::gather_all(const NamedTensors& mine, bool keep) const {
   NamedTensors whole;
   for (const auto& [name, tensor] : mine) {
     const at::Tensor gathered = gather(name, tensor);
@@ -104,8 +104,8 @@ NamedTensors ParameterParts::gather_all(const NamedTensors& mine, bool keep) con
   return whole;
 }
 
-void ParameterParts::sum_copies(const std::string& name, at::Tensor& gradient) const {
-  const TensorPart& own = part(name);
+void ParameterShards::sum_copies(const std::string& name, at::Tensor& gradient) const {
+  const TensorShard& own = part(name);
   if (own.copies == 1) return;
   if (own.dim < 0) return tp_->all_reduce_sum(gradient, name);
   // Each head's sum in its own rows, so that one collective serves all groups of copies.
@@ -115,7 +115,7 @@ void ParameterParts::sum_copies(const std::string& name, at::Tensor& gradient) c
   gradient.copy_(narrowed(whole, own));
 }
 
-int64_t ParameterParts::checksum(const NamedTensors& mine) const {
+int64_t ParameterShards::checksum(const NamedTensors& mine) const {
   constexpr uint64_t kFold = (uint64_t{1} << 48) - 1;  // sums of so many bits of all ranks fit
   uint64_t sum = 0;
   for (const auto& [name, tensor] : mine)

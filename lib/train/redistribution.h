@@ -38,10 +38,10 @@ Partition shares_of(const std::vector<std::vector<Partition>>& batches);
 Partition places_in_share(const Partition& plan);
 
 /// Who sends whom what.
-class RoutePlan {
+class RedistributionPlan {
  public:
   /// `lengths` [B]: tokens of each sequence. The distributions must outlive this. A sequence may be wanted by nobody.
-  RoutePlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to);
+  RedistributionPlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to);
 
   /// From whom rank `to` gets a sequence: itself where it has it. Bug: nobody has it.
   int sender(int64_t sequence, int to) const;
@@ -59,15 +59,16 @@ class RoutePlan {
   std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
 };
 
-class Routes {
+class Redistribution {
  public:
-  /// As RoutePlan. `ranks`: the communicator whose ranks the distributions name; it must outlive this, too.
-  Routes(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to, Communicator& ranks);
+  /// As RedistributionPlan. `ranks`: the communicator whose ranks the distributions name; it must outlive this, too.
+  Redistribution(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
+                 Communicator& ranks);
 
   /// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
   /// The same over its sequences in `to`. A rank that had a sequence keeps its own copy; what a group wants goes to
   /// each of its ranks once, from ranks of the group that has it in turn. **Collective**.
-  std::vector<at::Tensor> bring(const std::vector<at::Tensor>& columns, std::string_view name) const;
+  std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, std::string_view name) const;
 
   /// Bytes that a column of 4 bytes a token makes this rank send to others.
   int64_t bytes_sent() const;
@@ -76,12 +77,12 @@ class Routes {
   const std::vector<int64_t>& lengths_;
   const Distribution &from_, &to_;
   Communicator& ranks_;
-  RoutePlan plan_;
+  RedistributionPlan plan_;
 };
 
 /// What is here of a step, from one distribution to another: tokens, masks and all [T] tensors that are defined
 /// anywhere. **Collective** over `ranks`.
-Experience bring(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
-                 Communicator& ranks);
+Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
+                        Communicator& ranks);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-#include "train/collection.h"
+#include "train/rollout_coordinator.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@
 #include "job/join.h"
 #include "reward/queries.h"
 #include "rollout/fake_model.h"
-#include "train/collect.h"
+#include "train/rollout_worker.h"
 
 namespace roll {
 
@@ -60,7 +60,7 @@ SamplingParams sampling_of(int64_t max_new_tokens) {
   return params;
 }
 
-RolloutRecord record_for(const Collection& collection, int64_t request, const Generation& generation) {
+RolloutRecord record_for(const RolloutCoordinator& collection, int64_t request, const Generation& generation) {
   RolloutRecord record;
   record.domain = collection.prompt(request).row->domain;
   record.prompt_id = collection.prompt(request).row->id;
@@ -81,14 +81,14 @@ struct Collected {
 };
 
 /// How a collection is served, again and again until it is over.
-using TermsOf = std::function<Collection::Terms(int64_t serving)>;
+using TermsOf = std::function<RolloutCoordinator::Terms(int64_t serving)>;
 
 Collected collect_with(
-    Communicator& world, Mesh& mesh, FakeModel& model, Collection::Plan plan, DomainRewards& rewards,
+    Communicator& world, Mesh& mesh, FakeModel& model, RolloutCoordinator::Plan plan, DomainRewards& rewards,
     SamplerHooks hooks = {}, const std::function<void()>& on_response = [] {},
-    const TermsOf& terms_of = [](int64_t) { return Collection::Terms(); }) {
+    const TermsOf& terms_of = [](int64_t) { return RolloutCoordinator::Terms(); }) {
   GroupQuota* const quota = plan.quota;
-  Collection collection(mesh, rewards, std::move(plan));
+  RolloutCoordinator collection(mesh, rewards, std::move(plan));
   PagePool pages(model.num_pages(), model.page_size());
   std::map<int64_t, RolloutRecord> by_request;
   Collected collected;
@@ -129,9 +129,9 @@ std::optional<SamplingSettings> baseline_of(bool wanted) {
 
 const auto kNoLength = [](const Prompt&) { return std::optional<double>(); };
 
-Collection::Terms terms_of(const Setup& setup, GroupQuota& quota, int64_t serving) {
+RolloutCoordinator::Terms terms_of(const Setup& setup, GroupQuota& quota, int64_t serving) {
   quota.limit(serving == 0 ? setup.limit : 1);
-  Collection::Terms terms{.version = serving};
+  RolloutCoordinator::Terms terms{.version = serving};
   if (setup.pauses_after == 0) return terms;
   const auto num_asked = std::make_shared<int64_t>(0);
   terms.should_pause = [num_asked, after = setup.pauses_after] { return ++*num_asked > after; };
@@ -307,7 +307,7 @@ TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, an
         Mesh mesh(world, {});
         DomainRewards pools(rewards, 30);
         FakeModel model({.num_slots = 2, .max_length = 34});
-        // The second does not end a step before the first has sampled all that it was dealt, and is slow then.
+        // The second does not end a step before the first has sampled all that it was assigned, and is slow then.
         const SamplerHooks hooks{.on_step = [&](int64_t) {
           if (world.rank() == 0) return;
           while (num_of_first < share) std::this_thread::yield();

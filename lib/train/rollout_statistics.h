@@ -15,7 +15,7 @@
 namespace roll {
 
 /// What collecting took, and which rewards failed.
-struct CollectStatistics {
+struct RolloutStatistics {
   double generate_s = 0;                       // while this rank had something to sample
   double wait_s = 0;                           // while only others had
   double rewards_s = 0;                        // for rewards, while nothing was to be sampled

@@ -11,21 +11,21 @@
 
 #include "data/prompt_stream.h"
 #include "settings/sampling_plan.h"
-#include "train/collect.h"
 #include "train/policy_engine.h"
+#include "train/rollout_worker.h"
 
 namespace roll {
 
-class Sampling {
+class RolloutManager {
  public:
   struct Data {
     std::optional<PromptStream> prompts;   // none under rollout_replay
     std::map<std::string, int64_t> quota;  // groups of each domain in a step
     std::vector<Row> validation;
   };
-  /// `collector`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
-  Sampling(SamplingPlan plan, Data data, PolicyEngine& engine, Collector* collector, RewardModels& reward_models,
-           Communicator& world);
+  /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
+  RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
+                 Communicator& world);
 
   /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
   /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
@@ -47,7 +47,7 @@ class Sampling {
   /// A step under way.
   struct Ahead {
     GroupQuota quota;
-    std::unique_ptr<CollectJob> job{};
+    std::unique_ptr<RolloutJob> job{};
     std::optional<std::vector<RolloutRecord>> records{};  // once all is there
     Json prompts_state{};                                 // then
   };
@@ -59,15 +59,15 @@ class Sampling {
 
   SamplingPlan plan_;
   PolicyEngine& engine_;
-  Collector* collector_;
+  RolloutWorker* worker_;
   RewardModels& reward_models_;
   Communicator& world_;
   std::map<std::string, int64_t> quota_;
   std::vector<Row> validation_rows_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
-  std::map<int64_t, Ahead> ahead_;      // by step
-  std::unique_ptr<Communicator> bell_;  // rung by those that have trained; only where sampling runs ahead
+  std::map<int64_t, Ahead> ahead_;                // by step
+  std::unique_ptr<Communicator> training_ended_;  // rung by those that have trained; only where sampling runs ahead
 };
 
 }  // namespace roll

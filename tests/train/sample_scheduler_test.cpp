@@ -1,4 +1,4 @@
-#include "train/sample_deal.h"
+#include "train/sample_scheduler.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -21,49 +21,49 @@ std::string text_of(const std::vector<SampleIndex>& samples) {
 
 }  // namespace
 
-TEST_CASE("prompts are dealt whole while there is one for every group, then sample by sample", "[train]") {
-  SampleDealer dealer(2, 2);
+TEST_CASE("prompts are assigned whole while there is one for every group, then sample by sample", "[train]") {
+  SampleScheduler dealer(2, 2);
   for (int64_t prompt = 0; prompt < 5; ++prompt) dealer.add(prompt, {});
   Queues queues = {0, 0};
-  const Deal deal = dealer.deal(queues);
+  const SampleAssignment deal = dealer.assign(queues);
   CHECK(text_of(deal[0]) == "0.0 0.1 2.0 2.1 4.0 ");
   CHECK(text_of(deal[1]) == "1.0 1.1 3.0 3.1 4.1 ");
   CHECK(queues == Queues{5, 5});
-  CHECK(text_of(dealer.deal(queues)[0]).empty());
+  CHECK(text_of(dealer.assign(queues)[0]).empty());
 }
 
-TEST_CASE("the shortest queue is dealt to, and a free slot is shorter than none", "[train]") {
-  SampleDealer dealer(3, 1);
+TEST_CASE("the shortest queue is assigned to, and a free slot is shorter than none", "[train]") {
+  SampleScheduler dealer(3, 1);
   for (int64_t prompt = 0; prompt < 3; ++prompt) dealer.add(prompt, {});
   dealer.put_back({.prompt = 7, .number = 3});
   Queues queues = {4, -2, 0};
-  const Deal deal = dealer.deal(queues);
+  const SampleAssignment deal = dealer.assign(queues);
   CHECK(text_of(deal[0]).empty());
   CHECK(text_of(deal[1]) == "0.0 1.0 2.0 ");
   CHECK(text_of(deal[2]) == "7.3 ");
 }
 
 TEST_CASE("the longest start first, and what nothing is known of before them", "[train]") {
-  SampleDealer dealer(1, 1);
+  SampleScheduler dealer(1, 1);
   dealer.add(0, 5), dealer.add(1, {}), dealer.add(2, 9), dealer.add(3, {}), dealer.add(4, 9);
   Queues queues = {0};
-  CHECK(text_of(dealer.deal(queues)[0]) == "1.0 3.0 2.0 4.0 0.0 ");
+  CHECK(text_of(dealer.assign(queues)[0]) == "1.0 3.0 2.0 4.0 0.0 ");
 }
 
 TEST_CASE("what runs ahead starts behind what is lacking", "[train]") {
-  SampleDealer dealer(1, 1);
+  SampleScheduler dealer(1, 1);
   dealer.add(0, 5), dealer.add(1, {}, true), dealer.add(2, 9, true), dealer.add(3, 7);
   Queues queues = {0};
-  CHECK(text_of(dealer.deal(queues)[0]) == "3.0 0.0 1.0 2.0 ");
+  CHECK(text_of(dealer.assign(queues)[0]) == "3.0 0.0 1.0 2.0 ");
 }
 
-TEST_CASE("what is dropped is not dealt", "[train]") {
-  SampleDealer dealer(1, 2);
+TEST_CASE("what is dropped is not assigned", "[train]") {
+  SampleScheduler dealer(1, 2);
   dealer.add(0, {}), dealer.add(1, {});
   dealer.put_back({.prompt = 2, .number = 0}), dealer.put_back({.prompt = 3, .number = 1});
   dealer.drop(0), dealer.drop(3);
   Queues queues = {0};
-  CHECK(text_of(dealer.deal(queues)[0]) == "1.0 1.1 2.0 ");
+  CHECK(text_of(dealer.assign(queues)[0]) == "1.0 1.1 2.0 ");
 }
 
 TEST_CASE("groups put back their part for those that have free slots and nothing that waits", "[train]") {
@@ -76,16 +76,16 @@ TEST_CASE("groups put back their part for those that have free slots and nothing
 
 namespace {
 
-/// Steps until all of `lengths` are sampled on `num_slots`, dealt to one group by what is said of them.
+/// Steps until all of `lengths` are sampled on `num_slots`, assigned to one group by what is said of them.
 int64_t steps_of(const std::vector<int64_t>& lengths, int64_t num_slots, bool knows_lengths) {
-  SampleDealer dealer(1, 1);
+  SampleScheduler dealer(1, 1);
   for (int64_t i = 0; i < std::ssize(lengths); ++i)
     dealer.add(i, knows_lengths ? std::optional<double>(lengths[i]) : std::nullopt);
   Queues queues = {0};
   std::vector<GenerationRequest> requests;
   SamplingParams params;
   params.generating.max_new_tokens = 1, params.ignore_eos = true, params.max_running_requests = 1000;
-  const Deal deal = dealer.deal(queues);
+  const SampleAssignment deal = dealer.assign(queues);
   for (const SampleIndex& sample : deal[0]) {
     SamplingSettings generating;
     generating.max_new_tokens = lengths[sample.prompt];
