@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "preview/length_sources.h"
 #include "preview/loss_layouts.h"
+#include "records/rollout_files.h"
 #include "settings/load_config.h"
-#include "train/rollout_files.h"
 
 namespace roll {
 

@@ -28,7 +28,7 @@
 #include "job/time_limit.h"
 #include "job/world.h"
 #include "model/device.h"
-#include "train/run_start.h"
+#include "run/run_start.h"
 
 namespace roll {
 

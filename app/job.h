@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "run/run.h"
 #include "settings/load_config.h"
-#include "train/run.h"
 
 namespace CLI {
 class App;

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/log.h"
+#include "collect/reward_models.h"
 #include "dist/communicator.h"
 #include "dist/mesh.h"
 #include "reward/reward_pool.h"
 #include "settings/config.h"
-#include "train/reward_models.h"
 
 namespace roll {
 

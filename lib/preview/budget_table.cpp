@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "packing/alignment.h"
-#include "train/batches.h"
-#include "train/ppo.h"
+#include "step/batches.h"
+#include "step/ppo.h"
 
 namespace roll {
 

@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "base/random.h"
 #include "base/ranges.h"
+#include "records/rollout_files.h"
 #include "text/tokenizer.h"
 #include "train/prompts.h"
-#include "train/rollout_files.h"
 
 namespace roll {
 

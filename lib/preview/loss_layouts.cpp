@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "dist/thread_ranks.h"
 #include "preview/whole_loss.h"
-#include "train/ppo.h"
-#include "train/rl_step.h"
-#include "train/token_samples.h"
+#include "step/ppo.h"
+#include "step/rl_step.h"
+#include "step/token_samples.h"
 
 namespace roll {
 

@@ -6,8 +6,8 @@
 
 #include <vector>
 
+#include "records/rollout_record.h"
 #include "settings/config.h"
-#include "train/rollout_record.h"
 
 namespace roll {
 

@@ -11,9 +11,9 @@
 #include "checkpoint/hub_cache.h"
 #include "model/known_shapes.h"
 #include "preview/budget_table.h"
-#include "train/advantage_stage.h"
-#include "train/packing_metrics.h"
-#include "train/ppo.h"
+#include "step/advantage_stage.h"
+#include "step/packing_metrics.h"
+#include "step/ppo.h"
 
 namespace roll {
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "settings/placement.h"
-#include "train/roles.h"
+#include "step/roles.h"
 
 namespace roll {
 

@@ -4,18 +4,18 @@
 
 #include <sstream>
 
+#include "collect/rollout_statistics.h"
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "model/device.h"
 #include "preview/sampling_traffic.h"
 #include "rollout/engine.h"
 #include "settings/placement.h"
-#include "train/advantage_stage.h"
-#include "train/learners.h"
-#include "train/rl_step.h"
-#include "train/rollout_statistics.h"
-#include "train/step_index.h"
-#include "train/token_samples.h"
+#include "step/advantage_stage.h"
+#include "step/learners.h"
+#include "step/rl_step.h"
+#include "step/step_index.h"
+#include "step/token_samples.h"
 
 namespace roll {
 

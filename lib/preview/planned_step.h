@@ -4,7 +4,7 @@
 
 #include "preview/simulated_world.h"
 #include "preview/thin_step.h"
-#include "train/redistribution.h"
+#include "step/redistribution.h"
 
 namespace roll {
 

@@ -13,7 +13,7 @@
 #include "preview/step_source.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
-#include "train/roles.h"
+#include "step/roles.h"
 
 namespace roll {
 

@@ -5,9 +5,9 @@
 #include "model/device.h"
 #include "model/forward_flops.h"
 #include "preview/planned_step.h"
-#include "train/advantage_stage.h"
-#include "train/ppo.h"
-#include "train/roles.h"
+#include "step/advantage_stage.h"
+#include "step/ppo.h"
+#include "step/roles.h"
 
 namespace roll {
 

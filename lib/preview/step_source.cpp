@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "train/rollout_files.h"
+#include "records/rollout_files.h"
 
 namespace roll {
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "experience/build.h"
 #include "loss/sample_weights.h"
-#include "train/updates.h"
+#include "step/updates.h"
 
 namespace roll {
 

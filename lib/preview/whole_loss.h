@@ -1,11 +1,11 @@
 // The loss of a mini-batch by its definition: all of it in one batch, in one place and in float64. What `roll
 // check-loss` holds the trainer to, so nothing here deals anything out: a step is made of its responses at once, and
-// neither train/step_index.h nor train/updates.h nor any communicator has a part in it.
+// neither step/step_index.h nor step/updates.h nor any communicator has a part in it.
 #pragma once
 
 #include "experience/experience.h"
 #include "preview/loss_step.h"
-#include "train/role_losses.h"
+#include "step/role_losses.h"
 
 namespace roll {
 

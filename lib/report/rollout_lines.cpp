@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/open_file.h"
 #include "base/utf8.h"
-#include "train/rollout_files.h"
+#include "records/rollout_files.h"
 
 namespace roll {
 

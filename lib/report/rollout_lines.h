@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "records/rollout_record.h"
 #include "report/run_record.h"
-#include "train/rollout_record.h"
 
 namespace roll {
 

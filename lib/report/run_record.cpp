@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "checkpoint/manifest.h"
-#include "train/run_folder.h"
+#include "run/run_folder.h"
 
 namespace roll {
 

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/ranges.h"
+#include "records/informative_groups.h"
+#include "records/rollout_files.h"
 #include "report/rollout_lines.h"
-#include "train/informative_groups.h"
-#include "train/rollout_files.h"
 
 namespace roll {
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Numbers per token of one response, as samples/ has them; see train/token_samples.h.
+/// Numbers per token of one response, as samples/ has them; see step/token_samples.h.
 using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
 
 TokensOf tokens_of(RunRecord& run, int64_t step) {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "records/rollout_files.h"
 #include "report/rollout_lines.h"
 #include "report/shown_responses.h"
-#include "train/rollout_files.h"
 
 namespace roll {
 

@@ -1,5 +1,5 @@
 // Type reward_model: the number that a reward model gives to prompt and response. The model runs in this program, on
-// all ranks together (train/reward_models.h), before a RewardFunction is asked; here that number becomes a reward.
+// all ranks together (collect/reward_models.h), before a RewardFunction is asked; here that number becomes a reward.
 #pragma once
 
 #include "reward/rule.h"

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "run/run.h"
 #include "settings/config.h"
-#include "train/run.h"
 
 namespace roll {
 

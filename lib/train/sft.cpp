@@ -18,14 +18,14 @@
 #include "job/restart.h"
 #include "model/device.h"
 #include "model/log_probs.h"
-#include "train/comm_metrics.h"
-#include "train/forward.h"
-#include "train/memory_watch.h"
-#include "train/plugin_inputs.h"
-#include "train/rollout_record.h"
-#include "train/run.h"
+#include "records/rollout_record.h"
+#include "run/memory_watch.h"
+#include "run/run.h"
+#include "step/comm_metrics.h"
+#include "step/forward.h"
+#include "step/plugin_inputs.h"
+#include "step/worker_setup.h"
 #include "train/sft_data.h"
-#include "train/worker_setup.h"
 
 namespace roll {
 

@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "run/run.h"
 #include "settings/sft_config.h"
-#include "train/run.h"
 
 namespace roll {
 

@@ -6,9 +6,9 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "records/rollout_record.h"
+#include "step/roles.h"
 #include "track/screen_frame.h"
-#include "train/roles.h"
-#include "train/rollout_record.h"
 
 namespace roll {
 

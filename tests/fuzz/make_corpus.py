@@ -76,7 +76,7 @@ def seeds():
         if not file.name.endswith(".ours.yaml"):
             yield "convert", (b"script\n" if file.suffix == ".sh" else b"yaml\n") + file.read_bytes()
     # In the order of message_fuzz.cpp; zeros are empty lists and what is not there.
-    messages = re.findall(r'kMessage\{"(\w{4})", (\d+)', (SOURCE / "lib/train/messages.h").read_text())
+    messages = re.findall(r'kMessage\{"(\w{4})", (\d+)', (SOURCE / "lib/records/messages.h").read_text())
     for pick, (tag, version) in enumerate(messages):
         for num_zeros in range(40):
             yield "message", bytes([ord("a") + pick]) + tag.encode() + int(version).to_bytes(4, "little") + bytes(num_zeros)

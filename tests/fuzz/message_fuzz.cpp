@@ -2,7 +2,7 @@
 #include <array>
 
 #include "input.h"
-#include "train/messages.h"
+#include "records/messages.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "train/comm_metrics.h"
+#include "step/comm_metrics.h"
 
 namespace roll {
 

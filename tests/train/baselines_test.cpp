@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "collect/rollout_metrics.h"
 #include "dist/single.h"
 #include "experience/build.h"
+#include "step/step_index.h"
 #include "tensors.h"
-#include "train/rollout_metrics.h"
-#include "train/step_index.h"
 
 namespace roll {
 

@@ -7,7 +7,7 @@
 #include "model/device.h"
 #include "ops/matmul_peak.h"
 #include "optim/optimizer.h"
-#include "train/roles.h"
+#include "step/roles.h"
 
 namespace roll {
 

@@ -9,7 +9,7 @@
 #include "model/init_spec.h"
 #include "model/log_probs.h"
 #include "optim/learner.h"
-#include "train/roles.h"
+#include "step/roles.h"
 
 namespace roll {
 

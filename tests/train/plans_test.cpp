@@ -8,7 +8,7 @@
 #include "packing/alignment.h"
 #include "packing/concatenated.h"
 #include "packing/statistics.h"
-#include "train/batches.h"
+#include "step/batches.h"
 
 namespace roll {
 namespace {

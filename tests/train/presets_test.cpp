@@ -6,12 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "collect/group_quota.h"
 #include "experience/build.h"
 #include "golden_maths.h"
 #include "settings/load_config.h"
-#include "train/group_quota.h"
-#include "train/role_losses.h"
-#include "train/updates.h"
+#include "step/role_losses.h"
+#include "step/updates.h"
 
 namespace roll {
 

@@ -1,0 +1,69 @@
+#include "collect/domain_rewards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace roll {
+
+DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                             int64_t num_ranks, Log* log) {
+  for (const auto& [domain, worker] : rewards) {
+    const std::string where = fmt::format("rewards.{}.", domain);
+    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks, log),
+                        .is_held = worker.has_own_model() || worker.shares_model()};
+  }
+}
+
+void DomainRewards::submit(const std::string& domain, int64_t response, RewardQuery query) {
+  Domain& its = domains_.at(domain);
+  if (its.is_held)
+    held_[domain][response] = std::move(query);
+  else
+    submit(its, response, std::move(query));
+}
+
+void DomainRewards::submit(Domain& domain, int64_t response, RewardQuery query) {
+  domain.open[domain.pool->submit(std::move(query))] = response;
+}
+
+void DomainRewards::release() {
+  for (auto& [name, queries] : std::exchange(held_, {}))
+    for (auto& [response, query] : queries) submit(domains_.at(name), response, std::move(query));
+}
+
+bool DomainRewards::is_open() const {
+  return std::ranges::any_of(domains_, [](const auto& domain) { return !domain.second.open.empty(); });
+}
+
+std::map<int64_t, RewardResult> DomainRewards::take_done() {
+  std::map<int64_t, RewardResult> results;
+  for (auto& [name, domain] : domains_)
+    for (auto& [number, result] : domain.pool->take_done())
+      results[domain.open.extract(number).mapped()] = std::move(result);
+  return results;
+}
+
+std::map<int64_t, RewardResult> DomainRewards::take_all() {
+  std::map<int64_t, RewardResult> results;
+  for (auto& [name, domain] : domains_) {
+    auto given = domain.pool->collect();
+    ROLL_CHECK_EQ(given.size(), domain.open.size(), "a reward pool answers every query");
+    auto result = given.begin();
+    for (const auto& [number, response] : domain.open) results[response] = std::move(*result++);
+    domain.open.clear();
+  }
+  return results;
+}
+
+void DomainRewards::drop(const std::string& domain, int64_t response) {
+  Domain& its = domains_.at(domain);
+  if (its.is_held) held_[domain].erase(response);
+  const auto found = std::ranges::find_if(its.open, [&](const auto& entry) { return entry.second == response; });
+  if (found == its.open.end()) return;
+  its.pool->drop(found->first);
+  its.open.erase(found);
+}
+
+}  // namespace roll

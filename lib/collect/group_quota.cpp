@@ -1,0 +1,142 @@
+#include "collect/group_quota.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace roll {
+
+bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
+  if (filter.type == QueryFilter::kNone) return true;
+  double size = 0, sum = 0, squares = 0;
+  for (const auto& score : scores)
+    if (score) sum += *score, size += 1;
+  if (size == 0) return false;
+  const double mean = sum / size;
+  for (const auto& score : scores)
+    if (score) squares += (*score - mean) * (*score - mean);
+  const QueryFilterArgs& args = filter.filter_args;
+  if (filter.type == QueryFilter::kMean) return mean > args.threshold_down && mean < args.threshold_up;
+  return size > 1 && std::sqrt(squares / (size - 1)) > args.std_threshold;
+}
+
+GroupQuota::GroupQuota(const std::map<std::string, int64_t>& owed, PromptStream& stream,
+                       const std::map<std::string, QueryFilterConfig>& filters, int64_t num_additional)
+    : stream_(stream), num_additional_(num_additional) {
+  const auto num_rows = stream.num_rows();
+  for (const auto& [name, count] : owed)
+    if (count > 0)
+      domains_.push_back({.name = name, .owed = count, .num_prompts = num_rows.at(name), .filter = &filters.at(name)});
+}
+
+std::vector<Prompt> GroupQuota::next() {
+  std::map<std::string, int64_t> counts;
+  for (const Domain& domain : domains_)
+    if (const int64_t count = domain.missing(num_additional_); count > 0) counts[domain.name] = count;
+  const std::vector<const Row*> rows = stream_.next(counts);
+  std::vector<Prompt> prompts;
+  for (int64_t i = 0; i < std::ssize(domains_); ++i) {
+    Domain& domain = domains_[i];
+    const bool is_filtered = domain.filter->type != QueryFilter::kNone;
+    const int64_t count = counts.contains(domain.name) ? counts[domain.name] : 0, missing = domain.missing(0);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t number = std::ssize(domain.verdicts);
+      prompts.push_back({.row = rows[prompts.size()],
+                         .number = static_cast<uint64_t>(number * std::ssize(domains_) + i),
+                         .awaits_scores = is_filtered,
+                         .is_ahead = k >= missing});
+      places_.push_back({.domain = i, .number = number});
+      domain.verdicts.push_back(is_filtered ? Verdict::kOpen : Verdict::kUseful);
+    }
+    domain.look();
+  }
+  return prompts;
+}
+
+void GroupQuota::limit(double share) {
+  for (Domain& domain : domains_)
+    domain.allowed = static_cast<int64_t>(std::floor(std::min(share, 1.0) * static_cast<double>(domain.owed)));
+}
+
+bool GroupQuota::has_what_is_allowed() const {
+  return std::ranges::all_of(domains_, [](const Domain& domain) { return domain.num_kept >= domain.allowed; });
+}
+
+/// How many prompts to start, with so many ahead.
+int64_t GroupQuota::Domain::missing(int64_t num_additional) const {
+  const int64_t lacking = allowed - std::ranges::count(verdicts, Verdict::kUseful);
+  if (lacking <= 0) return 0;
+  const int64_t ahead = filter->type == QueryFilter::kNone || is_limited() ? 0 : num_additional;
+  return lacking + ahead - std::ranges::count(verdicts, Verdict::kOpen);
+}
+
+void GroupQuota::add(int64_t index, GroupScores scores) {
+  const auto [place, number] = places_.at(index);
+  Domain& domain = domains_[place];
+  ROLL_CHECK(domain.verdicts[number] == Verdict::kOpen, "a group is scored once");
+  domain.verdicts[number] = is_useful(scores, *domain.filter) ? Verdict::kUseful : Verdict::kUseless;
+  domain.look();
+}
+
+/// Goes on to the next prompt whose group is not known.
+void GroupQuota::Domain::look() {
+  int64_t useful = 0;
+  for (int64_t i = 0; i < std::ssize(verdicts) && useful < owed; ++i)
+    if (verdicts[i] == Verdict::kUseful && ++useful == owed) end = i + 1;
+  for (; !is_full() && num_known < std::ssize(verdicts) && verdicts[num_known] != Verdict::kOpen; ++num_known) {
+    const bool is_kept = verdicts[num_known] == Verdict::kUseful;
+    num_kept += is_kept ? 1 : 0;
+    num_lost = is_kept ? 0 : num_lost + 1;
+    throw_if_hopeless();
+  }
+}
+
+void GroupQuota::Domain::throw_if_hopeless() const {
+  if (num_lost < std::max(num_prompts, owed)) return;
+  throw user_error(
+      "rewards.{}.query_filter_config: {} has dropped the last {} groups of domain {}, whose data has {} prompts; the "
+      "step has {} of its {} groups. Loosen the filter, or use data that is neither too easy nor too hard",
+      name, name_of(filter->type), num_lost, name, num_prompts, num_kept, owed);
+}
+
+bool GroupQuota::needs(int64_t index) const {
+  const auto [domain, number] = places_.at(index);
+  return number < domains_[domain].end;
+}
+
+bool GroupQuota::is_full() const {
+  return std::ranges::all_of(domains_, &Domain::is_full);
+}
+
+std::map<std::string, GroupQuota::Counts> GroupQuota::counts() const {
+  std::map<std::string, Counts> counts;
+  for (const Domain& domain : domains_)
+    counts[domain.name] = {.sampled = domain.num_known,
+                           .dropped = domain.num_known - domain.num_kept,
+                           .aborted = std::ssize(domain.verdicts) - domain.num_known};
+  return counts;
+}
+
+std::vector<RolloutRecord> GroupQuota::take(std::vector<RolloutRecord> records) {
+  ROLL_CHECK(is_full(), "a step has all its groups");
+  std::map<std::string, int64_t> unneeded;
+  for (const auto& [name, count] : counts())
+    if (count.aborted > 0) unneeded[name] = count.aborted;
+  stream_.take_back(unneeded);
+  std::vector<int64_t> first;  // group of each domain
+  int64_t num_groups = 0;
+  for (const Domain& domain : domains_) first.push_back(num_groups), num_groups += domain.owed;
+  std::vector<RolloutRecord> kept;
+  for (RolloutRecord& record : records) {
+    const auto [place, number] = places_.at(record.group_index);
+    const auto& verdicts = domains_[place].verdicts;
+    if (number >= domains_[place].num_known || verdicts[number] != Verdict::kUseful) continue;
+    record.group_index = first[place] + std::count(verdicts.begin(), verdicts.begin() + number, Verdict::kUseful);
+    kept.push_back(std::move(record));
+  }
+  sort_records(kept);
+  return kept;
+}
+
+}  // namespace roll

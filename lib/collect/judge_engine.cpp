@@ -1,0 +1,82 @@
+#include "collect/judge_engine.h"
+
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "collect/requests.h"
+#include "model/device.h"
+#include "rollout/engine.h"
+#include "step/roles.h"
+
+namespace roll {
+
+namespace {
+
+std::filesystem::path folder_of(const JudgingModel& judge) {
+  return model_folder(judge.worker->model_args.model_name_or_path.value());
+}
+
+}  // namespace
+
+JudgeEngine::JudgeEngine(const JudgingModel& judge, uint64_t seed, Meshes& meshes, at::Device device)
+    : sampling_(sampling_settings(*judge.generating_args)),
+      cache_(cache_settings(judge.worker->strategy_args.strategy_config)),
+      seed_(seed),
+      mesh_(meshes.of(judge.worker->ranks, {.cp = 1, .tp = mesh_shape(*judge.worker).tp})),
+      spec_(parse_spec(HfFolder::read_config(folder_of(judge)), (folder_of(judge) / "config.json").string())),
+      tokenizer_(Tokenizer::load(folder_of(judge))),
+      chat_template_(ChatTemplate::load(folder_of(judge), judge.worker->data_args.template_name.value_or(""),
+                                        judge.worker->data_args.enable_thinking)) {
+  if (!mesh_.is_here()) return;
+  model_ = Transformer::load(folder_of(judge), device, model_dtype(judge.worker->model_args, device),
+                             model_parallel(mesh_.mesh()));
+  for (auto& [name, tensor] : model_->parameters()) tensor.set_requires_grad(false);
+}
+
+JudgeAsked JudgeEngine::prompt_of(const Question& question) const {
+  Json messages = question.messages;
+  for (Json& message : messages) message["content"] = tokenizer_.disarmed(message["content"]);
+  const auto ids = tokenizer_.encode(chat_template_.render(messages, /*add_generation_prompt=*/true),
+                                     /*parse_special=*/true, /*add_special=*/false);
+  return {.name = question.name, .ids = {ids.begin(), ids.end()}};
+}
+
+std::vector<std::optional<JudgeWords>> JudgeEngine::ask(const std::vector<Question>& mine, int64_t step) {
+  std::vector<JudgeAsked> own;
+  for (const Question& question : mine) own.push_back(prompt_of(question));
+  const int64_t longest = spec_.max_positions - sampling_.max_new_tokens;
+  const auto share_out = [&](const std::vector<int64_t>& lengths) {
+    Partition shares(static_cast<size_t>(mesh_.dp_size()));
+    size_t turn = 0;
+    for (int64_t question = 0; question < std::ssize(lengths); ++question)
+      if (lengths[question] <= longest) shares[turn++ % shares.size()].push_back(question);
+    return shares;
+  };
+  const auto answer = [&](const std::vector<JudgeAsked>& prompts) {
+    std::vector<JudgeSaid> replies;
+    for (const Generation& generation : generate(prompts, step))
+      replies.push_back({.text = generation.text, .is_cut = generation.finish_reason == FinishReason::kLength});
+    return replies;
+  };
+  std::vector<std::optional<JudgeWords>> told;
+  for (auto& reply : request_answers<JudgeAsked, JudgeSaid>(own, mesh_, {share_out, answer}, "questions to a judge"))
+    told.push_back(reply ? std::optional(JudgeWords{.text = std::move(reply->text), .is_cut = reply->is_cut})
+                         : std::nullopt);
+  return told;
+}
+
+std::vector<Generation> JudgeEngine::generate(const std::vector<JudgeAsked>& prompts, int64_t step) {
+  if (prompts.empty()) return {};
+  std::vector<GenerationRequest> requests;
+  for (const JudgeAsked& prompt : prompts)
+    requests.push_back({.prompt_ids = {prompt.ids.begin(), prompt.ids.end()}, .sequence_id = prompt.name});
+  SamplingParams params{.generating = sampling_,
+                        .eos_ids = tokenizer_.eos_ids(),
+                        .seed = seed_,
+                        .purpose = Purpose::kJudge,
+                        .step = static_cast<uint32_t>(step)};
+  EngineLimits limits = limits_for(requests, params);
+  limit_cache(limits, cache_, *model_, mesh_.mesh().tp());
+  return Engine(*model_, tokenizer_, limits).generate(requests, params);
+}
+
+}  // namespace roll

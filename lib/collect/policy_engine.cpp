@@ -1,0 +1,52 @@
+#include "collect/policy_engine.h"
+
+#include <algorithm>
+
+namespace roll {
+
+namespace {
+
+/// Slots for what a group of ranks samples at once, where the groups share prompts out evenly.
+int64_t num_slots(const SamplingPlan& plan, int64_t num_validation_rows, int64_t num_groups) {
+  const auto share_of = [&](int64_t prompts, int64_t samples) {
+    return (prompts + num_groups - 1) / num_groups * samples;
+  };
+  const int64_t most = std::max(share_of(plan.most_prompts, plan.samples_per_prompt()),
+                                share_of(num_validation_rows, plan.num_validation_samples));
+  return std::clamp<int64_t>(most, 1, plan.limits.num_slots);
+}
+
+}  // namespace
+
+PolicyEngine::PolicyEngine(const SamplingPlan& plan, int64_t num_validation_rows, const Tokenizer& tokenizer,
+                           Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic)
+    : tokenizer_(tokenizer),
+      roles_(roles),
+      meshes_(meshes),
+      offload_(offload),
+      traffic_(traffic),
+      limits_(plan.limits),
+      cache_(plan.cache) {
+  if (meshes.sampler.is_here())
+    limits_.num_slots = num_slots(plan, num_validation_rows, meshes.sampler.mesh().dp_size());
+}
+
+void PolicyEngine::open() {
+  if (is_open_) return;
+  is_open_ = true;
+  update_sampler(roles_, meshes_, traffic_);
+  if (!meshes_.sampler.is_here()) return;
+  offload_.put_away();
+  EngineLimits limits = limits_;
+  limit_cache(limits, cache_, roles_.sampling_policy(), meshes_.sampler.mesh().tp());
+  engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
+}
+
+void PolicyEngine::close() {
+  is_open_ = false;
+  if (!engine_) return;
+  engine_.reset();
+  offload_.bring_back();
+}
+
+}  // namespace roll

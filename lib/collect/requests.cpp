@@ -1,0 +1,96 @@
+#include "collect/requests.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "dist/messages.h"
+#include "records/messages.h"
+#include "step/redistribution.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kWord_bytes = 4;
+
+/// Packets of all ranks, numbered rank after rank.
+struct Packets {
+  std::vector<int64_t> bytes, words, lengths;
+  Distribution at;  // each rank in a group of its own
+};
+
+/// **Collective**.
+Packets tell_letters(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
+  LetterLengths own;
+  for (const Packet& packet : mine)
+    own.packets.push_back({static_cast<uint32_t>(packet.bytes.size()), static_cast<uint32_t>(packet.length)});
+  Packets all;
+  for (const LetterLengths& told : all_gather_messages(own, world, name)) {
+    all.at.ranks.push_back({static_cast<int>(all.at.ranks.size())});
+    std::vector<int64_t>& share = all.at.shares.emplace_back();
+    for (const auto& [bytes, length] : told.packets) {
+      share.push_back(std::ssize(all.bytes));
+      all.bytes.push_back(bytes);
+      all.words.push_back((int64_t{bytes} + kWord_bytes - 1) / kWord_bytes);
+      all.lengths.push_back(length);
+    }
+  }
+  return all;
+}
+
+/// **Collective**.
+std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets& all, const Distribution& to,
+                                 Communicator& world, std::string_view name) {
+  std::string words;  // routes have columns of words
+  for (const Packet& packet : mine) {
+    words += packet.bytes;
+    words.resize((words.size() + kWord_bytes - 1) / kWord_bytes * kWord_bytes);
+  }
+  const at::Tensor column = at::empty({std::ssize(words) / kWord_bytes}, at::kInt);
+  std::ranges::copy(words, static_cast<char*>(column.mutable_data_ptr()));
+  const at::Tensor redistributed = Redistribution(all.words, all.at, to, world).redistribute({column}, name)[0];
+  const char* word = static_cast<const char*>(redistributed.const_data_ptr());
+  std::vector<Packet> wanted;
+  for (const int64_t packet : to.share_of(world.rank())) {
+    wanted.push_back({.bytes = {word, word + all.bytes[packet]}, .length = all.lengths[packet]});
+    word += all.words[packet] * kWord_bytes;
+  }
+  return wanted;
+}
+
+}  // namespace
+
+std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mine, RoleMesh& role,
+                                                   const AssignRequests& share_out, const AnswerPackets& answer,
+                                                   std::string_view name) {
+  Communicator& world = role.world();
+  const Packets asked = tell_letters(mine, world, name);
+  const Distribution answering_groups{world_groups(role), share_out(asked.lengths)};
+  const std::vector<Packet> questions = redistribute(mine, asked, answering_groups, world, name);
+  std::vector<Packet> answers;
+  if (role.is_here()) answers = answer(questions);
+
+  const std::string what = fmt::format("answers: {}", name);
+  const Packets given = tell_letters(answers, world, what);
+  std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] its number
+  for (size_t group = 0; group < answering_groups.ranks.size(); ++group) {
+    const std::vector<int64_t>& numbers = given.at.shares[answering_groups.ranks[group].front()];
+    ROLL_CHECK_EQ(numbers.size(), answering_groups.shares[group].size(), "every question gets an answer");
+    for (size_t i = 0; i < numbers.size(); ++i) answer_to[answering_groups.shares[group][i]] = numbers[i];
+  }
+  Distribution home = asked.at;
+  for (std::vector<int64_t>& share : home.shares) {
+    for (int64_t& question : share) question = answer_to[question];
+    std::erase(share, -1);
+  }
+  std::vector<Packet> redistributed = redistribute(answers, given, home, world, what);
+  std::vector<std::optional<Packet>> own;
+  auto next = redistributed.begin();
+  for (const int64_t question : asked.at.share_of(world.rank()))
+    own.push_back(answer_to[question] < 0 ? std::nullopt : std::optional(std::move(*next++)));
+  return own;
+}
+
+}  // namespace roll

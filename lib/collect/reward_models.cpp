@@ -1,0 +1,134 @@
+#include "collect/reward_models.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "collect/requests.h"
+#include "experience/experience.h"
+#include "model/device.h"
+#include "step/forward.h"
+#include "step/redistribution.h"
+#include "step/roles.h"
+
+namespace roll {
+
+namespace {
+
+/// Sequences without a response: only their values are wanted.
+Batch batch_of(const std::vector<ScorePrompt>& sequences) {
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < std::ssize(sequences); ++i)
+    samples.push_back({.prompt_ids = {sequences[i].ids.begin(), sequences[i].ids.end()},
+                       .response_ids = {},
+                       .sequence_index = i,
+                       .group_index = i});
+  return make_experience(samples);
+}
+
+}  // namespace
+
+RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log)
+    : device_(device), log_(log) {
+  for (const JudgingModel& judge : judging_models(config)) {
+    if (judge.writes)
+      load_judge(judge, config, meshes);
+    else
+      load_scorer(judge.domains[0], config.rewards.at(judge.domains[0]).model, meshes);
+  }
+}
+
+void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes) {
+  const auto folder = model_folder(worker.model_args.model_name_or_path.value());
+  require_value_head(folder);
+  RoleMesh& mesh = meshes.of(worker.ranks, mesh_shape(worker));
+  Scorer scorer{.worker = worker,
+                .mesh = mesh,
+                .spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string()),
+                .model = {},
+                .tokenizer = Tokenizer::load(folder),
+                .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""),
+                                                    worker.data_args.enable_thinking)};
+  if (mesh.is_here())
+    scorer.model =
+        ValueModel::load(folder, device_, model_dtype(worker.model_args, device_), model_parallel(mesh.mesh()));
+  scorers_.emplace(domain, std::move(scorer));
+}
+
+void RewardModels::load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes) {
+  const auto engine = std::make_shared<JudgeEngine>(judge, static_cast<uint64_t>(config.seed), meshes, device_);
+  for (const std::string& domain : judge.domains) {
+    const auto& args = std::get<LlmJudgeArgs>(*config.rewards.at(domain).reward.type);
+    const RuleContext context{.where = fmt::format("rewards.{}.", domain)};
+    judges_.emplace(domain, Judge{.engine = engine, .rule = JudgeRule(args, context)});
+  }
+}
+
+void RewardModels::judge(std::map<std::string, Held>& held, int64_t step) {
+  for (auto& [domain, scorer] : scorers_) score(scorer, held[domain]);
+  for (auto& [domain, judge] : judges_) ask(judge, held[domain], step);
+}
+
+void RewardModels::score(Scorer& scorer, Held& held) {
+  std::vector<ScorePrompt> mine;
+  std::vector<RewardQuery*> asking;
+  for (auto& [response, query] : held) {
+    Json messages = query.messages;
+    messages.push_back({{"role", "assistant"}, {"content", scorer.tokenizer.disarmed(query.response)}});
+    const auto ids = scorer.tokenizer.encode(scorer.chat_template.render(messages, /*add_generation_prompt=*/false),
+                                             /*parse_special=*/true, /*add_special=*/false);
+    if (std::ssize(ids) > scorer.spec.max_positions) continue;
+    mine.push_back({.ids = {ids.begin(), ids.end()}});
+    asking.push_back(&query);
+  }
+  const Stopwatch watch;
+  std::vector<Partition> plans;  // of each data rank
+  const auto share_out = [&](const std::vector<int64_t>& lengths) {
+    if (lengths.empty()) return Partition(static_cast<size_t>(scorer.mesh.dp_size()));
+    BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.spec);
+    rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths));
+    plans = plan_ranks(lengths, rule, scorer.mesh.dp_size());
+    return shares_of({plans});
+  };
+  const auto answer = [&](const std::vector<ScorePrompt>& conversations) {
+    if (conversations.empty()) return std::vector<ScoreSaid>();
+    return scores(scorer, conversations, plans[scorer.mesh.mesh().place().dp]);
+  };
+  const auto told =
+      request_answers<ScorePrompt, ScoreSaid>(mine, scorer.mesh, {share_out, answer}, "conversations to score");
+  for (size_t i = 0; i < asking.size(); ++i) {
+    asking[i]->model_score = told[i].value().score;
+    asking[i]->model_s = watch.seconds();
+  }
+}
+
+std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
+                                            const Partition& plan) {
+  const Batch batch = batch_of(conversations);
+  const at::Tensor values = forward_share(
+      batch, places_in_share(plan), device_, 1,
+      [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; }, {&log_, "reward model"})[0];
+  std::vector<ScoreSaid> all;
+  for (size_t i = 0; i < conversations.size(); ++i)
+    all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
+  return all;
+}
+
+void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
+  std::vector<JudgeEngine::Question> questions;
+  std::vector<RewardQuery*> asking;
+  for (auto& [response, query] : held) {
+    auto question = judge.rule.question(query);
+    if (std::holds_alternative<RewardResult>(question)) continue;  // its reward says why
+    questions.push_back({.messages = std::get<Json>(std::move(question)), .name = query.name});
+    asking.push_back(&query);
+  }
+  const Stopwatch watch;
+  const auto words = judge.engine->ask(questions, step);
+  for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i], asking[i]->model_s = watch.seconds();
+}
+
+}  // namespace roll

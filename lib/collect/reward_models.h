@@ -1,0 +1,62 @@
+// The models of a run that judge responses: reward models, which give a number, and judges, which write. Each is shared
+// out over the ranks like any other model, so they all work together, while nothing is left to sample: responses wait
+// in DomainRewards until then.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "collect/judge_engine.h"
+#include "dist/mesh.h"
+#include "model/value_model.h"
+#include "packing/partition.h"
+#include "reward/judge/judge_rule.h"
+#include "settings/config.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace roll {
+
+class RewardModels {
+ public:
+  /// Loads what rewards.* name; a reward model is HF's sequence classification with one label. **Collective**.
+  /// UserError of the loaders.
+  RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log);
+
+  bool empty() const { return scorers_.empty() && judges_.empty(); }
+  /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
+  /// number is that of the last token of the conversation with the response as its last message. **Collective** over
+  /// the world.
+  void judge(std::map<std::string, std::map<int64_t, RewardQuery>>& held, int64_t step);
+
+ private:
+  struct Scorer {
+    const WorkerConfig& worker;
+    RoleMesh& mesh;
+    ModelSpec spec;
+    std::optional<ValueModel> model;  // on its ranks
+    Tokenizer tokenizer;
+    ChatTemplate chat_template;
+  };
+  struct Judge {
+    std::shared_ptr<JudgeEngine> engine;  // of several domains, under judge_model_type: cluster
+    JudgeRule rule;
+  };
+  using Held = std::map<int64_t, RewardQuery>;
+
+  void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
+  void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
+  void score(Scorer& scorer, Held& held);
+  std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
+  void ask(Judge& judge, Held& held, int64_t step);
+
+  at::Device device_;
+  Log& log_;
+  std::map<std::string, Scorer> scorers_;  // by domain
+  std::map<std::string, Judge> judges_;
+};
+
+}  // namespace roll

@@ -1,0 +1,272 @@
+#include "collect/rollout_coordinator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr useconds_t kScoreWait_us = 1000;
+constexpr uint64_t kBaselines = uint64_t{1}
+                                << 47;  // their names begin here, so that the others' are what they are without
+
+int64_t length_of(const RequestSource::Queue& queue) {
+  return queue.waiting.empty() ? -queue.num_free_slots : std::ssize(queue.waiting);
+}
+
+}  // namespace
+
+RolloutCoordinator::RolloutCoordinator(Mesh& mesh, DomainRewards& rewards, Plan plan)
+    : mesh_(mesh),
+      rewards_(rewards),
+      plan_(std::move(plan)),
+      num_samples_(plan_.num_samples + (plan_.baseline ? 1 : 0)),
+      news_exchange_(mesh),
+      scheduler_(mesh.dp_size(), num_samples_),
+      queues_(mesh.dp_size()) {
+  add(plan_.prompts);
+}
+
+void RolloutCoordinator::begin(Terms terms) {
+  terms_ = std::move(terms);
+  has_begun_ = false;
+  first_request_ = std::ssize(requests_);
+  for (auto& [domain, queries] : std::exchange(parked_, {})) rewards_.held()[domain].merge(queries);
+  if (terms_.progress) terms_.progress->expect(num_expected_), terms_.progress->advance(num_finished_);
+  if (plan_.quota) add(plan_.quota->next());
+}
+
+void RolloutCoordinator::end(const std::vector<Generation>& generations) {
+  for (int64_t i = 0; i < std::ssize(generations); ++i) {
+    const int64_t index = first_request_ + i;
+    const Request& request = requests_.at(index);
+    if (request.is_given_up || generations[i].finish_reason != FinishReason::kAbort) continue;
+    unfinished_.push_back({request, generations[i]});
+    unfinished_.back().request.weights = weights_of(index, std::ssize(generations[i].ids));
+  }
+}
+
+std::vector<WeightsRun> RolloutCoordinator::weights_of(int64_t request, int64_t num_tokens) const {
+  std::vector<WeightsRun> weights = requests_.at(request).weights;
+  for (const WeightsRun& run : weights) num_tokens -= run.num_tokens;
+  if (num_tokens > 0) weights.push_back({.version = terms_.version, .num_tokens = num_tokens});
+  return weights;
+}
+
+void RolloutCoordinator::add(const std::vector<Prompt>& prompts) {
+  for (const Prompt& prompt : prompts) {
+    scheduler_.add(std::ssize(prompts_), plan_.expected_length(prompt), prompt.is_ahead);
+    prompts_.push_back({.prompt = prompt, .scores = std::vector<std::optional<double>>(num_samples_)});
+  }
+  expect(std::ssize(prompts) * num_samples_);
+}
+
+void RolloutCoordinator::expect(int64_t responses) {
+  num_expected_ += responses;
+  if (terms_.progress) terms_.progress->expect(responses);
+}
+
+/// One step of this group: its news go out when the last ones are back, and what all have said is acted upon.
+RequestSource::Change RolloutCoordinator::next(const Queue& queue) {
+  Change change;
+  if (!has_begun_) {
+    has_begun_ = true;
+    start_again(change);
+    start(scheduler_.assign(queues_)[mesh_.place().dp], change);
+    look_whether_to_end(change);
+    return change;
+  }
+  const Stopwatch watch;
+  const bool awaits_scores = !awaited_.empty();
+  if (mesh_.is_leader() && !news_exchange_.is_posted()) {
+    if (queue.is_idle() && awaits_scores) ::usleep(kScoreWait_us);
+    take_scores(rewards_.take_done());
+    news_exchange_.post(news(queue));
+  }
+  const auto [told, wish] = news_exchange_.look(queue.is_idle(), stop_wish());
+  wish_ = std::max(wish_, wish);
+  if (!told.empty()) hear(told, queue, change);
+  if (queue.is_idle()) (awaits_scores ? waited_for_scores_s_ : waited_for_others_s_) += watch.seconds();
+  return change;
+}
+
+void RolloutCoordinator::start(const std::vector<SampleIndex>& samples, Change& change) {
+  for (const SampleIndex& sample : samples) {
+    const uint64_t number = prompts_[sample.prompt].prompt.number;
+    const bool is_baseline = sample.number >= plan_.num_samples;
+    const auto in_group = number * static_cast<uint64_t>(plan_.num_samples);
+    requests_.push_back(
+        {.sample = sample,
+         .sequence_id = is_baseline ? kBaselines + number : in_group + static_cast<uint64_t>(sample.number)});
+    change.requests.push_back(request_for(requests_.back()));
+  }
+}
+
+void RolloutCoordinator::start_again(Change& change) {
+  for (auto& [request, begun] : std::exchange(unfinished_, {})) {
+    change.requests.push_back(request_for(request));
+    change.requests.back().begun = std::move(begun);
+    requests_.push_back(std::move(request));
+  }
+}
+
+GenerationRequest RolloutCoordinator::request_for(const Request& request) const {
+  GenerationRequest asked{.prompt_ids = prompts_[request.sample.prompt].prompt.row->prompt_ids,
+                          .sequence_id = request.sequence_id};
+  if (request.sample.number >= plan_.num_samples) asked.generating = plan_.baseline;
+  return asked;
+}
+
+void RolloutCoordinator::finished(int64_t request, RewardQuery query) {
+  rewards_.submit(prompt(request).row->domain, request, std::move(query));
+  const bool is_held = rewards_.holds(prompt(request).row->domain);
+  if (is_held && !prompt(request).awaits_scores) {
+    new_finished_.push_back({.sample = sample(request)});
+    return;
+  }
+  awaited_.insert(request);
+  if (is_held) new_held_.push_back(sample(request));
+}
+
+void RolloutCoordinator::take_scores(std::map<int64_t, RewardResult> results) {
+  for (auto& [request, result] : results) {
+    if (awaited_.erase(request) > 0)
+      new_finished_.push_back({.sample = sample(request),
+                               .score = result.is_judged ? std::optional(as_written(result.score)) : std::nullopt});
+    results_[request] = std::move(result);
+  }
+}
+
+SamplingNews RolloutCoordinator::news(const Queue& queue) {
+  const bool pauses = terms_.should_pause && terms_.should_pause();
+  const int64_t length = length_of(queue);
+  const auto stop = plan_.may_stop ? std::max(wish_, stop_wish()) : std::nullopt;
+  if (new_finished_.empty() && new_held_.empty() && new_put_back_.empty() && length == told_length_ && !stop && !pauses)
+    return {};
+  told_length_ = length;
+  SamplingChanges changes{.finished = std::exchange(new_finished_, {}),
+                          .held = {},
+                          .put_back = std::exchange(new_put_back_, {}),
+                          .queue = length,
+                          .stop = stop,
+                          .pauses = pauses};
+  for (const SampleIndex& sample : std::exchange(new_held_, {})) changes.held.push_back(sample.prompt);
+  return {.changes = std::move(changes)};
+}
+
+void RolloutCoordinator::hear(const std::vector<SamplingNews>& told, const Queue& queue, Change& change) {
+  std::optional<StopKind> stop;
+  bool is_quota_changed = false;
+  for (size_t group = 0; group < told.size(); ++group) {
+    if (!told[group].changes) continue;
+    const SamplingChanges& news = *told[group].changes;
+    for (const Finished& finished : news.finished) is_quota_changed |= hear_of(finished);
+    for (const int64_t prompt : news.held) ++prompts_.at(prompt).num_held;
+    for (const SampleIndex& sample : news.put_back)
+      if (prompts_.at(sample.prompt).is_needed) scheduler_.put_back(sample);
+    queues_[group] = news.queue;
+    stop = std::max(stop, news.stop);
+    change.pauses |= news.pauses;
+  }
+  if (is_quota_changed) {
+    add(plan_.quota->next());
+    give_up_unneeded(change);
+  }
+  if (stop) stopped_ = stop;
+  look_whether_to_end(change);
+  if (stopped_)
+    for (int64_t request = 0; request < std::ssize(requests_); ++request) cancel(request, change);
+  if (change.is_last || change.pauses) return;
+  const auto own = mesh_.place().dp;
+  std::vector<int64_t> queues = queues_;
+  const SampleAssignment deal = scheduler_.assign(queues);
+  put_back(num_to_put_back(queues, own), queue, change);
+  start(deal[own], change);
+}
+
+void RolloutCoordinator::look_whether_to_end(Change& change) {
+  waits_for_models_ = !stopped_ && !is_complete() && only_models_are_missing();
+  change.is_last = stopped_ || is_complete() || waits_for_models_;
+}
+
+/// True: it decides over a group.
+bool RolloutCoordinator::hear_of(const Finished& finished) {
+  const auto& [sample, score] = finished;
+  PromptState& state = prompts_.at(sample.prompt);
+  if (!state.is_needed) return false;
+  state.scores.at(sample.number) = score;
+  ++num_finished_;
+  if (terms_.progress) terms_.progress->advance();
+  if (++state.num_finished < num_samples_ || !state.prompt.awaits_scores) return false;
+  plan_.quota->add(sample.prompt, GroupScores(state.scores).first(plan_.num_samples));
+  return true;
+}
+
+void RolloutCoordinator::give_up_unneeded(Change& change) {
+  for (int64_t index = 0; index < std::ssize(prompts_); ++index) {
+    PromptState& state = prompts_[index];
+    if (!state.is_needed || plan_.quota->needs(index)) continue;
+    state.is_needed = false;
+    scheduler_.drop(index);
+    expect(state.num_finished - num_samples_);
+    for (int64_t request = 0; request < std::ssize(requests_); ++request) {
+      if (sample(request).prompt != index || requests_[request].is_given_up) continue;
+      requests_[request].is_given_up = true;
+      cancel(request, change);
+      rewards_.drop(state.prompt.row->domain, request);
+      awaited_.erase(request), results_.erase(request);
+    }
+  }
+}
+
+/// Those that would start last.
+void RolloutCoordinator::put_back(int64_t count, const Queue& queue, Change& change) {
+  for (auto waiting = queue.waiting.rbegin(); waiting != queue.waiting.rend() && count > 0; ++waiting) {
+    const int64_t request = first_request_ + *waiting;
+    if (requests_[request].is_given_up) continue;
+    requests_[request].is_given_up = true;
+    cancel(request, change);
+    new_put_back_.push_back(sample(request));
+    --count;
+  }
+}
+
+bool RolloutCoordinator::is_complete() const {
+  return (!plan_.quota || plan_.quota->has_what_is_allowed()) &&
+         std::ranges::all_of(prompts_, [&](const PromptState& state) {
+           return !state.is_needed || state.num_finished == num_samples_;
+         });
+}
+
+bool RolloutCoordinator::only_models_are_missing() const {
+  return std::ranges::all_of(prompts_, [&](const PromptState& state) {
+    return !state.is_needed || state.num_finished == num_samples_ || state.num_held == num_samples_;
+  });
+}
+
+void RolloutCoordinator::go_on() {
+  for (PromptState& state : prompts_) state.num_held = 0;
+  waits_for_models_ = false;
+}
+
+void RolloutCoordinator::park() {
+  take_scores(rewards_.take_all());
+  parked_ = std::exchange(rewards_.held(), {});
+}
+
+/// Requests of earlier servings have ended.
+void RolloutCoordinator::cancel(int64_t request, Change& change) const {
+  if (request >= first_request_) change.cancelled.push_back(request - first_request_);
+}
+
+std::map<int64_t, RewardResult> RolloutCoordinator::take_results() {
+  for (auto& [request, result] : rewards_.take_all()) results_[request] = std::move(result);
+  return std::move(results_);
+}
+
+}  // namespace roll

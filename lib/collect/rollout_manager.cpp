@@ -1,0 +1,142 @@
+#include "collect/rollout_manager.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/rollout_metrics.h"
+#include "dist/merged_metrics.h"
+#include "dist/messages.h"
+#include "records/messages.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+RolloutManager::RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker,
+                               RewardModels& reward_models, Communicator& world)
+    : plan_(std::move(plan)),
+      engine_(engine),
+      worker_(worker),
+      reward_models_(reward_models),
+      world_(world),
+      quota_(std::move(data.quota)),
+      validation_rows_(std::move(data.validation)),
+      prompts_(std::move(data.prompts)) {
+  if (prompts_) prompts_state_ = prompts_->state();
+  if (plan_.steps_ahead > 0) training_ended_ = world.split(all_ranks(world.size()), "training_ended");
+}
+
+SamplingParams RolloutManager::params_for(Purpose purpose, int64_t step) const {
+  return {.generating = purpose == Purpose::kValidate ? plan_.validation : plan_.training,
+          .eos_ids = engine_.tokenizer().eos_ids(),
+          .seed = plan_.seed,
+          .purpose = purpose,
+          .step = static_cast<uint32_t>(step),
+          .max_running_requests = plan_.max_running_requests,
+          .shares_prefill = plan_.shares_prefill};
+}
+
+void RolloutManager::load_prompts_state(const Json& state) {
+  if (!prompts_) return;
+  prompts_->load_state(state);
+  prompts_state_ = state;
+}
+
+std::vector<RolloutRecord> RolloutManager::step(int64_t step, Metrics& metrics) {
+  Stopwatch watch;
+  Metrics of_sampling;
+  engine_.open();
+  of_sampling.add("time/step_model_update", watch.seconds());  // with the engine's making, where it is made
+  world_.traffic().set_phase("generate");
+  RoleMesh& samplers = engine_.ranks();
+  std::vector<RolloutRecord> records;
+  if (samplers.is_here())
+    records = sampled(step, of_sampling);
+  else
+    attend_rollouts(reward_models_, samplers, step);
+  metrics.merge(broadcast_metrics(samplers, of_sampling));
+  prompts_state_ = broadcast_message(StateMessage{prompts_state_}, samplers, "where the prompts stand").state;
+  if (plan_.steps_ahead == 0) close();
+  return records;
+}
+
+std::vector<RolloutRecord> RolloutManager::sampled(int64_t step, Metrics& metrics) {
+  Ahead& ahead = begun(step);
+  ahead.quota.limit(1);
+  worker_->complete(*ahead.job, *engine_.get(), engine_.tokenizer());
+  finish(ahead);
+  ahead.job->statistics.add_to(metrics);
+  add_group_metrics(ahead.quota.counts(), metrics);
+  prompts_state_ = std::move(ahead.prompts_state);
+  std::vector<RolloutRecord> records = std::move(*ahead.records);
+  ahead_.erase(step);
+  return records;
+}
+
+RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
+  const auto [found, is_new] =
+      ahead_.try_emplace(step, Ahead{GroupQuota(quota_, *prompts_, plan_.filters, plan_.num_additional_prompts)});
+  Ahead& ahead = found->second;
+  if (is_new)
+    ahead.job = worker_->begin({.quota = &ahead.quota,
+                                .num_samples = plan_.num_samples,
+                                .with_baseline = plan_.with_baseline,
+                                .step = step,
+                                .version = step - 1,
+                                .sampling = params_for(Purpose::kSample, step),
+                                .phase = fmt::format("step {}: generate", step)});
+  return ahead;
+}
+
+/// The stream goes back behind the step's last prompt, where the next one begins.
+void RolloutManager::finish(Ahead& ahead) {
+  if (ahead.records) return;
+  ahead.records = ahead.quota.take(worker_->finish(*ahead.job));
+  ahead.prompts_state = prompts_->state();
+}
+
+std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
+  engine_.open();
+  world_.traffic().set_phase("generate");
+  if (!engine_.ranks().is_here()) {
+    attend_rollouts(reward_models_, engine_.ranks(), step);
+    return {};
+  }
+  for (auto& [number, ahead] : ahead_)
+    if (!ahead.records) ahead.job->coordinator.park();
+  RolloutRequest request{.num_samples = plan_.num_validation_samples,
+                         .step = step,
+                         .version = step,
+                         .sampling = params_for(Purpose::kValidate, step),
+                         .phase = fmt::format("step {}: validate", step),
+                         .may_stop = step == 0};  // else the step's weights are changed already: it is finished
+  for (const Row& row : validation_rows_) request.rows.push_back(&row);
+  const auto job = worker_->begin(std::move(request));
+  worker_->complete(*job, *engine_.get(), engine_.tokenizer());
+  return worker_->finish(*job);
+}
+
+void RolloutManager::run_ahead(int64_t step) {
+  const double ratio = plan_.steps_ahead;
+  if (!training_ended_) return;
+  world_.traffic().set_phase("generate");
+  const auto rung = std::make_shared<std::vector<std::string>>();
+  const auto have_trained = training_ended_->start_all_gather_bytes({}, rung, "end of training");
+  const int64_t last = std::min(plan_.last_step, step + static_cast<int64_t>(std::ceil(ratio)));
+  for (int64_t next = step + 1; engine_.get() && prompts_ && next <= last; ++next) {
+    Ahead& ahead = begun(next);
+    ahead.quota.limit(ratio - static_cast<double>(next - step - 1));
+    worker_->run_ahead(*ahead.job, *engine_.get(), engine_.tokenizer(), step - 1,
+                       [&] { return have_trained->is_done(); });
+    const bool all_is_there =
+        ahead.quota.is_full() && ahead.job->coordinator.is_complete() && reward_models_.empty();  // which judge later
+    if (!all_is_there) break;
+    finish(ahead);
+  }
+  have_trained->wait();
+  close();
+}
+
+}  // namespace roll

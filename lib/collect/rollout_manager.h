@@ -1,0 +1,73 @@
+// Where a step's responses come from: the sampler with the trainer's weights, the prompts, and what is sampled while
+// others train. Version v of the weights is that after v steps, so version s - 1 is meant to sample step s; with
+// async_generation_ratio r, while version v trains on, what samples may begin the first r steps' worth of groups that
+// it is not meant for. What was begun is paused when newer weights are there, and goes on with them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "collect/policy_engine.h"
+#include "collect/rollout_worker.h"
+#include "data/prompt_stream.h"
+#include "settings/sampling_plan.h"
+
+namespace roll {
+
+class RolloutManager {
+ public:
+  struct Data {
+    std::optional<PromptStream> prompts;   // none under rollout_replay
+    std::map<std::string, int64_t> quota;  // groups of each domain in a step
+    std::vector<Row> validation;
+  };
+  /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
+  RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
+                 Communicator& world);
+
+  /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
+  /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
+  std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
+  /// What it sampled of all rows of the validation. Likewise.
+  std::vector<RolloutRecord> validation(int64_t step);
+  bool validates() const { return !validation_rows_.empty(); }
+  /// What samples does not wait for those that train on `step`: those call it when they have. **Collective** over the
+  /// world.
+  void run_ahead(int64_t step);
+  /// Before anything but sampling happens on the devices.
+  void close() { engine_.close(); }
+
+  /// Where the prompts of the step stand that comes next, whatever runs ahead; null where there are none.
+  const Json& prompts_state() const { return prompts_state_; }
+  void load_prompts_state(const Json& state);
+
+ private:
+  /// A step under way.
+  struct Ahead {
+    GroupQuota quota;
+    std::unique_ptr<RolloutJob> job{};
+    std::optional<std::vector<RolloutRecord>> records{};  // once all is there
+    Json prompts_state{};                                 // then
+  };
+  Ahead& begun(int64_t step);
+  void finish(Ahead& ahead);
+  std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
+
+  SamplingParams params_for(Purpose purpose, int64_t step) const;
+
+  SamplingPlan plan_;
+  PolicyEngine& engine_;
+  RolloutWorker* worker_;
+  RewardModels& reward_models_;
+  Communicator& world_;
+  std::map<std::string, int64_t> quota_;
+  std::vector<Row> validation_rows_;
+  std::optional<PromptStream> prompts_;
+  Json prompts_state_;
+  std::map<int64_t, Ahead> ahead_;                // by step
+  std::unique_ptr<Communicator> training_ended_;  // rung by those that have trained; only where sampling runs ahead
+};
+
+}  // namespace roll

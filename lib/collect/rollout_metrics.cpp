@@ -1,0 +1,84 @@
+#include "collect/rollout_metrics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "track/metric_reference.h"
+
+namespace roll {
+
+namespace {
+
+/// Every reason that there may be, so that its curve is there from the first step.
+void add_finish_reason(const std::string& prefix, const std::string& reason, Metrics& metrics) {
+  for (const char* known : {"stop", "length", "stop_string", "abort"})
+    metrics.add(fmt::format("{}rollout/finish_reason/{}@mean", prefix, known), reason == known);
+  metrics.add(prefix + "rollout/truncated_ratio@mean", reason == "length");
+}
+
+}  // namespace
+
+void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics) {
+  for (const auto& [domain, of_domain] : counts) {
+    const std::pair<const char*, int64_t> named[] = {{"groups_sampled", of_domain.sampled},
+                                                     {"groups_dropped", of_domain.dropped},
+                                                     {"groups_aborted", of_domain.aborted}};
+    for (const auto& [name, count] : named) {
+      metrics.add(fmt::format("rollout/{}@sum", name), static_cast<double>(count));
+      metrics.add(fmt::format("{}/rollout/{}@mean", domain, name), static_cast<double>(count));
+    }
+  }
+}
+
+Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
+  for (const auto& record : records)
+    for (const std::string& prefix : {std::string(), record.domain + "/"}) {
+      if (!record.is_baseline) add_finish_reason(prefix, record.finish_reason, metrics);
+      if (record.is_baseline && record.is_judged) metrics.add(prefix + "rollout/baseline_score@mean", record.score);
+    }
+  return metrics;
+}
+
+Metrics staleness_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
+  for (const RolloutRecord& record : records) {
+    if (record.is_baseline) continue;
+    std::vector<WeightsRun> runs = record.weights;
+    if (runs.empty()) runs = {{.version = record.step - 1, .num_tokens = std::ssize(record.response_ids)}};
+    for (const auto& [version, num_tokens] : runs) {
+      const auto age = static_cast<double>(record.step - 1 - version), weight = static_cast<double>(num_tokens);
+      metrics.add("rollout/staleness/mean@mean", age, weight);
+      metrics.add("rollout/staleness/max@max", age);
+      metrics.add("rollout/stale_tokens@mean", age > 0, weight);
+    }
+  }
+  return metrics;
+}
+
+Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
+  Metrics metrics;
+  const auto add = [&](const std::string& of, const RolloutRecord& record) {
+    if (!record.is_judged) return;
+    for (const char* how : {"mean", "std"}) {
+      metrics.add(fmt::format("val_correct/{}/{}@{}", of, how, how), record.score >= 1);
+      metrics.add(fmt::format("val_score/{}/{}@{}", of, how, how), record.score);
+    }
+    metrics.add(fmt::format("val_prompts/{}@sum", of), record.sample_index == 0);
+  };
+  for (const auto& record : records) {
+    add("all", record);
+    if (!record.tag.empty()) add(tag_in_metric(record.tag), record);
+    metrics.add("val_response_length/mean", static_cast<double>(record.response_ids.size()));
+  }
+  return metrics;
+}
+
+double value_of(const Metrics& metrics, const std::string& name) {
+  for (const auto& [shown, value] : metrics.values())
+    if (shown == name) return value;
+  return std::nan("");
+}
+
+}  // namespace roll

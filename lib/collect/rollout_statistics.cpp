@@ -1,0 +1,85 @@
+#include "collect/rollout_statistics.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace roll {
+
+namespace {
+
+/// How many retries a reward needed.
+int64_t retries_of(const Json& detail) {
+  const auto retries = detail.find("retries");
+  return retries != detail.end() && retries->is_number_integer() ? retries->get<int64_t>() : 0;
+}
+
+double ratio_of(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+}  // namespace
+
+void RolloutStatistics::add_counts(const SamplerCounts& mine, Mesh& mesh) {
+  int64_t* const sums[] = {&counts.prompt_tokens, &counts.shared_tokens, &counts.decoded,
+                           &counts.drawn,         &counts.evictions,     &counts.slot_steps};
+  const int64_t own[] = {mine.prompt_tokens, mine.shared_tokens, mine.decoded,
+                         mine.drawn,         mine.evictions,     mine.slot_steps};
+  at::Tensor told = at::zeros({std::ssize(own)}, at::kLong);
+  if (mesh.is_leader()) std::ranges::copy(own, told.data_ptr<int64_t>());
+  mesh.world().all_reduce_sum(told, "sampler counts");
+  for (int64_t i = 0; i < std::ssize(own); ++i) *sums[i] += told.const_data_ptr<int64_t>()[i];
+  counts.most_pages = std::max(counts.most_pages, mesh.world().all_reduce_max(mine.most_pages, "KV pages"));
+  counts.num_pages = std::max(counts.num_pages, mine.num_pages);
+}
+
+int64_t RolloutStatistics::add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine,
+                                       const RewardUse& of_mine, Mesh& mesh) {
+  RewardFaults failed;
+  int64_t num_retries = 0, num_had = 0;
+  for (const RolloutRecord& record : mine) {
+    if (record.domain != domain) continue;
+    failed.add(record.reward_detail);
+    num_had += !failure_of(record.reward_detail);
+    num_retries += retries_of(record.reward_detail);
+  }
+  Communicator& ranks = mesh.world();
+  for (const auto& [kind, name] : names_of(RewardFailure()))
+    faults[domain].counts[kind] += ranks.all_reduce_sum(failed.of(kind), "failed rewards");
+  retries[domain] += ranks.all_reduce_sum(num_retries, "retries of rewards");
+  RewardUse& all = use[domain];
+  all.num_scored += ranks.all_reduce_sum(of_mine.num_scored, "scored responses");
+  all.total_s += ranks.all_reduce_sum(of_mine.total_s, "reward times");
+  all.longest_s = std::max(all.longest_s, ranks.all_reduce_max(of_mine.longest_s, "longest reward"));
+  all.most_waiting = std::max(all.most_waiting, ranks.all_reduce_max(of_mine.most_waiting, "waiting rewards"));
+  return ranks.all_reduce_sum(num_had, "rewards that could be had");
+}
+
+void RolloutStatistics::add_to(Metrics& metrics) const {
+  metrics.add("time/step_generate", generate_s);
+  metrics.add("time/step_generate_wait", wait_s);
+  metrics.add("time/step_rewards", rewards_s);
+  metrics.add("rollout/tokens_per_s", static_cast<double>(counts.drawn) / (generate_s + wait_s));
+  metrics.add("rollout/slots_busy", ratio_of(counts.decoded, counts.slot_steps));
+  metrics.add("rollout/kv_pages_used", ratio_of(counts.most_pages, counts.num_pages));
+  metrics.add("rollout/prefix_hits", ratio_of(counts.shared_tokens, counts.shared_tokens + counts.prompt_tokens));
+  metrics.add("rollout/evictions@sum", static_cast<double>(counts.evictions));
+  for (const auto& [domain, of_domain] : use) {
+    for (const auto& prefix : {std::string(), domain + "/"})
+      metrics.add(prefix + "reward/retries@sum", static_cast<double>(retries.at(domain)));
+    metrics.add(domain + "/reward/waiting@max", static_cast<double>(of_domain.most_waiting));
+    if (of_domain.num_scored == 0) continue;
+    metrics.add(domain + "/reward/seconds/mean", of_domain.total_s / static_cast<double>(of_domain.num_scored));
+    metrics.add(domain + "/reward/seconds/max", of_domain.longest_s);
+  }
+  for (const auto& [domain, failed] : faults)
+    for (const auto& prefix : {std::string(), domain + "/"}) {
+      metrics.add(prefix + "reward/timeouts@sum", static_cast<double>(failed.of(RewardFailure::kTimeout)));
+      metrics.add(prefix + "reward/errors@sum", static_cast<double>(failed.errors()));
+      for (const auto& [kind, name] : names_of(RewardFailure()))
+        if (kind != RewardFailure::kTimeout)
+          metrics.add(fmt::format("{}reward/errors/{}@sum", prefix, name), static_cast<double>(failed.of(kind)));
+    }
+}
+
+}  // namespace roll

@@ -1,0 +1,218 @@
+#include "collect/rollout_worker.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/stop.h"
+#include "dist/messages.h"
+#include "records/messages.h"
+#include "reward/reward.h"
+#include "track/progress.h"
+
+namespace roll {
+
+RolloutWorker::RolloutWorker(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
+                             RewardModels& models, RoleMesh& ranks, Log& log)
+    : models_(models),
+      ranks_(ranks),
+      mesh_(ranks.mesh()),
+      log_(log),
+      rewards_(rewards, response_length, mesh_.dp_size(), &log) {
+  for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
+}
+
+namespace {
+
+std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
+  std::vector<Prompt> prompts;
+  for (const Row* row : rows) prompts.push_back({.row = row, .number = prompts.size()});
+  return prompts;
+}
+
+SamplingSettings greedy(SamplingSettings settings) {
+  settings.temperature = 0;
+  return settings;
+}
+
+RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generation& generation,
+                        const RolloutRequest& request) {
+  RolloutRecord record;
+  record.step = request.step;
+  record.is_baseline = sample.number >= request.num_samples;
+  record.domain = row.domain;
+  record.prompt_id = row.id;
+  record.group_index = sample.prompt;
+  record.sample_index = sample.number;
+  record.response = generation.text;
+  record.prompt_ids = row.prompt_ids;
+  record.response_ids = generation.ids;
+  record.log_probs = generation.log_probs;
+  record.finish_reason = finish_reason_name(generation.finish_reason);
+  record.ground_truth = row.ground_truth;
+  record.tag = row.tag;
+  record.difficulty = as_written(row.difficulty);
+  return record;
+}
+
+RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name) {
+  return {.row = row.raw,
+          .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
+          .prompt = record.prompt,
+          .response = record.response,
+          .ground_truth = record.ground_truth,
+          .tag = record.tag,
+          .domain = record.domain,
+          .finish_reason = record.finish_reason,
+          .num_response_tokens = static_cast<int64_t>(record.response_ids.size()),
+          .name = name};
+}
+
+}  // namespace
+
+std::unique_ptr<RolloutJob> RolloutWorker::begin(RolloutRequest request) {
+  RolloutCoordinator::Plan plan{
+      .prompts = prompts_of(request.rows),
+      .quota = request.quota,
+      .num_samples = request.num_samples,
+      .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,
+      .may_stop = request.may_stop,
+      .expected_length = [this](const Prompt& prompt) { return lengths_.mean(*prompt.row); }};
+  return std::make_unique<RolloutJob>(std::move(request), mesh_, rewards_, std::move(plan));
+}
+
+void RolloutWorker::run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                              const std::function<bool()>& should_pause) {
+  serve(job, engine, tokenizer, version, should_pause);
+}
+
+std::vector<RolloutRecord> RolloutWorker::finish(RolloutJob& job) {
+  Stopwatch watch;
+  std::vector<RolloutRecord> mine;
+  for (const auto& [index, result] : job.coordinator.take_results()) {
+    mine.push_back(std::move(job.records.at(index)));
+    RolloutRecord& record = mine.back();
+    record.reward_detail = result.detail;
+    record.is_judged = result.is_judged;
+    if (!result.is_judged) continue;
+    record.score = as_written(result.score);
+    record.reward = as_written(result.reward);
+  }
+  job.statistics.rewards_s += watch.seconds();
+  warn_of_faults(mine, job.request.step);
+  for (const std::string& domain : domains_)
+    if (job.statistics.add_rewards(domain, mine, rewards_.take_use(domain), mesh_) > 0) rewards_.note_answers(domain);
+  all_gather_lengths(mine, job.coordinator);
+  sort_records(mine);
+  return mine;
+}
+
+/// How long responses were, which decides who starts first the next time.
+void RolloutWorker::all_gather_lengths(const std::vector<RolloutRecord>& mine, const RolloutCoordinator& collection) {
+  ResponseLengths own;
+  for (const RolloutRecord& record : mine)
+    own.lengths.push_back({static_cast<int32_t>(record.group_index), static_cast<int32_t>(record.response_ids.size())});
+  for (const ResponseLengths& of_rank : all_gather_messages(own, mesh_.world()))
+    for (const auto& [prompt, length] : of_rank.lengths) lengths_.add(*collection.prompt_at(prompt).row, length);
+}
+
+namespace {
+
+void end_if_stopped(RoleMesh& samplers, std::optional<StopKind> kind) {
+  const StopWish told = broadcast_message(StopWish{kind}, samplers);
+  if (!told.kind) return;
+  request_stop(*told.kind);
+  throw Stopped(*told.kind);
+}
+
+bool goes_on(RoleMesh& samplers, bool wanted) {
+  return broadcast_message(GoesOn{wanted}, samplers).goes_on;
+}
+
+}  // namespace
+
+void attend_rollouts(RewardModels& models, RoleMesh& samplers, int64_t step) {
+  std::map<std::string, std::map<int64_t, RewardQuery>> nothing;
+  do {
+    end_if_stopped(samplers, {});
+    if (models.empty()) return;
+    models.judge(nothing, step);
+  } while (goes_on(samplers, false));
+}
+
+void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
+                          const std::function<bool()>& should_pause) {
+  Progress progress(log_, job.request.phase, 0, "responses");
+  RolloutCoordinator& collection = job.coordinator;
+  const auto on_done = [&](int64_t served, const Generation& generation) {
+    if (!mesh_.is_leader()) return;
+    const int64_t index = collection.first_request() + served;
+    const Row& row = *collection.prompt(index).row;
+    RolloutRecord& record = job.records[index] = record_of(row, collection.sample(index), generation, job.request);
+    record.prompt = tokenizer.decode(row.prompt_ids);
+    const std::vector<WeightsRun> weights = collection.weights_of(index, std::ssize(generation.ids));
+    if (weights.size() > 1 || weights.front().version != job.request.version) record.weights = weights;
+    collection.finished(index, query_of(row, record, collection.sequence_id(index)));
+  };
+  const Stopwatch watch;
+  const double waited_s = collection.waited_for_others_s(), scores_s = collection.waited_for_scores_s();
+  SamplerCounts counts;
+  collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
+  collection.end(engine.serve(collection, job.request.sampling, on_done, {.counts = &counts}));
+  RolloutStatistics& statistics = job.statistics;
+  const double others_s = collection.waited_for_others_s() - waited_s,
+               own_scores_s = collection.waited_for_scores_s() - scores_s;
+  statistics.wait_s += others_s;
+  statistics.rewards_s += own_scores_s;
+  statistics.generate_s += watch.seconds() - others_s - own_scores_s;
+  statistics.add_counts(counts, mesh_);
+}
+
+/// Models score when nothing is left to sample, and what they say may want more samples.
+void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer) {
+  while (true) {
+    serve(job, engine, tokenizer, job.request.version, {});
+    Stopwatch watch;
+    end_if_stopped(ranks_, job.coordinator.stopped());
+    job.statistics.wait_s += watch.restart();
+    if (models_.empty()) return;
+    models_.judge(rewards_.held(), job.request.step);
+    rewards_.release();
+    job.statistics.rewards_s += watch.seconds();
+    if (!goes_on(ranks_, job.coordinator.waits_for_models())) return;
+    job.coordinator.go_on();
+  }
+}
+
+void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
+  std::map<std::string, RewardFaults> faults;
+  std::map<std::string, int64_t> num_records;
+  for (const RolloutRecord& record : records)
+    faults[record.domain].add(record.reward_detail), ++num_records[record.domain];
+  for (const auto& [domain, of_domain] : faults) {
+    const bool is_first = !warned_.contains(domain) || warned_[domain] != step;
+    if (of_domain.total() == 0 || !is_first) continue;
+    warned_[domain] = step;
+    log_.warn("rewards.{}: step {}: of {} rewards, {}", domain, step, num_records[domain], of_domain.text());
+    const int64_t late = of_domain.of(RewardFailure::kTimeout);
+    if (2 * late > num_records[domain] && advised_.insert(domain).second)
+      log_.warn(
+          "rewards.{0}: {1} of {2} rewards timed out, so that little is left to learn from; raise "
+          "rewards.{0}.timeout_s or world_size, or make what judges faster",
+          domain, late, num_records[domain]);
+  }
+}
+
+std::vector<RolloutRecord> exchange_rollouts(std::vector<RolloutRecord> mine, Communicator& world) {
+  std::vector<RolloutRecord> all = std::move(mine);
+  if (world.size() > 1) {
+    auto of_ranks = all_gather_messages(Rollouts{std::move(all)}, world);
+    all.clear();
+    for (Rollouts& of_rank : of_ranks) std::ranges::move(of_rank.records, std::back_inserter(all));
+  }
+  sort_records(all);
+  return all;
+}
+
+}  // namespace roll

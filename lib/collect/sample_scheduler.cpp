@@ -1,0 +1,45 @@
+#include "collect/sample_scheduler.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace roll {
+
+void SampleScheduler::add(int64_t prompt, std::optional<double> expected_length, bool is_ahead) {
+  prompts_.push_back({.prompt = prompt, .expected_length = expected_length, .is_ahead = is_ahead});
+}
+
+void SampleScheduler::drop(int64_t prompt) {
+  std::erase_if(prompts_, [&](const Waiting& waiting) { return waiting.prompt == prompt; });
+  std::erase_if(samples_, [&](const SampleIndex& sample) { return sample.prompt == prompt; });
+}
+
+SampleAssignment SampleScheduler::assign(std::vector<int64_t>& queues) {
+  std::ranges::stable_sort(prompts_, {}, [](const Waiting& waiting) {
+    return std::pair(waiting.is_ahead, -waiting.expected_length.value_or(std::numeric_limits<double>::infinity()));
+  });
+  SampleAssignment assign(num_groups_);
+  const auto give = [&](int64_t prompt, int64_t first, int64_t count) {
+    const auto group = std::ranges::min_element(queues) - queues.begin();
+    for (int64_t i = first; i < first + count; ++i) deal[group].push_back({.prompt = prompt, .number = i});
+    queues[group] += count;
+  };
+  const int64_t num_whole = std::ssize(prompts_) / num_groups_ * num_groups_;
+  for (int64_t i = 0; i < std::ssize(prompts_); ++i) {
+    const int64_t piece = i < num_whole ? num_samples_ : 1;
+    for (int64_t first = 0; first < num_samples_; first += piece) give(prompts_[i].prompt, first, piece);
+  }
+  for (const SampleIndex& sample : samples_) give(sample.prompt, sample.number, 1);
+  prompts_.clear(), samples_.clear();
+  return deal;
+}
+
+int64_t num_to_put_back(std::span<const int64_t> queues, int64_t group) {
+  const int64_t num_groups = std::ssize(queues);
+  const int64_t num_hungry = std::ranges::count_if(queues, [](int64_t queue) { return queue < 0; });
+  const int64_t waiting = std::max<int64_t>(0, queues[group]);
+  return (waiting * num_hungry + num_groups - 1) / num_groups;
+}
+
+}  // namespace roll

@@ -1,0 +1,276 @@
+// All that ranks tell each other as bytes while a run trains, beside its metrics (track/metrics.h). Who changes the
+// fields of a message raises its version.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/message.h"
+#include "base/stop.h"
+#include "optim/update_trace.h"
+#include "records/rollout_record.h"
+#include "records/sample_index.h"
+#include "track/sample.h"
+
+namespace roll {
+
+constexpr bool is_known(StopKind kind) {
+  return kind >= StopKind::kInterrupt && kind <= StopKind::kHangup;
+}
+
+/// The checkpoint that a run goes on with.
+struct ResumeMessage {
+  std::string folder;
+  int64_t step = 0;
+  std::optional<double> best_metric;
+  Json early_stop;
+  template <class F>
+  void fields(F& field) {
+    field("folder", folder), field("step", step), field("best_metric", best_metric), field("early_stop", early_stop);
+  }
+};
+
+/// Where a run's folder is, and what it goes on with: what its first rank has decided (run/run_start.h).
+struct StartMessage {
+  static constexpr MessageKind kMessage{"STRT", 1, "start of the run"};
+  std::string folder, run;
+  bool goes_on = false;
+  std::optional<ResumeMessage> resume;
+  template <class F>
+  void fields(F& field) {
+    field("folder", folder), field("run", run), field("goes_on", goes_on), field("resume", resume);
+  }
+};
+
+/// A part of a checkpoint's state.json, whose shape is its owner's.
+struct StateMessage {
+  static constexpr MessageKind kMessage{"STAT", 1, "a state"};
+  Json state;
+  template <class F>
+  void fields(F& field) {
+    field("state", state);
+  }
+};
+
+/// A response that is there.
+struct FinishedSample {
+  SampleIndex sample;
+  std::optional<double> score{};  // none: it could not be judged
+  template <class F>
+  void fields(F& field) {
+    field("sample", sample), field("score", score);
+  }
+};
+
+/// What is new in a group of sampling ranks.
+struct SamplingChanges {
+  std::vector<FinishedSample> finished;
+  std::vector<int64_t> held;  // prompts of responses that a model has to score
+  std::vector<SampleIndex> put_back;
+  int64_t queue = 0;
+  std::optional<StopKind> stop;
+  bool pauses = false;
+  template <class F>
+  void fields(F& field) {
+    field("finished", finished), field("held", held), field("put_back", put_back);
+    field("queue", queue), field("stop", stop), field("pauses", pauses);
+  }
+};
+
+/// What a group of sampling ranks tells the others while it samples (collect/rollout_coordinator.h).
+struct SamplingNews {
+  static constexpr MessageKind kMessage{"NEWS", 1, "news of sampling"};
+  std::optional<SamplingChanges> changes;  // none: nothing is new
+  template <class F>
+  void fields(F& field) {
+    field("changes", changes);
+  }
+};
+
+/// What the ranks of such a group tell each other: the leader the news of all groups, the others their own wish.
+struct GroupMessage {
+  static constexpr MessageKind kMessage{"GRUP", 1, "news within a group"};
+  std::vector<SamplingNews> news;
+  std::optional<StopKind> wish;
+  template <class F>
+  void fields(F& field) {
+    field("news", news), field("wish", wish);
+  }
+};
+
+/// What sampling ranks tell the others: whether somebody wishes to stop ...
+struct StopWish {
+  static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
+  std::optional<StopKind> kind;
+  template <class F>
+  void fields(F& field) {
+    field("kind", kind);
+  }
+};
+
+/// ... and whether more is sampled once models have judged.
+struct GoesOn {
+  static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
+  bool goes_on = false;
+  template <class F>
+  void fields(F& field) {
+    field("goes_on", goes_on);
+  }
+};
+
+/// How long a rank's responses were.
+struct ResponseLengths {
+  static constexpr MessageKind kMessage{"LENG", 1, "lengths of responses"};
+  struct Length {
+    int32_t prompt = 0, length = 0;
+    template <class F>
+    void fields(F& field) {
+      field("prompt", prompt), field("length", length);
+    }
+  };
+  std::vector<Length> lengths;
+  template <class F>
+  void fields(F& field) {
+    field("lengths", lengths);
+  }
+};
+
+/// What every rank is to know of a rank's responses (step/step_index.h).
+struct FactsMessage {
+  static constexpr MessageKind kMessage{"FACT", 1, "facts of responses"};
+  struct Fact {
+    int32_t group = 0, sample = 0;
+    int32_t prompt_length = 0, response_length = 0;
+    double score = 0, reward = 0, difficulty = 0;
+    uint32_t domain = 0;  // among those of the message
+    bool is_baseline = false, is_judged = false, is_truncated = false;
+    template <class F>
+    void fields(F& field) {
+      field("group", group), field("sample", sample);
+      field("prompt_length", prompt_length), field("response_length", response_length);
+      field("score", score), field("reward", reward), field("difficulty", difficulty), field("domain", domain);
+      field("is_baseline", is_baseline), field("is_judged", is_judged), field("is_truncated", is_truncated);
+    }
+  };
+  std::vector<std::string> domains;
+  std::vector<Fact> facts;
+  template <class F>
+  void fields(F& field) {
+    field("domains", domains), field("facts", facts);
+  }
+};
+
+/// A rank's responses, whole.
+struct Rollouts {
+  static constexpr MessageKind kMessage{"ROLL", 1, "rollouts"};
+  std::vector<RolloutRecord> records;
+  template <class F>
+  void fields(F& field) {
+    field("records", records);
+  }
+};
+
+/// Samples of a validation, for people.
+struct ShownSamples {
+  static constexpr MessageKind kMessage{"SHOW", 1, "samples of validation"};
+  std::vector<ShownSample> samples;
+  template <class F>
+  void fields(F& field) {
+    field("samples", samples);
+  }
+};
+
+/// A rank's questions, or answers, before they travel (collect/requests.h).
+struct LetterLengths {
+  static constexpr MessageKind kMessage{"LETT", 1, "lengths of letters"};
+  struct Lengths {
+    uint32_t bytes = 0;
+    uint32_t length = 0;  // what a question says of itself
+    template <class F>
+    void fields(F& field) {
+      field("bytes", bytes), field("length", length);
+    }
+  };
+  std::vector<Lengths> letters;
+  template <class F>
+  void fields(F& field) {
+    field("letters", letters);
+  }
+};
+
+/// A conversation that a reward model is to score ...
+struct ScorePrompt {
+  static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
+  std::vector<int32_t> ids;
+  int64_t length() const { return std::ssize(ids); }
+  template <class F>
+  void fields(F& field) {
+    field("ids", ids);
+  }
+};
+
+/// ... and what it says.
+struct ScoreSaid {
+  static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
+  float score = 0;
+  template <class F>
+  void fields(F& field) {
+    field("score", score);
+  }
+};
+
+/// What a judge is asked ...
+struct JudgeAsked {
+  static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
+  uint64_t name = 0;  // of its random numbers
+  std::vector<int32_t> ids;
+  int64_t length() const { return std::ssize(ids); }
+  template <class F>
+  void fields(F& field) {
+    field("name", name), field("ids", ids);
+  }
+};
+
+/// ... and what it writes.
+struct JudgeSaid {
+  static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
+  std::string text;
+  bool is_cut = false;
+  template <class F>
+  void fields(F& field) {
+    field("text", text), field("is_cut", is_cut);
+  }
+};
+
+/// A role's first updates, without their gradients' numbers (step/experience_dump.h).
+struct FirstUpdateMessage {
+  static constexpr MessageKind kMessage{"FRST", 1, "a first update"};
+  struct Gradient {
+    std::string name;
+    std::vector<int64_t> shape;
+    template <class F>
+    void fields(F& field) {
+      field("name", name), field("shape", shape);
+    }
+  };
+  struct Trace {
+    std::string name;
+    UpdateTrace trace;
+    template <class F>
+    void fields(F& field) {
+      field("name", name), field("trace", trace);
+    }
+  };
+  std::vector<Gradient> gradients;
+  std::vector<Trace> traces;
+  template <class F>
+  void fields(F& field) {
+    field("gradients", gradients), field("traces", traces);
+  }
+};
+
+}  // namespace roll

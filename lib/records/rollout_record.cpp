@@ -1,0 +1,181 @@
+#include "records/rollout_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <tuple>
+
+#include "base/error.h"
+#include "reward/reward.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+Json to_json(const RolloutRecord& r) {
+  Json log_probs = Json::array();
+  for (const float x : r.log_probs) log_probs.push_back(json_float(x));
+  Json json{{"step", r.step},
+            {"domain", r.domain},
+            {"prompt_id", r.prompt_id},
+            {"group_index", r.group_index},
+            {"sample_index", r.sample_index},
+            {"prompt", r.prompt},
+            {"response", r.response},
+            {"prompt_ids", r.prompt_ids},
+            {"response_ids", r.response_ids},
+            {"log_probs", std::move(log_probs)},
+            {"finish_reason", r.finish_reason},
+            {"score", r.is_judged ? json_float(r.score) : Json()},
+            {"reward", r.is_judged ? json_float(r.reward) : Json()},
+            {"reward_detail", r.reward_detail},
+            {"ground_truth", r.ground_truth},
+            {"tag", r.tag},
+            {"difficulty", json_float(r.difficulty)}};
+  if (r.is_baseline) json["is_baseline"] = true;
+  for (const auto& [version, num_tokens] : r.weights) json["weights"].push_back({version, num_tokens});
+  return json;
+}
+
+namespace {
+
+constexpr double kRounding = 1e-3;  // how far above 0 a kernel may round the log-prob of a sure token
+
+/// Typed access to the fields of one line, with located errors.
+class Fields {
+ public:
+  Fields(const Json& json, const std::string& origin) : json_(json), origin_(origin) {}
+
+  const Json& at(const char* key, bool (Json::*is)() const noexcept, const char* what) const {
+    const auto found = json_.find(key);
+    if (found == json_.end()) throw user_error("{}: {} is missing; a rollout line needs it ({})", origin_, key, what);
+    if (!((*found).*is)()) throw bad(key, *found, what);
+    return *found;
+  }
+  bool is_null(const char* key) const { return json_.contains(key) && json_.at(key).is_null(); }
+  std::string text(const char* key) const { return at(key, &Json::is_string, "a string").get<std::string>(); }
+  int64_t integer(const char* key) const { return at(key, &Json::is_number_integer, "an integer").get<int64_t>(); }
+  double number(const char* key) const { return at(key, &Json::is_number, "a number").get<double>(); }
+  double reward(const char* key) const {
+    const double value = number(key);
+    if (!(std::abs(value) <= kLargestReward)) throw bad(key, json_.at(key), fmt::format("within +-{}", kLargestReward));
+    return value;
+  }
+  std::vector<float> log_probs(const char* key) const {
+    std::vector<float> values;
+    for (const Json& x : array(key)) {
+      const bool is_log_prob = x.is_number() && x.get<double>() <= kRounding && std::isfinite(x.get<float>());
+      if (!is_log_prob) throw bad(key, x, "a list of finite numbers, none above 0");
+      values.push_back(x.get<float>());
+    }
+    return values;
+  }
+  const Json& array(const char* key) const { return at(key, &Json::is_array, "a list"); }
+  std::vector<WeightsRun> weights(const char* key, size_t num_tokens) const {
+    constexpr const char* kWhat = "a list of [version, number of tokens], which together are the response's";
+    std::vector<WeightsRun> runs;
+    int64_t rest = static_cast<int64_t>(num_tokens);
+    for (const Json& run : array(key)) {
+      const bool is_run = run.is_array() && run.size() == 2 && std::ranges::all_of(run, [](const Json& number) {
+                            return number.is_number_integer() && number.get<int64_t>() >= 0;
+                          });
+      if (!is_run) throw bad(key, run, kWhat);
+      runs.push_back({.version = run[0], .num_tokens = run[1]});
+      rest -= std::min(rest + 1, runs.back().num_tokens);
+    }
+    if (rest != 0) throw bad(key, array(key), kWhat);
+    return runs;
+  }
+  std::vector<int64_t> ids(const char* key) const {
+    std::vector<int64_t> ids;
+    for (const Json& id : array(key)) {
+      if (!id.is_number_integer() || id.get<int64_t>() < 0) throw bad(key, id, "a list of token ids, each >= 0");
+      ids.push_back(id.get<int64_t>());
+    }
+    if (ids.empty()) throw bad(key, array(key), "a list of at least one token id");
+    return ids;
+  }
+
+ private:
+  UserError bad(const char* key, const Json& value, const std::string& what) const {
+    return user_error("{}: {} = {}: must be {}", origin_, key, to_line(value).substr(0, 60), what);
+  }
+  const Json& json_;
+  const std::string& origin_;
+};
+
+}  // namespace
+
+RolloutRecord record_from_json(const Json& json, const std::string& origin) {
+  const Fields f(json, origin);
+  RolloutRecord r;
+  r.step = f.integer("step");
+  r.domain = f.text("domain");
+  r.prompt_id = f.text("prompt_id");
+  r.group_index = f.integer("group_index");
+  r.sample_index = f.integer("sample_index");
+  if (json.contains("is_baseline")) r.is_baseline = f.at("is_baseline", &Json::is_boolean, "true or false").get<bool>();
+  r.prompt = f.text("prompt");
+  r.response = f.text("response");
+  r.prompt_ids = f.ids("prompt_ids");
+  r.response_ids = f.ids("response_ids");
+  r.log_probs = f.log_probs("log_probs");
+  if (r.log_probs.size() != r.response_ids.size())
+    throw user_error("{}: log_probs has {} entries: must be one per response token, of which there are {}", origin,
+                     r.log_probs.size(), r.response_ids.size());
+  if (json.contains("weights")) r.weights = f.weights("weights", r.response_ids.size());
+  r.finish_reason = f.text("finish_reason");
+  r.is_judged = !f.is_null("reward");
+  if (r.is_judged) {
+    r.reward = f.reward("reward");
+    r.score = json.contains("score") ? f.reward("score") : r.reward;
+  }
+  if (json.contains("reward_detail")) r.reward_detail = f.at("reward_detail", &Json::is_object, "a mapping");
+  r.ground_truth = f.text("ground_truth");
+  r.tag = f.text("tag");
+  if (json.contains("difficulty")) r.difficulty = f.number("difficulty");
+  return r;
+}
+
+double as_written(double x) {
+  ROLL_CHECK(std::isfinite(x), "a rollout's numbers are finite");
+  return json_float(x).get<double>();
+}
+
+std::string to_lines(const std::vector<RolloutRecord>& records) {
+  std::string lines;
+  for (const auto& record : records) lines += to_line(to_json(record)) + "\n";
+  return lines;
+}
+
+std::vector<RolloutRecord> records_from_lines(const std::string& lines, const std::string& origin) {
+  std::istringstream in(lines);
+  std::vector<RolloutRecord> records;
+  for_each_json_line(in, origin, [&](int64_t line, const Json& json) {
+    records.push_back(record_from_json(json, fmt::format("{}:{}", origin, line)));
+  });
+  return records;
+}
+
+fs::path numbered(const fs::path& folder, const std::string& prefix, int64_t number, const std::string& extension) {
+  return folder / fmt::format("{}{:06}{}", prefix, number, extension);
+}
+
+void sort_records(std::vector<RolloutRecord>& records) {
+  const auto order = [](const RolloutRecord& r) { return std::tuple(r.group_index, r.sample_index); };
+  std::stable_sort(records.begin(), records.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+}
+
+void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_size, const std::string& origin) {
+  for (const RolloutRecord& record : records)
+    for (const auto* ids : {&record.prompt_ids, &record.response_ids})
+      if (const int64_t largest = std::ranges::max(*ids); largest >= vocab_size)
+        throw user_error(
+            "{}: step {}, group {}, sample {}: {} holds the token {}: the model has 0 to {}; replay what a model with "
+            "this "
+            "vocabulary sampled",
+            origin, record.step, record.group_index, record.sample_index,
+            ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
+}
+
+}  // namespace roll

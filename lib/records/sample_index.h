@@ -1,0 +1,19 @@
+// Names a response of a step before it is there.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+namespace roll {
+
+/// A response to sample.
+struct SampleIndex {
+  int64_t prompt = 0, number = 0;
+  template <class F>
+  void fields(F& field) {
+    field("prompt", prompt), field("number", number);
+  }
+  auto operator<=>(const SampleIndex&) const = default;
+};
+
+}  // namespace roll

@@ -1,0 +1,139 @@
+// What a run of any pipeline has beside its steps: its folder, its log, what it tells and when, its checkpoints, its
+// end.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/stop.h"
+#include "dist/communicator.h"
+#include "run/early_stop.h"
+#include "run/run_folder.h"
+#include "run/run_start.h"
+#include "run/saver.h"
+#include "settings/load_config.h"
+#include "step/roles.h"
+#include "track/tracker.h"
+
+namespace roll {
+
+/// What the command line says of a run, beside its configuration.
+struct RunFlags {
+  bool new_run = false;
+  bool allow_config_change = false;
+  std::string resume_command;   // the same command line, going on with what is there
+  std::string version;          // of the program and its libraries, for the checkpoints
+  RunScreen* screen = nullptr;  // where the run shows itself on one
+};
+
+/// The keys that every pipeline's configuration has for this.
+struct RunKeys {
+  RunWish wish;
+  std::optional<std::string> log_dir;  // none: the run folder
+  TrackConfig track;
+  CheckpointConfig checkpoints;
+  int64_t logging_steps;
+  double timeout_s;
+  std::string resume_command;
+  RunScreen* screen;
+};
+/// What a pipeline begins its run with: the keys, and where it starts.
+struct RunPlan {
+  RunKeys keys;
+  RunStart start;
+};
+
+/// Before anything is loaded. **Collective**. UserError as start_of().
+template <class C>
+RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
+                 std::map<std::string, int64_t> sequences_per_update, Communicator& ranks, Log& log) {
+  RunPlan plan{.keys = {.wish = {.output_dir = config.output_dir,
+                                 .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
+                                 .new_run = flags.new_run,
+                                 .allow_config_change = flags.allow_config_change,
+                                 .resolved_config = resolved_yaml(config),
+                                 .measured = measured_by(config.checkpoints),
+                                 .version = flags.version,
+                                 .sequences_per_update = std::move(sequences_per_update)},
+                        .log_dir = config.logging_dir,
+                        .track = config.track,
+                        .checkpoints = config.checkpoints,
+                        .logging_steps = config.logging_steps,
+                        .timeout_s = timeout_s,
+                        .resume_command = flags.resume_command,
+                        .screen = flags.screen},
+               .start = {}};
+  plan.start = start_of(plan.keys.wish, ranks, log);
+  return plan;
+}
+
+template <class Model>
+CheckpointPart checkpoint_part(std::string name, const Model& model, Mesh& mesh,
+                               std::function<std::optional<OptimizerShard>()> optimizer) {
+  return {std::move(name), [&] { return gather_on_first(model, mesh); }, std::move(optimizer),
+          [&](const std::filesystem::path& to, const NamedTensors& whole) { return model.write_files(to, whole); }};
+}
+
+/// What a checkpoint has beside the models' weights and optimizers.
+struct RunState {
+  Json state;
+  std::vector<CheckpointPart> parts;
+};
+
+class Run {
+ public:
+  /// Makes the run folder ready and starts log.txt and the trackers, on rank 0: after the plan's checkpoint, what the
+  /// files hold of later steps is taken away. **Collective**. UserError: a rank does not see the folder; another run
+  /// has begun there since the plan was made.
+  Run(RunPlan plan, int64_t last_step, const RunFace& face, Communicator& ranks, Log& log);
+
+  const RunFolder& folder() const { return folder_; }
+  int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
+  /// The run's; an earlier one once it ends early.
+  int64_t last_step() const { return last_step_; }
+  /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
+  bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
+  /// The step's metrics to the trackers, with time/checkpoint where training waited for one since the last call. May
+  /// make this step the last one (early_stopping_patience). All ranks know them.
+  void track(int64_t step, Metrics metrics);
+  /// A response with its verdict, for the screen.
+  void show(ShownSample sample);
+  /// What was warned of; from here on there is no screen, and lines are lines.
+  void finish();
+  /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
+  /// succeed. **Collective**. SystemError.
+  void save_if_due(int64_t step, const std::function<RunState()>& state);
+  /// Saves what is not saved and ends the run as `stopped` says, with the command that goes on. **Collective**.
+  /// SystemError: it could not be saved.
+  [[noreturn]] void stop(const Stopped& stopped, int64_t step, const std::function<RunState()>& state);
+
+ private:
+  bool save(int64_t step, const std::function<RunState()>& state);
+  void require_saved(int64_t step);
+  void end_early(int64_t step);
+  void tell_unmeasured(int64_t step, const MetricValues& values);
+  void start(const RunFace& face);
+
+  RunKeys keys_;
+  RunStart start_;
+  int64_t last_step_;
+  Communicator& ranks_;
+  Log& log_;
+  RunFolder folder_;
+  Saver saver_;
+  std::optional<Tracker> tracker_;  // rank 0
+  bool is_overdue_ = false;
+  double save_s_ = 0;  // not yet told
+  int64_t saving_step_ = -1;
+  bool is_missing_told_ = false;
+  int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
+  double measured_ = 0;
+  std::optional<double> best_;
+  EarlyStop early_stop_;
+};
+
+}  // namespace roll

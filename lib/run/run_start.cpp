@@ -1,0 +1,208 @@
+#include "run/run_start.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/clock.h"
+#include "base/env.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/open_file.h"
+#include "checkpoint/store.h"
+#include "dist/agree.h"
+#include "dist/messages.h"
+#include "records/messages.h"
+#include "run/run_folder.h"
+#include "settings/config_change.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kNewRun = "ROLL_NEW_RUN";
+
+std::string new_id() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+bool is_off(const std::string& resume) {
+  return resume.empty() || resume == "false";
+}
+
+int64_t num_lines(const fs::path& file) {
+  if (!is_there(file)) return 0;
+  std::ifstream in = open_to_read(file);
+  return std::count(std::istreambuf_iterator<char>(in), {}, '\n');
+}
+
+fs::path folder_of(const RunWish& wish) {
+  if (wish.new_run) return fs::path(wish.output_dir) / env(kNewRun).value_or("run");
+  const fs::path latest = fs::path(wish.output_dir) / "latest";
+  std::error_code ec;
+  const bool is_link = fs::is_symlink(latest, ec) && !run_in(latest).empty();
+  return !is_off(wish.resume_from_checkpoint) && is_link && run_in(wish.output_dir).empty()
+             ? fs::path(wish.output_dir) / fs::read_symlink(latest)
+             : fs::path(wish.output_dir);
+}
+
+/// The newest checkpoint of a folder of them that is sound; what is wrong with newer ones is said.
+std::optional<fs::path> newest_in(const fs::path& checkpoints, Log& log) {
+  const CheckpointStore store(checkpoints);
+  const auto step = store.newest_sound([&](const std::string& what) { log.warn("{}", what); });
+  return step ? std::optional(store.path(*step)) : std::nullopt;
+}
+
+/// The checkpoint that a path names: itself, or the newest sound one of a run folder or its checkpoints.
+fs::path checkpoint_at(const std::string& path, Log& log) {
+  const auto refuse = [&](const std::string& why) {
+    throw user_error("resume_from_checkpoint = {}: {}; give a folder like output/checkpoints/step_000010, or true",
+                     path, why);
+  };
+  if (!is_folder(path)) refuse("no such folder");
+  if (is_there(fs::path(path) / kManifestFile)) {
+    const auto [damage, beside] = faults_of(path);
+    if (!damage.empty()) refuse("the checkpoint is damaged: " + damage.front());
+    for (const std::string& other : beside) log.warn("checkpoint {}: {}: nothing reads it", path, other);
+    return path;
+  }
+  for (const fs::path& folder : {fs::path(path) / "checkpoints", fs::path(path)})
+    if (const auto newest = newest_in(folder, log)) return *newest;
+  refuse("holds no complete checkpoint");
+  return {};
+}
+
+ResumePoint resume_point(const fs::path& checkpoint, const Manifest& manifest, const RunWish& wish, Log& log) {
+  const Json& about = manifest.about;
+  ResumePoint point{fs::canonical(checkpoint), manifest.step, {}, {}};
+  const Json measured = about.value("measured", Json(wish.measured));
+  if (measured != wish.measured) {
+    log.warn("metric_for_best_model was {} and is {}: which checkpoints are best is found out anew", to_line(measured),
+             to_line(wish.measured));
+    return point;
+  }
+  const auto best = about.find("best_metric");
+  if (best != about.end() && best->is_number()) point.best_metric = best->get<double>();
+  point.early_stop = about.value("early_stopping", Json());
+  return point;
+}
+
+void refuse_changes(const RunWish& wish, const fs::path& checkpoint, const Json& about, Log& log) {
+  const fs::path saved = checkpoint / "config.resolved.yaml";
+  std::vector<ConfigChange> changes = config_changes(read_file(saved), saved.string(), wish.resolved_config);
+  const auto then = about.find("sequences_per_update");
+  for (const auto& [role, now] : wish.sequences_per_update) {
+    if (then == about.end() || !then->is_object() || !then->contains(role) || (*then)[role] == now) continue;
+    changes.push_back({role + ": sequences of an update, over all ranks", to_line((*then)[role]), std::to_string(now)});
+  }
+  if (changes.empty()) return;
+  std::string list;
+  for (const auto& [key, before, now] : changes)
+    list += fmt::format("\n  {}: {} -> {}", key, before.empty() ? "(absent)" : before, now.empty() ? "(absent)" : now);
+  if (!wish.allow_config_change)
+    throw user_error(
+        "the configuration is not the one that {} was trained with:{}\nset these back, or go on all the same with "
+        "--allow-config-change",
+        checkpoint.string(), list);
+  log.warn("going on with another configuration than {} was trained with:{}", checkpoint.string(), list);
+}
+
+/// The run that a folder's own files name; one that says nothing gets a new name.
+std::string run_of(const fs::path& folder) {
+  if (!is_there(folder / kRunFile)) return new_id();
+  const Json about = read_json(folder / kRunFile);
+  const auto run = about.is_object() ? about.find("run") : about.end();
+  return about.is_object() && run != about.end() && run->is_string() ? run->get<std::string>() : new_id();
+}
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto relative = fs::weakly_canonical(path).lexically_relative(fs::weakly_canonical(folder));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+StartMessage message_of(const RunStart& start) {
+  StartMessage message{start.folder.string(), start.run, start.goes_on, {}};
+  if (start.resume)
+    message.resume = {start.resume->folder.string(), start.resume->step, start.resume->best_metric,
+                      start.resume->early_stop};
+  return message;
+}
+
+RunStart decided(const RunWish& wish, Log& log) {
+  const bool restarts = env("ROLL_RESTART").has_value();
+  if (wish.new_run && !is_off(wish.resume_from_checkpoint))
+    throw user_error("--new-run begins a run of its own, and resume_from_checkpoint = {} goes on with one; drop one",
+                     wish.resume_from_checkpoint);
+  RunStart start{.folder = folder_of(wish), .run = {}, .resume = {}, .goes_on = false, .lock = {}};
+  const std::string held = run_in(start.folder);
+  const std::string& wished = wish.resume_from_checkpoint;
+  std::optional<fs::path> checkpoint;
+  if (!is_off(wished) && wished != "true") checkpoint = checkpoint_at(wished, log);
+  const bool is_own = checkpoint && is_below(*checkpoint, start.folder);
+  start.goes_on = !held.empty() && (restarts || wished == "true" || is_own);
+  if (!start.goes_on) refuse_run_in(start.folder);
+  if (start.goes_on) start.lock = lock_run_folder(start.folder);
+  start.run = start.goes_on ? run_of(start.folder) : new_id();
+  if (start.goes_on && (restarts || !is_own))
+    if (const auto newest = newest_in(start.folder / "checkpoints", log)) checkpoint = newest;
+  if (checkpoint) {
+    const Manifest manifest = read_manifest(*checkpoint);
+    refuse_changes(wish, *checkpoint, manifest.about, log);
+    start.resume = resume_point(*checkpoint, manifest, wish, log);
+  }
+  return start;
+}
+
+}  // namespace
+
+std::string run_in(const fs::path& folder) {
+  const auto steps = CheckpointStore(folder / "checkpoints").steps();
+  const int64_t lines = num_lines(folder / "metrics.jsonl");
+  std::string held = lines > 0 ? fmt::format("{} lines of metrics", lines) : "";
+  if (!steps.empty()) held += fmt::format("{}checkpoint step_{:06}", held.empty() ? "" : ", ", steps.back());
+  if (held.empty() && !entries_of(folder / "rollouts").empty()) held = "rollouts";
+  return held;
+}
+
+std::string measured_by(const CheckpointConfig& config) {
+  return (config.greater_is_better ? "" : "-") + config.metric_for_best_model;
+}
+
+void refuse_run_in(const fs::path& folder) {
+  if (const std::string held = run_in(folder); !held.empty())
+    throw user_error(
+        "output_dir = {}: holds a run already ({}); go on with it by --resume, or begin beside it by --new-run",
+        folder.string(), held);
+}
+
+void name_new_run() {
+  if (env(kNewRun)) return;
+  set_env(kNewRun, local_time_text("%Y-%m-%d_%H-%M-%S"));
+}
+
+RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
+  RunStart start;
+  agree(ranks, [&] {
+    if (ranks.is_first()) start = decided(wish, log);
+  });
+  const StartMessage told = broadcast_message(message_of(start), 0, ranks);
+  start.folder = told.folder;
+  start.run = told.run;
+  start.goes_on = told.goes_on;
+  if (told.resume)
+    start.resume = {told.resume->folder, told.resume->step, told.resume->best_metric, told.resume->early_stop};
+  return start;
+}
+
+Json about_checkpoint(const RunWish& wish, const std::string& run) {
+  return {{"roll", wish.version},
+          {"run", run},
+          {"sequences_per_update", wish.sequences_per_update},
+          {"measured", wish.measured}};
+}
+
+}  // namespace roll

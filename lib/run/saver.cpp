@@ -1,0 +1,231 @@
+#include "run/saver.h"
+
+#include <ATen/ATen.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "dist/agree.h"
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kNice = 10;  // training goes first where cores are few
+constexpr useconds_t kLook_us = 20'000;
+constexpr int64_t kSpareBytes = int64_t{16} << 20;  // JSON, folders, and what a file system rounds up
+
+std::string part_file(int rank) {
+  return fmt::format("part_{:05}.json", rank);
+}
+
+int64_t bytes_of(const NamedTensors& tensors) {
+  int64_t bytes = 0;
+  for (const auto& named : tensors) bytes += static_cast<int64_t>(named.second.nbytes());
+  return bytes;
+}
+
+bool is_finite(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return true;
+  const auto [least, most] = tensor.aminmax();
+  return std::isfinite(least.item<double>()) && std::isfinite(most.item<double>());
+}
+
+/// On the host, in the memory of the copies before where they fit: fresh pages cost more than the copying. The first
+/// that is not finite is named in `fault`; each is looked at while it is in the processor's cache.
+NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const std::string& whose, std::string& fault) {
+  before.resize(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, tensor] = tensors[i];
+    at::Tensor& copy = before[i].second;
+    if (!copy.defined() || copy.sizes() != tensor.sizes() || copy.scalar_type() != tensor.scalar_type())
+      copy = at::empty(tensor.sizes(), tensor.options().device(at::kCPU));
+    copy.copy_(tensor);
+    before[i].first = name;
+    if (fault.empty() && !is_finite(copy)) fault = whose + " " + name;
+  }
+  return before;
+}
+
+}  // namespace
+
+/// A checkpoint's copy.
+struct Saver::Staged {
+  Checkpoint checkpoint;
+  std::vector<NamedTensors> weights;                  // of each part; none where another rank has them
+  std::vector<std::optional<OptimizerShard>> shards;  // of each part
+
+  int64_t bytes() const {
+    int64_t bytes = 0;
+    for (const auto& tensors : weights) bytes += bytes_of(tensors);
+    for (const auto& shard : shards)
+      if (shard) bytes += bytes_of(shard->tensors);
+    return bytes;
+  }
+};
+
+Saver::Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log)
+    : store_(std::move(store)),
+      keeping_(keeping),
+      timeout_s_(timeout_s),
+      ranks_(ranks),
+      log_(log),
+      staged_(std::make_unique<Staged>()) {}
+
+Saver::~Saver() {
+  gives_up_ = true;
+  join();
+}
+
+void Saver::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Saver::save(const Checkpoint& checkpoint) {
+  failed(/*waits=*/true);
+  ranks_.traffic().set_phase("checkpoint");
+  Staged& staged = *staged_;
+  staged.checkpoint = checkpoint;
+  staged.weights.resize(checkpoint.parts.size());
+  staged.shards.resize(checkpoint.parts.size());
+  std::string fault;
+  for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
+    const CheckpointPart& part = checkpoint.parts[i];
+    staged.weights[i] = copies_of(part.gather(), std::move(staged.weights[i]), part.name, fault);
+    auto before = std::exchange(staged.shards[i], part.optimizer());
+    if (auto& shard = staged.shards[i])
+      shard->tensors = copies_of(shard->tensors, before ? std::move(before->tensors) : NamedTensors(),
+                                 part.name + "'s optimizer state:", fault);
+  }
+  agree(ranks_, [&] {
+    if (!fault.empty())
+      throw system_error(
+          "step {}: {} holds NaN or infinite numbers: training has diverged, so no checkpoint is written and none is "
+          "removed; go on from an earlier one with a lower learning rate",
+          checkpoint.step, fault);
+  });
+  if (!has_place(staged)) return false;
+  step_ = checkpoint.step;
+  done_ = false;
+  error_.clear();
+  thread_ = std::thread([this] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), kNice);
+    try {
+      write(*staged_);
+    } catch (const std::exception& error) {
+      error_ = error.what();
+    }
+    done_ = true;
+  });
+  return true;
+}
+
+/// Rank 0 makes the folder, where there is room for all ranks' files.
+bool Saver::has_place(const Staged& staged) {
+  const int64_t needed = ranks_.all_reduce_sum(staged.bytes(), "size of the checkpoint") + kSpareBytes;
+  int64_t is_there = 1;
+  if (ranks_.is_first()) {
+    try {
+      const int64_t free = free_bytes(store_.folder());
+      if (free < needed)
+        throw system_error("{}: a checkpoint takes {:.2f} GB and only {:.2f} GB are free", store_.folder().string(),
+                           static_cast<double>(needed) / 1e9, static_cast<double>(free) / 1e9);
+      store_.begin(staged.checkpoint.step);
+      make_folder(store_.saving_path(staged.checkpoint.step) / "optimizer");
+    } catch (const std::exception& error) {
+      tell_failure(staged.checkpoint.step, error.what());
+      store_.abandon(staged.checkpoint.step);
+      is_there = 0;
+    }
+  }
+  return ranks_.all_reduce_min(is_there, "place for the checkpoint") == 1;
+}
+
+void Saver::tell_failure(int64_t step, const std::string& why) {
+  log_.warn("checkpoint of step {} is not written: {}; the ones before it are kept", step, why);
+}
+
+void Saver::write(const Staged& staged) {
+  const Checkpoint& checkpoint = staged.checkpoint;
+  const fs::path folder = store_.saving_path(checkpoint.step);
+  FileSums sums;
+  for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
+    if (!staged.shards[i]) continue;
+    const std::string name = fmt::format("optimizer/{}_{:05}", checkpoint.parts[i].name, ranks_.rank());
+    sums.merge(write_optimizer_shard(folder, name, *staged.shards[i]));
+  }
+  for (size_t i = 0; i < checkpoint.parts.size(); ++i) {
+    if (staged.weights[i].empty()) continue;  // another rank's
+    const CheckpointPart& part = checkpoint.parts[i];
+    make_folder(folder / part.name);
+    for (const auto& [file, sum] : part.write(folder / part.name, staged.weights[i]))
+      sums[part.name + "/" + file] = sum;
+  }
+  if (!ranks_.is_first()) {
+    write_file_atomic(folder / part_file(ranks_.rank()), to_json(sums).dump());
+    return;
+  }
+  sums["state.json"] = write_file_atomic(folder / "state.json", checkpoint.state.dump(1) + "\n");
+  sums["config.resolved.yaml"] = write_file_atomic(folder / "config.resolved.yaml", checkpoint.config);
+  take_parts(checkpoint.step, sums);
+  store_.commit(checkpoint.step, checkpoint.about, sums);
+  try {
+    store_.rotate(checkpoint.about.at("run").get<std::string>(), keeping_);
+  } catch (const SystemError& error) {
+    log_.warn("an old checkpoint stays: {}", error.what());
+  }
+}
+
+/// What the other ranks have written, once they have.
+void Saver::take_parts(int64_t step, FileSums& sums) const {
+  const Stopwatch watch;
+  for (int rank = 1; rank < ranks_.size(); ++rank) {
+    const fs::path file = store_.saving_path(step) / part_file(rank);
+    while (!is_there(file)) {
+      if (gives_up_) throw system_error("rank {} has not written its part", rank);
+      if (watch.seconds() > timeout_s_)
+        throw system_error("waited {} for rank {}'s part (the limit is backend_timeout)", duration_text(timeout_s_),
+                           rank);
+      ::usleep(kLook_us);
+    }
+    sums.merge(sums_from_json(parse_json(read_file(file), file.string()), file.string()));
+    fs::remove(file);
+  }
+}
+
+bool Saver::failed(bool waits) {
+  while (step_ >= 0) {
+    const bool is_done = done_;
+    const bool has_failed = is_done && !error_.empty();
+    if (ranks_.all_reduce_max(static_cast<int64_t>(has_failed), "failed checkpoint") > 0) {
+      gives_up_ = true;
+      join();
+      if (!error_.empty()) tell_failure(step_, error_);
+      ranks_.barrier("failed checkpoint");  // nobody writes there any more
+      if (ranks_.is_first()) store_.abandon(step_);
+      gives_up_ = false;
+      step_ = -1;
+      return true;
+    }
+    if (ranks_.all_reduce_min(static_cast<int64_t>(is_done), "finished checkpoint") == 1) {
+      join();
+      saved_step_ = step_;
+      step_ = -1;
+    } else if (!waits) {
+      return false;
+    } else {
+      ::usleep(kLook_us);
+    }
+  }
+  return false;
+}
+
+}  // namespace roll

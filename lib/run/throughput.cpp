@@ -1,0 +1,43 @@
+#include "run/throughput.h"
+
+#include <algorithm>
+
+#include "model/forward_flops.h"
+#include "ops/matmul_peak.h"
+
+namespace roll {
+
+double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head) {
+  int64_t wanted = 0;
+  for (size_t b = 0; with_lm_head && b < step.judged.size(); ++b)
+    if (step.judged[b]) wanted += step.response_lengths[b];
+  const ForwardFlops forward(spec);
+  double flops = 3 * forward(0, wanted);
+  for (const int64_t length : step.lengths()) flops += 3 * forward(length, 0);
+  return flops;
+}
+
+double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs) {
+  double flops = trains_actor ? training_flops(step, roles.policy_spec, /*with_lm_head=*/true) : 0;
+  if (roles.critic_spec) flops += training_flops(step, *roles.critic_spec, /*with_lm_head=*/false);
+  return flops * static_cast<double>(ppo_epochs);
+}
+
+void Throughput::add_training(double flops, double seconds, Metrics& metrics) {
+  // Again every step: beside other work, one measurement may be far below what the device can do.
+  peak_ = std::max(peak_, measure_matmul_peak(device_, dtype_));
+  metrics.add("time/step_train", seconds);
+  metrics.add("perf/mfu", flops / (seconds * static_cast<double>(num_training_) * peak_));
+}
+
+void Throughput::add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const {
+  const auto tokens = static_cast<double>(facts.num_tokens());
+  metrics.add("system/num_tokens", tokens);
+  metrics.add("system/samples", static_cast<double>(facts.num_sequences()));
+  metrics.add("system/global_step", static_cast<double>(step));
+  metrics.add("system/tps", tokens / seconds);
+  metrics.add("perf/tokens_per_s_per_rank", tokens / seconds / static_cast<double>(num_ranks_));
+  metrics.add("time/step_total", seconds);
+}
+
+}  // namespace roll

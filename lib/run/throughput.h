@@ -1,0 +1,35 @@
+// How fast a step was: tokens a second, and the share of the device's peak that training reached.
+#pragma once
+
+#include "experience/experience.h"
+#include "step/roles.h"
+#include "track/metrics.h"
+
+namespace roll {
+
+/// Floating-point operations of training a model on the step once: forward and backward of every sequence, of whose
+/// tokens only those of responses go through the lm head; recomputation is not counted.
+double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head);
+
+/// The same of all roles that are trained, `ppo_epochs` times.
+double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
+
+class Throughput {
+ public:
+  /// Of `num_ranks`, `num_training` hold a model that is trained.
+  Throughput(at::Device device, at::ScalarType dtype, int64_t num_ranks, int64_t num_training)
+      : device_(device), dtype_(dtype), num_ranks_(num_ranks), num_training_(num_training) {}
+
+  /// time/step_train, and perf/mfu of the work of those ranks together.
+  void add_training(double flops, double seconds, Metrics& metrics);
+  /// system/{num_tokens,samples,global_step,tps}, perf/tokens_per_s_per_rank and time/step_total.
+  void add_step(const StepFacts& facts, int64_t step, double seconds, Metrics& metrics) const;
+
+ private:
+  at::Device device_;
+  at::ScalarType dtype_;
+  int64_t num_ranks_, num_training_;
+  double peak_ = 0;  // floating-point operations per second of this rank
+};
+
+}  // namespace roll

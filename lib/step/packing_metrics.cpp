@@ -1,0 +1,24 @@
+#include "step/packing_metrics.h"
+
+namespace roll {
+
+std::string packing_prefix(const std::string& who) {
+  return who == "actor" || who == "sft" ? "packing/" : "packing/" + who + "/";
+}
+
+void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics) {
+  const std::string prefix = packing_prefix(who);
+  for (const double fill : stats.fills()) metrics.add(prefix + "fill", fill);
+  metrics.add(prefix + "padding", stats.padding());
+  metrics.add(prefix + "num_micro_batches", static_cast<double>(stats.num_micro_batches()));
+  metrics.add(prefix + "imbalance", stats.rank_imbalance());
+  metrics.add(prefix + "imbalance_tokens", stats.rank_imbalance_tokens());
+}
+
+void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics) {
+  const double slowest = ranks.all_reduce_max(compute_s, "slowest rank's time");
+  const double mean = ranks.all_reduce_sum(compute_s, "ranks' time") / ranks.size();
+  metrics.add(packing_prefix(who) + "wait_s@sum", slowest - mean);
+}
+
+}  // namespace roll

@@ -1,0 +1,33 @@
+#include "step/plugin_inputs.h"
+
+namespace roll {
+
+std::optional<LossPlugin> open_plugin(const PluginArgs& args, const std::string& origin) {
+  return args ? std::optional(LossPlugin::open(args, origin)) : std::nullopt;
+}
+
+PluginInputs plugin_inputs(const Batch& batch, std::map<std::string, at::Tensor> computed) {
+  std::erase_if(computed, [](const auto& entry) { return !entry.second.defined(); });
+  return {batch.axis(), batch.sequence_index, std::vector<double>(batch.num_sequences()), std::move(computed),
+          batch.masks};
+}
+
+PluginInputs plugin_inputs(const Experience& e, std::map<std::string, at::Tensor> computed) {
+  at::Tensor sample_weights;
+  if (!e.sample_weights.empty())
+    sample_weights = spread(e.sample_weights, e.tokens.cu_seqlens, e.response_mask().device());
+  const std::map<std::string, at::Tensor> of_step = {{"ref_log_probs", e.ref_log_probs},
+                                                     {"advantages", e.advantages},
+                                                     {"sampler_log_probs", e.sampler_log_probs},
+                                                     {"returns", e.returns},
+                                                     {"old_values", e.values},
+                                                     {"token_rewards", e.token_rewards},
+                                                     {"is_weights", e.is_weights},
+                                                     {"sample_weights", sample_weights}};
+  computed.insert(of_step.begin(), of_step.end());  // what was computed wins
+  PluginInputs inputs = plugin_inputs(static_cast<const Batch&>(e), std::move(computed));
+  inputs.scores = e.scores;
+  return inputs;
+}
+
+}  // namespace roll

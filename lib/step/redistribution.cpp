@@ -1,0 +1,190 @@
+#include "step/redistribution.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kElement_bytes = 4;
+
+/// The masks that follow from no facts.
+constexpr std::array kComputedMasks = {"final_response_mask", "positive_response_mask"};
+
+std::vector<int64_t> offsets_of(const std::vector<int64_t>& sequences, const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> offsets = {0};
+  for (const int64_t s : sequences) offsets.push_back(offsets.back() + lengths[s]);
+  return offsets;
+}
+
+}  // namespace
+
+const std::vector<int64_t>& Distribution::share_of(int rank) const {
+  static const std::vector<int64_t> none;
+  for (size_t group = 0; group < ranks.size(); ++group)
+    if (std::ranges::find(ranks[group], rank) != ranks[group].end()) return shares[group];
+  return none;
+}
+
+std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape) {
+  std::vector<std::vector<int>> groups(num_ranks / shape.model_ranks());
+  for (int64_t rank = 0; rank < num_ranks; ++rank) groups[mesh_place(rank, shape).dp].push_back(static_cast<int>(rank));
+  return groups;
+}
+
+std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const MeshShape& shape) {
+  auto groups = mesh_groups(std::ssize(ranks), shape);
+  for (auto& group : groups)
+    for (int& rank : group) rank = ranks[rank];
+  return groups;
+}
+
+Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
+  Partition shares;
+  for (const auto& plans : batches) {
+    shares.resize(plans.size());
+    for (size_t rank = 0; rank < plans.size(); ++rank)
+      for (const auto& micro_batch : plans[rank])
+        shares[rank].insert(shares[rank].end(), micro_batch.begin(), micro_batch.end());
+  }
+  return shares;
+}
+
+Partition places_in_share(const Partition& plan) {
+  Partition places = plan;
+  int64_t place = 0;
+  for (auto& micro_batch : places)
+    for (int64_t& sequence : micro_batch) sequence = place++;
+  return places;
+}
+
+RedistributionPlan::RedistributionPlan(const std::vector<int64_t>& lengths, const Distribution& from,
+                                       const Distribution& to)
+    : lengths_(lengths), from_(from), to_(to), holder_(lengths.size(), -1) {
+  for (size_t group = 0; group < from.shares.size(); ++group)
+    for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
+}
+
+int RedistributionPlan::sender(int64_t sequence, int to) const {
+  ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
+  const std::vector<int>& holders = from_.ranks[holder_[sequence]];
+  if (std::ranges::find(holders, to) != holders.end()) return to;
+  return holders[static_cast<size_t>(to) % holders.size()];
+}
+
+std::vector<RedistributionPlan::Message> RedistributionPlan::messages() const {
+  std::vector<Message> all;
+  for (size_t group = 0; group < to_.ranks.size(); ++group)
+    for (const int rank : to_.ranks[group]) {
+      std::map<int, int64_t> tokens;  // by sender
+      for (const int64_t s : to_.shares[group]) tokens[sender(s, rank)] += lengths_[s];
+      for (const auto& [from, count] : tokens)
+        if (from != rank && count > 0) all.push_back({from, rank, count});
+    }
+  return all;
+}
+
+Redistribution::Redistribution(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
+                               Communicator& ranks)
+    : lengths_(lengths), from_(from), to_(to), ranks_(ranks), plan_(lengths, from, to) {}
+
+std::vector<at::Tensor> Redistribution::redistribute(const std::vector<at::Tensor>& columns,
+                                                     std::string_view name) const {
+  const int own = ranks_.rank();
+  const std::vector<int64_t>& mine = from_.share_of(own);
+  const std::vector<int64_t> offsets = offsets_of(mine, lengths_);
+  std::vector<int64_t> offset_of(lengths_.size(), -1);
+  for (size_t i = 0; i < mine.size(); ++i) offset_of[mine[i]] = offsets[i];
+  std::vector<const std::byte*> bytes;
+  for (const at::Tensor& column : columns) {
+    ROLL_CHECK(column.is_cpu() && column.is_contiguous() && column.element_size() == kElement_bytes,
+               "a column has 4 bytes an element");
+    ROLL_CHECK_EQ(column.numel(), offsets.back(), "a column covers the sequences that are here");
+    bytes.push_back(static_cast<const std::byte*>(column.const_data_ptr()));
+  }
+  const int64_t num_columns = std::ssize(columns);
+  // A message: sequence after sequence in the receiver's order, column after column.
+  std::vector<at::Tensor> out(ranks_.size()), in(ranks_.size());
+  for (size_t group = 0; group < to_.ranks.size(); ++group)
+    for (const int rank : to_.ranks[group]) {
+      int64_t num_tokens = 0;
+      for (const int64_t s : to_.shares[group]) num_tokens += plan_.sender(s, rank) == own ? lengths_[s] : 0;
+      if (num_tokens == 0) continue;
+      out[rank] = at::empty({num_tokens * num_columns * kElement_bytes}, at::kByte);
+      auto* place = static_cast<std::byte*>(out[rank].mutable_data_ptr());
+      for (const int64_t s : to_.shares[group]) {
+        if (plan_.sender(s, rank) != own) continue;
+        for (const std::byte* column : bytes) {
+          std::memcpy(place, column + offset_of[s] * kElement_bytes, lengths_[s] * kElement_bytes);
+          place += lengths_[s] * kElement_bytes;
+        }
+      }
+    }
+  const std::vector<int64_t>& wanted = to_.share_of(own);
+  std::vector<int64_t> num_bytes(ranks_.size());
+  for (const int64_t s : wanted) num_bytes[plan_.sender(s, own)] += lengths_[s] * num_columns * kElement_bytes;
+  for (int rank = 0; rank < ranks_.size(); ++rank)
+    if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
+  ranks_.exchange(out, in, name);
+  std::vector<at::Tensor> redistributed;
+  const std::vector<int64_t> places = offsets_of(wanted, lengths_);
+  for (const at::Tensor& column : columns) redistributed.push_back(at::empty({places.back()}, column.options()));
+  std::vector<int64_t> read(ranks_.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const int from = plan_.sender(wanted[i], own);
+    const int64_t size = lengths_[wanted[i]] * kElement_bytes;
+    for (at::Tensor& column : redistributed) {
+      const auto* source = static_cast<const std::byte*>(in[from].const_data_ptr()) + read[from];
+      std::memcpy(static_cast<std::byte*>(column.mutable_data_ptr()) + places[i] * kElement_bytes, source, size);
+      read[from] += size;
+    }
+  }
+  return redistributed;
+}
+
+int64_t Redistribution::bytes_sent() const {
+  int64_t tokens = 0;
+  for (const RedistributionPlan::Message& message : plan_.messages())
+    if (message.from == ranks_.rank()) tokens += message.tokens;
+  return tokens * kElement_bytes;
+}
+
+Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
+                        Communicator& ranks) {
+  if (from == to) return here;
+  // Who has no sequence cannot know what is defined of them.
+  int64_t defined = 0;
+  const bool has_any = here.num_sequences() > 0;
+  for (size_t i = 0; has_any && i < Experience::kTokenTensors.size(); ++i)
+    if ((here.*Experience::kTokenTensors[i]).defined()) defined |= int64_t{1} << i;
+  for (size_t i = 0; has_any && i < kComputedMasks.size(); ++i)
+    if (here.masks.contains(kComputedMasks[i])) defined |= int64_t{1} << (32 + i);
+  defined = ranks.all_reduce_max(defined, "what is known of a step");
+  const auto is_defined = [&](size_t bit) { return (defined >> bit & 1) != 0; };
+
+  const at::Tensor none = at::empty({0}, at::kFloat);
+  std::vector<at::Tensor> columns = {has_any ? here.tokens.ids.to(at::kInt) : at::empty({0}, at::kInt)};
+  for (size_t i = 0; i < Experience::kTokenTensors.size(); ++i)
+    if (is_defined(i)) columns.push_back(has_any ? here.*Experience::kTokenTensors[i] : none);
+  for (size_t i = 0; i < kComputedMasks.size(); ++i)
+    if (is_defined(32 + i)) columns.push_back(has_any ? here.mask(kComputedMasks[i]) : none);
+  const std::vector<int64_t> lengths = step.lengths();
+  std::vector<at::Tensor> redistributed = Redistribution(lengths, from, to, ranks).redistribute(columns, "sequences");
+
+  auto next = redistributed.begin();
+  Experience there = make_experience(step, to.share_of(ranks.rank()), (next++)->to(at::kLong));
+  for (size_t i = 0; i < Experience::kTokenTensors.size(); ++i)
+    if (is_defined(i)) there.*Experience::kTokenTensors[i] = *next++;
+  for (size_t i = 0; i < kComputedMasks.size(); ++i)
+    if (is_defined(32 + i)) there.masks[kComputedMasks[i]] = *next++;
+  return there;
+}
+
+}  // namespace roll

@@ -1,0 +1,77 @@
+#include "step/role_losses.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+
+#include "loss/sample_weights.h"
+#include "step/plugin_inputs.h"
+
+namespace roll {
+
+ActorLoss::ActorLoss(const Config& config)
+    : settings_(loss_settings(config.loss, config.actor_train.policy)),
+      loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
+      reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
+
+LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
+                                 const MiniBatchCounts& counts) const {
+  // One update per step needs no pass for old log-probs: they are the current ones.
+  const at::Tensor old = e.old_log_probs.defined() ? e.old_log_probs : computed.log_probs.detach();
+  const auto call = [&](const LossPlugin& plugin, const at::Tensor& pg_loss) {
+    auto inputs = plugin_inputs(e, {{"log_probs", computed.log_probs},
+                                    {"entropy", computed.entropy},
+                                    {"old_log_probs", old},
+                                    {"pg_loss", pg_loss}});
+    return call_plugin(plugin, inputs, counts, settings_.modes);
+  };
+  if (loss_) return call(*loss_, {});
+  PolicyReducer reducer;
+  if (reducer_) reducer = [&](const at::Tensor& pg_loss) { return call(*reducer_, pg_loss); };
+  return actor_loss({.axis = e.axis(),
+                     .log_probs = computed.log_probs,
+                     .entropy = computed.entropy,
+                     .old_log_probs = old,
+                     .ref_log_probs = e.ref_log_probs,
+                     .advantages = e.advantages,
+                     .response_mask = e.response_mask(),
+                     .final_response_mask = e.final_response_mask(),
+                     .is_weights = e.is_weights,
+                     .sample_weights = e.sample_weights,
+                     .scores = e.scores,
+                     .positive_response_mask = e.positive_response_mask()},
+                    counts, settings_, reducer);
+}
+
+Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+                                  Communicator& dp) {
+  if (!loss.weighs_sequences()) return {};
+  at::Tensor valid = at::zeros({step.num_sequences()}, at::kLong);
+  const auto own = tokens_per_sequence(here.final_response_mask(), here.tokens.cu_seqlens);
+  for (size_t b = 0; b < own.size(); ++b) valid.mutable_data_ptr<int64_t>()[here.sequence_index[b]] = own[b];
+  dp.all_reduce_sum(valid, "valid tokens of the sequences");
+  return [&loss, &step, valid](Experience& part, const std::vector<int64_t>& mini_batch) {
+    std::vector<int64_t> tokens;
+    for (const int64_t s : mini_batch) tokens.push_back(valid.const_data_ptr<int64_t>()[s]);
+    const auto weights = sample_weights(picked(step.difficulties, mini_batch), tokens, loss);
+    std::map<int64_t, float> weight_of;
+    for (size_t i = 0; i < mini_batch.size(); ++i) weight_of[mini_batch[i]] = weights[i];
+    part.sample_weights.clear();
+    for (const int64_t s : part.sequence_index) part.sample_weights.push_back(weight_of.at(s));
+  };
+}
+
+CriticLoss::CriticLoss(const Config& config)
+    : settings_(loss_settings(config.loss)), loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
+
+LossResult CriticLoss::operator()(const Experience& e, const at::Tensor& values, const MiniBatchCounts& counts) const {
+  if (loss_) return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}), counts, settings_.modes);
+  return critic_loss({.axis = e.axis(),
+                      .values = values,
+                      .old_values = e.values,
+                      .returns = e.returns,
+                      .response_mask = e.response_mask()},
+                     counts, settings_);
+}
+
+}  // namespace roll

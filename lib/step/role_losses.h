@@ -1,0 +1,50 @@
+// The configured loss of each role, built-in or a plug-in: what training sums over micro-batches and ranks, and what
+// `roll check-loss` proves to be the mini-batch's.
+#pragma once
+
+#include <optional>
+
+#include "experience/experience.h"
+#include "loss/losses.h"
+#include "loss/plugin.h"
+#include "model/log_probs.h"
+#include "settings/config.h"
+#include "step/updates.h"
+
+namespace roll {
+
+class ActorLoss {
+ public:
+  /// UserError: a plug-in that cannot be opened.
+  explicit ActorLoss(const Config& config);
+
+  /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
+  LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
+                        const MiniBatchCounts& counts) const;
+  const LossSettings& settings() const { return settings_; }
+
+ private:
+  LossSettings settings_;
+  std::optional<LossPlugin> loss_, reducer_;
+};
+
+/// Sets the sample weights of a part of a mini-batch, which are made of the whole: what run_updates() is to do before
+/// each; nothing where `loss` does not weigh sequences. `here`: the sequences of the step on this rank of `dp`, which
+/// share the step out. `step` and `loss` must outlive what is given back. **Collective** over `dp`, what is given back
+/// is not.
+Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here, const LossSettings& loss,
+                                  Communicator& dp);
+
+class CriticLoss {
+ public:
+  explicit CriticLoss(const Config& config);
+  /// The loss of a micro-batch of which the critic computed `values` [T] (with gradient), on its device.
+  LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
+  const LossSettings& settings() const { return settings_; }
+
+ private:
+  LossSettings settings_;
+  std::optional<LossPlugin> loss_;
+};
+
+}  // namespace roll

@@ -1,0 +1,113 @@
+#include "step/step_index.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/error.h"
+#include "dist/messages.h"
+#include "records/messages.h"
+
+namespace roll {
+
+namespace {
+
+using Fact = FactsMessage::Fact;
+
+}  // namespace
+
+FactsMessage facts_message(const std::vector<RolloutRecord>& records) {
+  FactsMessage message;
+  std::map<std::string, uint32_t> domains;
+  for (const RolloutRecord& r : records) {
+    const auto [domain, is_new] = domains.try_emplace(r.domain, static_cast<uint32_t>(domains.size()));
+    if (is_new) message.domains.push_back(r.domain);
+    message.facts.push_back({.group = static_cast<int32_t>(r.group_index),
+                             .sample = static_cast<int32_t>(r.sample_index),
+                             .prompt_length = static_cast<int32_t>(r.prompt_ids.size()),
+                             .response_length = static_cast<int32_t>(r.response_ids.size()),
+                             .score = r.score,
+                             .reward = r.reward,
+                             .difficulty = r.difficulty,
+                             .domain = domain->second,
+                             .is_baseline = r.is_baseline,
+                             .is_judged = r.is_judged,
+                             .is_truncated = r.finish_reason == "length"});
+  }
+  return message;
+}
+
+namespace {
+
+struct KnownFact {
+  Fact fact;
+  std::string domain;
+  int rank = 0;
+  auto key() const { return std::tuple(fact.group, fact.sample); }
+};
+
+}  // namespace
+
+StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world) {
+  sort_records(mine);
+  std::vector<KnownFact> known;
+  const auto messages = all_gather_messages(facts_message(mine), world);
+  for (int rank = 0; rank < world.size(); ++rank)
+    for (const Fact& fact : messages[rank].facts) {
+      ROLL_CHECK(fact.domain < messages[rank].domains.size(), "a fact's domain comes with it");
+      known.push_back({fact, messages[rank].domains[fact.domain], rank});
+    }
+  std::ranges::sort(known, {}, &KnownFact::key);
+  std::map<int32_t, const Fact*> baselines;  // by group
+  for (size_t i = 0; i < known.size(); ++i) {
+    const Fact& fact = known[i].fact;
+    if (i > 0 && known[i - 1].key() == known[i].key())
+      throw user_error("response {} of group {} is there twice: on ranks {} and {}", fact.sample, fact.group,
+                       known[i - 1].rank, known[i].rank);
+    if (fact.is_baseline) baselines[fact.group] = &fact;
+  }
+  StepIndex step;
+  step.holders.shares.resize(world.size());
+  for (int rank = 0; rank < world.size(); ++rank) step.holders.ranks.push_back({rank});
+  StepFacts& facts = step.facts;
+  for (const auto& [fact, domain, rank] : known) {
+    if (fact.is_baseline) continue;
+    step.holders.shares[rank].push_back(facts.num_sequences());
+    facts.group_index.push_back(fact.group);
+    facts.prompt_lengths.push_back(fact.prompt_length);
+    facts.response_lengths.push_back(fact.response_length);
+    facts.scores.push_back(fact.score);
+    facts.rewards.push_back(fact.reward);
+    facts.domains.push_back(domain);
+    facts.truncated.push_back(fact.is_truncated);
+    facts.difficulties.push_back(fact.difficulty);
+    const auto baseline = baselines.find(fact.group);
+    const bool has_baseline = baseline != baselines.end();
+    if (has_baseline) facts.baselines.push_back(baseline->second->reward);
+    facts.judged.push_back(fact.is_judged && (!has_baseline || baseline->second->is_judged));
+  }
+  ROLL_CHECK(facts.baselines.empty() || std::ssize(facts.baselines) == facts.num_sequences(),
+             "either all groups have a baseline, or none");
+  return step;
+}
+
+Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
+                         const std::vector<int64_t>& share) {
+  std::vector<int64_t> ids;
+  std::vector<float> log_probs;
+  for (const RolloutRecord& record : mine) {
+    if (record.is_baseline) continue;
+    ids.insert(ids.end(), record.prompt_ids.begin(), record.prompt_ids.end());
+    ids.insert(ids.end(), record.response_ids.begin(), record.response_ids.end());
+    log_probs.insert(log_probs.end(), record.prompt_ids.size() - 1, 0.0F);
+    log_probs.insert(log_probs.end(), record.log_probs.begin(), record.log_probs.end());
+    log_probs.push_back(0.0F);
+  }
+  Experience experience = make_experience(step, share, at::tensor(ids, at::kLong));
+  experience.sampler_log_probs = at::tensor(log_probs, at::kFloat);
+  return experience;
+}
+
+}  // namespace roll

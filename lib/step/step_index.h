@@ -1,0 +1,33 @@
+// What every rank knows of every response of a step: 47 bytes each (FactsMessage in records/messages.h). The responses
+// themselves stay where they were sampled, or read.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dist/communicator.h"
+#include "experience/experience.h"
+#include "records/messages.h"
+#include "records/rollout_record.h"
+#include "step/redistribution.h"
+
+namespace roll {
+
+struct StepIndex {
+  StepFacts facts;       // of the responses, in data order: group after group, sample after sample
+  Distribution holders;  // which rank has which of them
+};
+
+/// A rank's part of the facts, as it travels.
+FactsMessage facts_message(const std::vector<RolloutRecord>& records);
+
+/// `mine`: this rank's records, in any order; sorted by it. Baselines are no sequences, but give their rewards to those
+/// of their group, wherever these are; where one could not be judged, its group teaches nothing. **Collective** over
+/// `world`. UserError: a response that two ranks have.
+StepIndex index_of(std::vector<RolloutRecord>& mine, Communicator& world);
+
+/// This rank's `share` of the sequences, with the sampler's log-probs. `mine` as index_of() left it.
+Experience experience_of(const std::vector<RolloutRecord>& mine, const StepFacts& step,
+                         const std::vector<int64_t>& share);
+
+}  // namespace roll

@@ -1,0 +1,103 @@
+#include "step/token_samples.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "records/informative_groups.h"
+#include "rollout/growing_text.h"
+
+namespace roll {
+
+namespace {
+
+std::vector<int64_t> telling_sequences(const StepFacts& facts, int64_t count) {
+  std::vector<ScoredResponse> responses;
+  for (int64_t s = 0; s < facts.num_sequences(); ++s)
+    responses.push_back({facts.group_index[s], facts.scores[s], facts.judged[s] != 0});
+  return informative_responses(responses, count);
+}
+
+Json list_of(const at::Tensor& tensor) {
+  const at::Tensor values = tensor.to(at::kCPU, at::kFloat).contiguous();
+  Json list = Json::array();
+  for (int64_t i = 0; i < values.numel(); ++i) list.push_back(json_float(values.const_data_ptr<float>()[i]));
+  return list;
+}
+
+/// Sequences of a step are in the order of their groups.
+int64_t place_in_group(const StepFacts& facts, int64_t sequence) {
+  return sequence - (std::ranges::find(facts.group_index, facts.group_index[sequence]) - facts.group_index.begin());
+}
+
+std::vector<int64_t> response_ids(const Experience& here, int64_t place) {
+  const int64_t begin = here.tokens.cu_seqlens[place] + here.prompt_lengths[place];
+  const int64_t* const ids = here.tokens.ids.const_data_ptr<int64_t>() + begin;
+  return {ids, ids + here.response_lengths[place]};
+}
+
+}  // namespace
+
+TokenSamples::TokenSamples(const RlStep& step, int64_t count, RoleMesh& actor) : step_(step) {
+  if (count == 0 || !actor.is_here() || !actor.mesh().is_leader()) return;
+  share_ = {.index = actor.mesh().place().dp, .count = actor.dp_size()};
+  const std::vector<int64_t>& home = step.home.share_of(actor.world().rank());
+  for (const int64_t sequence : telling_sequences(step.facts, count))
+    if (const auto found = std::ranges::find(home, sequence); found != home.end())
+      places_[sequence] = found - home.begin();
+}
+
+void TokenSamples::take(const Experience& micro_batch, const at::Tensor& log_probs) {
+  for (size_t i = 0; i < micro_batch.sequence_index.size(); ++i) {
+    const int64_t sequence = micro_batch.sequence_index[i];
+    if (!places_.contains(sequence) || log_probs_.contains(sequence)) continue;
+    // A copy on the device: nobody waits for it, and the micro-batch's memory goes.
+    log_probs_[sequence] = response_part(micro_batch, log_probs.detach(), static_cast<int64_t>(i)).clone();
+  }
+}
+
+void TokenSamples::write(const std::filesystem::path& folder, const Tokenizer& tokenizer) const {
+  if (places_.empty()) return;
+  const Experience& here = step_.here;
+  const std::vector<std::pair<const char*, at::Tensor>> columns = {
+      {"sampler_log_probs", here.sampler_log_probs}, {"old_log_probs", here.old_log_probs},
+      {"ref_log_probs", here.ref_log_probs},         {"values", here.values},
+      {"token_rewards", here.token_rewards},         {"advantages", here.advantages}};
+  std::string lines;
+  for (const auto& [sequence, place] : places_) {
+    Json line{{"step", step_.number},
+              {"group_index", step_.facts.group_index[sequence]},
+              {"sample_index", place_in_group(step_.facts, sequence)},
+              {"domain", step_.facts.domains[sequence]},
+              {"score", json_float(step_.facts.scores[sequence])},
+              {"reward", json_float(step_.facts.rewards[sequence])},
+              {"tokens", token_texts(response_ids(here, place), tokenizer)}};
+    for (const auto& [name, tensor] : columns)
+      if (tensor.defined()) line[name] = list_of(response_part(here, tensor, place));
+    if (const auto found = log_probs_.find(sequence); found != log_probs_.end())
+      line["log_probs"] = list_of(found->second);
+    lines += to_line(line) + "\n";
+  }
+  make_folder(folder);
+  write_file_atomic(numbered(folder, "step_", step_.number, part_suffix(share_)), lines);
+}
+
+std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {
+  const DecodeText decode = [&](std::span<const int64_t> some, bool skip_special) {
+    return tokenizer.decode(some, skip_special);
+  };
+  std::vector<std::string> texts;
+  GrowingText growing;
+  size_t num_shown = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const std::string& text = growing.grow({ids.data(), i + 1}, /*skip_special=*/false, decode);
+    texts.push_back(text.substr(num_shown));
+    num_shown = text.size();
+  }
+  if (!ids.empty()) texts.back() += tokenizer.decode(ids).substr(num_shown);
+  return texts;
+}
+
+}  // namespace roll

@@ -1,0 +1,168 @@
+#include "step/updates.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/nearest.h"
+#include "dist/merged_metrics.h"
+#include "step/comm_metrics.h"
+#include "step/packing_metrics.h"
+
+namespace roll {
+
+namespace {
+
+/// This rank's part of a mini-batch, micro-batch after micro-batch.
+struct OwnPart {
+  std::vector<int64_t> sequences;  // places among those that are here
+  Partition micro_batches;         // places in `sequences`
+};
+
+/// `places`: of the step's sequences among those that are here, or -1. `micro_batches`: of places in `mini_batch`.
+OwnPart flat_shard(const std::vector<int64_t>& places, const std::vector<int64_t>& mini_batch,
+                   const Partition& micro_batches) {
+  OwnPart own;
+  for (const auto& micro_batch : micro_batches) {
+    own.micro_batches.emplace_back();
+    for (const int64_t i : micro_batch) {
+      ROLL_CHECK(places[mini_batch[i]] >= 0, "what a rank computes is there");
+      own.micro_batches.back().push_back(std::ssize(own.sequences));
+      own.sequences.push_back(places[mini_batch[i]]);
+    }
+  }
+  return own;
+}
+
+std::vector<int64_t> places_of(const Batch& here, size_t num_sequences) {
+  std::vector<int64_t> places(num_sequences, -1);
+  for (int64_t b = 0; b < here.num_sequences(); ++b) places.at(here.sequence_index[b]) = b;
+  return places;
+}
+
+/// Micro-batches that hold something; the number M of loss.md.
+int64_t num_filled(const std::vector<Partition>& plans) {
+  int64_t filled = 0;
+  for (const auto& plan : plans)
+    for (const auto& micro_batch : plan) filled += !micro_batch.empty();
+  return filled;
+}
+
+/// Means over the updates that were made: one that was not would make them all NaN.
+void add_update_metrics(const std::string& prefix, const UpdateResult& result, const Metrics& of_loss, Metrics& over) {
+  over.add(prefix + "/lr", result.lr);
+  if (result.skipped) return over.add(prefix + "/skipped_updates@sum", 1);
+  over.add(prefix + "/grad_norm", result.grad_norm);
+  over.add(prefix + "/grad_clip_coef", result.clip_coef);
+  for (const auto& [name, value] : of_loss.values()) over.add(name + "@mean", value);
+}
+
+void tell_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& result, const Learner& learner,
+                  const Communicator& ranks) {
+  if (plan.log && ranks.is_first())
+    plan.log->warn("step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient's norm {}; it is from {}",
+                   plan.step, plan.prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss,
+                   result.grad_norm, plan.source ? plan.source() : "");
+  if (learner.num_skipped_in_a_row() <= plan.max_nonfinite_updates) return;
+  throw system_error(
+      "step {}: {}: {} updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = {}; lower "
+      "the "
+      "learning rate, or look at what was trained on",
+      plan.step, plan.prefix, learner.num_skipped_in_a_row(), plan.max_nonfinite_updates);
+}
+
+}  // namespace
+
+MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups) {
+  MiniBatchCounts counts;
+  for (const auto& key : keys) {
+    const auto found = mini_batch.masks.find(key);
+    if (found == mini_batch.masks.end()) {
+      std::vector<std::string> known;
+      for (const auto& [name, mask] : mini_batch.masks) known.push_back(name);
+      throw user_error("loss_mask_keys = {}: the batch has no such mask; it has {}{}", key, fmt::join(known, ", "),
+                       did_you_mean(key, known));
+    }
+    counts.set(key, local_counts(found->second, mini_batch.axis(), num_groups));
+  }
+  return counts;
+}
+
+MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
+                            Communicator& ranks) {
+  MiniBatchCounts counts = count_masks(own, keys, num_groups);
+  if (!ranks.communicates()) return counts;
+  at::Tensor numbers = at::empty({std::ssize(keys), 2 + num_groups}, at::kLong);
+  for (int64_t k = 0; k < std::ssize(keys); ++k) {
+    const MaskCounts& of_mask = counts.at(keys[k]);
+    auto* row = numbers[k].mutable_data_ptr<int64_t>();
+    row[0] = of_mask.batch_num_tokens, row[1] = of_mask.global_valid_samples;
+    std::ranges::copy(of_mask.prompt_tokens, row + 2);
+  }
+  ranks.all_reduce_sum(numbers, "counts of a mini-batch");
+  for (int64_t k = 0; k < std::ssize(keys); ++k) {
+    const auto* row = numbers[k].const_data_ptr<int64_t>();
+    counts.set(
+        keys[k],
+        {.batch_num_tokens = row[0], .global_valid_samples = row[1], .prompt_tokens = {row + 2, row + 2 + num_groups}});
+  }
+  return counts;
+}
+
+template <class B>
+Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
+  mesh.world().traffic().set_phase("train_" + plan.prefix);
+  std::vector<std::vector<Partition>> all_plans;
+  int64_t num_micro_batches = 0;
+  for (const auto& sequences : plan.mini_batches) {
+    all_plans.push_back(plan_ranks(picked(plan.lengths, sequences), plan.rule, mesh.dp_size()));
+    num_micro_batches += std::ssize(all_plans.back()[mesh.place().dp]);
+  }
+  std::optional<Progress> progress;
+  if (plan.phase.log) progress.emplace(*plan.phase.log, plan.phase.name, num_micro_batches, "micro-batches");
+  const std::vector<int64_t> places = places_of(here, plan.lengths.size());
+  Metrics over_updates;
+  for (size_t update = 0; update < plan.mini_batches.size(); ++update) {
+    const auto& sequences = plan.mini_batches[update];
+    const auto& plans = all_plans[update];
+    const OwnPart own = flat_shard(places, sequences, plans[mesh.place().dp]);
+    B mini_batch = select(here, own.sequences);
+    if (prepare) prepare(mini_batch, sequences);
+    const auto counts = count_masks(mini_batch, plan.counted_masks, plan.num_groups, mesh.dp());
+    const Partition& mine = own.micro_batches;
+    const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
+    if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
+      learner.skip_update();
+      if (plan.phase.log && mesh.world().is_first())
+        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
+                             plan.prefix, sequences.size(), plan.loss_mask);
+      over_updates.add(plan.prefix + "/empty_mini_batches@sum", 1);
+      continue;
+    }
+    Metrics of_update;
+    const auto result = learner.update(static_cast<int64_t>(mine.size()), [&](int64_t k) -> at::Tensor {
+      if (progress) progress->advance();
+      if (mine[k].empty()) return {};  // a filler: another rank has one micro-batch more
+      const LossResult loss = micro_batch_loss(to_device(select(mini_batch, mine[k]), plan.device), counts);
+      of_update.merge(loss.metrics);
+      return scale == 1.0 ? loss.loss : loss.loss * scale;
+    });
+    add_update_metrics(plan.prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
+    if (result.skipped) tell_skipped(plan, update, result, learner, mesh.world());
+    add_packing_metrics(plan.prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing),
+                        over_updates);
+    add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);
+    if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, learner.trace(), over_updates);
+  }
+  over_updates.add("memory/" + plan.prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
+  return over_updates;
+}
+
+template Metrics run_updates(const Batch&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Batch>&,
+                             const Prepare<Batch>&);
+template Metrics run_updates(const Experience&, const UpdatePlan&, Learner&, Mesh&, const MicroBatchLoss<Experience>&,
+                             const Prepare<Experience>&);
+
+}  // namespace roll

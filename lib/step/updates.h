@@ -1,0 +1,63 @@
+// Optimizer updates over a step's batch: mini-batches, their global counts, micro-batches, metrics. The same loop
+// trains the actor and the critic (B = Experience) and supervised fine-tuning (B = Batch); what differs is the loss of
+// a micro-batch.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dist/mesh.h"
+#include "experience/experience.h"
+#include "loss/losses.h"
+#include "optim/learner.h"
+#include "step/batches.h"
+#include "track/metrics.h"
+#include "track/progress.h"
+
+namespace roll {
+
+struct UpdatePlan {
+  std::string prefix;            // of the metrics: "actor", "critic", "sft"
+  BatchRule rule;                // mini-batch -> micro-batches
+  Partition mini_batches;        // sequence indices of the step, over all ranks
+  std::vector<int64_t> lengths;  // tokens of each sequence of the step, over all ranks
+  int64_t num_groups = 0;        // prompts of the step
+  bool apply_loss_scale = true;
+  at::Device device = at::kCPU;
+  std::vector<std::string> counted_masks;
+  std::string loss_mask;  // the mask without whose tokens there is nothing to learn
+  Phase phase{};
+  int64_t step = 0;
+  int64_t num_done = 0;  // mini-batches of the step that earlier plans held
+  int64_t max_nonfinite_updates = 0;
+  Log* log = nullptr;
+  /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
+  std::function<std::string()> source{};
+};
+
+/// The loss of one micro-batch (tensors on the plan's device) under the counts of its whole mini-batch.
+template <class B>
+using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const MiniBatchCounts& counts)>;
+
+/// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
+/// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on
+/// the whole of it, whose sequences it is told. Returns the metrics of the loss (per update summed over micro-batches
+/// and ranks, then the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h and
+/// comm_metrics.h; the same on every rank. A mini-batch without a token under loss_mask makes no update and is counted
+/// as <prefix>/empty_mini_batches; one whose loss or gradient is not finite neither, is counted as
+/// <prefix>/skipped_updates and told. **Collective**. UserError: a loss_mask_key that is no mask. SystemError: more
+/// than max_nonfinite_updates skipped in a row.
+template <class B>
+using Prepare = std::function<void(B& own, const std::vector<int64_t>& mini_batch)>;
+template <class B>
+Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
+                    const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare = {});
+
+/// Counts of the declared masks over a whole mini-batch. UserError: the batch has no such mask.
+MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);
+/// The same of a mini-batch that `ranks` share out. **Collective** over them.
+MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
+                            Communicator& ranks);
+
+}  // namespace roll

@@ -1,0 +1,81 @@
+#include "collect/rollout_metrics.h"
+
+#include <catch2/catch.hpp>
+
+namespace roll {
+
+namespace {
+
+RolloutRecord record(const std::string& domain, double score, size_t length, const std::string& finish_reason) {
+  RolloutRecord record;
+  record.domain = domain;
+  record.tag = domain;
+  record.score = score;
+  record.reward = score - 5;  // metrics of verdicts read scores
+  record.response_ids.assign(length, 1);
+  record.finish_reason = finish_reason;
+  return record;
+}
+
+const std::vector<RolloutRecord> kRecords = {record("a@b", 1, 4, "stop"), record("a@b", 0.5, 2, "length"),
+                                             record("c", 2, 3, "stop"), record("c", 0, 7, "stop_string")};
+
+}  // namespace
+
+TEST_CASE("val_correct is the share of scores from 1 on, of all and of each tag, whatever is in its name", "[train]") {
+  const Metrics metrics = validation_metrics(kRecords);
+  CHECK(value_of(metrics, "val_correct/all/mean") == 0.5);
+  CHECK(value_of(metrics, "val_correct/a@b/mean") == 0.5);
+  CHECK(value_of(metrics, "val_correct/c/mean") == 0.5);
+  CHECK(value_of(metrics, "val_score/all/mean") == 0.875);
+  CHECK(value_of(metrics, "val_score/a@b/mean") == 0.75);
+  CHECK(value_of(metrics, "val_score/c/mean") == 1);
+  CHECK(value_of(metrics, "val_response_length/mean") == 4);
+}
+
+TEST_CASE("a tag with a name of ours, as all, counts once and apart", "[train]") {
+  const std::vector<RolloutRecord> records = {record("all", 1, 4, "stop"), record("all (tag)", 0, 4, "stop"),
+                                              record("b", 0, 4, "stop")};
+  const Metrics metrics = validation_metrics(records);
+  CHECK(value_of(metrics, "val_correct/all/mean") == Approx(1. / 3));
+  CHECK(value_of(metrics, "val_correct/all (tag)/mean") == 1);
+  CHECK(value_of(metrics, "val_correct/all (tag) (tag)/mean") == 0);
+  CHECK(value_of(metrics, "val_score/b/mean") == 0);
+}
+
+TEST_CASE("what a validation's error follows from: how its responses differ, and how many prompts they answer",
+          "[train]") {
+  std::vector<RolloutRecord> records = kRecords;  // verdicts 1, 0.5, 2, 0: mean 0.875
+  records[1].sample_index = 1;                    // to the prompt of the first one
+  const Metrics metrics = validation_metrics(records);
+  CHECK(value_of(metrics, "val_score/all/std") == Approx(0.8539125638));
+  CHECK(value_of(metrics, "val_correct/all/std") == Approx(0.5773502692));
+  CHECK(value_of(metrics, "val_score/c/std") == Approx(1.4142135624));
+  CHECK(value_of(metrics, "val_prompts/all") == 3);
+  CHECK(value_of(metrics, "val_prompts/a@b") == 1);
+}
+
+TEST_CASE("staleness is told by token, baselines apart", "[train]") {
+  std::vector<RolloutRecord> records = {record("a", 1, 4, "stop"), record("a", 1, 6, "stop"),
+                                        record("a", 1, 100, "stop")};
+  for (RolloutRecord& record : records) record.step = 5;
+  records[1].weights = {
+      {.version = 2, .num_tokens = 1}, {.version = 3, .num_tokens = 3}, {.version = 4, .num_tokens = 2}};
+  records[2].is_baseline = true;
+  const Metrics metrics = staleness_metrics(records);
+  CHECK(value_of(metrics, "rollout/staleness/mean") == 0.5);
+  CHECK(value_of(metrics, "rollout/staleness/max") == 2);
+  CHECK(value_of(metrics, "rollout/stale_tokens") == 0.4);
+}
+
+TEST_CASE("the share of each way to end, of all responses and of each domain", "[train]") {
+  const Metrics metrics = rollout_metrics(kRecords);
+  CHECK(value_of(metrics, "rollout/finish_reason/stop") == 0.5);
+  CHECK(value_of(metrics, "rollout/finish_reason/length") == 0.25);
+  CHECK(value_of(metrics, "rollout/truncated_ratio") == 0.25);
+  CHECK(value_of(metrics, "rollout/finish_reason/abort") == 0);
+  CHECK(value_of(metrics, "a@b/rollout/finish_reason/length") == 0.5);
+  CHECK(value_of(metrics, "c/rollout/finish_reason/stop_string") == 0.5);
+}
+
+}  // namespace roll

@@ -1,0 +1,99 @@
+#include "step/redistribution.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "dist/local_ranks.h"
+#include "dist/single.h"
+
+namespace roll {
+namespace {
+
+const std::vector<int64_t> kLengths = {3, 1, 4, 1, 5, 9, 2, 6};
+
+/// Two columns over these sequences: each token says which one it is, whose, and in which column.
+std::vector<at::Tensor> columns_of(const std::vector<int64_t>& sequences) {
+  std::vector<int32_t> ids;
+  std::vector<float> numbers;
+  for (const int64_t s : sequences)
+    for (int64_t t = 0; t < kLengths[s]; ++t) {
+      ids.push_back(static_cast<int32_t>(100 * s + t));
+      numbers.push_back(static_cast<float>(-100 * s - t));
+    }
+  return {at::tensor(ids, at::kInt), at::tensor(numbers, at::kFloat)};
+}
+
+std::string bring_and_compare(const Distribution& from, const Distribution& to, Communicator& ranks) {
+  const Redistribution routes(kLengths, from, to, ranks);
+  ranks.traffic().take();
+  const auto redistributed = routes.redistribute(columns_of(from.share_of(ranks.rank())), "columns");
+  int64_t counted = 0;
+  for (const auto& [name, count] : ranks.traffic().take()) counted += count.bytes;
+  if (counted != 2 * routes.bytes_sent()) return fmt::format("{} bytes, not {}; ", counted, 2 * routes.bytes_sent());
+  const auto expected = columns_of(to.share_of(ranks.rank()));
+  return at::equal(redistributed[0], expected[0]) && at::equal(redistributed[1], expected[1]) ? "" : "other columns; ";
+}
+
+/// Where all sequences were sampled, one by one; where groups of two train; everything on one rank.
+const Distribution kSampled{{{0}, {1}, {2}, {3}}, {{0, 4}, {1, 5}, {}, {2, 3, 6, 7}}};
+const Distribution kTrained{{{0, 1}, {2, 3}}, {{7, 0, 2}, {6, 5, 3, 1, 4}}};
+const Distribution kSome{{{3}}, {{5, 2}}};
+
+}  // namespace
+
+TEST_CASE("sequences get from where they are to where they are wanted, in the order that is wanted", "[train][dist]") {
+  const auto said = test::run_local_ranks(4, [](Communicator& ranks) {
+    std::string text;
+    for (const auto& from : {kSampled, kTrained})
+      for (const auto& to : {kSampled, kTrained, kSome}) text += bring_and_compare(from, to, ranks);
+    return text;
+  });
+  CHECK(said == std::vector<std::string>(4));
+}
+
+TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has", "[train][dist]") {
+  const auto said = test::run_local_ranks(4, [](Communicator& ranks) {
+    // From {0, 1} and {2, 3} to ranks 2 and 3, which have the second share already.
+    const Distribution to{{{2}, {3}}, {{0, 5}, {7}}};
+    return std::to_string(Redistribution(kLengths, kTrained, to, ranks).bytes_sent() / 4);
+  });
+  CHECK(said == std::vector<std::string>{"3", "6", "0", "0"});
+}
+
+TEST_CASE("a sequence that nobody has is an error where it is wanted", "[train]") {
+  const auto alone = make_single_communicator();
+  const Distribution none{{{0}}, {{1}}}, all{{{0}}, {{0, 1}}};
+  CHECK_THROWS_AS(Redistribution(kLengths, none, all, *alone).redistribute(columns_of({1}), "columns"), Bug);
+  CHECK_THROWS_AS(Redistribution(kLengths, all, none, *alone).redistribute(columns_of({1}), "columns"),
+                  Bug);  // too few tokens
+}
+
+TEST_CASE("an experience arrives with all that is known of it, also on ranks that had nothing", "[train][dist]") {
+  const auto said = test::run_local_ranks(2, [](Communicator& ranks) {
+    Experience whole = make_experience(
+        {{.prompt_ids = {1, 2}, .response_ids = {3}, .score = 1},
+         {.prompt_ids = {4}, .response_ids = {5, 6, 7}, .sequence_index = 1, .score = 2, .is_judged = false}});
+    whole.advantages = at::arange(7, at::kFloat);
+    whole.masks["final_response_mask"] = at::arange(7, at::kFloat) * 2;
+    const StepFacts facts = facts_of(whole);
+    const Distribution from{{{0}}, {{0, 1}}}, to{{{1}}, {{1, 0}}};
+    const Experience there = redistribute(
+        ranks.is_first() ? whole : make_experience(facts, {}, at::empty({0}, at::kLong)), facts, from, to, ranks);
+    if (ranks.is_first())
+      return std::string(there.num_sequences() == 0 && there.advantages.defined() ? "" : "not empty");
+    const Experience expected = select(whole, {1, 0});
+    const bool same = at::equal(there.tokens.ids, expected.tokens.ids) &&
+                      at::equal(there.tokens.positions, expected.tokens.positions) &&
+                      at::equal(there.response_mask(), expected.response_mask()) &&
+                      at::equal(there.final_response_mask(), expected.final_response_mask()) &&
+                      at::equal(there.advantages, expected.advantages) && !there.values.defined() &&
+                      there.scores == expected.scores && there.sequence_index == expected.sequence_index;
+    return std::string(same ? "" : "another experience");
+  });
+  CHECK(said == std::vector<std::string>(2));
+}
+
+}  // namespace roll

@@ -1,0 +1,69 @@
+#include "step/role_losses.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "dist/thread_ranks.h"
+
+namespace roll {
+
+namespace {
+
+/// Responses of 1, 2, 3 and 4 tokens that count.
+Experience four_responses() {
+  std::vector<Sample> samples;
+  for (int64_t i = 0; i < 4; ++i)
+    samples.push_back({.prompt_ids = {1},
+                       .response_ids = std::vector<int64_t>(static_cast<size_t>(i + 2), 2),
+                       .sequence_index = i,
+                       .group_index = i,
+                       .difficulty = i == 2 ? 1.0 : 0.0});
+  Experience step = make_experience(samples);
+  at::Tensor counted = step.response_mask().clone();
+  for (int64_t b = 0; b < 4; ++b) response_part(step, counted, b)[0] = 0;
+  step.masks["final_response_mask"] = counted;
+  return step;
+}
+
+/// The weights that each rank's parts of these mini-batches get.
+std::string weights_of(const LossSettings& loss, const std::vector<int64_t>& share, const Partition& own_parts,
+                       const Partition& mini_batches, Communicator& ranks) {
+  const Experience step = four_responses();
+  const StepFacts facts = facts_of(step);
+  const Prepare<Experience> prepare = weigh_samples(facts, select(step, share), loss, ranks);
+  std::string text;
+  for (size_t i = 0; i < mini_batches.size(); ++i) {
+    Experience part = select(step, own_parts[i]);
+    prepare(part, mini_batches[i]);
+    text += fmt::format("[{:.4f}]", fmt::join(part.sample_weights, " "));
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("weights of samples are made of their whole mini-batch, whoever has it", "[train][dist]") {
+  const Partition mini_batches = {{2, 0}, {3, 1}};
+  LossSettings loss;
+  loss.length_weights = true;
+  loss.difficulty_weights = DifficultyRange{};
+  // Of lengths 3 and 1 with difficulties 1 and 0: 0.5 x 2 and 1.5 x 0.5, which become 1 on the mean; of 4 and 2: 0.5
+  // and 1.5 times the same.
+  run_thread_ranks(1, [&](Communicator& one) {
+    CHECK(weights_of(loss, {0, 1, 2, 3}, {{0, 2}, {1, 3}}, mini_batches, one) == "[0.8571 1.1429][1.5000 0.5000]");
+  });
+  run_thread_ranks(2, [&](Communicator& ranks) {
+    if (ranks.is_first()) CHECK(weights_of(loss, {1, 2}, {{2}, {1}}, mini_batches, ranks) == "[1.1429][1.5000]");
+    if (!ranks.is_first()) CHECK(weights_of(loss, {3, 0}, {{0}, {3}}, mini_batches, ranks) == "[0.8571][0.5000]");
+  });
+}
+
+TEST_CASE("where nothing weighs samples nothing is prepared", "[train]") {
+  run_thread_ranks(1, [&](Communicator& one) {
+    const Experience step = four_responses();
+    CHECK_FALSE(weigh_samples(facts_of(step), step, {}, one));
+  });
+}
+
+}  // namespace roll

@@ -1,0 +1,113 @@
+#include "step/roles.h"
+
+#include <ATen/ATen.h>
+
+#include <catch2/catch.hpp>
+
+#include "checkpoint/temporary_folder.h"
+#include "dist/local_ranks.h"
+#include "dist/single.h"
+#include "model/init_spec.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+using test::run_local_ranks;
+using test::TemporaryFolder;
+
+namespace {
+
+Transformer tiny(uint64_t seed) {
+  InitSizes sizes;
+  sizes.arch = "qwen3", sizes.tie = false, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.intermediate = 46;
+  return Transformer::init(make_spec(sizes, {}), seed);
+}
+
+/// Trainer on ranks 0 and 1, sampler on 1 and 2.
+Config partly_shared() {
+  Config config;
+  config.experience.adv_estimator = "grpo";
+  config.actor_train.device_mapping = DeviceMapping{{0, 1}};
+  config.actor_infer.device_mapping = DeviceMapping{{1, 2}};
+  place_roles(config, 3);
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("the sampler reads the trainer's weights where it can, and is sent them elsewhere", "[train][dist]") {
+  const TemporaryFolder folder;
+  tiny(1).save(folder / "a");
+  const Config config = partly_shared();
+  const auto said = run_local_ranks(3, [&](Communicator& world) {
+    Meshes meshes(world);
+    const RoleMeshes mesh_of = role_meshes(config, meshes);
+    Roles roles = load_roles(config, {.actor = folder / "a", .reference = {}, .critic = {}}, mesh_of, at::kCPU);
+    const at::NoGradGuard no_grad;
+    for (int64_t update = 1; update <= 2; ++update) {
+      if (roles.actor)
+        for (auto& [name, tensor] : roles.actor->parameters()) tensor.add_(1);
+      update_sampler(roles, mesh_of, world.traffic());
+    }
+    std::string text = roles.sampler ? "a copy" : "no copy";
+    if (mesh_of.sampler.is_here()) {
+      Transformer expected = tiny(1);
+      for (size_t i = 0; i < expected.parameters().size(); ++i) {
+        const auto& [name, own] = roles.sampling_policy().parameters()[i];
+        if (!at::equal(own, expected.parameters()[i].second + 1 + 1)) text += ", other " + name;
+      }
+    }
+    const auto counts = world.traffic().take();
+    const auto sent = counts.find("model_update/world/all_to_all");
+    const int64_t half = 2 * (tiny(1).spec().num_parameters() / 2 * 4 + 8), row = 2 * 4 * 46;  // of two updates
+    if (sent != counts.end() && sent->second.bytes > 0)
+      text += std::abs(sent->second.bytes - half) <= row ? ", sent half" : fmt::format(", {}", sent->second.bytes);
+    world.barrier("all are done");
+    return text;
+  });
+  CHECK(said == std::vector<std::string>{"no copy, sent half", "no copy, sent half", "a copy"});
+}
+
+TEST_CASE("whole weights are gathered on the first rank of a mesh", "[train][dist]") {
+  const TemporaryFolder folder;
+  tiny(1).save(folder / "a");
+  const NamedTensors whole = tiny(1).parameters();
+  const auto said = run_local_ranks(4, [&](Communicator& world) {
+    Meshes meshes(world);
+    Mesh& mesh = meshes.of({.tp = 2});
+    const Transformer model = Transformer::load(folder / "a", at::kCPU, at::kFloat, model_parallel(mesh));
+    const NamedTensors kept = gather_on_first(model, mesh);
+    for (size_t i = 0; i < kept.size(); ++i)
+      if (!at::equal(kept[i].second, whole[i].second)) return "other " + whole[i].first;
+    world.barrier("all are done");
+    return std::string(kept.size() == whole.size() ? "all" : kept.empty() ? "none" : "some");
+  });
+  CHECK(said == std::vector<std::string>{"all", "none", "none", "none"});
+}
+
+TEST_CASE("each role asks for its own layout; the sampler shares weights, never sequences", "[train]") {
+  Config config;
+  config.enable_reference = true;
+  config.actor_train.strategy_args.strategy_config.tensor_model_parallel_size = 2;
+  config.critic.strategy_args.strategy_config.ulysses_size = 2;
+  config.actor_infer.strategy_args.strategy_config.tensor_parallel_size = 2;
+  config.actor_infer.strategy_args.strategy_config.context_parallel_size = 2;
+  place_roles(config, 4);
+  const auto said = run_local_ranks(4, [&](Communicator& world) {
+    Meshes meshes(world);
+    const RoleMeshes roles = role_meshes(config, meshes);
+    std::string text;
+    for (RoleMesh* mesh : {&roles.actor, &roles.reference, &roles.critic, &roles.sampler})
+      text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);
+    Mesh &trainer = roles.actor.mesh(), &valuer = roles.critic.mesh();
+    const ModelParallel actor = model_parallel(trainer), critic = model_parallel(valuer);
+    const bool right =
+        actor.tp == &trainer.tp() && !actor.cp && !critic.tp && critic.cp == &valuer.cp() && !roles.movers;
+    world.barrier("all are done");
+    return text + (&roles.actor == &roles.sampler ? "shared " : "") + (right ? "right" : "wrong");
+  });
+  for (const auto& text : said) CHECK(text == "212 411 221 212 shared right");
+}
+
+}  // namespace roll
