@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/cli/config_flags.h"
 #include "app/commands.h"
-#include "app/config_flags.h"
 #include "base/error.h"
 #include "preview/length_sources.h"
 #include "preview/loss_layouts.h"

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"

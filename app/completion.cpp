@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "app/command_line.h"
+#include "app/cli/command_line.h"
 #include "app/commands.h"
 #include "settings/key_lists.h"
 

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"

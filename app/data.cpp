@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/cli/reward_flags.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/reward_flags.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/streams.h"
 #include "app/version.h"
 #include "machine/machine.h"
 

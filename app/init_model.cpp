@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/field_flags.h"
 #include "app/commands.h"
-#include "app/field_flags.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"

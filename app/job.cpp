@@ -10,13 +10,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "app/config_flags.h"
+#include "app/cli/config_flags.h"
 #include "app/version.h"
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/shell.h"
-#include "base/stop.h"
 #include "base/terminal.h"
 #include "config/secret.h"
 #include "job/deadline.h"
@@ -28,6 +27,7 @@
 #include "job/time_limit.h"
 #include "job/world.h"
 #include "model/device.h"
+#include "process/stop.h"
 #include "run/run_start.h"
 
 namespace roll {

@@ -1,9 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/cli/field_flags.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/field_flags.h"
-#include "app/streams.h"
 #include "checkpoint/hub_cache.h"
 #include "model/device.h"
 #include "model/id_rows.h"

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "app/cli/parse.h"
 #include "app/commands.h"
-#include "app/parse.h"
 #include "app/version.h"
 #include "base/console.h"
 #include "job/ending.h"

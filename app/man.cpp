@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "app/command_line.h"
+#include "app/cli/command_line.h"
 #include "app/commands.h"
 #include "app/version.h"
 #include "settings/key_lists.h"

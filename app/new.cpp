@@ -8,9 +8,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/own_file.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/own_file.h"
-#include "app/streams.h"
 #include "base/bytes.h"
 #include "base/env.h"
 #include "base/error.h"

@@ -4,9 +4,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cli/config_flags.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/config_flags.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "app/cli/own_file.h"
 #include "app/commands.h"
-#include "app/own_file.h"
 #include "base/error.h"
 #include "settings/load_config.h"
 

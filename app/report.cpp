@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "report/page.h"

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "app/cli/reward_flags.h"
+#include "app/cli/scorer.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/reward_flags.h"
-#include "app/scorer.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"

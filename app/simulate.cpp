@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "app/streams.h"
+#include "app/cli/streams.h"
 #include "base/error.h"
-#include "preview/simulation.h"
+#include "forecast/simulation.h"
 
 namespace roll {
 

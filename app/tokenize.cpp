@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/streams.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"

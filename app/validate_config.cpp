@@ -3,13 +3,13 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/cli/config_flags.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
-#include "app/config_flags.h"
 #include "app/simulate.h"
-#include "app/streams.h"
+#include "forecast/simulation.h"
 #include "preview/config_data.h"
 #include "preview/pack_preview.h"
-#include "preview/simulation.h"
 #include "settings/load_config.h"
 
 namespace roll {

@@ -54,7 +54,7 @@ check_lines({n: t for n, t in sources.items() if not n.startswith("tests/") and 
             r"write\(STD(OUT|ERR)_FILENO|[\"/]dev/(tty|std(out|err))|fdopen\(|ttyname\(|sync_with_stdio\((?!false\);  // the streams')",
             "goes past base/console.h, which makes what is printed harmless to a terminal")
 # What ranks send as bytes is a message; the barrier of collect/rollout_manager.cpp sends none.
-bare = re.compile(r"lib/(dist|transport|preview)/|lib/collect/(news_exchange|rollout_manager)\.cpp")
+bare = re.compile(r"lib/(dist|transport|forecast)/|lib/collect/(news_exchange|rollout_manager)\.cpp")
 check_lines({n: t for n, t in library.items() if not bare.match(n)}, r"(gather|broadcast)_bytes\(",
             "ranks tell each other messages, by dist/messages.h")
 tags = [tag for text in library.values() for tag in re.findall(r'MessageKind \w+\{"([^"]*)"', text)]

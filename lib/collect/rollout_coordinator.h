@@ -11,11 +11,11 @@
 #include <set>
 #include <vector>
 
-#include "base/stop.h"
 #include "collect/domain_rewards.h"
 #include "collect/group_quota.h"
 #include "collect/news_exchange.h"
 #include "collect/sample_scheduler.h"
+#include "process/stop.h"
 #include "rollout/sampler.h"
 #include "track/progress.h"
 

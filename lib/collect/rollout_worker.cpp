@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/stop.h"
 #include "dist/messages.h"
+#include "process/stop.h"
 #include "records/messages.h"
 #include "reward/reward.h"
 #include "track/progress.h"

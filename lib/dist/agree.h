@@ -5,8 +5,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "base/stop.h"
 #include "dist/communicator.h"
+#include "process/stop.h"
 
 namespace roll {
 
@@ -23,7 +23,7 @@ int exit_code_of(const std::exception& error);
 /// own exception and all others throw AnotherRankFailed with the same exit code: one rank speaks, none waits.
 void agree(Communicator& ranks, const std::function<void()>& check);
 
-/// Whether any rank was asked to stop (base/stop.h); then every rank has the same wish. **Collective**; for places
+/// Whether any rank was asked to stop (process/stop.h); then every rank has the same wish. **Collective**; for places
 /// where all may leave together.
 std::optional<StopKind> stop_agreed(Communicator& ranks);
 

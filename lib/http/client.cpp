@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/pipe_signal.h"
+#include "process/pipe_signal.h"
 
 namespace roll {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/cancellation.h"
+#include "process/cancellation.h"
 
 namespace roll {
 

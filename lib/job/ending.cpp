@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/harmless.h"
-#include "base/stop.h"
 #include "job/deadline.h"
 #include "job/launch.h"
 #include "job/world.h"
+#include "process/stop.h"
 #include "transport/wire.h"
 
 namespace roll {

@@ -24,7 +24,7 @@
 //  the process that stands    the kernel ends mpirun,    seconds                    -           -
 //  by is killed               or the only rank
 //  Ctrl-C, SIGTERM, SIGHUP    all ranks, together        the current token; the     130, 143,   "stopped by SIGTERM"
-//  (base/stop.h)              (stop_agreed)              step, once it trains       129
+//  (process/stop.h)              (stop_agreed)              step, once it trains       129
 //  one of them to a rank      mpirun, told to            at once                    130, 143,   "stopped by SIGTERM"
 //  that does not listen yet   launch.h                                              129
 //  Ctrl-C, SIGTERM again      every rank, stand_by.h     at once                    130, 143    "ended at once when

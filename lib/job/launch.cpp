@@ -13,12 +13,12 @@
 
 #include "base/env.h"
 #include "base/error.h"
-#include "base/stop.h"
 #include "base/terminal.h"
 #include "job/restart.h"
 #include "job/stand_by.h"
 #include "job/threads.h"
 #include "job/world.h"
+#include "process/stop.h"
 #include "transport/nccl_communicator.h"
 #include "transport/socket.h"
 #include "transport/wire.h"

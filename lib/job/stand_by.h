@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/stop.h"
 #include "job/mpirun_output.h"
+#include "process/stop.h"
 
 namespace roll {
 
@@ -23,9 +23,9 @@ struct JobEnd {
 };
 
 /// Runs `command` (mpirun's, or the only rank's) to its end, and ends, or removes, what it leaves behind on this host.
-/// The first wish to stop is passed on as a signal that mpirun hands to the ranks (see base/stop.h), and then nothing
-/// hurries them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this process
-/// is killed, `command` gets `orphan_signal`. SystemError: fork.
+/// The first wish to stop is passed on as a signal that mpirun hands to the ranks (see process/stop.h), and then
+/// nothing hurries them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this
+/// process is killed, `command` gets `orphan_signal`. SystemError: fork.
 JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

@@ -3,7 +3,7 @@
 // libgomp's default is to spin for milliseconds, which burns the core that the other thread, or another program, needs:
 // beside other work everything takes 3 to 16 times as long. Not spinning at all costs small models two thirds of their
 // speed. A short spin costs nothing in either case, so it is our default; libgomp reads it from the environment before
-// main, so app/short_spin.cpp puts it there.
+// main, so app/cli/short_spin.cpp puts it there.
 #pragma once
 
 #include <string>

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
-#include "base/plugin_file.h"
 #include "loss/roll/loss.h"
+#include "process/plugin_file.h"
 
 namespace roll {
 

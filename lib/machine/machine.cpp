@@ -15,7 +15,7 @@
 #include "job/control_group.h"
 #include "job/launch.h"
 #include "job/threads.h"
-#include "ops/matmul_peak.h"
+#include "machine/matmul_peak.h"
 #include "ops/products.h"
 #include "sandbox/box.h"
 

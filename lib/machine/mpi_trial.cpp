@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <sstream>
 
-#include "base/child_process.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "job/join.h"
 #include "job/launch.h"
 #include "job/world.h"
+#include "process/child_process.h"
 
 namespace roll {
 

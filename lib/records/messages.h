@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/message.h"
-#include "base/stop.h"
 #include "optim/update_trace.h"
+#include "process/stop.h"
 #include "records/rollout_record.h"
 #include "records/sample_index.h"
 #include "track/sample.h"

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_lock.h"
 #include "checkpoint/manifest.h"
+#include "process/file_lock.h"
 #include "run/run_folder.h"
 
 namespace roll {

@@ -1,7 +1,7 @@
 #include "reward/plugin_rule.h"
 
 #include "base/error.h"
-#include "base/plugin_file.h"
+#include "process/plugin_file.h"
 #include "reward/reward.h"
 #include "reward/roll/reward.h"
 #include "reward/row_columns.h"

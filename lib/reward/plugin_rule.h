@@ -21,7 +21,7 @@ struct PluginRuleArgs {
 };
 
 /// An exception of the function is no verdict (unjudged). UserError: no library or name; when its files are checked or
-/// it is prepared, those of base/plugin_file.h, and another C++ library than this program's.
+/// it is prepared, those of process/plugin_file.h, and another C++ library than this program's.
 std::unique_ptr<RewardFunction> make_plugin_rule(const PluginRuleArgs& args, const RuleContext& context);
 
 }  // namespace roll

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/child_process.h"
+#include "process/child_process.h"
 #include "reward/reply.h"
 #include "reward/rule.h"
 

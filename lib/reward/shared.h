@@ -8,9 +8,9 @@
 #include <mutex>
 #include <string>
 
-#include "base/cancellation.h"
 #include "base/log.h"
 #include "http/rate_limiter.h"
+#include "process/cancellation.h"
 
 namespace roll {
 

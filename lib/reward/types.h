@@ -20,8 +20,8 @@
 
 #include "base/names.h"
 #include "config/walk.h"
-#include "reward/choice_rule.h"
-#include "reward/code_sandbox.h"
+#include "reward/choice/choice_rule.h"
+#include "reward/code/code_sandbox.h"
 #include "reward/command.h"
 #include "reward/exact_match.h"
 #include "reward/ifeval_rule.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/stop.h"
 #include "dist/communicator.h"
+#include "process/stop.h"
 #include "run/early_stop.h"
 #include "run/run_folder.h"
 #include "run/run_start.h"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "base/file_lock.h"
+#include "process/file_lock.h"
 
 namespace roll {
 

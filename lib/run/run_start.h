@@ -10,10 +10,10 @@
 #include <optional>
 #include <string>
 
-#include "base/file_lock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "dist/communicator.h"
+#include "process/file_lock.h"
 #include "settings/checkpoint_config.h"
 
 namespace roll {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "machine/matmul_peak.h"
 #include "model/forward_flops.h"
-#include "ops/matmul_peak.h"
 
 namespace roll {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/child_process.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "process/child_process.h"
 
 namespace roll {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/harmless.h"
-#include "base/stop.h"
+#include "process/stop.h"
 
 namespace roll {
 

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/stop.h"
 #include "collect/cut_responses.h"
 #include "collect/rollout_manager.h"
 #include "collect/rollout_metrics.h"
@@ -13,6 +12,7 @@
 #include "dist/merged_metrics.h"
 #include "job/restart.h"
 #include "model/device.h"
+#include "process/stop.h"
 #include "records/rollout_files.h"
 #include "run/memory_watch.h"
 #include "run/run.h"

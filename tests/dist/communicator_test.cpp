@@ -9,12 +9,12 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/stop.h"
 #include "dist/collectives.h"
 #include "dist/local_ranks.h"
 #include "dist/single.h"
 #include "job/ending.h"
 #include "job/join.h"
+#include "process/stop.h"
 
 using namespace roll;
 using test::run_local_ranks;

@@ -12,7 +12,6 @@
 
 #include "base/env.h"
 #include "base/error.h"
-#include "base/stop.h"
 #include "dist/communicator.h"
 #include "job/deadline.h"
 #include "job/ending.h"
@@ -23,6 +22,7 @@
 #include "job/threads.h"
 #include "job/world.h"
 #include "ops/cuda_library.h"
+#include "process/stop.h"
 
 namespace {
 

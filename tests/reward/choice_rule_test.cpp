@@ -1,10 +1,10 @@
-#include "reward/choice_rule.h"
+#include "reward/choice/choice_rule.h"
 
 #include <catch2/catch.hpp>
 #include <sstream>
 
 #include "base/error.h"
-#include "reward/choice_answer.h"
+#include "reward/choice/choice_answer.h"
 #include "reward/judged.h"
 #include "reward/queries.h"
 

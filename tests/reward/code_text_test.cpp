@@ -1,12 +1,12 @@
-#include "reward/code_text.h"
+#include "reward/code/code_text.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "error_of.h"
-#include "reward/code_cases.h"
+#include "reward/code/code_cases.h"
+#include "reward/code/same_output.h"
 #include "reward/queries.h"
-#include "reward/same_output.h"
 
 namespace roll {
 

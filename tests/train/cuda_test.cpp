@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "machine/matmul_peak.h"
 #include "model/device.h"
-#include "ops/matmul_peak.h"
 #include "optim/optimizer.h"
 #include "step/roles.h"
 

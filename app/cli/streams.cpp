@@ -1,0 +1,89 @@
+#include "app/cli/streams.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "base/console.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/manifest.h"
+#include "data/rows.h"
+
+namespace roll {
+
+namespace {
+
+/// Of regular files only: two ends of a terminal, or /dev/null twice, do each other no harm.
+bool is_same_file(const std::string& input, const std::string& output) {
+  const auto look = [](const std::string& name, int fd, struct stat& found) {
+    return (name == "-" ? ::fstat(fd, &found) : ::stat(name.c_str(), &found)) == 0 && S_ISREG(found.st_mode);
+  };
+  struct stat in {
+  }, out{};
+  return look(input, STDIN_FILENO, in) && look(output, STDOUT_FILENO, out) && in.st_dev == out.st_dev &&
+         in.st_ino == out.st_ino;
+}
+
+}  // namespace
+
+Input::Input(const std::string& name, const std::string& flag)
+    : path_(name), name_(name == "-" ? "stdin" : name), stream_(&std::cin) {
+  if (name == "-") return;
+  if (!is_there(name))
+    throw user_error("{} = {}: no such file; give a JSON-lines file, or - for standard input", flag, name);
+  file_.open(name, std::ios::binary);
+  if (!file_ || file_.peek() == std::ifstream::traits_type::eof()) {
+    if (!file_.is_open()) throw user_error("{} = {}: cannot open{}", flag, name, errno_text());
+    if (file_.bad()) throw user_error("{} = {}: cannot read{}", flag, name, errno_text());
+    file_.clear();  // an empty file is an empty list of rows
+  }
+  stream_ = &file_;
+}
+
+Output::Output(const std::string& name, const Input& input)
+    : Output(is_same_file(input.path(), name)
+                 ? throw user_error("--output = {}: is the file that --input reads; write to another one", name)
+                 : name) {}
+
+Output::Output(const std::string& name) : name_(name == "-" ? "stdout" : name), stream_(data_buffer()) {
+  if (name == "-") return;
+  check_folder_of("--output", name);
+  file_.open(name, std::ios::binary | std::ios::trunc);
+  if (!file_) throw user_error("--output = {}: cannot open for writing{}", name, errno_text());
+  stream_.rdbuf(file_.rdbuf());
+}
+
+void Output::close() {
+  stream_.flush();
+  if (!stream_) throw system_error("{}: cannot write{}", name_, errno_text());
+}
+
+void print_data(const std::string& text) {
+  Output output("-");
+  output.stream() << text;
+  output.close();
+}
+
+void check_folder_of(const std::string& flag, const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path();
+  if (!folder.empty() && !is_folder(folder))
+    throw user_error("{} = {}: the folder {} is not there; make it first", flag, file.string(), folder.string());
+  if (!file.empty()) refuse_in_checkpoint(flag, file);
+}
+
+std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names) {
+  try {
+    return expand_files(names);
+  } catch (const UserError& e) {  // "name: rule"
+    throw user_error("{} = {}", flag, e.what());
+  }
+}
+
+void print_warnings(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+}
+
+}  // namespace roll

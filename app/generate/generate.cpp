@@ -1,0 +1,174 @@
+// roll generate: prompts to responses, a conversation, or how fast both are.
+#include "app/generate/generate.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "app/cli/field_flags.h"
+#include "app/commands.h"
+#include "base/error.h"
+#include "checkpoint/hub_cache.h"
+#include "model/device.h"
+#include "text/chat_template.h"
+
+namespace roll {
+
+namespace {
+
+constexpr const char* kDescription =
+    "Sample responses: to JSON lines, to --prompt, in a conversation, or as a benchmark";
+constexpr const char* kFooter =
+    R"(JSON lines: {"prompt"} | {"messages"} | {"ids"} -> {"prompt_ids", "ids", "text", "log_probs", "finish_reason"}.
+The responses to --prompt are shown as text while they are drawn, in order and with a blank line between; with
+--output (- is standard output) they are JSON lines too. --chat reads a line a turn from standard input; a conversation
+has as many tokens as --kv-cache-mib holds, without it up to 32768, and never more than the model has positions.
+The sampling flags alone decide: generation_config.json only gives the end tokens. A line's own
+"sampling": {"temperature": 0.7, "max_new_tokens": 20, "seed": 3, "logit_bias": {"17": -5}} decides for that line.
+log_probs are log_softmax(logits / temperature) of each id, in nats, before penalties and truncation.)";
+
+std::shared_ptr<GenerateFlags> make_flags() {
+  auto flags = std::make_shared<GenerateFlags>();
+  flags->sampling.seed = 42;
+  flags->generating.max_new_tokens = 256;
+  flags->generating.temperature = 1;
+  flags->generating.top_p = 1;
+  flags->generating.top_k = 0;
+  return flags;
+}
+
+/// Flags that mean nothing beside `flag`, and why.
+struct Exclusion {
+  const char* flag;
+  std::vector<const char*> others;
+  const char* reason;
+};
+
+const std::vector<Exclusion>& exclusions() {
+  static const std::vector<Exclusion> all = {
+      {"--prompt", {"--input"}, "prompts come from one of them"},
+      {"--chat",
+       {"--bench", "--prompt", "--input", "--output", "-n", "--as-message", "--keep-special", "--processed-log-probs",
+        "--no-prefix-caching", "--max-running-requests"},
+       "a conversation is one response after the other, from standard input to standard output"},
+      {"--bench",
+       {"--prompt", "--input", "--output", "-n", "--as-message", "--system", "--template", "--stop", "--include-stop",
+        "--keep-special", "--processed-log-probs", "--ignore-eos", "--no-prefix-caching", "--max-running-requests",
+        "--kv-cache-mib", "--seed"},
+       "a benchmark makes its own prompts and responses of fixed length"},
+  };
+  return all;
+}
+
+void check_uses(const CLI::App& sub) {
+  const auto is_given = [&](const char* flag) { return sub.count(flag) > 0; };
+  for (const auto& [flag, others, reason] : exclusions())
+    for (const char* other : others)
+      if (is_given(flag) && is_given(other))
+        throw user_error("{} and {}: do not go together, since {}; leave one out", flag, other, reason);
+  for (const char* flag : {"--prompt-tokens", "--batch", "--json"})
+    if (is_given(flag) && !is_given("--bench")) throw user_error("{}: belongs to --bench; add it", flag);
+  if (is_given("--as-message") && !is_given("--prompt")) throw user_error("--as-message: is about --prompt; give one");
+  if (is_given("--system") && !is_given("--chat") && !is_given("--as-message"))
+    throw user_error("--system: is a message of a chat template; add --chat, or --prompt with --as-message");
+}
+
+void check_values(const GenerateFlags& flags) {
+  const SamplingParams& sampling = flags.sampling;
+  if (std::ranges::find(flags.generating.stop_strings, "") != flags.generating.stop_strings.end())
+    throw UserError("--stop = \"\": would end every response at once; remove it");
+  if (sampling.max_running_requests < 1)
+    throw user_error("--max-running-requests = {}: must be 1 or more", sampling.max_running_requests);
+  check_sampling(sampling);
+  if (flags.page_size < 8 || flags.page_size > 128 || flags.page_size % 8 != 0)
+    throw user_error("--block-size = {}: must be a multiple of 8 within 8 .. 128", flags.page_size);
+  if (flags.kv_cache_mib < 0) throw user_error("--kv-cache-mib = {}: must be at least 0", flags.kv_cache_mib);
+}
+
+void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
+  sub.add_option("--model", flags.model,
+                 "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
+      ->required();
+  sub.add_option("--input", flags.input, "JSON lines; - is standard input")->capture_default_str();
+  sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
+  sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
+      ->allow_extra_args(false);
+  sub.add_flag("--as-message", flags.as_message,
+               "a --prompt is what the user says, and goes through the chat template");
+  sub.add_flag("--chat", flags.chats, "a conversation; /reset begins anew, /quit ends, Ctrl-C stops an answer");
+  sub.add_option("--system", flags.system, "the first message of --chat and --as-message");
+  sub.add_option("--template", flags.template_name, "chat template for messages")
+      ->check(CLI::IsMember(ChatTemplate::names()))
+      ->capture_default_str();
+}
+
+void add_sampling_flags(CLI::App& sub, GenerateFlags& flags) {
+  GeneratingArgs& args = flags.generating;
+  add_field_flags(
+      sub, args,
+      {"stop_strings", "include_stop_str_in_output", "skip_special_tokens", "num_return_sequences", "do_sample"});
+  sub.add_option("--seed", flags.sampling.seed, "names the random numbers: one seed, one result")
+      ->capture_default_str();
+  sub.add_option("-n", flags.num_responses, "responses per prompt")->check(CLI::Range(1, 65536))->capture_default_str();
+  sub.add_flag("--ignore-eos", flags.sampling.ignore_eos, "go on after end tokens");
+  sub.add_option("--stop", args.stop_strings, "end a response at this text (may be given several times)")
+      ->allow_extra_args(false);
+  sub.add_flag("--include-stop,!--exclude-stop", args.include_stop_str_in_output,
+               "the stop text stays in \"text\" (default)");
+  sub.add_flag("--processed-log-probs", flags.with_processed,
+               "also \"processed_log_probs\": of the distribution after bias, penalties and truncation");
+  sub.add_flag("--keep-special", flags.keeps_special, "\"text\" shows special tokens");
+}
+
+void add_machine_flags(CLI::App& sub, GenerateFlags& flags) {
+  sub.add_option("--device", flags.device, "cpu, cuda or cuda:N")->capture_default_str();
+  sub.add_option("--dtype", flags.dtype, "auto, fp32, bf16 or fp16; auto: fp32 on the CPU, bf16 on a GPU")
+      ->capture_default_str();
+  sub.add_option("--max-running-requests", flags.sampling.max_running_requests, "sequences sampled together")
+      ->capture_default_str();
+  sub.add_option("--kv-cache-mib", flags.kv_cache_mib, "most memory for keys and values; 0 is no limit")
+      ->capture_default_str();
+  sub.add_option("--block-size", flags.page_size, "tokens of a page of the KV cache")->capture_default_str();
+  sub.add_flag("!--no-prefix-caching", flags.sampling.shares_prefill,
+               "compute what prompts begin with alike each time");
+  sub.add_flag(
+      "--bench", flags.benches,
+      "tokens a second of prefill and decoding, and their share of what memory and arithmetic allow here, both "
+      "measured");
+  sub.add_option("--batch", flags.batches, "for --bench: sequences together")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  sub.add_option("--prompt-tokens", flags.prompt_tokens, "for --bench: of each sequence")->capture_default_str();
+  sub.add_flag("--json", flags.writes_json, "for --bench: JSON lines instead of a table");
+}
+
+void run(const CLI::App& sub, GenerateFlags& flags) {
+  flags.generating.skip_special_tokens = !flags.keeps_special;
+  check_uses(sub);
+  check_values(flags);
+  flags.sampling.generating = sampling_settings(flags.generating);
+  flags.model = model_folder(flags.model, "--model");
+  const auto use = flags.chats ? chat : flags.benches ? bench_generation : generate_responses;
+  use(flags);
+}
+
+}  // namespace
+
+Transformer open_model(const GenerateFlags& flags) {
+  const at::Device device = parse_device(flags.device, "--device");
+  use_device(device);
+  return Transformer::load(flags.model, device, parse_compute_dtype(flags.dtype, device, "--dtype"));
+}
+
+void add_generate(CLI::App& app) {
+  const auto flags = make_flags();
+  CLI::App* sub = app.add_subcommand("generate", kDescription);
+  sub->footer(kFooter);
+  add_prompt_flags(*sub, *flags);
+  add_sampling_flags(*sub, *flags);
+  add_machine_flags(*sub, *flags);
+  sub->callback([sub, flags] { run(*sub, *flags); });
+}
+
+}  // namespace roll

@@ -1,0 +1,224 @@
+// Prompts to responses: JSON lines in the order of the prompts, or text as it is drawn.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "app/cli/streams.h"
+#include "app/generate/generate.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/terminal.h"
+#include "job/threads.h"
+#include "process/stop.h"
+#include "rollout/engine.h"
+#include "rollout/prompt_lines.h"
+#include "rollout/remaining_tokens.h"
+#include "rollout/text_stream.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+#include "track/progress.h"
+
+namespace roll {
+
+namespace {
+
+/// A response's random numbers are named by its line and its number within the line, so that `-n 8` begins with the
+/// same four responses as `-n 4`.
+constexpr int64_t kMaxResponses = 1 << 16;
+
+std::vector<Json> rows_of(const GenerateFlags& flags) {
+  std::vector<Json> rows;
+  for (const std::string& prompt : flags.prompts) {
+    Json messages = Json::array();
+    if (flags.system) messages.push_back({{"role", "system"}, {"content", *flags.system}});
+    messages.push_back({{"role", "user"}, {"content", prompt}});
+    rows.push_back(flags.as_message ? Json{{"messages", messages}} : Json{{"prompt", prompt}});
+  }
+  return rows;
+}
+
+std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines, int64_t num_responses) {
+  std::vector<GenerationRequest> requests;
+  for (size_t line = 0; line < lines.size(); ++line) {
+    const auto& [ids, generating, seed] = lines[line];
+    for (int64_t i = 0; i < num_responses; ++i)
+      requests.push_back({.prompt_ids = ids,
+                          .sequence_id = line * kMaxResponses + static_cast<uint64_t>(i),
+                          .generating = generating,
+                          .seed = seed});
+  }
+  return requests;
+}
+
+/// Written as soon as all earlier ones are.
+class OrderedLines {
+ public:
+  OrderedLines(std::ostream& out, size_t count) : out_(out), lines_(count) {}
+  void set(int64_t index, std::string line) {
+    lines_[index] = std::move(line);
+    for (; next_ < lines_.size() && !lines_[next_].empty(); lines_[next_++] = "") out_ << lines_[next_] << '\n';
+    out_.flush();
+  }
+
+ private:
+  std::ostream& out_;
+  std::vector<std::string> lines_;
+  size_t next_ = 0;
+};
+
+Json json_floats(const std::vector<float>& values) {
+  Json list = Json::array();
+  for (const float x : values) list.push_back(json_float(x));
+  return list;
+}
+
+std::string line_of(const GenerationRequest& request, const Generation& generation, bool with_processed) {
+  Json line = {{"prompt_ids", request.prompt_ids},
+               {"ids", generation.ids},
+               {"text", generation.text},
+               {"log_probs", json_floats(generation.log_probs)}};
+  if (with_processed) line["processed_log_probs"] = json_floats(generation.processed_log_probs);
+  line["finish_reason"] = finish_reason_name(generation.finish_reason);
+  return to_line(line);
+}
+
+std::string text_of(const SamplerCounts& counts, double seconds) {
+  return fmt::format(
+      "{:.2f} s: {:.0f} response tokens/s; {} prompt tokens computed, {} shared; "
+      "{:.0f} % of {} slots busy; {} of {} KV pages used; {} evictions",
+      seconds, static_cast<double>(counts.drawn) / seconds, counts.prompt_tokens, counts.shared_tokens,
+      100 * static_cast<double>(counts.decoded) / static_cast<double>(std::max<int64_t>(1, counts.slot_steps)),
+      counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
+}
+
+/// Responses, tokens a second and the time left.
+class SamplingProgress {
+ public:
+  SamplingProgress(Log& log, const std::vector<GenerationRequest>& requests, const SamplingParams& params)
+      : requests_(requests),
+        params_(params),
+        tokens_(std::ssize(requests), most_of_all()),
+        progress_(log, "generate", std::ssize(requests), "responses") {}
+
+  void drew(int64_t num_tokens) {
+    tokens_.drew(num_tokens);
+    progress_.share(tokens_.share_done());
+    progress_.detail(fmt::format("{:.0f} tokens/s", static_cast<double>(tokens_.drawn()) / progress_.seconds()));
+  }
+  void ended(int64_t index, const Generation& generation) {
+    tokens_.ended(std::ssize(generation.ids), most_of(requests_[index]));
+    progress_.advance();
+  }
+
+ private:
+  int64_t most_of(const GenerationRequest& request) const {
+    return (request.generating ? *request.generating : params_.generating).max_new_tokens;
+  }
+  int64_t most_of_all() const {
+    int64_t sum = 0;
+    for (const GenerationRequest& request : requests_) sum += most_of(request);
+    return sum;
+  }
+
+  const std::vector<GenerationRequest>& requests_;
+  const SamplingParams& params_;
+  RemainingTokens tokens_;
+  Progress progress_;
+};
+
+std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* input, const Tokenizer& tokenizer,
+                                             const ModelSpec& spec) {
+  const PromptLineRules rules{.model_folder = flags.model,
+                              .template_name = flags.template_name,
+                              .vocab_size = spec.vocab_size,
+                              .max_tokens = spec.max_positions - 1,
+                              .generating = flags.generating};
+  const auto lines = input ? read_prompt_lines(input->stream(), input->name(), tokenizer, rules)
+                           : read_prompts(rows_of(flags), "--prompt", tokenizer, rules);
+  return requests_of(lines, flags.num_responses);
+}
+
+struct Work {
+  const Transformer& model;
+  const Tokenizer& tokenizer;
+  const std::vector<GenerationRequest>& requests;
+  const SamplingParams& sampling;
+  EngineLimits limits;
+  Log& log;
+  bool with_processed;  // log-probs in lines
+};
+
+void sample(const Work& work, const OnGenerated& on_done, SamplerHooks hooks) {
+  SamplerCounts counts;
+  hooks.should_stop = [] { return stop_wish().has_value(); };
+  hooks.counts = &counts;
+  const Stopwatch watch;
+  if (!work.requests.empty())
+    Engine(work.model, work.tokenizer, work.limits).generate(work.requests, work.sampling, on_done, hooks);
+  work.log.info("{}", text_of(counts, watch.seconds()));
+}
+
+/// Without progress: a line that is redrawn would get in the way of the text.
+void show_texts(const Work& work, std::ostream& out) {
+  const DecodeText decode = [&](std::span<const int64_t> ids, bool skip) { return work.tokenizer.decode(ids, skip); };
+  OrderedTexts texts(out, work.sampling.generating, decode, work.requests.size());
+  SamplerHooks hooks;
+  hooks.on_token = [&](int64_t index, const Generation& so_far) { texts.grow(index, so_far.ids); };
+  sample(
+      work, [&](int64_t index, const Generation& generation) { texts.end(index, generation.text); }, hooks);
+}
+
+void write_lines(const Work& work, std::ostream& out) {
+  OrderedLines lines(out, work.requests.size());
+  SamplingProgress progress(work.log, work.requests, work.sampling);
+  SamplerHooks hooks;
+  hooks.on_step = [&](int64_t num_tokens) { progress.drew(num_tokens); };
+  const auto on_done = [&](int64_t index, const Generation& generation) {
+    if (generation.finish_reason == FinishReason::kAbort) return;
+    lines.set(index, line_of(work.requests[index], generation, work.with_processed));
+    progress.ended(index, generation);
+  };
+  sample(work, on_done, hooks);
+}
+
+bool has_chat_template(const std::string& model) {
+  try {
+    ChatTemplate::load(model, "native");
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void generate_responses(const GenerateFlags& flags) {
+  std::optional<Input> input;
+  if (flags.prompts.empty()) input.emplace(flags.input);
+  const Tokenizer tokenizer = Tokenizer::load(flags.model);
+  const Transformer model = open_model(flags);
+  SamplingParams sampling = flags.sampling;
+  sampling.eos_ids = tokenizer.eos_ids();
+  const auto requests = read_requests(flags, input ? &*input : nullptr, tokenizer, model.spec());
+  EngineLimits limits = limits_for(requests, sampling);
+  limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
+  const std::string output_name = flags.output.value_or("-");
+  Output output = input ? Output(output_name, *input) : Output(output_name);
+  catch_stop_signals();  // what is done by then is written
+  Log log(std::cerr, std::cerr, {.rank = 0, .num_ranks = 1, .terminal = terminal_of(2)});
+  log.info("{}", threads_text());
+  if (!flags.prompts.empty() && !flags.as_message && has_chat_template(flags.model))
+    log.note(
+        "note: --prompt: goes to the model as it stands, and this one has a chat template; --as-message puts it there");
+  const bool is_for_people = !flags.prompts.empty() && !flags.output;
+  const auto give = is_for_people ? show_texts : write_lines;
+  give({model, tokenizer, requests, sampling, limits, log, flags.with_processed}, output.stream());
+  output.close();
+  throw_if_stopped();
+}
+
+}  // namespace roll

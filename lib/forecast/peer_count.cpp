@@ -1,0 +1,59 @@
+#include "forecast/peer_count.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "settings/placement.h"
+#include "step/roles.h"
+
+namespace roll {
+
+namespace {
+
+using RoleShape = std::pair<std::vector<int>, MeshShape>;
+
+/// The distinct meshes of a run; the sampler's has no context ranks.
+std::set<RoleShape> meshes_of(const Config& config) {
+  std::set<RoleShape> meshes;
+  for (const auto& [name, worker] : placed_roles(config)) {
+    MeshShape shape = mesh_shape(*worker);
+    if (worker == &config.actor_infer) shape.cp = 1;
+    meshes.insert({worker->ranks, shape});
+  }
+  return meshes;
+}
+
+/// The distinct sets of ranks, but not all of them, that have a communicator of their own.
+std::set<std::vector<int>> sets_of(const Config& config, const std::set<RoleShape>& meshes, int64_t num_ranks) {
+  std::set<std::vector<int>> sets;
+  for (const auto& [ranks, shape] : meshes) sets.insert(ranks);
+  if (!shares_weights(config)) {
+    std::vector<int> movers;
+    std::ranges::set_union(config.actor_train.ranks, config.actor_infer.ranks, std::back_inserter(movers));
+    sets.insert(movers);
+  }
+  std::erase_if(sets, [&](const auto& ranks) { return std::ssize(ranks) == num_ranks; });
+  return sets;
+}
+
+}  // namespace
+
+int64_t most_sockets(const Config& config, int64_t num_ranks) {
+  const auto meshes = meshes_of(config);
+  std::vector<int64_t> sockets(num_ranks, num_ranks - 1);
+  for (const auto& ranks : sets_of(config, meshes, num_ranks)) {
+    // Those outside are a group as well.
+    for (int64_t rank = 0; rank < num_ranks; ++rank) {
+      const bool is_in = std::ranges::binary_search(ranks, static_cast<int>(rank));
+      sockets[rank] += (is_in ? std::ssize(ranks) : num_ranks - std::ssize(ranks)) - 1;
+    }
+  }
+  for (const auto& [ranks, shape] : meshes) {
+    const int64_t shards = std::ssize(ranks) / shape.tp, dp = shards / shape.cp;
+    for (const int rank : ranks) sockets[rank] += dp - 1 + shape.cp - 1 + shape.tp - 1 + shards - 1;
+  }
+  return std::ranges::max(sockets);
+}
+
+}  // namespace roll

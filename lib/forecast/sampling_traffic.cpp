@@ -1,0 +1,40 @@
+#include "forecast/sampling_traffic.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+
+namespace roll {
+
+void add_sampling_traffic(const Transformer& model, Communicator& tp, const ThinStep& step,
+                          const std::vector<int64_t>& sequences) {
+  if (tp.size() == 1) return;
+  int64_t computed = 0, logits = 0, last_group = -1;
+  for (const int64_t s : sequences) {
+    const int64_t after_first = std::max<int64_t>(0, step.response_lengths[s] - 1);
+    computed += after_first, logits += after_first;  // nobody computes the last token that is drawn
+    if (s / step.group_size == last_group) continue;
+    last_group = s / step.group_size;
+    computed += step.prompt_lengths[s], ++logits;  // from which the group's first tokens are drawn
+  }
+  const ModelSpec& spec = model.spec();
+  const auto options = at::TensorOptions(at::kMeta).dtype(model.dtype());
+  const auto sum = [&](int64_t tokens, int64_t times) {
+    at::Tensor hidden = at::empty({tokens, spec.hidden_size}, options);
+    tp.count_times(times * (2 * spec.num_layers + 1));
+    tp.all_reduce_sum(hidden, "activations");
+  };
+  const auto gather = [&](int64_t tokens, int64_t times) {
+    tp.count_times(times);
+    model.gather_vocabulary(at::empty({tokens, model.head_weight().size(0)}, options.dtype(at::kFloat)));
+  };
+  // As many tokens at a time as there are sequences, then the rest.
+  const int64_t together = std::max<int64_t>(1, std::ssize(sequences));
+  sum(together, computed / together);
+  sum(computed % together, 1);
+  gather(together, logits / together);
+  gather(logits % together, 1);
+  tp.count_times(1);
+}
+
+}  // namespace roll

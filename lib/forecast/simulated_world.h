@@ -1,0 +1,16 @@
+// A world of many ranks, and the smaller one whose plans stand for it.
+#pragma once
+
+#include "forecast/planned_ranks.h"
+#include "settings/config.h"
+#include "settings/memory_estimate.h"
+
+namespace roll {
+
+struct SimulatedWorld {
+  Config planned, asked;  // the same where the world is small
+  PlannedModels models;
+  PlannedWorld ranks;
+};
+
+}  // namespace roll

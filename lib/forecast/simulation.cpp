@@ -1,0 +1,275 @@
+#include "forecast/simulation.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/ranges.h"
+#include "forecast/peer_count.h"
+#include "forecast/step_source.h"
+#include "model/parameter_shards.h"
+#include "settings/judging_models.h"
+#include "settings/placement.h"
+#include "step/roles.h"
+
+namespace roll {
+
+namespace {
+
+/// More are not planned one by one: some stand for all.
+constexpr int64_t kMostPlanned = 64;
+/// More do not run, and fewer where each goes through many tokens of a step: about a microsecond each, and 200 bytes.
+constexpr int64_t kMostRunning = 32, kMostTokens = 4'000'000;
+/// Of one rank.
+constexpr int64_t kQuickTokens = 2'000'000, kTooManyTokens = 20'000'000;
+
+/// In the order of a step.
+constexpr std::array kPhases = {"model_update",  "generate", "rollouts",     "forwards",   "reference",
+                                "old_log_probs", "values",   "train_critic", "train_actor"};
+
+/// What loading a model would say.
+void check_tensor_ranks(const std::string& role, const WorkerConfig& worker, const ModelSpec& spec,
+                        const std::string& arch) {
+  const int64_t tp = worker.strategy_args.strategy_config.tensor_parallel();
+  const std::string rule = tensor_parallel_rule(spec, tp);
+  const std::string whose = arch.empty() ? "" : fmt::format(" (--arch = {})", arch);
+  if (!rule.empty())
+    throw user_error("{}.strategy_args.strategy_config.tensor_model_parallel_size = {}: {}{}", role, tp, rule, whose);
+}
+
+PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std::string& arch) {
+  if (!specs.are_known())
+    throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
+  check_tensor_ranks("actor_train", config.actor_train, *specs.actor, arch);
+  check_tensor_ranks("actor_infer", config.actor_infer, *specs.actor, arch);
+  if (config.uses_reference()) check_tensor_ranks("reference", config.reference, *specs.actor, arch);
+  if (config.uses_critic()) check_tensor_ranks("critic", config.critic, *specs.critic, arch);
+  return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.reference};
+}
+
+/// What a reader might miss.
+std::vector<std::string> notes_of(const Config& config, const ThinStep& step) {
+  std::vector<std::string> notes;
+  if (config.rollout_replay) notes.emplace_back("rollouts are replayed: sampling is left out");
+  if (step.number <= config.critic_warmup)
+    notes.push_back(fmt::format("step {} is within critic_warmup: the actor is not trained", step.number));
+  if (!judging_models(config).empty()) notes.emplace_back("what models that judge compute and send is left out");
+  return notes;
+}
+
+MachineSpeed speed_of(const SimulatedMachine& machine) {
+  return {machine.gbps_memory * 1e9, machine.tflops * 1e12 * machine.mfu};
+}
+
+/// Of one rank in one phase.
+struct Spent {
+  int64_t sent_bytes = 0, received_bytes = 0;
+  double compute_s = 0, memory_s = 0, traffic_s = 0;
+  double seconds() const { return compute_s + memory_s + traffic_s; }
+};
+
+/// `stand_for`: how many each of them stands for.
+template <class T, class Bytes>
+RankBytes bytes_over(const std::vector<T>& ranks, const std::vector<double>& stand_for, const Bytes& bytes_of) {
+  RankBytes bytes{.first = bytes_of(ranks.front())};
+  double sum = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    sum += stand_for[i] * static_cast<double>(bytes_of(ranks[i]));
+    bytes.most = std::max(bytes.most, bytes_of(ranks[i]));
+  }
+  bytes.mean = static_cast<int64_t>(sum / std::reduce(stand_for.begin(), stand_for.end()));
+  return bytes;
+}
+
+double link_seconds(const Flow& flow, const SimulatedMachine& machine) {
+  return flow.far_bytes / (machine.gbps_inter * 1e9) +
+         (static_cast<double>(flow.bytes) - flow.far_bytes) / (machine.gbps_intra * 1e9);
+}
+
+void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<double>& stand_for,
+                 const SimulatedMachine& machine, PhaseSimulation& phase, std::vector<Spent>& spent) {
+  std::map<std::string, std::vector<Moved>> moved;  // by key within the phase, of each rank
+  for (size_t i = 0; i < ranks.size(); ++i)
+    for (const auto& [key, of_rank] : ranks[i].traffic.moved) {
+      if (!key.starts_with(phase.name + "/")) continue;
+      auto& of_key = moved[key.substr(phase.name.size() + 1)];
+      of_key.resize(ranks.size());
+      of_key[i] = of_rank;
+      spent[i].sent_bytes += of_rank.sent.bytes, spent[i].received_bytes += of_rank.received.bytes;
+      spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
+    }
+  for (const auto& [what, of_ranks] : moved) {
+    phase.sent[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.sent.bytes; });
+    phase.received[what] = bytes_over(of_ranks, stand_for, [](const Moved& of_rank) { return of_rank.received.bytes; });
+  }
+}
+
+void add_work(const std::vector<RankForecast>& ranks, const SimulatedMachine& machine, const std::string& phase,
+              std::vector<Spent>& spent) {
+  const MachineSpeed speed = speed_of(machine);
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (const auto found = ranks[i].flops.find(phase); found != ranks[i].flops.end())
+      spent[i].compute_s += found->second / speed.flops_per_s;
+    if (phase != "generate") continue;
+    for (const StepCost& cost : {ranks[i].sampling.prompts, ranks[i].sampling.decoding})
+      (is_bound_by_memory(cost, speed) ? spent[i].memory_s : spent[i].compute_s) += least_seconds(cost, speed);
+  }
+}
+
+std::vector<PhaseSimulation> phases_of(const std::vector<RankForecast>& forecast, const std::vector<double>& stand_for,
+                                       const SimulatedMachine& machine) {
+  std::vector<PhaseSimulation> phases;
+  for (const char* name : kPhases) {
+    PhaseSimulation phase{.name = name};
+    std::vector<Spent> ranks(forecast.size());
+    add_traffic(forecast, stand_for, machine, phase, ranks);
+    add_work(forecast, machine, name, ranks);
+    phase.all_sent = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.sent_bytes; });
+    phase.all_received = bytes_over(ranks, stand_for, [](const Spent& spent) { return spent.received_bytes; });
+    for (const Spent& spent : ranks) {
+      phase.compute_s = std::max(phase.compute_s, spent.compute_s);
+      phase.memory_s = std::max(phase.memory_s, spent.memory_s);
+      phase.traffic_s = std::max(phase.traffic_s, spent.traffic_s);
+      phase.seconds = std::max(phase.seconds, spent.seconds());
+      phase.rank_seconds.push_back(spent.seconds());
+    }
+    if (phase.seconds > 0) phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+/// Of each class of ranks that has the same roles. Classes of both worlds come in the same order.
+std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector<PhaseSimulation>& phases,
+                                  bool on_gpu) {
+  const std::vector<RankClass> asked = rank_classes(world.asked), planned = rank_classes(world.planned);
+  std::vector<ClassWork> classes;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    ClassWork& work = classes.emplace_back();
+    work.ranks = ranges_text(asked[i].ranks), work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
+    work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
+    for (const PhaseSimulation& phase : phases)
+      for (size_t k = 0; k < phase.rank_seconds.size(); ++k)
+        if (std::ranges::binary_search(planned[i].ranks, world.ranks.running[k]))
+          work.seconds[phase.name] = std::max(work.seconds[phase.name], phase.rank_seconds[k]);
+  }
+  return classes;
+}
+
+/// That a rank goes through at most for one role.
+int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
+  int64_t data_ranks = config.actor_train.data_ranks();
+  if (config.uses_reference()) data_ranks = std::min(data_ranks, config.reference.data_ranks());
+  if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
+  const std::vector<int64_t> lengths = step.lengths();
+  return std::reduce(lengths.begin(), lengths.end()) / data_ranks;
+}
+
+/// The planned ranks that run, and for how many each of them stands: all where that is little work. Else of each class
+/// of ranks that has the same roles one more of those that share a model, beside first ones of such about as large a
+/// part; and the first ranks of all roles, which speak for them.
+std::map<int, double> running_ranks(const Config& config, int64_t num_ranks, const ThinStep& step) {
+  const int64_t tokens = std::max<int64_t>(1, tokens_of_rank(config, step));
+  const int64_t most = std::clamp<int64_t>(kMostTokens / tokens, 2, kMostRunning);
+  std::map<int, double> running;
+  if (num_ranks <= most) {
+    for (const int rank : all_ranks(num_ranks)) running[rank] = 1;
+    return running;
+  }
+  int64_t together = 1;
+  for (const auto& [name, worker] : placed_roles(config)) {
+    together = std::lcm(together, mesh_shape(*worker).model_ranks());
+    running[worker->ranks.front()] = 0;
+  }
+  for (const RankClass& same : rank_classes(config)) {
+    const int64_t size = std::ssize(same.ranks), num_models = (size + together - 1) / together;
+    const int64_t wanted = std::clamp<int64_t>(most * size / num_ranks, 1, num_models);
+    for (int64_t i = 0; i < wanted; ++i)
+      running[same.ranks[i * num_models / wanted * together]] =
+          static_cast<double>(num_models) / static_cast<double>(wanted);
+    if (size > num_models) running[same.ranks[1]] = static_cast<double>(size - num_models);
+  }
+  return running;
+}
+
+/// The largest message to one rank, and under which key.
+const RankTraffic& most_at_once(const std::vector<RankForecast>& ranks) {
+  return std::ranges::max_element(ranks, {}, [](const auto& rank) { return rank.traffic.largest_message; })->traffic;
+}
+
+}  // namespace
+
+const PhaseSimulation& Simulation::bottleneck() const {
+  return *std::ranges::max_element(phases, {}, &PhaseSimulation::seconds);
+}
+
+Simulator::Simulator(SimulationRequest request) : request_(std::move(request)), scaled_(request_.scale) {}
+
+ThinStep Simulator::step_of(const Config& config) const {
+  std::optional<std::filesystem::path> recorded = request_.rollouts;
+  if (!recorded && config.rollout_replay) recorded = *config.rollout_replay;
+  if (recorded)
+    return recorded_step(*recorded, config, request_.step.value_or(recorded_steps(*recorded).steps.front()));
+  const double mean = request_.mean.value_or(static_cast<double>(config.response_length.value()) / 4);
+  return assumed_step(config, {.mean = mean, .std = request_.std.value_or(mean)},
+                      request_.step.value_or(config.critic_warmup + 1));
+}
+
+bool Simulator::is_quick(int64_t num_ranks) const {
+  const Config config = scaled_.at(scaled_.stand_in(num_ranks, kMostPlanned)).config;
+  return tokens_of_rank(config, step_of(config)) <= kQuickTokens;
+}
+
+Simulation Simulator::at(int64_t num_ranks) const {
+  const int64_t num_planned = scaled_.stand_in(num_ranks, kMostPlanned);
+  CheckedConfig<Config> asked = scaled_.at(num_ranks);
+  Config planned = num_planned == num_ranks ? asked.config : scaled_.at(num_planned).config;
+  const RoleSpecs specs = role_specs(asked.config, request_.arch);
+  PlannedModels models = models_of(asked.config, specs, request_.arch);
+  const bool on_gpu = request_.on_gpu.value_or(asked.config.actor_train.device_mapping.has_value());
+  SimulatedWorld world{.planned = std::move(planned),
+                       .asked = std::move(asked.config),
+                       .models = std::move(models),
+                       .ranks = {.asked_rank = {},
+                                 .num_asked = num_ranks,
+                                 .path = on_gpu ? Path::kDevice : Path::kHost,
+                                 .ranks_per_host = request_.machine.ranks_per_host,
+                                 .running = {}}};
+  for (int rank = 0; rank < num_planned; ++rank)
+    world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
+  const ThinStep step = step_of(world.planned);
+  if (const int64_t tokens = tokens_of_rank(world.planned, step); tokens > kTooManyTokens)
+    throw user_error(
+        "--simulate = {}: a rank would go through {} tokens of a step: must be at most {}; lower --mean or "
+        "rollout_batch_size, or name more ranks with --keep-batch",
+        num_ranks, tokens, kTooManyTokens);
+  std::vector<double> stand_for;
+  for (const auto& [rank, count] : running_ranks(world.planned, num_planned, step))
+    world.ranks.running.push_back(rank), stand_for.push_back(count);
+  const std::vector<RankForecast> forecast = forecast_step(world, step);
+
+  Simulation result{.num_ranks = num_ranks,
+                    .num_planned = num_planned,
+                    .num_running = std::ssize(world.ranks.running),
+                    .step = step.number,
+                    .num_prompts = world.asked.rollout_batch_size,
+                    .num_sequences = world.asked.sequences_per_step(),
+                    .most_sockets = most_sockets(world.asked, num_ranks),
+                    .phases = phases_of(forecast, stand_for, request_.machine),
+                    .largest_message = most_at_once(forecast).largest_message,
+                    .largest_key = most_at_once(forecast).largest_key,
+                    .notes = specs.notes};
+  result.timeline =
+      timeline_of(classes_of(world, result.phases, on_gpu), std::min(1.0, world.asked.async_generation_ratio));
+  std::ranges::move(notes_of(world.asked, step), std::back_inserter(result.notes));
+  for (const int64_t length : step.lengths()) result.mean_length += static_cast<double>(length);
+  result.mean_length /= static_cast<double>(step.num_sequences());
+  for (const RankClass& same : rank_classes(world.asked))
+    result.memory.emplace_back(ranges_text(same.ranks),
+                               estimate_memory(world.asked, world.models, on_gpu, same.ranks.front()));
+  return result;
+}
+
+}  // namespace roll

@@ -1,0 +1,104 @@
+#include "forecast/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace roll {
+
+namespace {
+
+struct PhaseLetter {
+  const char* phase;
+  char letter;
+  const char* words;
+};
+constexpr std::array<PhaseLetter, 9> kLetters = {{{"model_update", 'w', "weights to the sampler"},
+                                                  {"generate", 'g', "sampling"},
+                                                  {"rollouts", 'b', "bringing sequences"},
+                                                  {"forwards", 'f', "and results"},
+                                                  {"reference", 'r', "reference"},
+                                                  {"old_log_probs", 'o', "old log-probs"},
+                                                  {"values", 'v', "values"},
+                                                  {"train_critic", 'c', "critic"},
+                                                  {"train_actor", 'a', "actor"}}};
+
+double seconds_of(const ClassWork& work, const char* phase) {
+  const auto found = work.seconds.find(phase);
+  return found == work.seconds.end() ? 0 : found->second;
+}
+
+/// What all begin at `begin_s`, each one phase after the other; gives when the last one ends. `share`: of the work.
+double run(std::vector<ClassTimeline>& classes, std::initializer_list<const char*> phases, double begin_s,
+           double share = 1) {
+  double end_s = begin_s;
+  for (ClassTimeline& timeline : classes) {
+    double at_s = begin_s;
+    for (const char* phase : phases) {
+      const double seconds = share * seconds_of(timeline.work, phase);
+      if (seconds > 0) timeline.stretches.push_back({phase, at_s, at_s + seconds});
+      at_s += seconds;
+    }
+    end_s = std::max(end_s, at_s);
+  }
+  return end_s;
+}
+
+/// What is done in most of [begin_s, end_s), or '.'.
+char letter_of(const ClassTimeline& timeline, double begin_s, double end_s) {
+  std::map<std::string, double> within_s;  // by phase
+  double idle_s = end_s - begin_s;
+  for (const Stretch& stretch : timeline.stretches) {
+    const double seconds = std::max(0.0, std::min(end_s, stretch.end_s) - std::max(begin_s, stretch.begin_s));
+    within_s[stretch.phase] += seconds, idle_s -= seconds;
+  }
+  char letter = '.';
+  double most_s = idle_s;
+  for (const PhaseLetter& known : kLetters)
+    if (within_s[known.phase] > most_s) most_s = within_s[known.phase], letter = known.letter;
+  return letter;
+}
+
+}  // namespace
+
+double ClassTimeline::busy_s() const {
+  double sum = 0;
+  for (const Stretch& stretch : stretches) sum += stretch.end_s - stretch.begin_s;
+  return sum;
+}
+
+Timeline timeline_of(std::vector<ClassWork> classes, double ahead) {
+  Timeline timeline;
+  for (ClassWork& work : classes) timeline.classes.push_back({std::move(work), {}});
+  auto& all = timeline.classes;
+  double now_s = run(all, {"model_update"}, 0);
+  now_s = run(all, {"generate"}, now_s, 1 - ahead);
+  now_s = run(all, {"rollouts"}, now_s);
+  const double sampled_s = run(all, {"generate"}, now_s, ahead);
+  now_s = run(all, {"forwards", "reference", "old_log_probs", "values"}, now_s);
+  now_s = run(all, {"train_critic", "train_actor"}, now_s);
+  timeline.seconds = std::max(now_s, sampled_s);
+  return timeline;
+}
+
+std::string to_text(const Timeline& timeline, int width) {
+  std::string legend;
+  for (const auto& [phase, letter, words] : kLetters)
+    if (std::ranges::any_of(timeline.classes, [&](const auto& one) { return seconds_of(one.work, phase) > 0; }))
+      legend += fmt::format("{}{} {}", legend.empty() ? "" : ", ", letter, words);
+  std::string text = fmt::format("a step of {:.1f} s: {}\n", timeline.seconds, legend);
+  size_t widest = 0;
+  for (const ClassTimeline& one : timeline.classes) widest = std::max(widest, one.work.ranks.size());
+  const double piece_s = timeline.seconds / width;
+  for (const ClassTimeline& one : timeline.classes) {
+    std::string bar;
+    for (int i = 0; i < width; ++i) bar += letter_of(one, i * piece_s, (i + 1) * piece_s);
+    text += fmt::format("  {:<{}} {:6.1f} GB |{}| idle {:2.0f} %  {}\n", one.work.ranks, widest,
+                        one.work.memory_bytes / 1e9, bar, 100 * (1 - one.busy_s() / timeline.seconds), one.work.roles);
+  }
+  return text;
+}
+
+}  // namespace roll

@@ -1,0 +1,73 @@
+#include "machine/read_bandwidth.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/clock.h"
+#include "ops/simd.h"
+#include "ops/streamed_memory.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 30;
+constexpr int kLeastRuns = 5;
+constexpr double kEnough_s = 0.3;
+
+/// Of whole numbers: a sum of floats would wait for itself.
+ROLL_SIMD uint32_t sum_of(const uint32_t* data, int64_t count) {
+  uint32_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < count; ++i) sum += data[i];
+  return sum;
+}
+
+template <class Pass>
+double shortest_s(const Pass& pass) {
+  const Stopwatch watch;
+  double shortest = 0;
+  for (int run = 0; run < kLeastRuns || watch.seconds() < kEnough_s; ++run) {
+    const Stopwatch of_run;
+    pass();
+    shortest = run == 0 ? of_run.seconds() : std::min(shortest, of_run.seconds());
+  }
+  return shortest;
+}
+
+double measure_on_cpu(int64_t bytes) {
+  const int64_t count = std::max<int64_t>(bytes / 4, 1), threads = at::get_num_threads();
+  StreamedMemory memory(StreamedMemory::room_for(4 * count));
+  const at::Tensor numbers = memory.take({count}, at::kInt).zero_();
+  const auto* data = reinterpret_cast<const uint32_t*>(numbers.const_data_ptr<int32_t>());
+  std::atomic<uint32_t> sum = 0;  // what nobody needs would not be read
+  const double seconds = shortest_s([&] {
+    at::parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
+      const int64_t first = count * begin / threads, last = count * end / threads;
+      sum += sum_of(data + first, last - first);
+    });
+  });
+  return 4 * static_cast<double>(count) / seconds;
+}
+
+double measure_on_gpu(at::Device device, int64_t bytes) {
+  const auto options = at::TensorOptions().device(device).dtype(at::kByte);
+  const at::Tensor from = at::zeros({std::max<int64_t>(bytes / 2, 1)}, options), to = at::empty_like(from);
+  const double seconds = shortest_s([&] {
+    to.copy_(from);
+    to[0].item<uint8_t>();  // waits for the device
+  });
+  return 2 * static_cast<double>(from.numel()) / seconds;
+}
+
+}  // namespace
+
+double measure_read_bandwidth(at::Device device, int64_t bytes) {
+  const int64_t size = std::clamp<int64_t>(bytes, 1, kMost);
+  return device.is_cpu() ? measure_on_cpu(size) : measure_on_gpu(device, size);
+}
+
+}  // namespace roll

@@ -1,0 +1,56 @@
+#include "process/cancellation.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr double kLongestPoll_s = 1e6;  // in milliseconds an int
+
+bool is_readable(int descriptor, double seconds) {
+  pollfd entry{descriptor, POLLIN, 0};
+  return ::poll(&entry, 1, static_cast<int>(std::ceil(std::clamp(seconds, 0.0, kLongestPoll_s) * 1000))) > 0;
+}
+
+}  // namespace
+
+Cancellation::Cancellation() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (event_ < 0) throw system_error("eventfd failed{}", errno_text());
+}
+
+Cancellation::~Cancellation() {
+  ::close(event_);
+}
+
+void Cancellation::cancel() {
+  const uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(event_, &one, sizeof one);  // fails only where it is readable anyway
+}
+
+void Cancellation::reset() {
+  uint64_t count = 0;
+  [[maybe_unused]] const auto read = ::read(event_, &count, sizeof count);
+}
+
+bool Cancellation::is_cancelled() const {
+  return is_readable(event_, 0);
+}
+
+bool Cancellation::sleep(double seconds) const {
+  const double end_s = monotonic_s() + seconds;
+  for (double left_s = seconds; left_s > 0; left_s = end_s - monotonic_s())  // a signal ends poll early
+    if (is_readable(event_, left_s)) return false;
+  return !is_cancelled();
+}
+
+}  // namespace roll

@@ -1,0 +1,69 @@
+#include "process/file_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+constexpr useconds_t kLook_us = 50'000;
+
+std::string own_description() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format("process {} on {}, since {}\n", ::getpid(), host.data(), local_time_text("%Y-%m-%d %H:%M:%S"));
+}
+
+std::string content_of(int fd) {
+  std::array<char, 512> bytes{};
+  const ssize_t size = ::pread(fd, bytes.data(), bytes.size(), 0);
+  std::string text(bytes.data(), size > 0 ? static_cast<size_t>(size) : 0);
+  return text.substr(0, text.find('\n'));
+}
+
+}  // namespace
+
+std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, double patience_s, std::string& holder) {
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) throw system_error("{}: cannot create the lock{}", file.string(), errno_text());
+  std::unique_ptr<FileLock> lock(new FileLock(fd));
+  const Stopwatch watch;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == ENOSYS || errno == EOPNOTSUPP) break;  // some cluster file systems have no locks; the file still warns
+    if (errno != EWOULDBLOCK && errno != EINTR)
+      throw system_error("{}: cannot be locked{}", file.string(), errno_text());
+    if (watch.seconds() > patience_s) {
+      holder = content_of(fd);
+      return nullptr;
+    }
+    ::usleep(kLook_us);
+  }
+  const std::string text = own_description();
+  if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    throw system_error("{}: cannot write{}", file.string(), errno_text());
+  return lock;
+}
+
+bool FileLock::is_held(const std::filesystem::path& file) {
+  const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) return false;
+  // Shared and for an instant: who starts meanwhile tries again.
+  const bool is_held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return is_held;
+}
+
+FileLock::~FileLock() {
+  ::close(fd_);
+}
+
+}  // namespace roll

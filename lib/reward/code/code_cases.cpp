@@ -1,0 +1,74 @@
+#include "reward/code/code_cases.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/error.h"
+#include "reward/row_columns.h"
+
+namespace roll {
+
+namespace {
+
+std::string text_of(const Json& object, std::initializer_list<const char*> keys, const char* otherwise) {
+  for (const char* key : keys) {
+    if (!object.is_object() || !object.contains(key) || object[key].is_null()) continue;
+    if (!object[key].is_string()) throw user_error("{} = {}: must be a string", key, shown_text(to_line(object[key])));
+    return object[key].get<std::string>();
+  }
+  if (otherwise == nullptr)
+    throw user_error("test_cases = {}: a case without {}", shown_text(to_line(object)), *keys.begin());
+  return otherwise;
+}
+
+Json list_of_cases(const Json& row) {
+  Json cases = json_of_column(row, "test_cases");
+  if (!cases.is_array() || cases.empty())
+    throw user_error("test_cases = {}: must be a list of cases, or its JSON, and not empty",
+                     shown_text(to_line(cases)));
+  return cases;
+}
+
+CodeCases::Test test_of(const Json& test) {
+  if (test.is_string()) return {test.get<std::string>(), "candidate", ""};
+  return {text_of(test, {"assert_code"}, nullptr), text_of(test, {"entry_point"}, "candidate"),
+          text_of(test, {"import_prefix"}, "")};
+}
+
+/// Without one of these words a test holds no assertion; with one it may (python/test_names.py looks closer).
+bool may_assert(const std::string& code) {
+  constexpr auto kWords = std::to_array<std::string_view>({"assert", "raise", "warns", "fail", "deprecated_call"});
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return code.find(word) != std::string::npos; });
+}
+
+}  // namespace
+
+CodeCases cases_of(const Json& row) {
+  const Json list = list_of_cases(row);
+  const std::string type = text_of(row, {"case_type"}, "");
+  CodeCases cases;
+  using enum CodeCases::Kind;
+  cases.kind = type == "assert" || type == "pytest" ? kTests
+               : type == "check_based"              ? kCheck
+               : type == "text"                     ? kText
+                                                    : kStreams;
+  if (cases.kind != kStreams) {
+    for (const Json& test : list) cases.tests.push_back(test_of(test));
+    for (const CodeCases::Test& test : cases.tests) {
+      if (!may_assert(test.code))
+        throw user_error("test_cases = {}: a case asserts nothing, so that every program would pass it",
+                         shown_text(test.code));
+    }
+    return cases;
+  }
+  cases.function = text_of(row, {"test_case_function"}, "");
+  if (!cases.function.empty() && cases.function != "None") cases.kind = kCalls;
+  for (const Json& item : list)
+    cases.streams.push_back({text_of(item, {"stdin", "input"}, nullptr),
+                             text_of(item, {"expected_stdout", "expected_output", "output"}, nullptr)});
+  return cases;
+}
+
+}  // namespace roll

@@ -1,0 +1,139 @@
+#include "reward/code/code_judge.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "reward/code/same_output.h"
+
+namespace roll {
+
+namespace {
+
+constexpr size_t kShownOutput = 200;
+
+CodeVerdict wrong(int64_t total, const std::string& why) {
+  return {.total = total, .why = why};
+}
+
+CodeVerdict unjudged(RewardFailure failure, const std::string& why) {
+  return {.why = why, .failure = failure};
+}
+
+/// The tests' verdict is the last line of their output. Where there is none, the program kept them from it.
+CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
+  if (tests.failure) return {.why = tests.how, .failure = tests.failure, .retry_after_s = tests.retry_after_s};
+  const size_t line = tests.output.rfind('\n');
+  if (!tests.ended_well || line == std::string::npos)
+    return wrong(num_cases, "the tests have no verdict: they " + (tests.ended_well ? "printed none" : tests.how));
+  try {
+    const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
+    if (verdict.contains("broken")) return unjudged(RewardFailure::kUnjudged, verdict["broken"].get<std::string>());
+    CodeVerdict result{verdict.at("passed").get<int64_t>(), verdict.at("total").get<int64_t>()};
+    if (!result.is_right())
+      result.why = verdict.at("error").is_string() ? verdict["error"].get<std::string>() : "fails";
+    return result;
+  } catch (const std::exception& e) {  // a server's answer may be anything
+    return unjudged(RewardFailure::kUnparsable, e.what());
+  }
+}
+
+std::string limit_in(const CodeRun& tests) {
+  const size_t line = tests.output.rfind('\n');
+  if (tests.failure || !tests.ended_well || line == std::string::npos) return "";
+  try {
+    const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
+    return verdict.contains("limit") && verdict["limit"].is_string() ? verdict["limit"].get<std::string>() : "";
+  } catch (const UserError&) {
+    return "";
+  }
+}
+
+/// The tests beside the program. Where they fail at what the harness cannot do they run once more as plain Python: a
+/// program that fails more there is wrong, and of one that does not nobody knows.
+CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
+  const CodeRun run = runner.run_tests(tests, true, prefix, num_cases);
+  CodeVerdict apart = verdict_in(run, num_cases);
+  const std::string limit = limit_in(run);
+  if (limit.empty() || apart.failure) return apart;
+  const CodeVerdict together = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
+  if (!together.failure && together.is_right())
+    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + limit);
+  return apart;
+}
+
+/// Whether to go on.
+bool add_verdict(CodeVerdict& all, CodeVerdict one, bool is_complete) {
+  if (one.failure) {
+    all = std::move(one);
+    return false;
+  }
+  all.passed += one.passed, all.total += one.total;
+  if (all.why.empty()) all.why = one.why;
+  return is_complete || one.is_right();
+}
+
+CodeVerdict judge_streams(CodeRunner& runner, const CodeCases& cases, bool is_complete) {
+  CodeVerdict all{.total = std::ssize(cases.streams)};
+  for (size_t i = 0; i < cases.streams.size(); ++i) {
+    const auto& [input, expected] = cases.streams[i];
+    const CodeRun run = runner.run(input);
+    if (run.failure) return {.why = run.how, .failure = run.failure, .retry_after_s = run.retry_after_s};
+    const bool passes = run.ended_well && same_output(run.output, expected);
+    all.passed += passes;
+    if (!passes && all.why.empty())
+      all.why = fmt::format("case {}: {}", i + 1,
+                            run.ended_well ? "printed something else: " + run.output.substr(0, kShownOutput) : run.how);
+    if (!passes && (!is_complete || run.is_late)) break;
+  }
+  return all;
+}
+
+CodeVerdict judge_calls(CodeRunner& runner, const CodeCases& cases) {
+  Json list = Json::array();
+  for (const CodeCases::Stream& one : cases.streams) list.push_back({{"stdin", one.input}, {"expected", one.expected}});
+  const Json tests{{"kind", "calls"}, {"function", cases.function}, {"cases", list}};
+  const int64_t num_cases = std::ssize(cases.streams);
+  return verdict_of(runner, tests, "", num_cases);
+}
+
+CodeVerdict judge_tests(CodeRunner& runner, const CodeCases& cases, bool is_complete) {
+  const char* kind = cases.kind == CodeCases::Kind::kCheck ? "check" : "assert";
+  CodeVerdict all;
+  for (const CodeCases::Test& test : cases.tests) {
+    const Json tests{{"kind", kind}, {"code", test.code}, {"entry_point", test.entry_point}};
+    if (!add_verdict(all, verdict_of(runner, tests, test.import_prefix, 1), is_complete)) break;
+  }
+  all.total = std::max(all.total, std::ssize(cases.tests));
+  return all;
+}
+
+}  // namespace
+
+CodeVerdict judge_program(CodeRunner& runner, const CodeBlock& program, const CodeCases& cases, bool is_complete) {
+  const bool is_streams = cases.kind == CodeCases::Kind::kStreams;
+  const int64_t num_cases = std::ssize(cases.streams) + std::ssize(cases.tests);
+  if (!is_streams && program.language != "python")
+    return wrong(num_cases, "the row's tests call Python, and this is " + program.language);
+  const CodeRun begun = runner.begin(program);
+  if (begun.failure) return unjudged(*begun.failure, begun.how);
+  if (!begun.ended_well) return wrong(num_cases, "does not compile: " + begun.how);
+  if (is_streams) return judge_streams(runner, cases, is_complete);
+  if (cases.kind == CodeCases::Kind::kCalls) return judge_calls(runner, cases);
+  return judge_tests(runner, cases, is_complete);
+}
+
+CodeVerdict judge_text(CodeRunner& runner, const std::string& text, const CodeCases& cases, bool is_complete) {
+  constexpr std::string_view kPlace = "{response}";
+  runner.begin({"python", ""});
+  CodeVerdict all;
+  for (const CodeCases::Test& test : cases.tests) {
+    std::string code = test.code;
+    for (size_t at; (at = code.find(kPlace)) != std::string::npos;) code.replace(at, kPlace.size(), "response");
+    const CodeRun run = runner.run_tests({{"kind", "text"}, {"code", code}, {"response", text}}, false, "", 1);
+    if (!add_verdict(all, verdict_in(run, 1), is_complete)) break;
+  }
+  all.total = std::max(all.total, std::ssize(cases.tests));
+  return all;
+}
+
+}  // namespace roll

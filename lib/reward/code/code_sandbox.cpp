@@ -1,0 +1,80 @@
+#include "reward/code/code_sandbox.h"
+
+#include "base/error.h"
+#include "reward/code/code_judge.h"
+
+namespace roll {
+
+namespace {
+
+class CodeReward : public RewardFunction {
+ public:
+  CodeReward(CodeScore score, std::unique_ptr<CodeRunner> runner) : score_(score), runner_(std::move(runner)) {}
+
+  void check_row(const Json& row) const override { cases_of(row); }
+
+  void prepare() override {
+    runner_->prepare();
+    languages_ = marks_ = runner_->languages();
+    marks_.insert({"cpp", "java", "javascript", "ruby", "go"});  // whoever marks a block so means it
+  }
+
+  RewardResult score(const RewardQuery& query) override {
+    const bool is_complete = score_ == CodeScore::kShare;
+    CodeCases cases;
+    try {
+      cases = cases_of(query.row);
+    } catch (const UserError& e) {
+      return failed_reward(RewardFailure::kUnjudged, e.what());
+    }
+    if (cases.kind == CodeCases::Kind::kText)
+      return result_of(judge_text(*runner_, answer_part(query.response), cases, is_complete), Json::object());
+    const auto program = last_code_block(query.response, marks_);
+    if (!program) return judged(0, Json{{"why", "no code block"}});
+    if (!languages_.contains(program->language))
+      return judged(0, Json{{"why", "nothing here runs " + program->language}});
+    return result_of(judge_program(*runner_, *program, cases, is_complete), Json{{"language", program->language}});
+  }
+
+ private:
+  RewardResult result_of(const CodeVerdict& verdict, Json detail) const {
+    if (verdict.failure) {
+      RewardResult failed = failed_reward(*verdict.failure, verdict.why);
+      failed.retry_after_s = verdict.retry_after_s;
+      return failed;
+    }
+    detail["passed"] = verdict.passed, detail["cases"] = verdict.total;
+    if (!verdict.why.empty()) detail["why"] = verdict.why;
+    const double share = static_cast<double>(verdict.passed) / static_cast<double>(std::max<int64_t>(1, verdict.total));
+    return judged(score_ == CodeScore::kShare ? share : verdict.is_right(), std::move(detail));
+  }
+
+  CodeScore score_;
+  std::unique_ptr<CodeRunner> runner_;
+  std::set<std::string> languages_, marks_;
+};
+
+void check_languages(const CodeSandboxArgs& args, const std::string& where) {
+  for (const auto& [name, language] : args.languages) {
+    const std::string key = fmt::format("{}languages.{}", where, name);
+    if (name == "python") throw user_error("{}: Python is run by the interpreter that python names; remove this", key);
+    if (language.file.empty() || language.file.find('/') != std::string::npos)
+      throw user_error("{}.file = {}: must be a file's name, as main.cpp", key, language.file);
+    if (language.run.empty()) throw user_error("{}.run: missing; give the command that runs a program", key);
+    if (!language.compile.empty() && !language.run[0].starts_with("./"))
+      throw user_error("{}.run = [{}]: with compile, its first word is the file that compile makes, as ./a.out", key,
+                       fmt::join(language.run, ", "));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<RewardFunction> make_code_sandbox(const CodeSandboxArgs& args, const RuleContext& context) {
+  check_languages(args, context.where);
+  if (!args.use_local && !args.code_url)
+    throw user_error("{}use_local = false: needs a sandbox server; set code_url, or remove this", context.where);
+  auto runner = args.use_local ? make_local_runner(args, context) : make_remote_runner(args, context);
+  return std::make_unique<CodeReward>(args.score, std::move(runner));
+}
+
+}  // namespace roll

@@ -1,0 +1,89 @@
+#include "reward/code/same_output.h"
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace roll {
+
+namespace {
+
+constexpr std::string_view kSpaces = " \t\r\n\v\f";
+
+std::string_view without_spaces(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
+}
+
+/// digits x 10^exponent, without zeros before and behind; zero has no digits and no sign.
+struct Decimal {
+  bool is_negative = false;
+  std::string digits;
+  int64_t exponent = 0;
+  bool operator==(const Decimal&) const = default;
+};
+
+std::optional<Decimal> decimal_of(std::string_view word) {
+  Decimal number;
+  if (!word.empty() && (word[0] == '-' || word[0] == '+')) number.is_negative = word[0] == '-', word.remove_prefix(1);
+  if (const size_t e = word.find_first_of("eE"); e != std::string_view::npos) {
+    std::string_view power = word.substr(e + 1);
+    if (power.starts_with('+')) power.remove_prefix(1);
+    const auto [end, error] = std::from_chars(power.begin(), power.end(), number.exponent);
+    if (error != std::errc() || end != power.end() || std::abs(number.exponent) > 1'000'000'000) return std::nullopt;
+    word = word.substr(0, e);
+  }
+  bool is_behind_point = false, has_digit = false;
+  for (const char c : word) {
+    if (c == '.' && !is_behind_point) {
+      is_behind_point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') return std::nullopt;
+    has_digit = true;
+    number.digits += c;
+    number.exponent -= is_behind_point;
+  }
+  if (!has_digit) return std::nullopt;
+  const size_t last = number.digits.find_last_not_of('0');
+  if (last == std::string::npos) return Decimal();
+  number.exponent += static_cast<int64_t>(number.digits.size() - last - 1);
+  number.digits.resize(last + 1);
+  number.digits.erase(0, number.digits.find_first_not_of('0'));
+  return number;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  const auto x = decimal_of(a);
+  return x && x == decimal_of(b);
+}
+
+/// Takes the first piece before one of `ends` off the text.
+std::string_view next_piece(std::string_view& text, std::string_view ends) {
+  const size_t end = std::min(text.find_first_of(ends), text.size());
+  const std::string_view piece = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return piece;
+}
+
+bool same_line(std::string_view a, std::string_view b) {
+  for (a = without_spaces(a), b = without_spaces(b); !a.empty() && !b.empty();
+       a = without_spaces(a), b = without_spaces(b))
+    if (!same_word(next_piece(a, kSpaces), next_piece(b, kSpaces))) return false;
+  return a.empty() && b.empty();
+}
+
+}  // namespace
+
+bool same_output(std::string_view printed, std::string_view expected) {
+  printed = without_spaces(printed), expected = without_spaces(expected);
+  while (!printed.empty() && !expected.empty())
+    if (!same_line(next_piece(printed, "\n"), next_piece(expected, "\n"))) return false;
+  return printed.empty() && expected.empty();
+}
+
+}  // namespace roll
