@@ -22,12 +22,12 @@ struct Packets {
 };
 
 /// **Collective**.
-Packets tell_letters(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
-  LetterLengths own;
+Packets all_gather_packet_lengths(const std::vector<Packet>& mine, Communicator& world, std::string_view name) {
+  PacketLengths own;
   for (const Packet& packet : mine)
     own.packets.push_back({static_cast<uint32_t>(packet.bytes.size()), static_cast<uint32_t>(packet.length)});
   Packets all;
-  for (const LetterLengths& told : all_gather_messages(own, world, name)) {
+  for (const PacketLengths& told : all_gather_messages(own, world, name)) {
     all.at.ranks.push_back({static_cast<int>(all.at.ranks.size())});
     std::vector<int64_t>& share = all.at.shares.emplace_back();
     for (const auto& [bytes, length] : told.packets) {
@@ -66,14 +66,14 @@ std::vector<std::optional<Packet>> request_packets(const std::vector<Packet>& mi
                                                    const AssignRequests& share_out, const AnswerPackets& answer,
                                                    std::string_view name) {
   Communicator& world = role.world();
-  const Packets asked = tell_letters(mine, world, name);
+  const Packets asked = all_gather_packet_lengths(mine, world, name);
   const Distribution answering_groups{world_groups(role), share_out(asked.lengths)};
   const std::vector<Packet> questions = redistribute(mine, asked, answering_groups, world, name);
   std::vector<Packet> answers;
   if (role.is_here()) answers = answer(questions);
 
   const std::string what = fmt::format("answers: {}", name);
-  const Packets given = tell_letters(answers, world, what);
+  const Packets given = all_gather_packet_lengths(answers, world, what);
   std::vector<int64_t> answer_to(asked.lengths.size(), -1);  // [Q] its number
   for (size_t group = 0; group < answering_groups.ranks.size(); ++group) {
     const std::vector<int64_t>& numbers = given.at.shares[answering_groups.ranks[group].front()];

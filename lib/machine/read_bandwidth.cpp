@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMost = int64_t{1} << 30;
 constexpr int kLeastRuns = 5;
-constexpr double kEnough_s = 0.3;
+constexpr double kEnoughReading_s = 0.3;
 
 /// Of whole numbers: a sum of floats would wait for itself.
 ROLL_SIMD uint32_t sum_of(const uint32_t* data, int64_t count) {
@@ -30,7 +30,7 @@ template <class Pass>
 double shortest_s(const Pass& pass) {
   const Stopwatch watch;
   double shortest = 0;
-  for (int run = 0; run < kLeastRuns || watch.seconds() < kEnough_s; ++run) {
+  for (int run = 0; run < kLeastRuns || watch.seconds() < kEnoughReading_s; ++run) {
     const Stopwatch of_run;
     pass();
     shortest = run == 0 ? of_run.seconds() : std::min(shortest, of_run.seconds());

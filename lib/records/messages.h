@@ -185,8 +185,8 @@ struct ShownSamples {
 };
 
 /// A rank's questions, or answers, before they travel (collect/requests.h).
-struct LetterLengths {
-  static constexpr MessageKind kMessage{"LETT", 1, "lengths of letters"};
+struct PacketLengths {
+  static constexpr MessageKind kMessage{"PACK", 1, "lengths of packets"};
   struct Lengths {
     uint32_t bytes = 0;
     uint32_t length = 0;  // what a question says of itself
@@ -195,10 +195,10 @@ struct LetterLengths {
       field("bytes", bytes), field("length", length);
     }
   };
-  std::vector<Lengths> letters;
+  std::vector<Lengths> packets;
   template <class F>
   void fields(F& field) {
-    field("letters", letters);
+    field("packets", packets);
   }
 };
 

@@ -31,7 +31,7 @@ WORDS = {
               "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],
     "convert": ["script\n", "yaml\n", "actor_rollout_ref.", "algorithm.", "data.", "--", "=", "${", "}", "$(", "\\\n", "'", "\"", "[", "null",
                 "True", "1e-6", "99999999999999999999", "algorithm.adv_estimator=", "--rollout-batch-size", "num_generations: "],
-    "message": ["STRT", "STAT", "NEWS", "GRUP", "STOP", "MORE", "LENG", "FACT", "ROLL", "SHOW", "LETT", "CONV", "SCOR", "JUDG", "SAID", "FRST", "null", "{}"],
+    "message": ["STRT", "STAT", "NEWS", "GRUP", "STOP", "MORE", "LENG", "FACT", "ROLL", "SHOW", "PACK", "CONV", "SCOR", "JUDG", "SAID", "FRST", "null", "{}"],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],
 }
 
