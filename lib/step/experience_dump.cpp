@@ -58,16 +58,16 @@ void broadcast(FirstUpdates& of_role, RoleMesh& role) {
   for (const auto& [name, trace] : of_role.traces) mine.traces.push_back({name, trace});
   const FirstUpdateMessage message = broadcast_message(mine, role);
   int64_t numel = 0;
-  for (const auto& [name, shape] : told.gradients) numel += c10::multiply_integers(shape);
+  for (const auto& [name, shape] : message.gradients) numel += c10::multiply_integers(shape);
   at::Tensor flat = role.is_here() ? at::cat(parts) : at::empty({numel});
   role.broadcast(flat, "gradients of a first update");
   of_role = {};
-  for (const auto& [name, shape] : told.gradients) {
+  for (const auto& [name, shape] : message.gradients) {
     const int64_t size = c10::multiply_integers(shape);
     of_role.gradients.emplace_back(name, flat.narrow(0, 0, size).view(shape));
     flat = flat.narrow(0, size, flat.numel() - size);
   }
-  for (const auto& [name, trace] : told.traces) of_role.traces.emplace_back(name, trace);
+  for (const auto& [name, trace] : message.traces) of_role.traces.emplace_back(name, trace);
 }
 
 void dump_updates(const std::filesystem::path& folder, int64_t step, std::vector<FirstUpdates> of_roles) {
