@@ -61,9 +61,3 @@ endforeach()
 # Every entry has one thread: two run side by side, and more threads than cores would only slow both.
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)
-
-# Those that take minutes begin first, so that none of them runs alone at the end.
-foreach(long packages mesh simulate layout resume ahead placement screen stops)
-  set_tests_properties(e2e/${long}_test PROPERTIES COST 100)
-endforeach()
-set_tests_properties(cli/run_broken PROPERTIES COST 100)
