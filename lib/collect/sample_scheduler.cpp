@@ -19,10 +19,10 @@ SampleAssignment SampleScheduler::assign(std::vector<int64_t>& queues) {
   std::ranges::stable_sort(prompts_, {}, [](const Waiting& waiting) {
     return std::pair(waiting.is_ahead, -waiting.expected_length.value_or(std::numeric_limits<double>::infinity()));
   });
-  SampleAssignment assign(num_groups_);
+  SampleAssignment assignment(num_groups_);
   const auto give = [&](int64_t prompt, int64_t first, int64_t count) {
     const auto group = std::ranges::min_element(queues) - queues.begin();
-    for (int64_t i = first; i < first + count; ++i) deal[group].push_back({.prompt = prompt, .number = i});
+    for (int64_t i = first; i < first + count; ++i) assignment[group].push_back({.prompt = prompt, .number = i});
     queues[group] += count;
   };
   const int64_t num_whole = std::ssize(prompts_) / num_groups_ * num_groups_;
@@ -32,7 +32,7 @@ SampleAssignment SampleScheduler::assign(std::vector<int64_t>& queues) {
   }
   for (const SampleIndex& sample : samples_) give(sample.prompt, sample.number, 1);
   prompts_.clear(), samples_.clear();
-  return deal;
+  return assignment;
 }
 
 int64_t num_to_put_back(std::span<const int64_t> queues, int64_t group) {

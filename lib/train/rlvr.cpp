@@ -10,6 +10,7 @@
 #include "data/leaks.h"
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
+#include "dist/messages.h"
 #include "job/restart.h"
 #include "model/device.h"
 #include "process/stop.h"
