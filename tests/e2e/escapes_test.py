@@ -114,7 +114,8 @@ def check_rows(folder, model):
 
 def check_words(folder, model):
     """Arguments: of every flag and place that takes a text, all the texts at once."""
-    for words in (("quickstart", f"{ALL}=1"), ("keys", ALL), ("metrics", ALL), ("explain", ALL), ("completion", ALL), ("man", ALL), ("data", "check", ALL),
+    for words in (("quickstart", f"{ALL}=1"), ("keys", ALL), ("metrics", ALL), ("explain", ALL), ("completion", ALL), ("man", ALL), ("doctor", ALL),
+                  ("data", "check", ALL),
                   ("new", folder / "no", "--model", ALL), ("convert-config", ALL), ("validate-config", ALL), ("train", "--config", ALL),
                   ("train", f"--{ALL}"), ("sft", "--config", ALL), ("report", ALL), ("verify", ALL), ("inspect", ALL), ("pack-stats", "--config", ALL),
                   ("check-loss", "--config", ALL), ("generate", "--model", ALL), ("score", "--type", ALL), ("logprobs", "--model", ALL),
