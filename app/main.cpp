@@ -1,6 +1,7 @@
 // The only place that turns errors into exit codes: 0 done, 1 system, 2 the user's input, 70 a bug of ours.
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>

@@ -237,6 +237,10 @@ Simulation Simulator::at(int64_t num_ranks) const {
                                  .path = on_gpu ? Path::kDevice : Path::kHost,
                                  .ranks_per_host = request_.machine.ranks_per_host,
                                  .running = {}}};
+  // A loss of the user's own, whose code nobody runs before a run does, sends nothing: the built-in one stands for it.
+  for (PluginArgs* own : {&world.planned.actor_train.loss_func, &world.planned.actor_train.pg_loss_reducer,
+                          &world.planned.critic.loss_func})
+    *own = {};
   for (int rank = 0; rank < num_planned; ++rank)
     world.ranks.asked_rank.push_back(scaled_.rank_of(rank, num_planned, num_ranks));
   const ThinStep step = step_of(world.planned);
