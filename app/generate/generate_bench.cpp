@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "app/generate/generate.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "decode/decoder.h"
@@ -24,14 +23,6 @@ namespace {
 
 constexpr double kPeak_s = 0.5;
 
-double best_matmul_peak(const Transformer& model) {
-  const Stopwatch watch;
-  double best = 0;
-  do best = std::max(best, measure_matmul_peak(model.device(), model.dtype()));
-  while (watch.seconds() < kPeak_s);
-  return best;
-}
-
 void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
   if (flags.prompt_tokens < 1) throw user_error("--prompt-tokens = {}: must be 1 or more", flags.prompt_tokens);
   const int64_t new_tokens = flags.sampling.generating.max_new_tokens;
@@ -44,7 +35,10 @@ void check_shapes(const GenerateFlags& flags, int64_t max_positions) {
 class Bench {
  public:
   Bench(const GenerateFlags& flags, const Transformer& model)
-      : flags_(flags), model_(model), flops_per_s_(best_matmul_peak(model)), steps_(make_step_model(model, limits())) {}
+      : flags_(flags),
+        model_(model),
+        flops_per_s_(best_matmul_peak(model.device(), model.dtype(), kPeak_s)),
+        steps_(make_step_model(model, limits())) {}
 
   Json row(int64_t batch, uint32_t round) {
     const BenchShape shape{.batch = batch,

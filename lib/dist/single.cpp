@@ -2,29 +2,21 @@
 
 #include <ATen/ATen.h>
 
+#include "dist/immediate.h"
+
 namespace roll {
 
 namespace {
 
-struct Done : Pending {
-  void wait() override {}
-  bool is_done() override { return true; }
-};
-
-class SingleCommunicator : public Communicator {
+class SingleCommunicator : public ImmediateCommunicator {
  public:
-  explicit SingleCommunicator(Membership own) : Communicator(std::move(own)) {}
+  explicit SingleCommunicator(Membership own) : ImmediateCommunicator(std::move(own)) {}
   std::string_view kind() const override { return "single"; }
   std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view) override {
     return {std::string(mine)};
   }
   std::vector<std::string> gather_bytes(std::string_view mine, std::string_view) override {
     return {std::string(mine)};
-  }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
-                                                  std::string_view) override {
-    *all = {std::move(mine)};
-    return std::make_unique<Done>();
   }
   std::unique_ptr<Communicator> split(const std::vector<int>& members, const std::string& group) override {
     return make_single_communicator(membership_in(members, group));
@@ -40,10 +32,6 @@ class SingleCommunicator : public Communicator {
     if (all.data_ptr() != mine.data_ptr()) mine.view({-1}).copy_(all.view({-1}));
   }
   void exchange_dense(const std::vector<at::Tensor>&, const std::vector<at::Tensor>&, std::string_view) override {}
-  std::unique_ptr<Pending> start(std::function<void()> collective) override {
-    collective();
-    return std::make_unique<Done>();
-  }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "dist/combine.h"
+#include "dist/immediate.h"
 #include "dist/single.h"
 
 namespace roll {
@@ -39,16 +40,11 @@ struct Group {
   int64_t round = 0;
 };
 
-struct AlreadyDone : Pending {
-  void wait() override {}
-  bool is_done() override { return true; }
-};
-
-class ThreadCommunicator : public Communicator {
+class ThreadCommunicator : public ImmediateCommunicator {
  public:
   /// `turn`: the lock of this rank's thread on turns.mutex.
   ThreadCommunicator(Turns& turns, std::unique_lock<std::mutex>& turn, std::shared_ptr<Group> group, Membership own)
-      : Communicator(std::move(own)), turns_(turns), turn_(turn), group_(std::move(group)) {}
+      : ImmediateCommunicator(std::move(own)), turns_(turns), turn_(turn), group_(std::move(group)) {}
 
   std::string_view kind() const override { return "threads"; }
 
@@ -71,11 +67,6 @@ class ThreadCommunicator : public Communicator {
   std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) override {
     std::vector<std::string> all = all_gather_bytes(mine, name);
     return is_first() ? std::move(all) : std::vector<std::string>();
-  }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
-                                                  std::string_view name) override {
-    *all = all_gather_bytes(mine, name);
-    return std::make_unique<AlreadyDone>();
   }
 
  protected:
@@ -115,10 +106,6 @@ class ThreadCommunicator : public Communicator {
         if (sent.numel() > 0) at::Tensor(in[peer]).copy_(sent);
       }
     });
-  }
-  std::unique_ptr<Pending> start(std::function<void()> collective) override {
-    collective();
-    return std::make_unique<AlreadyDone>();
   }
 
  private:

@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "base/error.h"
+#include "dist/combine.h"
+#include "dist/immediate.h"
 #include "dist/single.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -111,17 +113,15 @@ struct AskedGroup {
   }
 };
 
-struct Done : Pending {
-  void wait() override {}
-  bool is_done() override { return true; }
-};
-
 /// Without a meeting it only makes groups.
-class PlannedCommunicator : public Communicator {
+class PlannedCommunicator : public ImmediateCommunicator {
  public:
   PlannedCommunicator(Membership own, std::shared_ptr<AskedGroup> asked, std::shared_ptr<Meeting> meeting,
                       RankTraffic& counted)
-      : Communicator(std::move(own)), asked_(std::move(asked)), meeting_(std::move(meeting)), counted_(counted) {}
+      : ImmediateCommunicator(std::move(own)),
+        asked_(std::move(asked)),
+        meeting_(std::move(meeting)),
+        counted_(counted) {}
 
   std::string_view kind() const override { return "planned"; }
 
@@ -151,10 +151,6 @@ class PlannedCommunicator : public Communicator {
     count("gather_bytes", Path::kHost,
           is_first() ? Cost{.received = bytes_of(all) - bytes} : Cost{.sent = bytes, .message = bytes});
     return is_first() ? all : std::vector<std::string>();
-  }
-  std::unique_ptr<Pending> start_all_gather_bytes(std::string mine, std::shared_ptr<std::vector<std::string>> all,
-                                                  std::string_view name) override {
-    return start([&] { *all = all_gather_bytes(mine, name); });
   }
 
  protected:
@@ -210,11 +206,6 @@ class PlannedCommunicator : public Communicator {
     }
   }
 
-  std::unique_ptr<Pending> start(std::function<void()> collective) override {
-    collective();
-    return std::make_unique<Done>();
-  }
-
  private:
   static int64_t bytes_of(const at::Tensor& tensor) { return static_cast<int64_t>(tensor.nbytes()); }
   /// Of all that are asked for, where these are of the planned ones.
@@ -248,15 +239,12 @@ class PlannedCommunicator : public Communicator {
   }
 
   static at::Tensor reduced(const AllSaid& all, Reduce op) {
-    at::Tensor total;
-    for (const Said& said : *all) {
-      if (!said.is_here) continue;
-      const at::Tensor& one = said.tensors[0];
-      total = !total.defined()     ? one
-              : op == Reduce::kSum ? total + one
-              : op == Reduce::kMax ? at::maximum(total, one)
-                                   : at::minimum(total, one);
-    }
+    std::vector<at::Tensor> parts;
+    for (const Said& said : *all)
+      if (said.is_here) parts.push_back(said.tensors[0]);
+    at::Tensor total = at::empty_like(parts[0]);
+    parts[0] = parts[0].clone();  // the other ranks read it, too
+    combine(parts, op, total);
     return total;
   }
 
@@ -291,11 +279,8 @@ void run_planned_ranks(const PlannedWorld& world, const std::function<void(Commu
                        const std::function<void(int rank, Communicator& world, RankTraffic& traffic)>& body) {
   Hall hall{.world = world, .absent = absent};
   hall.num_busy = std::ssize(world.running);
-  std::vector<int> everyone(world.num_planned());
-  std::iota(everyone.begin(), everyone.end(), 0);
-  const auto meeting = std::make_shared<Meeting>(hall, everyone);
-  std::vector<int> asked(world.num_asked);
-  std::iota(asked.begin(), asked.end(), 0);
+  const auto meeting = std::make_shared<Meeting>(hall, all_ranks(world.num_planned()));
+  const std::vector<int> asked = all_ranks(world.num_asked);
   std::vector<std::exception_ptr> errors(world.running.size());
   const auto run = [&](size_t i) {
     const int rank = world.running[i];

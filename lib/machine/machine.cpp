@@ -6,11 +6,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "job/control_group.h"
 #include "job/launch.h"
@@ -84,15 +82,11 @@ std::string current_folder() {
 }
 
 std::optional<double> best_speed(at::Device device, at::ScalarType dtype) {
-  const Stopwatch watch;
-  double best = 0;
   try {
-    do best = std::max(best, measure_matmul_peak(device, dtype));
-    while (watch.seconds() < kEnough_s);
+    return best_matmul_peak(device, dtype, kEnough_s);
   } catch (const c10::Error&) {  // a GPU that others use, or that this LibTorch has no kernels for
     return std::nullopt;
   }
-  return best;
 }
 
 ProductSpeed speed_of(at::Device device) {

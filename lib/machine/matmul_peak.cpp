@@ -24,4 +24,12 @@ double measure_matmul_peak(at::Device device, at::ScalarType dtype) {
   return peak;
 }
 
+double best_matmul_peak(at::Device device, at::ScalarType dtype, double seconds) {
+  const Stopwatch watch;
+  double best = 0;
+  do best = std::max(best, measure_matmul_peak(device, dtype));
+  while (watch.seconds() < seconds);
+  return best;
+}
+
 }  // namespace roll

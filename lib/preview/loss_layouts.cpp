@@ -3,12 +3,12 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <numeric>
 #include <ostream>
 
 #include "base/error.h"
 #include "dist/thread_ranks.h"
 #include "preview/whole_loss.h"
+#include "settings/placement.h"
 #include "step/ppo.h"
 #include "step/rl_step.h"
 #include "step/token_samples.h"
@@ -74,8 +74,7 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.critic_warmup = 0;
   config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // such a deviation is told as one
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
-    worker->ranks.resize(layout.num_ranks);
-    std::iota(worker->ranks.begin(), worker->ranks.end(), 0);
+    worker->ranks = all_ranks(layout.num_ranks);
     StrategyConfig& strategy = worker->strategy_args.strategy_config;
     strategy = {.use_distributed_optimizer = strategy.use_distributed_optimizer};
     worker->model_args.freeze_module_prefix.clear();
@@ -122,9 +121,7 @@ struct Results {
 
 /// A step of training as one of its ranks: every so manieth response was sampled here.
 Results train_as(Communicator& world, const LossStep& from, const Config& config, int64_t number) {
-  std::vector<int> everyone(world.size());
-  std::iota(everyone.begin(), everyone.end(), 0);
-  RoleMesh role(world, everyone, &world, {});
+  RoleMesh role(world, all_ranks(world.size()), &world, {});
   std::ostream nowhere(nullptr);
   Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});
   std::vector<RolloutRecord> mine;

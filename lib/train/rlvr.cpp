@@ -120,6 +120,7 @@ class Rlvr {
   History history_;
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
+  const SamplingPlan sampling_;
   RewardModels reward_models_;
   Offload offload_;
   std::optional<RolloutWorker> worker_;  // where the sampler lives
@@ -146,16 +147,17 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       experience_state_(config.experience),
       actor_(trainer_of<ActorTrainer>(roles_.actor, mesh_of_.actor)),
       critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
+      sampling_(sampling_plan(config)),
       reward_models_(config, meshes_, device, log),
       offload_(config, device, actor_, critic_, roles_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_plan(config), std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
+      engine_(sampling_, std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
               ranks.traffic()),
-      rollout_manager_(sampling_plan(config), std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr,
-                       reward_models_, ranks),
+      rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr, reward_models_,
+                       ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
                   std::ssize(training_ranks(config))),
-      cut_responses_(domains_of(config), sampling_plan(config).training.max_new_tokens),
+      cut_responses_(domains_of(config), sampling_.training.max_new_tokens),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
   for (const RoleMesh* role : {&mesh_of_.actor, &mesh_of_.reference, &mesh_of_.critic, &mesh_of_.sampler})
