@@ -45,12 +45,33 @@ target_precompile_headers(dist_ranks REUSE_FROM roll_aten)
 add_dependencies(roll_tests dist_ranks)
 target_compile_definitions(roll_tests PRIVATE ROLL_DIST_RANKS="$<TARGET_FILE:dist_ranks>")
 
+# What most Python tests are given as the program: it, forked behind LibTorch's start instead of started (tests/forked).
+add_library(roll_fork_server MODULE tests/forked/server.cpp)
+add_executable(roll_forked tests/forked/client.cpp)
+set_target_properties(roll_forked PROPERTIES OUTPUT_NAME roll RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/forked)
+target_link_options(roll_forked PRIVATE -static)
+target_compile_definitions(roll_fork_server PRIVATE ROLL_FORK_CLIENT="$<TARGET_FILE:roll_forked>")
+target_compile_definitions(roll_forked PRIVATE
+  ROLL_BINARY="$<TARGET_FILE:roll>" ROLL_FORK_SERVER="$<TARGET_FILE:roll_fork_server>")
+foreach(target roll_fork_server roll_forked)
+  target_include_directories(${target} PRIVATE tests)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers -Wno-restrict)
+endforeach()
+# Those that look at a process as such (its parent, signals, limits, threads, memory or libraries) start it.
+set(kStarted cli/doctor_test cli/threads_test cli/version_test e2e/apart_ends_test e2e/cuda_library_test e2e/full_disk_test
+  e2e/gpu_generate_test e2e/gpu_mesh_test e2e/hosts_test e2e/memory_test e2e/packages_test e2e/restarts_test e2e/stops_test
+  e2e/strangers_test)
+
 # Python files drive the real binary: FILE BINARY. The Python is ROLL_PYTHON's, which has the wheels of tests/requirements.txt.
 foreach(folder cli e2e)
   file(GLOB python_tests CONFIGURE_DEPENDS tests/${folder}/*_test.py tests/${folder}/run_*.py)
   foreach(file ${python_tests})
     get_filename_component(name ${file} NAME_WE)
-    add_test(NAME ${folder}/${name} COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$0\" \"$1\"" ${file} $<TARGET_FILE:roll>)
+    set(program roll_forked)
+    if("${folder}/${name}" IN_LIST kStarted)
+      set(program roll)
+    endif()
+    add_test(NAME ${folder}/${name} COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$0\" \"$1\"" ${file} $<TARGET_FILE:${program}>)
     set_tests_properties(${folder}/${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS ${folder})
     if(name MATCHES "^gpu_")
       set_tests_properties(${folder}/${name} PROPERTIES LABELS gpu)
