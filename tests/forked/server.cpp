@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -128,7 +129,7 @@ extern "C" int __libc_start_main(Main main, int count, char** words, void (*init
   return start(main, static_cast<int>(asked.arguments.size()), arguments.data(), init, fini, ended, stack);
 }
 
-/// These two are libc's but for the questions where the program lies and how it was called.
+/// These are libc's but for the questions where the program lies and how it was called.
 extern "C" ssize_t readlink(const char* path, char* target, size_t size) noexcept {
   static const auto read_link = reinterpret_cast<ssize_t (*)(const char*, char*, size_t)>(dlsym(RTLD_NEXT, "readlink"));
   if (command_line.empty() || std::strcmp(path, "/proc/self/exe") != 0) return read_link(path, target, size);
@@ -137,8 +138,14 @@ extern "C" ssize_t readlink(const char* path, char* target, size_t size) noexcep
   return static_cast<ssize_t>(length);
 }
 
-extern "C" FILE* fopen(const char* path, const char* mode) {
-  static const auto open_file = reinterpret_cast<FILE* (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "fopen"));
+extern "C" FILE* fopen64(const char* path, const char* mode) {
+  static const auto open_file = reinterpret_cast<FILE* (*)(const char*, const char*)>(dlsym(RTLD_NEXT, "fopen64"));
   if (command_line.empty() || std::strcmp(path, "/proc/self/cmdline") != 0) return open_file(path, mode);
-  return fmemopen(command_line.data(), command_line.size(), mode);
+  const int file = memfd_create("cmdline", MFD_CLOEXEC);  // streams of C++ want a descriptor
+  (void)!write(file, command_line.data(), command_line.size());
+  lseek(file, 0, SEEK_SET);
+  return fdopen(file, mode);
+}
+extern "C" FILE* fopen(const char* path, const char* mode) {
+  return fopen64(path, mode);
 }
