@@ -103,7 +103,10 @@ struct StartRows {
     float* const own = x + i * hidden;
     T* const in = input + i * hidden;
     if (row.slot < 0) {
-      block.each(hidden, [&](int64_t j) { own[j] = 0, store(in[j], 0); });
+      block.each(hidden, [&](int64_t j) {
+        own[j] = 0;
+        store(in[j], 0);
+      });
       return;
     }
     const T* const token = embedding + row.token * hidden;

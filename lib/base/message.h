@@ -159,7 +159,10 @@ void MessageWriter::write(const T& value) {
     if (value) write(*value);
   } else if constexpr (kIsMap<T>) {
     write_count(value.size());
-    for (const auto& [key, its] : value) write(key), write(its);
+    for (const auto& [key, its] : value) {
+      write(key);
+      write(its);
+    }
   } else if constexpr (kIsList<T>) {
     write_count(value.size());
     if constexpr (kIsNumber<typename T::value_type>)
@@ -232,7 +235,10 @@ void MessageReader::read(T& value) {
     if constexpr (kIsNumber<Entry>)
       copy(value.data(), value.size() * sizeof(Entry));
     else
-      for (size_t i = 0; i < value.size(); ++i) path_.back().index = static_cast<int64_t>(i), read(value[i]);
+      for (size_t i = 0; i < value.size(); ++i) {
+        path_.back().index = static_cast<int64_t>(i);
+        read(value[i]);
+      }
   } else {
     value.fields(*this);
   }

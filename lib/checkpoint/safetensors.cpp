@@ -72,12 +72,14 @@ TensorEntry parse_entry(const std::string& name, const FileJson& tensor, const s
   const auto dtype = tensor.find("dtype");
   if (dtype == tensor.end() || !dtype->is_string()) throw user_error("{}: dtype: a string is needed", where);
   TensorEntry entry;
-  entry.name = name, entry.dtype = parse_dtype(dtype->get<std::string>(), where);
+  entry.name = name;
+  entry.dtype = parse_dtype(dtype->get<std::string>(), where);
   entry.shape = parse_counts(tensor, "shape", where);
   const auto offsets = parse_counts(tensor, "data_offsets", where);
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     throw user_error("{}: data_offsets: two numbers [begin, end] with begin <= end are needed", where);
-  entry.begin = static_cast<size_t>(offsets[0]), entry.end = static_cast<size_t>(offsets[1]);
+  entry.begin = static_cast<size_t>(offsets[0]);
+  entry.end = static_cast<size_t>(offsets[1]);
   const size_t expected = num_bytes(entry, where);
   if (entry.end - entry.begin != expected)
     throw user_error("{}: data_offsets span {} bytes, but {} {} takes {}; {}", where, entry.end - entry.begin,

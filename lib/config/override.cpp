@@ -35,7 +35,10 @@ Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& 
       node->map.push_back({parts[i], place, {}});
       next = &node->map.back().value;
     }
-    if (next->kind == Node::Kind::kNull) next->kind = Node::Kind::kMap, next->place = place;
+    if (next->kind == Node::Kind::kNull) {
+      next->kind = Node::Kind::kMap;
+      next->place = place;
+    }
     if (next->kind != Node::Kind::kMap)
       throw user_error("{}: {}: {} is {} at {}, not a mapping; write {}{}", kOrigin, argument, parts[i],
                        describe(*next), next->place.text(), fmt::join(parts.begin(), parts.begin() + i + 1, "."),

@@ -36,7 +36,10 @@ class Context {
     std::vector<Dict> scopes{scopes_.front(), {}};
     std::swap(scopes, scopes_);
     ++depth_;
-    const AtEnd back([&] { std::swap(scopes, scopes_), --depth_; });
+    const AtEnd back([&] {
+      std::swap(scopes, scopes_);
+      --depth_;
+    });
     check_depth();
     return captured(body);
   }

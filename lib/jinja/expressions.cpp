@@ -83,7 +83,8 @@ class Parser {
       if (in_.take_operator(op)) return std::string(op);
     if (in_.take_name("in")) return "in";
     if (!in_.is_name("not") || in_.peek(1).text != "in") return {};
-    in_.next(), in_.next();
+    in_.next();
+    in_.next();
     return "not in";
   }
 

@@ -202,12 +202,14 @@ class Lexer {
     };
     take_digits();
     if (starts(".") && pos_ + 1 < s_.size() && is_digit(s_[pos_ + 1])) {
-      is_float = true, digits += s_[pos_++];
+      is_float = true;
+      digits += s_[pos_++];
       take_digits();
     }
     const size_t sign = pos_ + 1 < s_.size() && (s_[pos_ + 1] == '-' || s_[pos_ + 1] == '+') ? 2 : 1;
     if ((starts("e") || starts("E")) && pos_ + sign < s_.size() && is_digit(s_[pos_ + sign])) {
-      is_float = true, digits += s_.substr(pos_, sign);
+      is_float = true;
+      digits += s_.substr(pos_, sign);
       pos_ += sign;
       take_digits();
     }

@@ -86,8 +86,9 @@ std::string MpirunOutput::rest() {
 }
 
 std::string MpirunOutput::shown(const std::string& line) {
-  if (!waiting_.empty() && line.find(kNotAllCame) != std::string::npos) return understand(line), "";
+  const bool is_repeated = !waiting_.empty() && line.find(kNotAllCame) != std::string::npos;
   understand(line);
+  if (is_repeated) return "";
   if (is_dashes(line)) {
     const Notice before = std::exchange(notice_, notice_ == Notice::kNone ? Notice::kBegun : Notice::kNone);
     if (before == Notice::kNone) dashes_ = line + "\n";

@@ -20,7 +20,8 @@ std::vector<WeightBlocks> weight_messages(const WeightBlocks& blocks, int64_t mo
       WeightBlock& piece = messages.back().emplace_back(block);
       piece.num_rows = std::min(block.num_rows, room / block.num_columns);
       room -= piece.numel();
-      block.row += piece.num_rows, block.num_rows -= piece.num_rows;
+      block.row += piece.num_rows;
+      block.num_rows -= piece.num_rows;
     }
   return messages;
 }

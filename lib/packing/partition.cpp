@@ -204,7 +204,10 @@ double part_weight(const std::vector<int64_t>& part, const std::vector<double>& 
 
 double imbalance(const std::vector<double>& loads) {
   double largest = 0, sum = 0;
-  for (const double load : loads) largest = std::max(largest, load), sum += load;
+  for (const double load : loads) {
+    largest = std::max(largest, load);
+    sum += load;
+  }
   return sum > 0 ? largest * static_cast<double>(loads.size()) / sum - 1 : 0;
 }
 

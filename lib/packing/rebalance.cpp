@@ -64,7 +64,8 @@ std::optional<Step> best_repair(const Partition& parts, const std::vector<int64_
     const int64_t room = -moved;                                 // of equal drops the smallest move disturbs least
     if (drop > best_drop || (drop == best_drop && room > best_room)) {
       best = Step{from, to, out, back};
-      best_drop = drop, best_room = room;
+      best_drop = drop;
+      best_room = room;
     }
   };
   for (const size_t to : partners(loads, from)) {

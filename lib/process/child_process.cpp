@@ -46,7 +46,8 @@ struct Pipe {
   Pipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe for a child process{}", errno_text());
-    read_end = ends[0], write_end = ends[1];
+    read_end = ends[0];
+    write_end = ends[1];
   }
 };
 
@@ -66,11 +67,14 @@ void never_block(int fd) {
   // not.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(in, 0), dup2(out, 1), dup2(err, 2), dup2(status, kStatusFd);
+  dup2(in, 0);
+  dup2(out, 1);
+  dup2(err, 2);
+  dup2(status, kStatusFd);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL), signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM}) signal(number, SIG_DFL);
   execv(argv[0], argv.data());
   _exit(127);
 }
@@ -150,7 +154,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   if (pid_ == 0) become(argv, in.read_end, out.write_end, err.write_end, status.write_end);
   const std::string fork_error = pid_ < 0 ? errno_text() : "";
   for (int* fd : {&in.read_end, &out.write_end, &err.write_end, &status.write_end}) close_fd(*fd);
-  input_ = in.write_end, output_ = out.read_end, errors_ = err.read_end, status_ = status.read_end;
+  input_ = in.write_end;
+  output_ = out.read_end;
+  errors_ = err.read_end;
+  status_ = status.read_end;
   if (pid_ < 0) {
     close_all();
     throw system_error("{}: cannot be started{}", command[0], fork_error);

@@ -76,7 +76,10 @@ class DecoderSteps : public StepModel {
 
   void launch(const StepPlan& plan) override {
     for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
-    rows_.clear(), wanted_.clear(), drawing_.clear(), row_of_.clear();
+    rows_.clear();
+    wanted_.clear();
+    drawing_.clear();
+    row_of_.clear();
     for (const PromptPiece& piece : plan.pieces) add_piece(piece);
     for (const int64_t slot : plan.decoding) add_decoding(slot);
     const LogitRows logits = decoder_->run(rows_, wanted_);

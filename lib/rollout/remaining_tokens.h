@@ -10,7 +10,10 @@ class RemainingTokens {
   /// Responses, and the tokens that they have at most, together.
   RemainingTokens(int64_t count, int64_t most_tokens) : num_open_(count), most_of_open_(most_tokens) {}
 
-  void drew(int64_t tokens) { drawn_ += tokens, drawn_of_open_ += tokens; }
+  void drew(int64_t tokens) {
+    drawn_ += tokens;
+    drawn_of_open_ += tokens;
+  }
   /// A response with so many tokens, all told to drew(), has ended; it could have had `most`.
   void ended(int64_t tokens, int64_t most);
 

@@ -17,7 +17,8 @@ Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode
       in_slot_(model.num_slots()) {
   const int64_t num_slots = std::min(model.num_slots(), params.max_running_requests);
   for (int64_t slot = num_slots; slot-- > 0;) free_slots_.push_back(slot);
-  counts_.num_slots = num_slots, counts_.num_pages = pages.num_pages();
+  counts_.num_slots = num_slots;
+  counts_.num_pages = pages.num_pages();
 }
 
 void Scheduler::add(std::vector<GenerationRequest> requests) {
@@ -229,9 +230,11 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   running_.push_back(std::make_unique<Sequence>());
   Sequence& sequence = *running_.back();
   sequence.serial = ++last_serial_;
-  sequence.request = request, sequence.slot = slot;
+  sequence.request = request;
+  sequence.slot = slot;
   sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + generating_of(request).max_new_tokens);
-  sequence.ids = std::move(ids), sequence.pages = std::move(pages);
+  sequence.ids = std::move(ids);
+  sequence.pages = std::move(pages);
   in_slot_[slot] = &sequence;
   model_.seat(slot, {.generating = generating_of(request),
                      .name = {.seed = requests_[request].seed.value_or(params_.seed),

@@ -60,10 +60,13 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
   iovec part = {const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = &part, message.msg_iovlen = 1;
-  message.msg_control = control.data(), message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
   cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS,
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
   for (size_t i = 0; i < given.size(); ++i) {
     const int fd = given[i].get();
@@ -94,7 +97,10 @@ constexpr const char* role_name(ProgramRequest::Role role) {
 
 Json described(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
   Json files = Json::array(), modes = Json::array();
-  for (const ProgramFile& file : request.files) files.push_back(file.name), modes.push_back(file.mode);
+  for (const ProgramFile& file : request.files) {
+    files.push_back(file.name);
+    modes.push_back(file.mode);
+  }
   const ProgramLimits& limits = request.limits;
   return {{"role", role_name(request.role)},
           {"argv", request.command},

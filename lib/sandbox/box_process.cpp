@@ -253,9 +253,13 @@ BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<s
   words.insert(words.end(), arguments.begin(), arguments.end());
   Child child;
   if (is_isolated) child.steps = file_system(interpreter);
-  child.arguments = pointers(words), child.environment = pointers(variables);
-  child.control = control.theirs.get(), child.report = report.theirs.get(), child.go = go.mine.get();
-  child.is_isolated = is_isolated, child.is_root = can_become_nobody();
+  child.arguments = pointers(words);
+  child.environment = pointers(variables);
+  child.control = control.theirs.get();
+  child.report = report.theirs.get();
+  child.go = go.mine.get();
+  child.is_isolated = is_isolated;
+  child.is_root = can_become_nobody();
   const pid_t pid = fork_into(is_isolated ? kNamespaces : 0);
   if (pid < 0) throw system_error("making namespaces{}", errno_text());
   if (pid == 0) child.run();

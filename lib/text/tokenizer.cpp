@@ -55,7 +55,11 @@ class WorkspacePool {
 class TokenTable {
  public:
   void set(int64_t id, const std::string& spelling) {
-    if (id >= size()) spellings_.resize(id + 1), bytes_.resize(id + 1), special_.resize(id + 1);
+    if (id >= size()) {
+      spellings_.resize(id + 1);
+      bytes_.resize(id + 1);
+      special_.resize(id + 1);
+    }
     spellings_[id] = spelling;
     // A token with a character that stands for no byte decodes to itself, as HF does it.
     bytes_[id] = unspell_bytes(spelling).value_or(spelling);
