@@ -1,7 +1,9 @@
-// Files that are whole or absent: everything is written beside its place, synced, then renamed.
+// Files that are whole or absent: everything is written beside its place, synced, then renamed. What a user names is
+// only opened where it is a file: a pipe without another end keeps who opens it for ever, and a device may have no end.
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,13 @@
 #include "base/file_sum.h"
 
 namespace roll {
+
+/// UserError when `file` is missing, or is a folder, pipe, socket or device.
+void require_file(const std::filesystem::path& file);
+/// Opened to read. UserError as require_file(), or where it cannot be.
+std::ifstream open_to_read(const std::filesystem::path& file);
+/// Opened to write at its end; it is made where it is missing. UserError as require_file(). SystemError.
+std::ofstream open_to_append(const std::filesystem::path& file);
 
 /// The bytes of a file. UserError when it is missing, unreadable, larger than `max_bytes`, or no file but a folder,
 /// pipe or device, which may have no end.

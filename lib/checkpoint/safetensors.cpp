@@ -101,14 +101,13 @@ std::string dtype_name(at::ScalarType dtype) {
 
 struct SafetensorsFile::Mapping {
   explicit Mapping(const std::string& file) {
-    const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait for its writer
-    if (fd < 0) throw user_error("{}: cannot open{}", file, errno_text());
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe would wait for its writer
+    if (!fd) throw user_error("{}: cannot open{}", file, errno_text());
     struct stat info = {};
-    const bool is_file = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    const bool is_file = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
     bytes = is_file ? static_cast<size_t>(info.st_size) : 0;
     // Private and writable: a tensor read from it may be changed in memory, the file never is.
-    if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    ::close(fd);
+    if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
     if (!is_file) throw user_error("{}: not a regular file", file);
     if (data == MAP_FAILED) throw system_error("{}: cannot map {} bytes{}", file, bytes, errno_text());
   }

@@ -48,6 +48,9 @@ struct MapEntry {
   Node value;
 };
 
+/// "a", "b" of the key path "a.b".
+std::vector<std::string> path_parts(std::string_view path);
+
 /// "text", "a whole number", "a list", ...: what a value is, for "expected x, found y".
 std::string describe(const Node& node);
 

@@ -14,13 +14,7 @@ namespace {
 constexpr const char* kOrigin = "command line";
 
 std::vector<std::string> split_path(const std::string& path, const std::string& argument) {
-  std::vector<std::string> parts(1);
-  for (const char c : path) {
-    if (c == '.')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
+  std::vector<std::string> parts = path_parts(path);
   if (std::find(parts.begin(), parts.end(), "") != parts.end() || parts.size() > 20)
     throw user_error("{}: {}: an override is key=value or group.key=value", kOrigin, argument);
   return parts;

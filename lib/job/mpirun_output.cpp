@@ -109,7 +109,7 @@ std::string MpirunOutput::shown_in_notice(const std::string& line) {
 
 void MpirunOutput::understand(const std::string& line) {
   static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
-  static const std::regex kCode(R"(with errorcode (\d+)\.?)");
+  static const std::regex kAborted(R"(with errorcode \d+\.?)");
   static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came .*)");
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
@@ -121,9 +121,9 @@ void MpirunOutput::understand(const std::string& line) {
   if (first_error_.empty() && line.starts_with(kError) && line != kStarted) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 breaks its sentences
-  if (!killed_ && !abort_code_ && std::regex_search(text_, match, kKilled))
+  if (!killed_ && !has_aborted_ && std::regex_search(text_, match, kKilled))
     killed_ = KilledRank{.rank = number(match[1]), .host = match[2], .signal = number(match[3])};
-  if (std::regex_match(line, match, kCode)) abort_code_ = number(match[1]);
+  has_aborted_ |= std::regex_match(line, kAborted);
   if (std::regex_match(line, match, kLost)) lost_host_ = match[1];
 }
 

@@ -33,10 +33,9 @@ class MpirunOutput {
   /// Whether the ranks have begun to work: tell_start() was heard.
   bool started() const { return started_; }
   /// Whether a rank has said why it fails, or has called MPI_Abort: from then on the job has to end.
-  bool failed() const { return !first_error_.empty() || abort_code_; }
+  bool failed() const { return !first_error_.empty() || has_aborted_; }
   /// What the first rank to speak has said, "" where none has.
   const std::string& first_error() const { return first_error_; }
-  std::optional<int> abort_code() const { return abort_code_; }
   const std::optional<KilledRank>& killed() const { return killed_; }
   /// Where ranks have waited in vain (waited_line()), those that did not say so: "1, 3".
   std::string missing() const;
@@ -55,7 +54,7 @@ class MpirunOutput {
   std::string line_;    // not yet ended
   bool started_ = false;
   std::string first_error_;
-  std::optional<int> abort_code_;
+  bool has_aborted_ = false;  // MPI_Abort was called
   std::optional<KilledRank> killed_;
   std::string lost_host_;
   std::set<int> waiting_;

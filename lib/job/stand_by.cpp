@@ -63,25 +63,21 @@ class StandBy {
       : start_limit_s_(start_limit_s) {
     const sigset_t watched = signals_to_watch();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
-    if (::pipe2(errors_.data(), O_CLOEXEC) != 0) throw system_error("pipe for mpirun{}", errno_text());
+    Pipe errors = make_pipe("pipe for mpirun");
     std::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the job goes on
     ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
-    signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    child_ = spawn(command, old_mask_, errors_[1], orphan_signal);
-    ::close(errors_[1]);
-    ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
+    signals_ = Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    child_ = spawn(command, old_mask_, errors.write_end.get(), orphan_signal);
+    errors_ = std::move(errors.read_end);
+    ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   }
-  ~StandBy() {
-    ::close(errors_[0]);
-    ::close(signals_);
-    ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-  }
+  ~StandBy() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
   StandBy(const StandBy&) = delete;
   StandBy& operator=(const StandBy&) = delete;
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
-      std::array<pollfd, 2> looks = {pollfd{signals_, POLLIN, 0}, pollfd{listening_ ? errors_[0] : -1, POLLIN, 0}};
+      std::array<pollfd, 2> looks = {pollfd{signals_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
       ::poll(looks.data(), looks.size(), kLook_ms);
       pass_signals_on();
       show_errors();
@@ -100,7 +96,7 @@ class StandBy {
  private:
   void pass_signals_on() {
     signalfd_siginfo info{};
-    while (::read(signals_, &info, sizeof info) == sizeof info) {
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
       if (const auto kind = stop_kind_of(static_cast<int>(info.ssi_signo))) pass_on(*kind);
     }
   }
@@ -118,9 +114,9 @@ class StandBy {
 
   void show_errors() {
     std::array<char, 4096> bytes{};
-    for (ssize_t size = 1; listening_ && size > 0;) {
-      size = ::read(errors_[0], bytes.data(), bytes.size());
-      listening_ = size != 0;
+    for (ssize_t size = 1; errors_ && size > 0;) {
+      size = ::read(errors_.get(), bytes.data(), bytes.size());
+      if (size == 0) errors_.close();
       if (size > 0) show(end_.output.take({bytes.data(), static_cast<size_t>(size)}));
     }
     if (end_.output.failed()) begin_end();
@@ -167,10 +163,8 @@ class StandBy {
     }
   }
 
-  std::array<int, 2> errors_ = {-1, -1};
-  int signals_ = -1;
-  bool listening_ = true;
-  bool urged_ = false;  // by Ctrl-C or SIGTERM
+  Descriptor errors_, signals_;  // closed once all that mpirun says has come
+  bool urged_ = false;           // by Ctrl-C or SIGTERM
   sigset_t old_mask_{};
   pid_t child_ = -1;
   double start_limit_s_;

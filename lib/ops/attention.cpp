@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/attention_cpu.h"
-#include "ops/attention_cuda.h"
+#include "ops/attention_backends.h"
 #include "ops/products.h"
 
 namespace roll {

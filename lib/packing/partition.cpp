@@ -196,12 +196,6 @@ Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, 
   return ranks;
 }
 
-double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights) {
-  double sum = 0;
-  for (const int64_t i : part) sum += weights[i];
-  return sum;
-}
-
 double imbalance(const std::vector<double>& loads) {
   double largest = 0, sum = 0;
   for (const double load : loads) {
@@ -213,7 +207,7 @@ double imbalance(const std::vector<double>& loads) {
 
 double imbalance(const Partition& parts, const std::vector<double>& weights) {
   std::vector<double> loads;
-  for (const auto& part : parts) loads.push_back(part_weight(part, weights));
+  for (const auto& part : parts) loads.push_back(part_sum(part, weights));
   return imbalance(loads);
 }
 

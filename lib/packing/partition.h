@@ -29,8 +29,13 @@ Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_
 /// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
-/// The sum of a part's weights.
-double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights);
+/// The sum of a part's weights, or of its tokens.
+template <class T>
+T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
+  T sum = 0;
+  for (const int64_t i : part) sum += values[i];
+  return sum;
+}
 
 /// max / mean - 1; 0 when all loads are 0. Of parts: of the sums of their weights.
 double imbalance(const std::vector<double>& loads);

@@ -1,15 +1,14 @@
 // A wish that threads which wait for something outside of this program (a server, a pause) give up at once.
 #pragma once
 
+#include "base/descriptor.h"
+
 namespace roll {
 
 class Cancellation {
  public:
   /// SystemError: no file descriptor is left.
   Cancellation();
-  ~Cancellation();
-  Cancellation(const Cancellation&) = delete;
-  Cancellation& operator=(const Cancellation&) = delete;
 
   /// Any thread, any number of times.
   void cancel();
@@ -19,10 +18,10 @@ class Cancellation {
   /// Waits; false: not so long, since it was cancelled.
   bool sleep(double seconds) const;
   /// Readable while it is cancelled: for poll(2) beside other descriptors.
-  int descriptor() const { return event_; }
+  int descriptor() const { return event_.get(); }
 
  private:
-  int event_;
+  Descriptor event_;
 };
 
 }  // namespace roll

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace roll {
 
 /// UserError, with the reason, unless `program` is a file or found on PATH, and may be executed.
@@ -62,10 +64,9 @@ class ChildProcess {
   void read_errors();
   bool has_read_all() const;
   bool has_ended();
-  void close_all();
 
   pid_t pid_ = -1;  // of the shell above it
-  int input_ = -1, output_ = -1, errors_ = -1, status_ = -1;
+  Descriptor input_, output_, errors_, status_;
   std::string unread_;
   std::string stderr_tail_;
   std::optional<int> exit_code_;

@@ -75,15 +75,10 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
   if (sendmsg(to.get(), &message, MSG_NOSIGNAL) < 0) throw system_error("the sandbox does not answer{}", errno_text());
 }
 
-struct StreamPair {
-  Descriptor mine, theirs;
-};
-
-StreamPair output_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("a pipe to the sandbox{}", errno_text());
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+Pipe output_pipe() {
+  Pipe pipe = make_pipe("a pipe to the sandbox");
+  fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
 }
 
 constexpr const char* role_name(ProgramRequest::Role role) {
@@ -163,18 +158,18 @@ Program Box::start_in(const std::string& folder, ProgramRequest request, bool sh
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw system_error("a pipe to the sandbox{}", errno_text());
   Descriptor leash(ends[0]);
-  StreamPair output = output_pipe(), errors = output_pipe();
+  Pipe output = output_pipe(), errors = output_pipe();
   std::vector<Descriptor> given;
   given.emplace_back(ends[1]);
   given.push_back(sealed_file(request.input));
-  given.push_back(std::move(output.theirs));
-  given.push_back(std::move(errors.theirs));
+  given.push_back(std::move(output.write_end));
+  given.push_back(std::move(errors.write_end));
   given.push_back(sealed_file(request.source));
   for (const ProgramFile& file : request.files) given.push_back(sealed_file(file.content));
   if (request.channel) given.push_back(std::move(request.channel));
   ROLL_CHECK(given.size() <= kMostDescriptors, "a request's files are few");
   send_with_descriptors(process_.control, to_line(described(request, folder, shares_tmp)), given);
-  return {std::move(leash), std::move(output.mine), std::move(errors.mine), request.limits.output_mb << 20};
+  return {std::move(leash), std::move(output.read_end), std::move(errors.read_end), request.limits.output_mb << 20};
 }
 
 ProgramEnd Box::run(ProgramRequest request, Program::Clock::time_point deadline) {

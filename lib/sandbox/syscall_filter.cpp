@@ -11,8 +11,8 @@
 #include <memory>
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "base/error.h"
-#include "sandbox/descriptor.h"
 
 namespace roll {
 

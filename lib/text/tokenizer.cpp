@@ -9,7 +9,6 @@
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
 #include "text/byte_symbols.h"
-#include "text/decoder.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
@@ -80,6 +79,28 @@ class TokenTable {
 const JsonView& check_version(const JsonView& json) {
   json.only("version", {"1.0"}, "must be \"1.0\"");
   return json;
+}
+
+/// The `decoder` of a tokenizer.json: from tokens back to text.
+enum class DecoderKind {
+  kByteLevel,  // the bytes that the tokens spell
+  kNone,       // the tokens as the file spells them, with spaces between
+};
+
+constexpr std::string_view kDecoders =
+    "unsupported decoder; supported: ByteLevel, a Sequence of ByteLevel and Fuse, null";
+
+DecoderKind read_decoder(const JsonView& tokenizer_json) {
+  const auto json = tokenizer_json.get("decoder");
+  if (!json) return DecoderKind::kNone;
+  const JsonView type = json->at("type");
+  if (type.string() == "ByteLevel") return DecoderKind::kByteLevel;
+  if (type.string() != "Sequence") type.fail(kDecoders);
+  const JsonView parts = json->at("decoders");
+  if (parts.array().size() == 0 || parts.at(size_t{0}).at("type").string() != "ByteLevel") json->fail(kDecoders);
+  for (size_t i = 1; i < parts.size(); ++i)  // Fuse joins tokens, which ByteLevel has done already
+    if (const JsonView next = parts.at(i).at("type"); next.string() != "Fuse") next.fail(kDecoders);
+  return DecoderKind::kByteLevel;
 }
 
 Normalizer read_normalizer(const JsonView& json) {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/open_file.h"
 #include "track/tracker.h"
 
 namespace roll {

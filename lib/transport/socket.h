@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 namespace roll {
@@ -34,11 +35,8 @@ class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Socket& operator=(Socket&& other) noexcept;
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_.get(); }
+  bool is_open() const { return static_cast<bool>(fd_); }
 
   /// How many bytes went through now, without waiting; 0 when none can. ConnectionLost.
   size_t send_some(std::span<const std::byte> bytes) const;
@@ -51,7 +49,7 @@ class Socket {
   Endpoint own_endpoint() const;
 
  private:
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 /// Listens there, and nowhere else; port 0 is a free one. SystemError.
