@@ -28,7 +28,7 @@ std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMax
 /// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
 FileSum write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
-/// The same for content that is too large to hold: `write` gets a function that appends bytes.
+/// Writes content that is too large to hold: `write` gets a function that appends bytes.
 using AppendBytes = std::function<void(std::string_view)>;
 FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
@@ -41,16 +41,16 @@ void write_folder_atomic(const std::filesystem::path& folder,
 /// else may be writing there.
 void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 
-/// rename(2), lasting: the folder that holds `to` is fsynced. SystemError names both.
+/// rename(2) that survives a crash of the machine: the folder that holds `to` is fsynced. SystemError names both.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// A symbolic link `link` -> `target`, in place of an older one. SystemError.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
-/// What lies right in `folder`, in no order; nothing where that cannot be looked at.
+/// The entries of `folder`, in no order; none where it cannot be read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// Whether something, or a folder, is there. What cannot be looked at, such as links in a circle, is not.
+/// Whether something, or a folder, is there. False for what cannot be looked at, such as links in a circle.
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 

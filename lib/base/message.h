@@ -105,7 +105,7 @@ class MessageReader {
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void refuse_build(const std::string& what) const;
   void copy(void* data, size_t size);
-  /// Of entries that take at least so many bytes each.
+  /// The number of entries that follow, which take at least `least` bytes each.
   size_t read_count(size_t least);
   bool read_flag();
   void read_text(std::string& text);

@@ -131,7 +131,7 @@ class Interpolator {
     return result;
   }
 
-  /// What an interpolation of this text would give again, without what the environment gave.
+  /// A text that interpolates to this node's again, with ${oc.env:...} in place of what the environment gave.
   static std::string portable_text(const Node& node) {
     return node.env_text.empty() ? escaped_interpolations(as_text(node)) : node.env_text;
   }

@@ -1,4 +1,4 @@
-// A YAML file and overrides -> a struct, with all errors located and told at once.
+// A YAML file and overrides -> a struct; all errors are reported at once, each with its place.
 #pragma once
 
 #include <algorithm>

@@ -269,7 +269,7 @@ void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
     for (float* head = q; head < v; head += head_dim) {
       const float* const norm = head < k ? q_norm : k_norm;
       if (norm) norm_row(head, norm, head, head_dim, eps_);
-      turn_head(head, cos, sin, head_dim);
+      rotate_head(head, cos, sin, head_dim);
     }
     for (float* x = q; x < k; ++x) *x *= scale;
     store_token(pages, rows_[i].pages, rows_[i].position, k, v);

@@ -103,7 +103,6 @@ class DeviceDecoderOf : public DeviceDecoder {
     cos_ = angles.cos().to(model.device());
     sin_ = angles.sin().to(model.device());
     make_buffers();
-    make_memory();
   }
 
   StepMemory& memory() override { return memory_; }
@@ -209,10 +208,6 @@ class DeviceDecoderOf : public DeviceDecoder {
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
         parts = std::max(parts, most_parts(attention->sizes));
     parts_ = at::empty({parts}, options.dtype(at::kFloat));
-  }
-
-  void make_memory() {
-    const auto options = at::TensorOptions().device(model_.device());
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
     };
@@ -262,8 +257,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     launcher_.multiply(dense_rows(y, num_rows_, weight.size(0)), dense_rows(x, num_rows_, weight.size(1)), weight);
   }
 
-  // mix: input -> branch, without its bias.
-
+  /// input -> branch, without its bias.
   void mix(const AttentionBlock& block) {
     multiply(qkv_, input_, block.qkv);
     launch(PlaceHeads<T>{.qkv = data_of<T>(qkv_),

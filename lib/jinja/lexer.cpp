@@ -235,7 +235,7 @@ class Lexer {
     add(TokenKind::kString, std::move(value));
   }
 
-  /// As in Python; pos_ ends on the last character of the escape.
+  /// Appends what an escape means in Python; pos_ ends on its last character.
   void escape(std::string& value) {
     static constexpr std::string_view kNames = "ntrabfv\\'\"\n", kValues = "\n\t\r\a\b\f\v\\'\"";
     const char c = s_[++pos_];

@@ -33,9 +33,9 @@ bool repeats(const std::string& line) {
   return false;
 }
 
-/// "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the line that follows it, and the
-/// error that Open MPI 4 makes when it counts them; that it passes on the signal we sent; what libevent says in an
-/// mpirun that ends; and our own mark.
+/// Lines that say nothing to a user: "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the
+/// line that follows it, and the error that Open MPI 4 makes when it counts them; that mpirun passes on the signal we
+/// sent; what libevent says in an mpirun that ends; and our own report_start().
 bool is_noise(const std::string& line) {
   for (const std::string_view begin : {"mpirun: Forwarding signal ", "[warn] Epoll "})
     if (line.starts_with(begin)) return true;
@@ -51,8 +51,8 @@ int number(const std::ssub_match& match) {
 
 }  // namespace
 
-void tell_start() {
-  if (somebody_stands_by()) std::fprintf(stderr, "%s\n", kStarted);
+void report_start() {
+  if (has_supervisor()) std::fprintf(stderr, "%s\n", kStarted);
 }
 
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long) {

@@ -1,4 +1,4 @@
-// The rotary frequencies of a model.
+// The frequencies of a model's rotary position embedding.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -74,7 +74,7 @@ struct ParameterShape {
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
 /// What names of a layer's weights begin with.
 std::string layer_prefix(const ModelSpec& spec, size_t layer);
-/// Of the embedding and the lm head.
+/// How tensor ranks share the embedding and the lm head.
 Cut vocabulary_cut(const ModelSpec& spec);
 /// [V, E], the language model's.
 ParameterShape lm_head_parameter(const ModelSpec& spec);

@@ -42,7 +42,7 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
 
-/// This rank's part of each, without data.
+/// This rank's part of each parameter, without data.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);
 

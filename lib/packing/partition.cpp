@@ -152,7 +152,7 @@ class KarmarkarKarp {
   std::priority_queue<Entry> heap_;
 };
 
-/// The order of parts says nothing; by first index it is at least easy to read.
+/// Parts have no order of their own; they are sorted by their first index, which is easy to read.
 Partition in_reading_order(Partition parts) {
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return (a.empty() ? INT64_MAX : a.front()) < (b.empty() ? INT64_MAX : b.front());

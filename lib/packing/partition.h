@@ -23,7 +23,7 @@ struct Workload {
 /// `weights` >= 0, k >= 1 (Bug). O(n log n) for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 
-/// The same with equal counts: part sizes differ by one at most (by none when k divides n).
+/// karmarkar_karp() with equal counts: part sizes differ by one at most (by none when k divides n).
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
 /// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.

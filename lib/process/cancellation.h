@@ -1,4 +1,5 @@
-// A wish that threads which wait for something outside of this program (a server, a pause) give up at once.
+// A cancellation token: threads that wait for something outside of this program (a server, a pause) give up at once
+// when it is cancelled.
 #pragma once
 
 #include "base/descriptor.h"
@@ -12,10 +13,10 @@ class Cancellation {
 
   /// Any thread, any number of times.
   void cancel();
-  /// As if nobody had wished.
+  /// Back to not cancelled.
   void reset();
   bool is_cancelled() const;
-  /// Waits; false: not so long, since it was cancelled.
+  /// Waits; false when it was cancelled before the time was over.
   bool sleep(double seconds) const;
   /// Readable while it is cancelled: for poll(2) beside other descriptors.
   int descriptor() const { return event_.get(); }

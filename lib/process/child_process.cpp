@@ -52,8 +52,7 @@ void never_block(const Descriptor& fd) {
 /// In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
   setpgid(0, 0);
-  // Both outlast exec. The second is for a run that is killed: the program sees the end of its input, the shell would
-  // not.
+  // Both outlast exec. The second ends the shell when this process is killed, for only the program reads our pipe.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   dup2(in, 0);
@@ -104,7 +103,8 @@ std::vector<pid_t> processes_below(pid_t root) {
   return below;
 }
 
-/// What one of them starts meanwhile, or leaves behind as it dies, stays below `root`, which lives.
+/// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
+/// dies, stays below it and is found by the next look.
 void kill_below(pid_t root) {
   const auto deadline = deadline_after(kLongestKill_s);
   for (auto below = processes_below(root); !below.empty() && Clock::now() < deadline; below = processes_below(root)) {
@@ -197,7 +197,7 @@ void ChildProcess::read_errors() {
   if (stderr_tail_.size() > kStderrTail) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTail);
 }
 
-/// The same.
+/// No more than one pipe holds, as read_errors().
 void ChildProcess::read_output() {
   std::array<char, 65536> buffer;
   const ssize_t n = read(output_.get(), buffer.data(), buffer.size());
@@ -209,7 +209,7 @@ void ChildProcess::write_some(std::string_view& text) {
   const PipeSignalBlocked guard;
   const ssize_t n = write(input_.get(), text.data(), text.size());
   if (n > 0) text.remove_prefix(static_cast<size_t>(n));
-  if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // the end of its output tells the rest
+  if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // the end of its output will show that it is gone
 }
 
 /// Whether it has read all that was written.

@@ -1,5 +1,5 @@
-// A program that answers lines: standard input and output on pipes, one line out for each line in. Nothing waits
-// longer, and no line grows larger, than it was told. Killing it kills whatever it started, children that went their
+// A program that answers lines: standard input and output on pipes, one line out for each line in. Waits and lines have
+// limits. Killing it kills whatever it started, children that went their
 // own way (setsid, double fork) included: a shell above it is made the one to which Linux hands all of its orphans
 // (PR_SET_CHILD_SUBREAPER), so that nothing leaves the tree that /proc shows. That needs no privileges, where a
 // namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.

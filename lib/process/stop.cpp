@@ -16,7 +16,7 @@ constexpr int kNone = 0;
 constexpr int kTempFail = 75;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// A signal handler can reach nothing but globals; these are they, and the time limit beside them.
+// Globals, because a signal handler can reach nothing else.
 std::atomic<int> wish{kNone};
 std::atomic<bool> insisted{false};  // SIGINT or SIGTERM has come
 std::atomic<double> limit_s{kNever};

@@ -123,7 +123,7 @@ class DecoderSteps : public StepModel {
   int64_t vocab_size_;
   std::vector<Slot> slots_;
 
-  // Of the step that runs.
+  // State of the step that runs.
   std::vector<DecoderRow> rows_;
   std::vector<int64_t> wanted_;            // rows whose logits are needed
   std::vector<int64_t> drawing_, row_of_;  // slots, and which of the wanted rows each draws from

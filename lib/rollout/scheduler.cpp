@@ -72,7 +72,7 @@ bool Scheduler::ask(RequestSource& source) {
   return !change.is_last && !change.pauses;
 }
 
-/// What was launched is still drawn by the weights that it was launched with.
+/// Tokens of launched steps are still taken: they are drawn by the weights that the steps were launched with.
 void Scheduler::pause() {
   while (!launched_.empty()) take_drawn();
   for (const auto& sequence : running_) leave(*sequence);
@@ -90,14 +90,14 @@ void Scheduler::cancel(int64_t request) {
   running_.erase(found);
 }
 
-/// The first of those that follow goes on with their prompt, from the last page that is theirs too.
+/// The first of the sequences that follow `leader` goes on with their prompt, from the last page that they share.
 void Scheduler::pass_on_prompt(size_t leader) {
   if (leader + 1 == running_.size() || !running_[leader + 1]->follows) return;
   Sequence& heir = *running_[leader + 1];
   const int64_t whole = std::ssize(heir.ids) / pages_.page_size() * pages_.page_size();
   heir.follows = false;
   heir.num_computed = std::min(running_[leader]->num_computed, whole);
-  tell_pages(heir);
+  send_pages(heir);
 }
 
 void Scheduler::step() {
@@ -133,7 +133,7 @@ void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
     if (!make_room(sequence, sequence.length())) break;
     if (sequence.copy) step.copies.push_back(*sequence.copy);
     sequence.copy.reset();
-    tell_pages(sequence);
+    send_pages(sequence);
     ++sequence.num_pending;
     step.decoding.push_back(sequence.slot);
     launch.push_back({sequence.slot, sequence.serial});
@@ -200,7 +200,7 @@ bool Scheduler::seat_next() {
   for (int64_t i = 0; i < missing; ++i) pages.push_back(*pages_.take());
   Sequence& sequence = add_sequence(std::move(ids), std::move(pages));
   sequence.num_computed = num_found;
-  tell_pages(sequence);
+  send_pages(sequence);
   counts_.shared_tokens += num_found;
   if (params_.shares_prefill && generations_[request].ids.empty()) seat_followers(sequence);
   return true;
@@ -220,7 +220,7 @@ void Scheduler::seat_followers(const Sequence& leader) {
   }
 }
 
-/// For the request that has waited longest.
+/// Starts a sequence for the request that has waited longest.
 Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages) {
   const int64_t request = waiting_.front(), slot = free_slots_.back();
   waiting_.pop_front();
@@ -270,13 +270,14 @@ bool Scheduler::make_room(Sequence& sequence, int64_t length) {
   return true;
 }
 
-void Scheduler::tell_pages(Sequence& sequence) {
-  const auto fresh = std::span(sequence.pages).subspan(sequence.num_told);
-  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_told, fresh);
-  sequence.num_told = std::ssize(sequence.pages);
+void Scheduler::send_pages(Sequence& sequence) {
+  const auto fresh = std::span(sequence.pages).subspan(sequence.num_sent_pages);
+  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_sent_pages, fresh);
+  sequence.num_sent_pages = std::ssize(sequence.pages);
 }
 
-/// Its known tokens are computed again when there is room; what was launched for it is not listened to.
+/// Evicts the sequence that started last. Its known tokens are computed again when there is room; tokens that a launch
+/// still draws for it are dropped.
 void Scheduler::evict_last() {
   Sequence& sequence = *running_.back();
   ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
@@ -344,7 +345,7 @@ void Scheduler::leave(Sequence& sequence) {
 void Scheduler::abort_all() {
   for (const auto& sequence : running_) finish(*sequence, FinishReason::kAbort);
   running_.clear();
-  // Evicted ones had begun too.
+  // Requests whose sequences were evicted wait again, and have begun too.
   for (const int64_t request : waiting_) {
     Generation& generation = generations_[request];
     if (generation.ids.empty()) continue;

@@ -36,7 +36,7 @@ class ChatTemplate {
   /// or the template's own raise_exception, or a construct that fails, with the template's line.
   std::string render(const Json& messages, bool add_generation_prompt) const;
 
-  /// The same with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.
+  /// Renders with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
 
  private:

@@ -25,7 +25,7 @@ class Tokenizer {
   /// generation_config.json and config.json. UserError names file, component and what is supported.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  /// The same from the text of a tokenizer.json alone: no end tokens. `origin` opens error messages.
+  /// A tokenizer of the text of a tokenizer.json alone: it knows no end tokens. `origin` opens error messages.
   static Tokenizer parse(std::string_view tokenizer_json, const std::string& origin);
 
   Tokenizer(Tokenizer&&) noexcept;

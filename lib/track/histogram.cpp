@@ -33,7 +33,7 @@ double edge_below(int bin) {
   return std::stod(fmt::format("{:.4g}", value_at(bin - 0.5)));
 }
 
-/// The bin of "histogram/name/12", and its name.
+/// The name and the bin of a metric "histogram/name/12"; nullopt for another metric.
 std::optional<std::pair<std::string, int>> bin_in(std::string_view metric) {
   if (!metric.starts_with(kPrefix)) return std::nullopt;
   metric.remove_prefix(kPrefix.size());

@@ -167,7 +167,8 @@ class MpiWire : public Wire {
     }
   }
 
-  /// Once more the limit is given to a collective for which all have come; then it is MPI that does not end it.
+  /// The ranks that are late. Where all have come to the collective, the time limit is given once more; after that it
+  /// is MPI that does not end it.
   std::vector<int> late_ranks(const Wait& wait, bool asked) {
     std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
     if (absent.empty() && asked)

@@ -61,9 +61,9 @@ Socket connect_to(const Endpoint& endpoint);
 /// Our own address (without a port) as that endpoint would see it. SystemError.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
-/// This host's name, and its first IPv4 address that is not the loopback ("127.0.0.1" when it has no other).
-/// SystemError.
+/// This host's name. SystemError.
 std::string host_name();
+/// Its first IPv4 address that is not the loopback; "127.0.0.1" when it has no other. SystemError.
 std::string own_address();
 
 }  // namespace roll

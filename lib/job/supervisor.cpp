@@ -1,4 +1,4 @@
-#include "job/stand_by.h"
+#include "job/supervisor.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,7 +20,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end: all others are told, and leave
+constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, in which all other ranks hear of it and leave
 constexpr int kLook_ms = 500;
 
 sigset_t signals_to_watch() {
@@ -57,9 +57,9 @@ pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, i
   ::_exit(127);
 }
 
-class StandBy {
+class Supervisor {
  public:
-  StandBy(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
+  Supervisor(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
       : start_limit_s_(start_limit_s) {
     const sigset_t watched = signals_to_watch();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
@@ -71,9 +71,9 @@ class StandBy {
     errors_ = std::move(errors.read_end);
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   }
-  ~StandBy() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
-  StandBy(const StandBy&) = delete;
-  StandBy& operator=(const StandBy&) = delete;
+  ~Supervisor() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
@@ -175,8 +175,8 @@ class StandBy {
 
 }  // namespace
 
-JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal) {
-  return StandBy(command, start_limit_s, orphan_signal).run();
+JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal) {
+  return Supervisor(command, start_limit_s, orphan_signal).run();
 }
 
 }  // namespace roll
