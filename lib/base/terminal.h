@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/harmless.h"
-
 namespace roll {
 
 struct Terminal {

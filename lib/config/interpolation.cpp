@@ -1,7 +1,6 @@
 #include "config/interpolation.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/env.h"

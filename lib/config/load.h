@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // tool's flag alike. NaN is in no range.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "model/parameter_shards.h"
-#include "model/rotary.h"
 #include "ops/row_ops.h"
 
 namespace roll {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "model/rotary.h"
+#include "model/backbone.h"
 #include "model/transformer.h"
 
 namespace roll {

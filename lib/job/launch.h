@@ -1,7 +1,6 @@
 // Starting the processes of a job.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -72,8 +72,6 @@ class Supervisor {
     ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   }
   ~Supervisor() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
-  Supervisor(const Supervisor&) = delete;
-  Supervisor& operator=(const Supervisor&) = delete;
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {

@@ -1,7 +1,6 @@
 #include "job/time_limit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <regex>
 
 #include "base/clock.h"

@@ -3,8 +3,6 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "ops/attention_backends.h"
 #include "ops/products.h"

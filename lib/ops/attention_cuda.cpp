@@ -3,9 +3,6 @@
 
 #include <ATen/ATen.h>
 
-#include <algorithm>
-#include <cmath>
-
 namespace roll {
 
 namespace {

@@ -1,7 +1,6 @@
 #include "packing/rebalance.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>

@@ -28,8 +28,6 @@ class ChildProcess {
   explicit ChildProcess(const std::vector<std::string>& command);
   /// Kills all of it.
   ~ChildProcess();
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
 
   /// kDone: one line was answered. All others leave it in a state that only kill() ends:
   /// kTimeout  no answer yet

@@ -25,8 +25,7 @@ int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   if (found >= longest) return found;
   throw user_error(
       "the KV cache of one sequence of {} tokens takes {} pages ({} MiB), there are {}; shorten the responses, or "
-      "allow "
-      "more memory or pages",
+      "allow more memory or pages",
       limits.max_length, longest, longest * page >> 20, found);
 }
 

@@ -2,7 +2,6 @@
 // known from one call to the next. Weights that change need a new engine.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/error.h"
 #include "dist/agree.h"
 
 namespace roll {

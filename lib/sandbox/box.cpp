@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>

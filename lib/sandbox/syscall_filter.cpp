@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <termios.h>
 
-#include <cerrno>
 #include <memory>
 #include <sstream>
 

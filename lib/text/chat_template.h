@@ -14,7 +14,7 @@
 
 namespace roll {
 
-/// Immutable after loading; render may be called from several threads at once. Movable, not copyable.
+/// Immutable after loading; render may be called from several threads at once. Copies share it.
 class ChatTemplate {
  public:
   /// name: native (chat_template.jinja, or `chat_template` of tokenizer_config.json) | qwen2_5 (adds Qwen's default
@@ -27,10 +27,6 @@ class ChatTemplate {
   /// The names that `load` takes.
   static const std::vector<std::string>& names();
 
-  ChatTemplate(ChatTemplate&&) noexcept;
-  ChatTemplate& operator=(ChatTemplate&&) noexcept;
-  ~ChatTemplate();
-
   /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text":
   /// "..."}, which is joined first; other keys of a message reach the template as they are. UserError: another shape,
   /// or the template's own raise_exception, or a construct that fails, with the template's line.
@@ -41,8 +37,8 @@ class ChatTemplate {
 
  private:
   struct Parts;
-  explicit ChatTemplate(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit ChatTemplate(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Parts> parts_;
 };
 
 }  // namespace roll

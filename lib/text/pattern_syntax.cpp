@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "unicode/newer_characters.h"
 #include "unicode/unicode.h"
 
 namespace roll {

@@ -221,7 +221,7 @@ void Tokenizer::Parts::read_folder(const fs::path& folder) {
 
 Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& origin) {
   const FileJson json = parse_file_json(tokenizer_json, origin);
-  return Tokenizer(std::make_unique<Parts>(JsonView(json, origin).object()));
+  return Tokenizer(std::make_shared<Parts>(JsonView(json, origin).object()));
 }
 
 Tokenizer Tokenizer::load(const fs::path& folder) {
@@ -230,9 +230,10 @@ Tokenizer Tokenizer::load(const fs::path& folder) {
     throw user_error(
         "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
         folder.string());
-  Tokenizer tokenizer = parse(read_file(file), file.string());
-  tokenizer.parts_->read_folder(folder);
-  return tokenizer;
+  const FileJson json = parse_file_json(read_file(file), file.string());
+  const auto parts = std::make_shared<Parts>(JsonView(json, file.string()).object());
+  parts->read_folder(folder);
+  return Tokenizer(parts);
 }
 
 // ---- encoding
@@ -311,11 +312,6 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) c
   }
   return valid_utf8_prefix(bytes) == bytes.size() ? bytes : to_valid_utf8(bytes);
 }
-
-Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
-Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
-Tokenizer::~Tokenizer() = default;
 
 int64_t Tokenizer::vocab_size() const {
   return parts_->table.size();

@@ -1,14 +1,13 @@
 #include "track/histogram.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-
-#include "base/error.h"
-#include "base/file.h"
 
 namespace roll {
 
@@ -68,19 +67,6 @@ Json take_histograms(MetricValues& values) {
     for (const auto& [bin, count] : bins)
       histograms[name].push_back(Json::array({edge_below(bin), edge_below(bin + 1), count}));
   return histograms;
-}
-
-HistogramFile::HistogramFile(const std::filesystem::path& folder) : file_(folder / kHistogramFile) {
-  make_folder(folder);
-  out_ = open_to_append(file_);
-}
-
-void HistogramFile::write(int64_t step, const Json& histograms) {
-  if (histograms.empty()) return;
-  Json line{{"step", step}};
-  line.update(histograms);
-  out_ << to_line(line) << '\n' << std::flush;
-  if (!out_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
 }
 
 }  // namespace roll

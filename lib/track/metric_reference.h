@@ -2,7 +2,6 @@
 // that runs write.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

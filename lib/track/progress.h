@@ -27,8 +27,6 @@ class Progress {
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
   /// Takes the line away.
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   /// `n` more are done. From any thread; drawing happens in a thread of its own, so that time moves on while nothing
   /// else does.

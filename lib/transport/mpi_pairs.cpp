@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.h"
-
 namespace roll {
 
 namespace {

@@ -19,8 +19,6 @@ class MpiSession {
   static std::shared_ptr<MpiSession> hold();
   /// Ends MPI only when all went well: during an error the other ranks will not meet us in MPI_Finalize.
   ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
 
   /// SystemError: something failed before, and messages of it may still be on their way.
   void check_whole(const Wait& wait) const;

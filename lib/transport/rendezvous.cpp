@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <thread>
 
 #include "base/env.h"

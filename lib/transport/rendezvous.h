@@ -10,7 +10,6 @@
 //   - otherwise what it publishes in the agent's store; without an agent there is no secret
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "transport/door.h"

@@ -12,7 +12,6 @@
 #include <array>
 #include <climits>
 #include <memory>
-#include <utility>
 
 #include "base/error.h"
 

@@ -172,8 +172,8 @@ std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, d
   if (size > kMostRanks)
     throw user_error(
         "{} ranks were started with RANK and WORLD_SIZE: they would keep a socket between every two and send each "
-        "other a "
-        "message in every collective, which is for at most {} ranks; start them with mpirun, or srun --mpi=pmix",
+        "other a message in every collective, which is for at most {} ranks; start them with mpirun, or srun "
+        "--mpi=pmix",
         size, kMostRanks);
   Wait wait({rank, size, -1}, {"start over tcp"}, timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));
