@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/harmless.h"
 #include "job/mpirun_session.h"
