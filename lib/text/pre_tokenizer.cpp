@@ -27,7 +27,7 @@ using Join = void (*)(const std::vector<Part>& parts, std::vector<Span>& out);
 
 /// The parts; those that `joins` (whether the part before is a match, whether this one is) become one with the part
 /// before them.
-template <bool joins(bool before, bool here)>
+template <auto joins>
 void join(const std::vector<Part>& parts, std::vector<Span>& out) {
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i > 0 && joins(parts[i - 1].match, parts[i].match))
