@@ -164,7 +164,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   auto ranks =
       make_communicator({.kind = named<Transport>(flags.communicator), .device = device, .timeout_s = plan.timeout_s});
   limit.reset();
-  if (ranks->is_first()) tell_start();
+  if (ranks->is_first()) report_start();
   std::optional<RunScreen> screen;  // outlives the log that shows its lines there
   if (ranks->is_first() && !flags.plain && !flags.quiet && has_room(terminal_of(STDOUT_FILENO)))
     screen.emplace(ScreenOptions{.write = write_to_terminal,
@@ -178,7 +178,7 @@ void run_rank(const JobFlags& flags, const JobPlan& plan, const std::function<vo
   const std::string each = ranks->size() > 1 ? fmt::format("{} ranks, each with ", ranks->size()) : "";
   log.info("run: {}; {}{}", plan.name, each, threads_text());
   for (const auto& note : plan.notes) log.note("note: {}", note);
-  if (plan.max_restarts > 0 && !somebody_stands_by())
+  if (plan.max_restarts > 0 && !has_supervisor())
     log.note("note: max_restarts = {}: does nothing here, because only who starts the ranks could start them again",
              plan.max_restarts);
   try {

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/nearest.h"
-#include "base/open_file.h"
 #include "base/shell.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"

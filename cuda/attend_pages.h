@@ -48,7 +48,10 @@ struct AttendPages {
       shared.q[j / dim][j % dim] = j < num_queries * dim ? to_float(q[j]) * scale : 0.0f;
       shared.mixed[j / dim][j % dim] = 0;
     });
-    block.each(kQueries, [&](int64_t k) { shared.top[k] = -INFINITY, shared.sum[k] = 0; });
+    block.each(kQueries, [&](int64_t k) {
+      shared.top[k] = -INFINITY;
+      shared.sum[k] = 0;
+    });
     const int64_t length = row.position + 1, tiles = (length + kTile - 1) / kTile;
     const int64_t each = (tiles + splits - 1) / splits * kTile, begin = split * each;
     const int64_t end = begin + each < length ? begin + each : length;

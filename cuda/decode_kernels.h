@@ -103,7 +103,10 @@ struct StartRows {
     float* const own = x + i * hidden;
     T* const in = input + i * hidden;
     if (row.slot < 0) {
-      block.each(hidden, [&](int64_t j) { own[j] = 0, store(in[j], 0); });
+      block.each(hidden, [&](int64_t j) {
+        own[j] = 0;
+        store(in[j], 0);
+      });
       return;
     }
     const T* const token = embedding + row.token * hidden;
@@ -157,11 +160,11 @@ struct PagedLayer {
   const int32_t* tables = nullptr;  // [S, table_width]
   int64_t table_width = 0, page_size = 0, kv_heads = 0, head_dim = 0;
 
-  /// Of a head's block of its page.
+  /// Where a head's block of its page begins.
   ROLL_HOST_DEVICE int64_t base(int64_t slot, int64_t position, int64_t head) const {
     return (tables[slot * table_width + position / page_size] * kv_heads + head) * page_size * head_dim;
   }
-  /// Of elements [d, d + kVector) of a key.
+  /// Where elements [d, d + kVector) of a key lie.
   ROLL_HOST_DEVICE int64_t key_at(int64_t slot, int64_t position, int64_t head, int64_t d) const {
     return base(slot, position, head) + (d / kVector * page_size + position % page_size) * kVector;
   }

@@ -21,7 +21,7 @@ struct SoftmaxStats {
   float weighted = 0;     // sum of exp(z - top) (z - top)
 };
 
-/// The same statistics relative to a larger top.
+/// The statistics of a row relative to a larger top.
 ROLL_HOST_DEVICE inline SoftmaxStats rescaled(const SoftmaxStats& s, float top) {
   if (s.sum == 0) return {top, 0, 0};  // nothing seen: top may be -infinity, whose differences are NaN
   const float shift = s.top - top, factor = expf(shift);

@@ -54,7 +54,8 @@ ROLL_KERNEL_TEXT Found find_in_sums(const Block& block, SampleShared& shared, in
     while (left >= shared.groups[group]) left -= shared.groups[group++];
     int64_t i = group * kGroup;
     while (left >= shared.sums[i]) left -= shared.sums[i++];
-    shared.found = static_cast<int32_t>(i), shared.rest = left;
+    shared.found = static_cast<int32_t>(i);
+    shared.rest = left;
   });
   return {shared.found, shared.rest};
 }

@@ -72,7 +72,7 @@ ROLL_HOST_DEVICE float exp_negative(float x) {
   return x < -87.0f ? 0.0f : value;
 }
 
-/// Of the most likely token. 2^22 of them, the largest vocabulary, still fit 64 bits.
+/// The mass of the most likely token. 2^22 of them, the largest vocabulary, still fit 64 bits.
 constexpr uint64_t kFullMass = uint64_t{1} << 40;
 
 /// p x 2^40 as a whole number, for p in [0, 1].

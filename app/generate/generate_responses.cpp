@@ -82,7 +82,7 @@ std::string line_of(const GenerationRequest& request, const Generation& generati
                {"text", generation.text},
                {"log_probs", json_floats(generation.log_probs)}};
   if (with_processed) line["processed_log_probs"] = json_floats(generation.processed_log_probs);
-  line["finish_reason"] = finish_reason_name(generation.finish_reason);
+  line["finish_reason"] = name_of(generation.finish_reason);
   return to_line(line);
 }
 

@@ -37,7 +37,7 @@ ssize_t write_guarded(void* cookie, const char* bytes, size_t count) {
   return write_all(file.fd, file.pieces.next({bytes, count})) ? static_cast<ssize_t>(count) : 0;
 }
 
-/// In place of stdio's own; lives as long as the process.
+/// A file that takes the place of stdio's own, for as long as the process lives.
 std::FILE* guarded(int fd, int mode) {
   std::FILE* file = ::fopencookie(new GuardedFile{fd}, "w", {nullptr, write_guarded, nullptr, nullptr});
   if (!file) throw system_error("fopencookie{}", errno_text());

@@ -9,10 +9,10 @@
 
 namespace roll {
 
-/// For main(), before anything is written.
+/// To be called by main(), before anything is written.
 void guard_console();
 
-/// Codes of ours that style or erase, as they are.
+/// Writes our own codes that style or erase, unchanged.
 void write_codes(std::ostream& out, std::string_view codes);
 
 /// Where data goes that programs read: standard output, byte by byte, but where it is a terminal.

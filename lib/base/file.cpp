@@ -1,12 +1,9 @@
 #include "base/file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "base/error.h"
-#include "base/open_file.h"
 #include "base/out_file.h"
 
 namespace roll {
@@ -18,11 +15,9 @@ namespace {
 constexpr std::string_view kTemporaryMark = ".tmp";
 
 void sync_folder(const fs::path& folder) {
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) throw system_error("{}: cannot open to sync{}", folder.string(), errno_text());
-  const int failed = ::fsync(fd);
-  ::close(fd);
-  if (failed) throw system_error("{}: fsync failed{}", folder.string(), errno_text());
+  const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw system_error("{}: cannot open to sync{}", folder.string(), errno_text());
+  if (::fsync(fd.get()) != 0) throw system_error("{}: fsync failed{}", folder.string(), errno_text());
 }
 
 fs::path parent_of(const fs::path& path) {
@@ -56,6 +51,27 @@ bool is_there(const fs::path& path) {
 bool is_folder(const fs::path& path) {
   std::error_code ec;
   return fs::is_directory(path, ec);
+}
+
+void require_file(const fs::path& file) {
+  if (!is_there(file)) throw user_error("{}: no such file", file.string());
+  if (is_folder(file)) throw user_error("{}: is a folder where a file is needed", file.string());
+  if (std::error_code ec; !fs::is_regular_file(file, ec))
+    throw user_error("{}: is a pipe or device where a file is needed; write it to a file first", file.string());
+}
+
+std::ifstream open_to_read(const fs::path& file) {
+  require_file(file);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw user_error("{}: cannot read{}", file.string(), errno_text());
+  return in;
+}
+
+std::ofstream open_to_append(const fs::path& file) {
+  if (is_there(file)) require_file(file);
+  std::ofstream out(file, std::ios::app | std::ios::binary);
+  if (!out) throw system_error("{}: cannot write{}", file.string(), errno_text());
+  return out;
 }
 
 std::string read_file(const fs::path& file, size_t max_bytes) {

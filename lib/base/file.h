@@ -1,7 +1,9 @@
-// Files that are whole or absent: everything is written beside its place, synced, then renamed.
+// Files that are whole or absent: everything is written beside its place, synced, then renamed. What a user names is
+// only opened where it is a file: a pipe without another end keeps who opens it for ever, and a device may have no end.
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,6 +13,13 @@
 
 namespace roll {
 
+/// UserError when `file` is missing, or is a folder, pipe, socket or device.
+void require_file(const std::filesystem::path& file);
+/// Opened to read. UserError as require_file(), or where it cannot be.
+std::ifstream open_to_read(const std::filesystem::path& file);
+/// Opened to write at its end; it is made where it is missing. UserError as require_file(). SystemError.
+std::ofstream open_to_append(const std::filesystem::path& file);
+
 /// The bytes of a file. UserError when it is missing, unreadable, larger than `max_bytes`, or no file but a folder,
 /// pipe or device, which may have no end.
 constexpr size_t kMaxFileBytes = size_t{1} << 30;
@@ -19,7 +28,7 @@ std::string read_file(const std::filesystem::path& file, size_t max_bytes = kMax
 /// Writes `content` to a temporary neighbour, fsyncs it, renames it to `file` and fsyncs the folder. SystemError.
 FileSum write_file_atomic(const std::filesystem::path& file, std::string_view content);
 
-/// The same for content that is too large to hold: `write` gets a function that appends bytes.
+/// Writes content that is too large to hold: `write` gets a function that appends bytes.
 using AppendBytes = std::function<void(std::string_view)>;
 FileSum write_file_atomic(const std::filesystem::path& file, const std::function<void(const AppendBytes&)>& write);
 
@@ -32,16 +41,16 @@ void write_folder_atomic(const std::filesystem::path& folder,
 /// else may be writing there.
 void sweep_temporaries(const std::filesystem::path& folder) noexcept;
 
-/// rename(2), lasting: the folder that holds `to` is fsynced. SystemError names both.
+/// rename(2) that survives a crash of the machine: the folder that holds `to` is fsynced. SystemError names both.
 void rename_lasting(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// A symbolic link `link` -> `target`, in place of an older one. SystemError.
 void link_atomic(const std::filesystem::path& target, const std::filesystem::path& link);
 
-/// What lies right in `folder`, in no order; nothing where that cannot be looked at.
+/// The entries of `folder`, in no order; none where it cannot be read.
 std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder);
 
-/// Whether something, or a folder, is there. What cannot be looked at, such as links in a circle, is not.
+/// Whether something, or a folder, is there. False for what cannot be looked at, such as links in a circle.
 bool is_there(const std::filesystem::path& path);
 bool is_folder(const std::filesystem::path& path);
 

@@ -1,4 +1,4 @@
-// Checksums of files: XXH3-128, which is as fast as memory; it tells damage, not forgery.
+// Checksums of files: XXH3-128, which is as fast as memory. It shows damage, not forgery.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,7 @@ namespace roll {
 /// seen at all although it stands there.
 bool is_harmful(char32_t c);
 
-/// With every byte still to be read: those of harmful characters, but for line ends and tabs, and those that are no
-/// UTF-8, as "\x1b".
+/// `text` with the bytes of harmful characters (but for line ends and tabs), and those that are no UTF-8, as "\x1b".
 std::string harmless(std::string_view text);
 
 /// On one line, a column for each: line ends as "↵", tabs as blanks, carriage returns not at all, harmful characters as

@@ -1,4 +1,4 @@
-// Text inside a page.
+// Text as a part of an HTML page.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// With what HTML takes for markup written as entities; for contents and for values in double quotes.
+/// `text` with what HTML takes for markup written as entities: for contents and for values in double quotes.
 std::string escaped_html(std::string_view text);
 
 /// One line of JSON as the content of a <script> element: no text in it can end that element or a line of its script.

@@ -107,7 +107,8 @@ class Bounds {
   void key(size_t i) {
     Open& object = open_.back();
     if (ordered_) compared_ += object.key_bytes;
-    ++object.keys, object.key_bytes += string_bytes_;
+    ++object.keys;
+    object.key_bytes += string_bytes_;
     if (compared_ > kMaxCompared)
       throw error_at(origin_, text_, i, fmt::format("a JSON object of {} keys, too many to look up,", object.keys),
                      "use a list");

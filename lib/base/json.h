@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 /// Keys are sorted: for vocabularies and tables of weights, which have 100,000 keys.
 using FileJson = nlohmann::json;
 
-/// Lists and objects in each other. Copying, writing and reading a value calls itself once a level.
+/// Levels of lists and objects in each other: copying, writing and reading a value recurse once a level.
 constexpr int kMaxJsonDepth = 200;
 
 /// Bytes of one text; the largest tokenizer.json that is known has 35 MB.
@@ -28,7 +28,7 @@ constexpr size_t kMaxJsonBytes = 128 << 20;
 Json parse_json(std::string_view text, const std::string& origin);
 FileJson parse_file_json(std::string_view text, const std::string& origin);
 
-/// The same; UserError where the outermost object has a key twice.
+/// parse_file_json(), and UserError where the outermost object has a key twice.
 FileJson parse_unique_json(std::string_view text, const std::string& origin);
 
 /// Reads and parses a whole file. UserError: missing, unreadable, malformed, beyond the bounds.

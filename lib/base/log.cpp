@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/console.h"
+#include "base/file.h"
 #include "base/harmless.h"
-#include "base/open_file.h"
 
 namespace roll {
 

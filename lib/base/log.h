@@ -43,8 +43,6 @@ class Log {
   /// `out` and `err` must outlive the log. All members may be called from several threads.
   Log(std::ostream& out, std::ostream& err, LogOptions options);
   ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
   /// Every line also goes to the end of `file`, those before too (rank 0 only, without redrawing codes). SystemError.
   void copy_to(const std::filesystem::path& file);

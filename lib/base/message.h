@@ -105,7 +105,7 @@ class MessageReader {
   [[noreturn]] void refuse(const std::string& what) const;
   [[noreturn]] void refuse_build(const std::string& what) const;
   void copy(void* data, size_t size);
-  /// Of entries that take at least so many bytes each.
+  /// The number of entries that follow, which take at least `least` bytes each.
   size_t read_count(size_t least);
   bool read_flag();
   void read_text(std::string& text);
@@ -136,12 +136,6 @@ M decode_message(std::string_view bytes, const Sender& sender = {}) {
   return message;
 }
 
-/// Bytes that a message takes, its tag and version among them.
-template <class M>
-int64_t encoded_size(const M& message) {
-  return std::ssize(encode_message(message));
-}
-
 template <class T>
 void MessageWriter::write(const T& value) {
   static_assert(std::endian::native == std::endian::little, "numbers are copied as they are");
@@ -159,7 +153,10 @@ void MessageWriter::write(const T& value) {
     if (value) write(*value);
   } else if constexpr (kIsMap<T>) {
     write_count(value.size());
-    for (const auto& [key, its] : value) write(key), write(its);
+    for (const auto& [key, its] : value) {
+      write(key);
+      write(its);
+    }
   } else if constexpr (kIsList<T>) {
     write_count(value.size());
     if constexpr (kIsNumber<typename T::value_type>)
@@ -232,7 +229,10 @@ void MessageReader::read(T& value) {
     if constexpr (kIsNumber<Entry>)
       copy(value.data(), value.size() * sizeof(Entry));
     else
-      for (size_t i = 0; i < value.size(); ++i) path_.back().index = static_cast<int64_t>(i), read(value[i]);
+      for (size_t i = 0; i < value.size(); ++i) {
+        path_.back().index = static_cast<int64_t>(i);
+        read(value[i]);
+      }
   } else {
     value.fields(*this);
   }

@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/error.h"
+
 namespace roll {
 
 template <class E>
@@ -54,7 +56,9 @@ class Chosen {
 };
 
 /// "'name' is in its table or registry" does not hold.
-[[noreturn]] void throw_unknown_name(std::string_view name);
+[[noreturn]] inline void throw_unknown_name(std::string_view name) {
+  throw_bug(__FILE__, __LINE__, fmt::format("every {} has its row", name));
+}
 
 template <HasNames E>
 std::string_view name_of(E value) {
@@ -67,49 +71,53 @@ std::string_view name_of(const Chosen<R>& chosen) {
   return chosen->name;
 }
 
-/// What a key of type T may be: asked with a tag, so that one function serves enums and registries.
+/// The rows of a type whose values are written as words: an enum's table, or a registry. Asked with a null pointer.
+template <HasNames E>
+auto word_rows(const E*) {
+  return names_of(E{});
+}
+template <class R>
+std::span<const R> word_rows(const Chosen<R>*) {
+  return rows_of(static_cast<const R*>(nullptr));
+}
+template <class E>
+void choose(const Named<E>& row, E& out) {
+  out = row.value;
+}
+template <class R>
+void choose(const R& row, Chosen<R>& out) {
+  out = Chosen<R>(row);
+}
+
+/// What a key of type T may be.
 template <class T>
 struct Words;
 
-template <HasNames E>
-struct Words<E> {
+template <class T>
+requires requires(const T* tag) {
+  word_rows(tag);
+}
+struct Words<T> {
   static std::vector<std::string> all() {
     std::vector<std::string> names;
-    for (const auto& row : names_of(E{})) names.emplace_back(row.name);
+    for (const auto& row : word_rows(static_cast<const T*>(nullptr))) names.emplace_back(row.name);
     return names;
   }
   /// Whether `name` is known; then `out` becomes its value.
-  static bool read(std::string_view name, E& out) {
-    for (const auto& row : names_of(E{})) {
+  static bool read(std::string_view name, T& out) {
+    for (const auto& row : word_rows(static_cast<const T*>(nullptr))) {
       if (row.name != name) continue;
-      out = row.value;
+      choose(row, out);
       return true;
     }
     return false;
   }
   /// Why a name that is not known is refused; "" where nobody says.
   static std::string why_refused(std::string_view name) {
-    if constexpr (requires { refused_names_of(E{}); })
-      for (const RefusedName& row : refused_names_of(E{}))
+    if constexpr (requires { refused_names_of(T{}); })
+      for (const RefusedName& row : refused_names_of(T{}))
         if (row.name == name) return row.reason;
     return "";
-  }
-};
-
-template <class R>
-struct Words<Chosen<R>> {
-  static std::vector<std::string> all() {
-    std::vector<std::string> names;
-    for (const R& row : rows_of(static_cast<const R*>(nullptr))) names.emplace_back(row.name);
-    return names;
-  }
-  static bool read(std::string_view name, Chosen<R>& out) {
-    for (const R& row : rows_of(static_cast<const R*>(nullptr))) {
-      if (row.name != name) continue;
-      out = Chosen<R>(row);
-      return true;
-    }
-    return false;
   }
 };
 

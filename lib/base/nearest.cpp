@@ -30,7 +30,10 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = word.size() + 1000;
   for (const auto& candidate : candidates) {
     const size_t here = distance(lower, lower_ascii(candidate));
-    if (here < best_distance) best = candidate, best_distance = here;
+    if (here < best_distance) {
+      best = candidate;
+      best_distance = here;
+    }
   }
   // In a short word most letters have to be right.
   const size_t limit = word.size() < 5 ? word.size() / 3 : std::max<size_t>(2, std::max(word.size(), best.size()) / 3);

@@ -15,7 +15,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// "; did you mean 'x'?" or "" when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-/// With the letters A..Z as a..z; other bytes stay.
+/// `text` with the letters A..Z as a..z; other bytes stay.
 std::string lower_ascii(std::string_view text);
 
 }  // namespace roll

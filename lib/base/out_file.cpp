@@ -25,12 +25,10 @@ OutFile::OutFile(std::filesystem::path file)
     : file_(std::move(file)),
       fd_(::open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
       block_(new Block) {
-  if (fd_ < 0) throw system_error("{}: cannot write{}", file_.string(), errno_text());
+  if (!fd_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
 }
 
-OutFile::~OutFile() {
-  if (fd_ >= 0) ::close(fd_);
-}
+OutFile::~OutFile() = default;
 
 void OutFile::append(std::string_view bytes) {
   while (!bytes.empty()) {
@@ -44,15 +42,15 @@ void OutFile::append(std::string_view bytes) {
 
 FileSum OutFile::finish() {
   flush();
-  if (::fsync(fd_) != 0) throw system_error("{}: fsync failed{}", file_.string(), errno_text());
+  if (::fsync(fd_.get()) != 0) throw system_error("{}: fsync failed{}", file_.string(), errno_text());
   return sum_.sum();
 }
 
 /// A file system that does not know O_DIRECT refuses it, here or at the write.
 void OutFile::set_direct(bool direct) {
   if (direct == direct_) return;
-  const int flags = ::fcntl(fd_, F_GETFL);
-  direct_ = ::fcntl(fd_, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 && direct;
+  const int flags = ::fcntl(fd_.get(), F_GETFL);
+  direct_ = ::fcntl(fd_.get(), F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0 && direct;
 }
 
 void OutFile::flush() {
@@ -60,7 +58,7 @@ void OutFile::flush() {
   sum_.add(left);
   set_direct(filled_ == kBlockBytes);
   while (!left.empty()) {
-    const ssize_t written = ::write(fd_, left.data(), left.size());
+    const ssize_t written = ::write(fd_.get(), left.data(), left.size());
     if (written >= 0) {
       left.remove_prefix(static_cast<size_t>(written));
     } else if (errno == EINVAL && direct_) {

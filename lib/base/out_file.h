@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/file_sum.h"
 
 namespace roll {
@@ -15,8 +16,6 @@ class OutFile {
   /// Creates the file, or empties it. SystemError.
   explicit OutFile(std::filesystem::path file);
   ~OutFile();
-  OutFile(const OutFile&) = delete;
-  OutFile& operator=(const OutFile&) = delete;
 
   /// SystemError when the disk refuses.
   void append(std::string_view bytes);
@@ -28,7 +27,7 @@ class OutFile {
   void set_direct(bool direct);
 
   std::filesystem::path file_;
-  int fd_ = -1;
+  Descriptor fd_;
   bool direct_ = false;
   struct Block;
   std::unique_ptr<Block> block_;

@@ -3,7 +3,6 @@
 // resumed run needs no generator state.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -32,16 +31,10 @@ struct RandomName {
   uint32_t position = 0;
 };
 
-/// The raw block function: 10 rounds over a 128-bit counter with a 64-bit key.
-std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
-
-/// The four 32-bit words that belong to a name.
-std::array<uint32_t, 4> random_words(const RandomName& name);
-
-/// For what computes on a device.
+/// The name as the kernels of a device take it.
 PlainName plain_name(const RandomName& name);
 
-/// The 53 bits of random_uniform.
+/// 53 random bits: those of random_uniform().
 uint64_t random_bits(const RandomName& name);
 
 /// Uniform in [0, 1) with 53 random bits.

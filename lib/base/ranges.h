@@ -1,4 +1,4 @@
-// Many whole numbers in a few words.
+// Lists of whole numbers as ranges.
 #pragma once
 
 #include <string>

@@ -102,19 +102,18 @@ struct Regex::Code {
   }
 };
 
-Regex::Regex(std::string_view expression, const RegexOptions& options) : code_(std::make_unique<Code>()) {
+Regex::Regex(std::string_view expression, const RegexOptions& options) {
   const CompileContext context(pcre2_compile_context_create(nullptr));
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   int error = 0;
   size_t offset = 0;
-  code_->compiled.reset(
+  const auto code = std::make_shared<Code>();
+  code->compiled.reset(
       pcre2_compile(bytes(expression), expression.size(), flags_of(options), &error, &offset, context.get()));
-  if (!code_->compiled) throw RegexError(message_of(error), offset);
-  pcre2_jit_compile(code_->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT on this machine pcre2_match interprets
+  if (!code->compiled) throw RegexError(message_of(error), offset);
+  pcre2_jit_compile(code->compiled.get(), PCRE2_JIT_COMPLETE);  // without a JIT on this machine pcre2_match interprets
+  code_ = code;
 }
-Regex::Regex(Regex&&) noexcept = default;
-Regex& Regex::operator=(Regex&&) noexcept = default;
-Regex::~Regex() = default;
 
 size_t Regex::num_groups() const {
   uint32_t count = 0;

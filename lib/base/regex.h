@@ -62,9 +62,6 @@ class Regex {
  public:
   /// `expression`: PCRE2 syntax, UTF-8. Throws RegexError.
   explicit Regex(std::string_view expression, const RegexOptions& options = {});
-  Regex(Regex&&) noexcept;
-  Regex& operator=(Regex&&) noexcept;
-  ~Regex();
 
   size_t num_groups() const;
 
@@ -78,7 +75,7 @@ class Regex {
 
  private:
   struct Code;
-  std::unique_ptr<Code> code_;
+  std::shared_ptr<const Code> code_;
 };
 
 }  // namespace roll

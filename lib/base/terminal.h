@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/harmless.h"
-
 namespace roll {
 
 struct Terminal {
@@ -16,8 +14,8 @@ struct Terminal {
 };
 
 /// The terminal behind a file descriptor. Under mpirun every rank sees a pseudo-terminal, whatever mpirun itself writes
-/// to; there the launcher's word counts (ROLL_TERMINAL=<columns>, 0 when it is none; ROLL_TERMINAL_ROWS=<rows>, 0 when
-/// standard error goes elsewhere), and without it we assume none.
+/// to; there what the launcher found counts (ROLL_TERMINAL=<columns>, 0 when it is none; ROLL_TERMINAL_ROWS=<rows>, 0
+/// when standard error goes elsewhere), and without it we assume none.
 Terminal terminal_of(int fd);
 
 /// Display columns of UTF-8 text without control characters: 2 for wide characters (CJK, emoji), 0 for marks that sit

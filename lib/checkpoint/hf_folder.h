@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -28,7 +27,7 @@ class HfFolder {
   const std::filesystem::path& path() const { return path_; }
   const Json& config() const { return config_; }
 
-  /// Of all files.
+  /// The tensors of all files.
   const std::vector<TensorEntry>& entries() const { return entries_; }
   /// nullptr when the folder has no such tensor.
   const TensorEntry* find(const std::string& name) const;

@@ -33,7 +33,7 @@ std::optional<fs::path> snapshot_of(const fs::path& repository) {
   return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
 }
 
-/// The model in a run's folder or a checkpoint's; others are as they are.
+/// The model in the folder of a run or of a checkpoint; any other folder is itself.
 fs::path model_of_run(const fs::path& folder) {
   if (is_there(folder / "config.json")) return folder;
   for (const char* inner : {"actor", "checkpoints/latest/actor", "latest/checkpoints/latest/actor"})

@@ -16,10 +16,11 @@ std::filesystem::path hub_cache();
 /// `models--Owner--Name` in the cache (that of refs/main, or the only one). nullopt when there is none.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
-/// The same, or a UserError "name: ...", or "flag = name: ...", that says where was looked and how to download it.
+/// find_model_folder(), or a UserError "name: ...", or "flag = name: ...", that says where it was looked for and how to
+/// download it.
 std::filesystem::path model_folder(const std::string& name, const std::string& flag = "");
 
-/// That rule and remedy, for a name of which find_model_folder() knows nothing.
+/// The rule and remedy of that error, for a name of which find_model_folder() knows nothing.
 std::string missing_model(const std::string& name);
 
 /// Whether `name` could be a Hub name: Owner/Name and no path.

@@ -22,7 +22,7 @@ bool stays_inside(const fs::path& path) {
 
 constexpr const char* kOwnSum = "xxh3";
 
-/// Of the rest of a manifest.
+/// The checksum of a manifest without its own.
 std::string own_sum(const Json& manifest) {
   RunningSum sum;
   sum.add(to_line(manifest));
@@ -36,7 +36,7 @@ int64_t whole_number(const Json& about, const char* name, int64_t largest, const
   return value->get<int64_t>();
 }
 
-/// Takes away what is only there for this look.
+/// Checks format and own checksum, and takes the latter out of `about`.
 void check_itself(Json& about, const std::string& origin) {
   const int64_t format = whole_number(about, "format", kManifestFormat, origin);
   const Json said = about.value(kOwnSum, Json());
@@ -44,7 +44,7 @@ void check_itself(Json& about, const std::string& origin) {
   if (format > 1 && said != own_sum(about)) throw user_error("{}: has changed since it was written", origin);
 }
 
-/// "": it is what was written.
+/// What differs from what was written; "": nothing.
 std::string fault_of(const fs::path& file, const FileSum& expected) {
   std::error_code ec;
   if (!fs::is_regular_file(file, ec)) return is_there(file) ? "is no file" : "is missing";

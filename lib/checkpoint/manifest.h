@@ -21,7 +21,7 @@ Json to_json(const FileSums& sums);
 /// UserError "origin: ..." when it is not what to_json() gives.
 FileSums sums_from_json(const Json& json, const std::string& origin);
 
-/// Of manifests. Format 1 had no checksum of itself.
+/// The format of manifests that are written. Format 1 had no checksum of itself.
 constexpr int64_t kManifestFormat = 2;
 /// Steps beyond it are no run's.
 constexpr int64_t kLastStep = 1'000'000'000;
@@ -36,7 +36,7 @@ void write_manifest(const std::filesystem::path& folder, const Manifest& manifes
 /// UserError: there is none, it is damaged, or of a format that this program does not know.
 Manifest read_manifest(const std::filesystem::path& folder);
 
-/// A line each: "actor/config.json: ...".
+/// What a checkpoint's folder holds beside what was written; a line each: "actor/config.json: ...".
 struct CheckpointFaults {
   std::vector<std::string> damage;  // missing, of another size, with other bytes, or added where it would be read
   std::vector<std::string> beside;  // not listed, and read by nobody

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -72,12 +73,14 @@ TensorEntry parse_entry(const std::string& name, const FileJson& tensor, const s
   const auto dtype = tensor.find("dtype");
   if (dtype == tensor.end() || !dtype->is_string()) throw user_error("{}: dtype: a string is needed", where);
   TensorEntry entry;
-  entry.name = name, entry.dtype = parse_dtype(dtype->get<std::string>(), where);
+  entry.name = name;
+  entry.dtype = parse_dtype(dtype->get<std::string>(), where);
   entry.shape = parse_counts(tensor, "shape", where);
   const auto offsets = parse_counts(tensor, "data_offsets", where);
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     throw user_error("{}: data_offsets: two numbers [begin, end] with begin <= end are needed", where);
-  entry.begin = static_cast<size_t>(offsets[0]), entry.end = static_cast<size_t>(offsets[1]);
+  entry.begin = static_cast<size_t>(offsets[0]);
+  entry.end = static_cast<size_t>(offsets[1]);
   const size_t expected = num_bytes(entry, where);
   if (entry.end - entry.begin != expected)
     throw user_error("{}: data_offsets span {} bytes, but {} {} takes {}; {}", where, entry.end - entry.begin,
@@ -99,14 +102,13 @@ std::string dtype_name(at::ScalarType dtype) {
 
 struct SafetensorsFile::Mapping {
   explicit Mapping(const std::string& file) {
-    const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait for its writer
-    if (fd < 0) throw user_error("{}: cannot open{}", file, errno_text());
+    const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe would wait for its writer
+    if (!fd) throw user_error("{}: cannot open{}", file, errno_text());
     struct stat info = {};
-    const bool is_file = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    const bool is_file = ::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
     bytes = is_file ? static_cast<size_t>(info.st_size) : 0;
     // Private and writable: a tensor read from it may be changed in memory, the file never is.
-    if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-    ::close(fd);
+    if (bytes > 0) data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd.get(), 0);
     if (!is_file) throw user_error("{}: not a regular file", file);
     if (data == MAP_FAILED) throw system_error("{}: cannot map {} bytes{}", file, bytes, errno_text());
   }

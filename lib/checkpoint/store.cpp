@@ -74,17 +74,17 @@ std::vector<int64_t> CheckpointStore::steps() const {
   return steps;
 }
 
-std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(const std::string&)>& tell) const {
+std::optional<int64_t> CheckpointStore::newest_sound(const std::function<void(const std::string&)>& report) const {
   std::vector<int64_t> all = steps();
   for (auto step = all.rbegin(); step != all.rend(); ++step) {
     try {
       const auto [damage, beside] = faults_of(path(*step));
       if (!beside.empty())
-        tell(fmt::format("checkpoint {}: {}: nothing reads it", path(*step).string(), first_of(beside)));
+        report(fmt::format("checkpoint {}: {}: nothing reads it", path(*step).string(), first_of(beside)));
       if (damage.empty()) return *step;
-      tell(fmt::format("checkpoint {} is damaged and left out: {}", path(*step).string(), first_of(damage)));
+      report(fmt::format("checkpoint {} is damaged and left out: {}", path(*step).string(), first_of(damage)));
     } catch (const UserError& error) {
-      tell(fmt::format("checkpoint {} is left out: {}", path(*step).string(), error.what()));
+      report(fmt::format("checkpoint {} is left out: {}", path(*step).string(), error.what()));
     }
   }
   return {};

@@ -44,8 +44,9 @@ class CheckpointStore {
 
   /// Steps with a folder of that name, ascending, complete or not.
   std::vector<int64_t> steps() const;
-  /// The newest one without damage; `tell` is given what is wrong with each newer one, and what lies beside its files.
-  std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& tell) const;
+  /// The newest one without damage; `report` is given what is wrong with each newer one, and what lies beside its
+  /// files.
+  std::optional<int64_t> newest_sound(const std::function<void(const std::string&)>& report) const;
 
   /// Removes what `keeping` does not keep of the checkpoints whose manifest says "run": `run`; others are not ours.
   /// Before that `best` comes to lead to the best of those that stay, the newest among equals; there is none where

@@ -49,7 +49,7 @@ RolloutRecord record_of(const Row& row, const SampleIndex& sample, const Generat
   record.prompt_ids = row.prompt_ids;
   record.response_ids = generation.ids;
   record.log_probs = generation.log_probs;
-  record.finish_reason = finish_reason_name(generation.finish_reason);
+  record.finish_reason = name_of(generation.finish_reason);
   record.ground_truth = row.ground_truth;
   record.tag = row.tag;
   record.difficulty = as_written(row.difficulty);

@@ -58,7 +58,7 @@ class Checker {
   void collect(const M& member, F&& body) {
     collect_after(keys_.path(member) + ": ", member, body);
   }
-  /// The same, for an error whose text names the key itself.
+  /// collect() for an error whose text names the key itself.
   template <class M, class F>
   void collect_named(const M& member, F&& body) {
     collect_after("", member, body);

@@ -1,4 +1,4 @@
-// Errors are collected, so that one run tells all of them.
+// Errors of a configuration, collected so that one run reports all of them.
 #pragma once
 
 #include <string>

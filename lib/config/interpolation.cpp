@@ -1,7 +1,6 @@
 #include "config/interpolation.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/env.h"
@@ -38,7 +37,8 @@ size_t end_of_interpolation(std::string_view text, size_t start) {
     } else if (depth > 0 && (text[i] == '"' || text[i] == '\'')) {
       quote = text[i];
     } else if (text.substr(i, 2) == "${") {
-      ++depth, ++i;
+      ++depth;
+      ++i;
     } else if (text[i] == '}' && --depth == 0) {
       return i + 1;
     }
@@ -109,17 +109,20 @@ class Interpolator {
     bool from_env = false;
     for (size_t i = 0; i < text.size();) {
       if (text.substr(i, 3) == "\\${") {
-        result.text += "${", result.env_text += "\\${";
+        result.text += "${";
+        result.env_text += "\\${";
         i += 3;
       } else if (text.substr(i, 2) == "${") {
         const size_t end = end_of_interpolation(text, i);
         if (end == std::string_view::npos) throw failure("a ${{ without its }}; write \\${{ for a plain one");
         const Node part = evaluate_one(text.substr(i + 2, end - i - 3), path, nesting);
-        result.text += as_text(part), result.env_text += portable_text(part);
+        result.text += as_text(part);
+        result.env_text += portable_text(part);
         from_env = from_env || !part.env_text.empty();
         i = end;
       } else {
-        result.text += text[i], result.env_text += text[i++];
+        result.text += text[i];
+        result.env_text += text[i++];
       }
       if (result.text.size() > kMaxText) throw failure("grows beyond {} characters", kMaxText);
     }
@@ -127,7 +130,7 @@ class Interpolator {
     return result;
   }
 
-  /// What an interpolation of this text would give again, without what the environment gave.
+  /// A text that interpolates to this node's again, with ${oc.env:...} in place of what the environment gave.
   static std::string portable_text(const Node& node) {
     return node.env_text.empty() ? escaped_interpolations(as_text(node)) : node.env_text;
   }

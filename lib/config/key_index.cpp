@@ -21,17 +21,4 @@ std::string KeyIndex::name_of(const std::string& path, const std::string& value)
                              : fmt::format("{} = {}", path, found->second.excerpt);
 }
 
-std::string value_text(bool value) {
-  return value ? "true" : "false";
-}
-std::string value_text(int64_t value) {
-  return fmt::format("{}", value);
-}
-std::string value_text(double value) {
-  return fmt::format("{}", value);
-}
-std::string value_text(const std::string& value) {
-  return value;
-}
-
 }  // namespace roll

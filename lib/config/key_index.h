@@ -50,6 +50,7 @@ class KeyIndex {
   static Address address(const M& member) {
     return {&member, typeid(M)};
   }
+  /// The value on one line.
   template <class M>
   static std::string to_text(const M& member);
 
@@ -62,16 +63,10 @@ class KeyIndex {
   std::string origin_;
 };
 
-/// A value as one line: numbers shortest, null, [a, b].
-std::string value_text(bool value);
-std::string value_text(int64_t value);
-std::string value_text(double value);
-std::string value_text(const std::string& value);
-
 template <class M>
 std::string KeyIndex::to_text(const M& member) {
-  if constexpr (requires { value_text(member); }) {
-    return value_text(member);
+  if constexpr (std::is_arithmetic_v<M> || std::is_same_v<M, std::string>) {
+    return fmt::format("{}", member);
   } else if constexpr (IsWord<M>) {
     using roll::name_of;  // not the member function; a registry's own is found by its argument
     return std::string(name_of(member));

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/html.h"
 #include "base/nearest.h"
+#include "config/node.h"
 
 namespace roll {
 
@@ -84,19 +85,9 @@ std::string head_of(KeyFormat format) {
   return "";
 }
 
-std::vector<std::string> parts_of(const std::string& path) {
-  std::vector<std::string> parts;
-  for (size_t from = 0; from <= path.size();) {
-    const size_t dot = std::min(path.find('.', from), path.size());
-    parts.push_back(path.substr(from, dot - from));
-    from = dot + 1;
-  }
-  return parts;
-}
-
 /// Whether `asked` is `path` or an end of it, part by part; "<name>" is any part, "pipe_*" any that begins so.
 bool ends_with_key(const std::string& path, const std::string& asked) {
-  const auto all = parts_of(path), end = parts_of(asked);
+  const auto all = path_parts(path), end = path_parts(asked);
   return end.size() <= all.size() &&
          std::equal(end.rbegin(), end.rend(), all.rbegin(), [](const std::string& part, const std::string& known) {
            if (known == "<name>") return true;

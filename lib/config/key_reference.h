@@ -1,4 +1,4 @@
-// Every key with what its fields() line says of it: for tables, and for the question what a key means.
+// The reference of all keys, made of their fields(): as tables, and as the explanation of one key.
 #pragma once
 
 #include <string>
@@ -81,7 +81,7 @@ std::vector<KeyEntry> key_entries() {
   return entries;
 }
 
-/// What several roles say alike, once: "training_args.learning_rate" of actor_train and critic.
+/// A key that several roles have with the same meaning: "training_args.learning_rate" of actor_train and critic.
 struct SharedKey {
   KeyEntry entry;                  // its path is the end that all have
   std::vector<std::string> roles;  // "actor_train", "rewards.<name>"; empty: of the configuration itself
@@ -92,7 +92,7 @@ struct SharedKey {
 /// In the order in which the first of each was declared. A role is a group at the top level, or an entry of `rewards`.
 std::vector<SharedKey> shared_keys(const std::vector<KeyEntry>& entries);
 
-/// Those whose name holds `pattern`, or whose meaning does, in upper or lower case; all where it is empty.
+/// The keys whose name or meaning holds `pattern`, in upper or lower case; all where it is empty.
 std::vector<SharedKey> keys_with(std::string_view pattern, std::vector<SharedKey> keys);
 
 enum class KeyFormat { kText, kMarkdown, kHtml };

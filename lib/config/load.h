@@ -1,9 +1,7 @@
-// A YAML file and overrides -> a struct, with all errors located and told at once.
+// A YAML file and overrides -> a struct; all errors are reported at once, each with its place.
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -31,6 +31,17 @@ size_t Node::size() const {
   return sum;
 }
 
+std::vector<std::string> path_parts(std::string_view path) {
+  std::vector<std::string> parts(1);
+  for (const char c : path) {
+    if (c == '.')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
 std::string describe(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kNull:

@@ -1,5 +1,4 @@
-// A configuration as a tree of text with places:
-// what is left of YAML once anchors, merge keys and duplicates are dealt with.
+// A configuration as a tree of text with places: YAML with its anchors and merge keys expanded.
 #pragma once
 
 #include <memory>
@@ -32,7 +31,7 @@ struct Node {
   std::vector<MapEntry> map;  // in the file's order, keys are unique
   Place place;
   std::string env_text;  // kScalar: where the environment gave some of it, the text with that part as ${oc.env:NAME}
-  std::string error;     // why this value cannot be known (a failed interpolation); told when it is read
+  std::string error;     // why this value cannot be known (a failed interpolation); reported when it is read
 
   /// The value of a key, or nullptr. Only for maps; others have no keys.
   const Node* find(std::string_view key) const;
@@ -47,6 +46,9 @@ struct MapEntry {
   Place place;
   Node value;
 };
+
+/// "a", "b" of the key path "a.b".
+std::vector<std::string> path_parts(std::string_view path);
 
 /// "text", "a whole number", "a list", ...: what a value is, for "expected x, found y".
 std::string describe(const Node& node);

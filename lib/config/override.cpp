@@ -14,13 +14,7 @@ namespace {
 constexpr const char* kOrigin = "command line";
 
 std::vector<std::string> split_path(const std::string& path, const std::string& argument) {
-  std::vector<std::string> parts(1);
-  for (const char c : path) {
-    if (c == '.')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
+  std::vector<std::string> parts = path_parts(path);
   if (std::find(parts.begin(), parts.end(), "") != parts.end() || parts.size() > 20)
     throw user_error("{}: {}: an override is key=value or group.key=value", kOrigin, argument);
   return parts;
@@ -35,7 +29,10 @@ Node& parent_of(Node& root, const std::vector<std::string>& parts, const Place& 
       node->map.push_back({parts[i], place, {}});
       next = &node->map.back().value;
     }
-    if (next->kind == Node::Kind::kNull) next->kind = Node::Kind::kMap, next->place = place;
+    if (next->kind == Node::Kind::kNull) {
+      next->kind = Node::Kind::kMap;
+      next->place = place;
+    }
     if (next->kind != Node::Kind::kMap)
       throw user_error("{}: {}: {} is {} at {}, not a mapping; write {}{}", kOrigin, argument, parts[i],
                        describe(*next), next->place.text(), fmt::join(parts.begin(), parts.begin() + i + 1, "."),

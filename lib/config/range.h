@@ -2,7 +2,6 @@
 // tool's flag alike. NaN is in no range.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -21,7 +20,7 @@ struct Range {
   bool holds(double value) const;
   /// What `wrong` breaks: "must be above 0 and at most 1".
   std::string rule(double wrong) const;
-  /// The same for tables: "(0, 1]", "0 or 0.001..1000", ">= 1".
+  /// The range as tables show it: "(0, 1]", "0 or 0.001..1000", ">= 1".
   std::string brief() const;
 
   /// This range and one value outside of it.
@@ -53,7 +52,7 @@ constexpr Range from_below(double low, double high) {
   return {.low = low, .high = high, .includes_high = false};
 }
 
-// What memory or time is proportional to. More is a slip of the keyboard, and would take a host down.
+// Limits of counts that memory or time is proportional to: a larger one is a typing error that would take a host down.
 /// A length or a budget of tokens.
 constexpr Range token_range() {
   return within(1, 1 << 24);

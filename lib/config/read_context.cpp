@@ -18,7 +18,7 @@ void NotedKeys::add(const std::string& path, const std::string& reason) {
 
 namespace {
 
-/// "reward_norm, flash_attn (in actor_train.model_args and 2 more)": the same key of many groups is told once.
+/// "reward_norm, flash_attn (in actor_train.model_args and 2 more)": a key of many groups is named once.
 std::string list_keys(const std::vector<std::string>& paths) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups_of;
   for (const std::string& path : paths) {

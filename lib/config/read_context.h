@@ -40,7 +40,7 @@ struct ReadContext {
   NotedKeys noted;
   std::map<std::string, SetKey> set;
   FromEnv from_env;
-  /// Paths at which a key of this name is known; none: nobody asks.
+  /// Paths at which a key of this name is known; unset: advice about unknown keys does without.
   std::function<std::vector<std::string>(const std::string& key)> homes;
   /// What a key of this name, which other programs have, is here: "; here it is ..."; "": nothing is known of it.
   std::function<std::string(const std::string& key)> foreign;

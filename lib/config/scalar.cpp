@@ -1,7 +1,6 @@
 #include "config/scalar.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <limits>

@@ -12,7 +12,7 @@
 //   v.refused({keys}, reason)               an error, unless null, false, 0 or empty
 //   v.refused_above_one({keys}, reason)     an error, unless that or 1: sizes of a layout
 //
-// This file walks all members of such a struct, groups within groups included.
+// Walk visits all members of such a struct, groups within groups included.
 #pragma once
 
 #include <fmt/format.h>

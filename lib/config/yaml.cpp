@@ -34,7 +34,7 @@ class Builder : public YAML::EventHandler {
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     Node node;
-    // The mark of a missing value is that of whatever follows; its key tells more.
+    // The parser's mark of a missing value is that of whatever follows: the place of the key says more.
     node.place = !frames_.empty() && frames_.back().key ? frames_.back().key_place : place(mark);
     add(std::move(node), anchor);
   }
@@ -220,7 +220,8 @@ Node parse_yaml(std::string_view text, const std::string& origin, bool single_li
   check_flow_depth(text, origin);
   Builder builder(origin, single_line);
   try {
-    // A quote that is never closed ends with the file, to yaml-cpp; the mark of another document it does not overlook.
+    // yaml-cpp lets the end of the file close a quote that nothing else closes; the mark of another document makes it
+    // an error.
     std::istringstream stream{std::string(text) + (text.ends_with('\n') ? "---\n" : "\n---\n")};
     YAML::Parser parser(stream);
     parser.HandleNextDocument(builder);

@@ -14,11 +14,12 @@ struct YamlCause {
   std::string words;
 };
 
-/// `line`, `column` (from 1) and `parser_words`: what the parser says. Where nothing more likely is found, that.
+/// `line`, `column` (from 1) and `parser_words` are what the parser says, and the result where nothing likelier is
+/// found.
 YamlCause yaml_cause(std::string_view text, int line, int column, const std::string& parser_words);
 
-/// That line with its number, and a caret below the column; two indented lines, each begun with '\n'. Of a long line
-/// the part around the column; control characters as spaces. "" where there is no such line.
+/// The line `line` of a text with its number, and a caret below the column: two indented lines, each begun with '\n'.
+/// Of a long line the part around the column; control characters as spaces. "" where there is no such line.
 std::string pointed_line(std::string_view text, int line, int column);
 
 }  // namespace roll

@@ -9,6 +9,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/harmless.h"
 #include "base/terminal.h"
 
 namespace roll {

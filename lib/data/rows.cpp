@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "data/columns.h"
 
 namespace roll {

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "model/parameter_shards.h"
-#include "model/rotary.h"
 #include "ops/row_ops.h"
 
 namespace roll {
@@ -64,10 +63,12 @@ template <class T>
 CpuDecoder<T>::CpuDecoder(const Transformer& model, const DecoderSizes& sizes)
     : model_(model), backbone_(model.backbone()), sizes_(sizes) {
   ROLL_CHECK(model.device().is_cpu() && model.dtype() == kDtype, "a model of this decoder's numbers, on the CPU");
-  hidden_ = model.spec().hidden_size, eps_ = static_cast<float>(model.spec().rms_norm_eps);
+  hidden_ = model.spec().hidden_size;
+  eps_ = static_cast<float>(model.spec().rms_norm_eps);
   pack_weights();
   const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(model.spec()));
-  cos_ = angles.cos(), sin_ = angles.sin();
+  cos_ = angles.cos();
+  sin_ = angles.sin();
   make_buffers();
 }
 
@@ -151,8 +152,12 @@ void CpuDecoder<T>::make_buffers() {
   const auto rows_of = [&](int64_t width, at::ScalarType dtype = at::kFloat) {
     return at::empty({sizes_.max_rows, width}, dtype);
   };
-  x_ = rows_of(hidden_), qkv_ = rows_of(qkv), branch_ = rows_of(branch);
-  input_ = rows_of(hidden_, kDtype), mixed_ = rows_of(mixed, kDtype), gated_ = rows_of(gated, kDtype);
+  x_ = rows_of(hidden_);
+  qkv_ = rows_of(qkv);
+  branch_ = rows_of(branch);
+  input_ = rows_of(hidden_, kDtype);
+  mixed_ = rows_of(mixed, kDtype);
+  gated_ = rows_of(gated, kDtype);
 }
 
 template <class T>
@@ -166,7 +171,8 @@ template <class T>
 LogitRows CpuDecoder<T>::run(std::span<const DecoderRow> rows, std::span<const int64_t> wanted) {
   ROLL_CHECK(std::ssize(rows) <= sizes_.max_rows, "the rows fit the buffers");
   const at::NoGradGuard no_grad;
-  rows_ = rows, wanted_ = wanted;
+  rows_ = rows;
+  wanted_ = wanted;
   runs_.clear();
   for (int64_t i = 0; i < std::ssize(rows); ++i) {
     const bool joins = !runs_.empty() && rows[i].pages == rows[i - 1].pages && runs_.back().count < kQueriesAtOnce;
@@ -262,7 +268,7 @@ void CpuDecoder<T>::place(Member& member, const AttentionBlock& block) {
     for (float* head = q; head < v; head += head_dim) {
       const float* const norm = head < k ? q_norm : k_norm;
       if (norm) norm_row(head, norm, head, head_dim, eps_);
-      turn_head(head, cos, sin, head_dim);
+      rotate_head(head, cos, sin, head_dim);
     }
     for (float* x = q; x < k; ++x) *x *= scale;
     store_token(pages, rows_[i].pages, rows_[i].position, k, v);

@@ -112,7 +112,7 @@ class CpuDecoder : public Decoder {
   at::Tensor x_, qkv_, branch_, logits_, gathered_;
   at::Tensor input_, mixed_, gated_;  // of T: what products read
 
-  // Of the call that runs.
+  // State of the call of run() that runs.
   std::span<const DecoderRow> rows_;
   std::span<const int64_t> wanted_;
   std::vector<Run> runs_;

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "model/rotary.h"
+#include "model/backbone.h"
 #include "model/transformer.h"
 
 namespace roll {
@@ -53,7 +53,8 @@ struct RowWidths {
 
   void add(const Attention& attention) {
     qkv = std::max(qkv, attention.q.outputs + attention.k.outputs + attention.v.outputs);
-    mixed = std::max(mixed, attention.o.inputs), heads = std::max(heads, attention.num_heads);
+    mixed = std::max(mixed, attention.o.inputs);
+    heads = std::max(heads, attention.num_heads);
     cached = std::max(cached, attention.own_cost(1).cached);
   }
   void add(const GatedMlp& mlp) { inner = std::max(inner, mlp.inner); }
@@ -90,16 +91,18 @@ class DeviceDecoderOf : public DeviceDecoder {
       : model_(model), sizes_(sizes), num_slots_(num_slots), launcher_(launcher) {
     const at::NoGradGuard no_grad;
     const ModelSpec& spec = model.spec();
-    hidden_ = spec.hidden_size, eps_ = static_cast<float>(spec.rms_norm_eps);
+    hidden_ = spec.hidden_size;
+    eps_ = static_cast<float>(spec.rms_norm_eps);
     for (const LayerWeights& weights : model.backbone().layers())
       for (const Block& block : weights.layer())
         DeviceMixers::visit(block.mixer, [&](const auto& mixer) { add_block(mixer, block, weights); });
-    embedding_ = plain(model.backbone().embedding()), final_norm_ = plain(model.backbone().final_norm());
+    embedding_ = plain(model.backbone().embedding());
+    final_norm_ = plain(model.backbone().final_norm());
     head_ = plain(model.head_weight());
     const at::Tensor angles = at::outer(at::arange(sizes.max_length, at::kFloat), inverse_frequencies(spec));
-    cos_ = angles.cos().to(model.device()), sin_ = angles.sin().to(model.device());
+    cos_ = angles.cos().to(model.device());
+    sin_ = angles.sin().to(model.device());
     make_buffers();
-    make_memory();
   }
 
   StepMemory& memory() override { return memory_; }
@@ -190,8 +193,12 @@ class DeviceDecoderOf : public DeviceDecoder {
     const auto rows = [&](int64_t width) { return at::empty({sizes_.max_rows, width}, options); };
     const RowWidths widths = widest(model_.spec());
     x_ = at::empty({sizes_.max_rows, hidden_}, options.dtype(at::kFloat));
-    input_ = rows(hidden_), branch_ = rows(hidden_), qkv_ = rows(widths.qkv), mixed_ = rows(widths.mixed);
-    gate_up_ = rows(2 * widths.inner), gated_ = rows(widths.inner);
+    input_ = rows(hidden_);
+    branch_ = rows(hidden_);
+    qkv_ = rows(widths.qkv);
+    mixed_ = rows(widths.mixed);
+    gate_up_ = rows(2 * widths.inner);
+    gated_ = rows(widths.inner);
     rows_ = at::empty({sizes_.max_rows * static_cast<int64_t>(sizeof(StepRow))}, options.dtype(at::kByte));
     head_input_ = at::empty({num_slots_, hidden_}, options);
     logits_ = at::empty({num_slots_, model_.spec().vocab_size}, options.dtype(at::kFloat));
@@ -201,15 +208,12 @@ class DeviceDecoderOf : public DeviceDecoder {
       if (const auto* attention = std::get_if<AttentionBlock>(&block.mixer))
         parts = std::max(parts, most_parts(attention->sizes));
     parts_ = at::empty({parts}, options.dtype(at::kFloat));
-  }
-
-  void make_memory() {
-    const auto options = at::TensorOptions().device(model_.device());
     const auto bytes = [&](int64_t count, size_t size) {
       return at::zeros({count * static_cast<int64_t>(size)}, options.dtype(at::kByte));
     };
     memory_.plan = bytes(1, num_slots_ * sizeof(RowDraw) + sizes_.max_rows * sizeof(StepRow));
-    memory_.slots = bytes(num_slots_, sizeof(SlotState)), memory_.drawn = bytes(num_slots_, sizeof(DrawnToken));
+    memory_.slots = bytes(num_slots_, sizeof(SlotState));
+    memory_.drawn = bytes(num_slots_, sizeof(DrawnToken));
     memory_.tables = at::zeros({num_slots_, pages_for(sizes_.max_length, sizes_.page_size)}, options.dtype(at::kInt));
   }
 
@@ -253,8 +257,7 @@ class DeviceDecoderOf : public DeviceDecoder {
     launcher_.multiply(dense_rows(y, num_rows_, weight.size(0)), dense_rows(x, num_rows_, weight.size(1)), weight);
   }
 
-  // mix: input -> branch, without its bias.
-
+  /// input -> branch, without its bias.
   void mix(const AttentionBlock& block) {
     multiply(qkv_, input_, block.qkv);
     launch(PlaceHeads<T>{.qkv = data_of<T>(qkv_),

@@ -49,10 +49,10 @@ class DeviceDecoder {
 /// float32 or bfloat16, whole on this rank, with heads that the kernels take.
 bool has_device_kernels(const Transformer& model);
 
-/// What it takes beside the cache, at most.
+/// Bytes that a device decoder takes beside the cache, at most.
 int64_t device_decoder_bytes(const Transformer& model, int64_t max_rows, int64_t num_slots);
 
-/// Such a model on any device that `launcher` serves; both must outlive the result.
+/// A decoder of a model with has_device_kernels(), on any device that `launcher` serves; both must outlive the result.
 std::unique_ptr<DeviceDecoder> make_device_decoder(const Transformer& model, const DecoderSizes& sizes,
                                                    int64_t num_slots, KernelLauncher& launcher);
 

@@ -50,8 +50,10 @@ CachedTokens TensorDecoder::lay_out_rows(std::span<const DecoderRow> rows) const
   const auto on_device = [&](const std::vector<int64_t>& values) {
     return at::tensor(values, at::kLong).to(model_.device());
   };
-  tokens.ids = on_device(ids), tokens.positions = on_device(positions);
-  tokens.rows = on_device(own), tokens.seen = on_device(seen);
+  tokens.ids = on_device(ids);
+  tokens.positions = on_device(positions);
+  tokens.rows = on_device(own);
+  tokens.seen = on_device(seen);
   return tokens;
 }
 

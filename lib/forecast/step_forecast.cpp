@@ -4,7 +4,7 @@
 
 #include "forecast/planned_step.h"
 #include "model/device.h"
-#include "model/forward_flops.h"
+#include "model/spec.h"
 #include "step/advantage_stage.h"
 #include "step/ppo.h"
 #include "step/roles.h"

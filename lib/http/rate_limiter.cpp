@@ -15,7 +15,8 @@ double RateLimiter::earliest_start_s(int64_t tokens, double now_s) const {
   int64_t requests = 1;
   for (auto sent = sent_.rbegin(); sent != sent_.rend(); ++sent) {
     if (sent->at_s + kWindow_s <= start_s) break;
-    ++requests, tokens += sent->tokens;
+    ++requests;
+    tokens += sent->tokens;
     const bool fits = requests <= limits_.requests_per_minute.value_or(requests) &&
                       tokens <= limits_.tokens_per_minute.value_or(tokens);
     if (!fits) return sent->at_s + kWindow_s;

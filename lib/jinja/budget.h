@@ -23,7 +23,7 @@ class Budget {
 
 /// An expression, a loop over a value or the making of one costs at least as much as so many bytes of text.
 constexpr size_t kStepBytes = 50;
-/// And so does a look at the name of a variable or member.
+/// What a look at the name of a variable or member costs at least.
 constexpr size_t kEntryBytes = 8;
 
 /// Pays for `bytes`, before the work is done. Throws Failure when the rendering has used up its budget; outside of one

@@ -29,14 +29,17 @@ class Context {
     return body();
   }
 
-  /// The same with only the template's outermost variables in sight; returns what `body` wrote. Throws Failure when
-  /// macros call each other too deeply.
+  /// Runs `body` in a scope in which only the template's outermost variables are seen; returns what `body` wrote.
+  /// Throws Failure when macros call each other too deeply.
   template <class Body>
   std::string in_macro(const Body& body) {
     std::vector<Dict> scopes{scopes_.front(), {}};
     std::swap(scopes, scopes_);
     ++depth_;
-    const AtEnd back([&] { std::swap(scopes, scopes_), --depth_; });
+    const AtEnd back([&] {
+      std::swap(scopes, scopes_);
+      --depth_;
+    });
     check_depth();
     return captured(body);
   }

@@ -24,6 +24,14 @@ struct CallArguments {
   }
 };
 
+Expression list_of(std::vector<Expression> parts) {
+  return [parts = std::move(parts)](Context& c) {
+    List out;
+    for (const Expression& part : parts) out.push_back(part(c));
+    return Value(std::move(out));
+  };
+}
+
 class Parser {
  public:
   explicit Parser(TokenStream& in) : in_(in) {}
@@ -83,7 +91,8 @@ class Parser {
       if (in_.take_operator(op)) return std::string(op);
     if (in_.take_name("in")) return "in";
     if (!in_.is_name("not") || in_.peek(1).text != "in") return {};
-    in_.next(), in_.next();
+    in_.next();
+    in_.next();
     return "not in";
   }
 
@@ -197,11 +206,7 @@ class Parser {
       parts.push_back(conditional());
       if (!in_.is_operator(closing)) in_.expect_operator(",");
     }
-    return [parts = std::move(parts)](Context& c) {
-      List out;
-      for (const Expression& part : parts) out.push_back(part(c));
-      return Value(std::move(out));
-    };
+    return list_of(std::move(parts));
   }
 
   Expression dict() {
@@ -378,11 +383,7 @@ Expression parse_tuple(TokenStream& in, bool with_if) {
   if (!in.is_operator(",")) return first;
   std::vector<Expression> parts{std::move(first)};
   while (in.take_operator(",") && !in.is(TokenKind::kTagEnd) && !in.is(TokenKind::kPrintEnd)) parts.push_back(one());
-  return [parts = std::move(parts)](Context& c) {
-    List out;
-    for (const Expression& part : parts) out.push_back(part(c));
-    return Value(std::move(out));
-  };
+  return list_of(std::move(parts));
 }
 
 }  // namespace roll::jinja

@@ -9,7 +9,7 @@ namespace roll::jinja {
 /// a, b if c else d ... without the tuple.
 Expression parse_expression(TokenStream& in);
 
-/// The same without a trailing `if`, which in `for x in xs if ...` belongs to the loop.
+/// An expression without a trailing `if`, which in `for x in xs if ...` belongs to the loop.
 Expression parse_expression_without_if(TokenStream& in);
 
 /// One expression, or several with commas between, which are a list.

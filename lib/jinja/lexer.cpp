@@ -202,12 +202,14 @@ class Lexer {
     };
     take_digits();
     if (starts(".") && pos_ + 1 < s_.size() && is_digit(s_[pos_ + 1])) {
-      is_float = true, digits += s_[pos_++];
+      is_float = true;
+      digits += s_[pos_++];
       take_digits();
     }
     const size_t sign = pos_ + 1 < s_.size() && (s_[pos_ + 1] == '-' || s_[pos_ + 1] == '+') ? 2 : 1;
     if ((starts("e") || starts("E")) && pos_ + sign < s_.size() && is_digit(s_[pos_ + sign])) {
-      is_float = true, digits += s_.substr(pos_, sign);
+      is_float = true;
+      digits += s_.substr(pos_, sign);
       pos_ += sign;
       take_digits();
     }
@@ -233,7 +235,7 @@ class Lexer {
     add(TokenKind::kString, std::move(value));
   }
 
-  /// As in Python; pos_ ends on the last character of the escape.
+  /// Appends what an escape means in Python; pos_ ends on its last character.
   void escape(std::string& value) {
     static constexpr std::string_view kNames = "ntrabfv\\'\"\n", kValues = "\n\t\r\a\b\f\v\\'\"";
     const char c = s_[++pos_];

@@ -1,7 +1,6 @@
 #include "jinja/template.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "base/error.h"

@@ -39,7 +39,7 @@ struct Arguments {
 
   /// The argument at `index`, else the one named `name`, else empty.
   std::optional<Value> find(size_t index, std::string_view name) const;
-  /// The same; throws Failure when it is missing.
+  /// find(); throws Failure when it is missing.
   Value need(size_t index, std::string_view name) const;
 };
 

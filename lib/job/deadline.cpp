@@ -9,7 +9,6 @@
 #include <array>
 #include <cmath>
 #include <csignal>
-#include <cstring>
 #include <fstream>
 
 #include "base/env.h"

@@ -6,9 +6,9 @@
 
 namespace roll {
 
-/// While it lives, this process has `limit_s` left; then it writes `line` to standard error, gives other ranks time to
-/// write theirs, so that those that wait are told from those that are waited for, and ends with `exit_code`, and, where
-/// a job of run_ranks began on another host, Open MPI's daemon on this host ends with it. One at a time. Uses SIGALRM.
+/// While it lives, this process has `limit_s` left. Then it writes `line` to standard error, gives other ranks time to
+/// write theirs (which shows who waits and who is waited for), ends Open MPI's daemon on this host where run_ranks
+/// began the job on another one, and ends with `exit_code`. One at a time. Uses SIGALRM.
 class Deadline {
  public:
   Deadline(double limit_s, const std::string& line, int exit_code);
@@ -18,12 +18,13 @@ class Deadline {
   Deadline& operator=(const Deadline&) = delete;
 };
 
-/// The same for good: destructors and exit handlers, too, have only that long.
+/// A Deadline that nothing takes back: destructors and exit handlers, too, have only that long. Other ranks get no
+/// time.
 void end_within(double limit_s, const std::string& line, int exit_code);
 
 /// Leaves a process behind that ends Open MPI's daemon of this host when it outlives us by `grace_s`: it waits for
 /// orders from mpirun, which can perhaps not reach it. Nothing in jobs that others started, or on mpirun's own host
-/// (stand_by.h).
+/// (supervisor.h).
 void end_daemon_after(double grace_s);
 
 }  // namespace roll

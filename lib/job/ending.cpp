@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/harmless.h"
 #include "job/deadline.h"
-#include "job/launch.h"
 #include "job/world.h"
 #include "process/stop.h"
 #include "transport/wire.h"

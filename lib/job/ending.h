@@ -7,27 +7,27 @@
 //                             (agree.h, MPI_Abort)       for leaving                system, 70  "[rank 3]"
 //                                                                                   bug
 //  a rank is killed           mpirun, told to            seconds                    1           "rank 3 on host h2 was
-//                             stand_by.h                                                        killed by signal 9"
+//                             supervisor.h                                                      killed by signal 9"
 //  a rank hangs, or its host  every rank that waits for  backend_timeout, in each   1           "waited 30 min and
 //  is out of reach            it (transport/wait)        collective                             nothing came from rank
 //                                                                                               8"
-//  mpirun loses a host        stand_by.h                 8 s after the first word   1           "the connection to host
+//  mpirun loses a host        supervisor.h               8 s after the first word   1           "the connection to host
 //                                                        of a failure; then mpirun              h2 is lost"
 //                                                        is killed
-//  a rank does not start      stand_by.h                 backend_timeout + 30 s     1           "the ranks did not all
+//  a rank does not start      supervisor.h               backend_timeout + 30 s     1           "the ranks did not all
 //                                                                                               start in time"
 //  a rank does not come to    deadline.h (SIGALRM, also  backend_timeout; 30 s      the         "not all other ranks
 //  the end, or its            where MPI waits)           while it unwinds, 5 s on   error's     came"
 //  destructors wait                                      its way out
-//  mpirun is killed           stand_by.h, which ends     at once                    1           "mpirun was killed by
+//  mpirun is killed           supervisor.h, which ends   at once                    1           "mpirun was killed by
 //                             the ranks                                                         signal 9"
-//  the process that stands    the kernel ends mpirun,    seconds                    -           -
-//  by is killed               or the only rank
+//  the supervisor is killed   the kernel ends mpirun,    seconds                    -           -
+//                             or the only rank
 //  Ctrl-C, SIGTERM, SIGHUP    all ranks, together        the current token; the     130, 143,   "stopped by SIGTERM"
 //  (process/stop.h)              (stop_agreed)              step, once it trains       129
 //  one of them to a rank      mpirun, told to            at once                    130, 143,   "stopped by SIGTERM"
 //  that does not listen yet   launch.h                                              129
-//  Ctrl-C, SIGTERM again      every rank, stand_by.h     at once                    130, 143    "ended at once when
+//  Ctrl-C, SIGTERM again      every rank, supervisor.h   at once                    130, 143    "ended at once when
 //                                                                                               that came again"
 //  SIGUSR1, the time limit    as Ctrl-C                  as Ctrl-C                  75          "stopped by the time
 //  (time_limit.h)                                                                               limit"

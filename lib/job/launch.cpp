@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/terminal.h"
 #include "job/restart.h"
-#include "job/stand_by.h"
+#include "job/supervisor.h"
 #include "job/threads.h"
 #include "job/world.h"
 #include "process/stop.h"
@@ -115,15 +115,16 @@ bool is_alone(const Launch& launch) {
   return launch.num_ranks == 1 && launch.hostfile.empty();
 }
 
-/// A rank that dies with its launcher needs no time for it; mpirun does, to end those on other hosts.
+/// Starts the job and supervises it to its end. A supervisor that dies takes the only rank with it at once (SIGKILL);
+/// mpirun needs time to end its ranks on other hosts (SIGTERM).
 JobEnd run_once(const Launch& launch) {
   std::vector<std::string> command = launch_command(launch);
   const std::string mark = fmt::format("{}=1", kStandingBy);
   command.insert(command.begin() + (is_alone(launch) ? 0 : 1), {is_alone(launch) ? "env" : "-x", mark});
-  return stand_by(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
+  return supervise(command, launch.start_limit_s, is_alone(launch) ? SIGKILL : SIGTERM);
 }
 
-/// What another attempt may mend: neither a stop nor what the user has to.
+/// Whether another attempt may succeed: not after a wish to stop, nor where the user has to change something.
 bool is_fault(int exit_code) {
   static const std::set<int> kNone = {0,
                                       2,
@@ -144,8 +145,8 @@ SystemError killed_error(const KilledRank& killed) {
                       strsignal(killed.signal), hint);
 }
 
-/// The wish to stop that killed ranks which did not listen yet, or heard it twice; a signal to one of them counts as
-/// one to all, as it does once they listen.
+/// The wish to stop whose signal killed a rank: one that did not catch signals yet, or got two. A signal to one rank
+/// counts as one to all, as it does once they catch them.
 std::optional<StopKind> died_of(const JobEnd& end) {
   if (end.output.failed()) return std::nullopt;
   if (end.output.killed()) return stop_kind_of(end.output.killed()->signal);
@@ -198,7 +199,7 @@ std::optional<int> run_ranks(const Launch& launch) {
   if (world.launcher != Launcher::kNone && launch.num_ranks != world.size)
     throw user_error("-n = {0}: {1} processes were started ({2} = {1}); drop -n, or make both equal", launch.num_ranks,
                      world.size, name_of(world.launcher));
-  const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || somebody_stands_by());
+  const bool goes_on_here = is_alone(launch) && (launch.max_restarts == 0 || has_supervisor());
   if (world.launcher != Launcher::kNone || goes_on_here) return std::nullopt;
   for (int restart = 0;; ++restart) {
     const JobEnd end = run_once(launch);
@@ -214,11 +215,11 @@ std::optional<int> run_ranks(const Launch& launch) {
       reason = error.what();
     }
     std::fprintf(stderr, "roll: restart %d of %d: %s\n", restart + 1, launch.max_restarts, reason.c_str());
-    tell_restart({.number = restart + 1, .most = launch.max_restarts, .reason = reason, .failed_s = end.failed_s});
+    export_restart({.number = restart + 1, .most = launch.max_restarts, .reason = reason, .failed_s = end.failed_s});
   }
 }
 
-bool somebody_stands_by() {
+bool has_supervisor() {
   return env(kStandingBy).has_value();
 }
 

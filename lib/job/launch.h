@@ -1,7 +1,6 @@
 // Starting the processes of a job.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,14 +24,14 @@ struct Launch {
 std::vector<std::string> launch_command(const Launch& launch);
 
 /// nullopt: go on in this process (one rank, or a launcher has started us already). Else the job ran: launch_command,
-/// and this process stood by (see stand_by.h) and started it again after faults (see restart.h), of one rank too; the
-/// value is the job's exit code. `args` may keep their -n: a process whose launcher started another number than
-/// `num_ranks` gets the UserError that says so. SystemError: no mpirun; a rank was killed (with rank and host).
+/// and this process supervised it (see supervisor.h) and started it again after faults (see restart.h), of one rank
+/// too; the value is the job's exit code. `args` may keep their -n: a process whose launcher started another number
+/// than `num_ranks` gets the UserError that says so. SystemError: no mpirun; a rank was killed (with rank and host).
 /// Stopped: before the ranks listened, or insisted on. Call before torch or MPI is used: it forks.
 std::optional<int> run_ranks(const Launch& launch);
 
-/// Whether this rank was started by a process that does that.
-bool somebody_stands_by();
+/// Whether this rank was started by a supervisor.
+bool has_supervisor();
 
 /// Lines for --version: LibTorch, CUDA, NCCL, MPI with their versions, or "none".
 std::vector<std::string> version_lines();

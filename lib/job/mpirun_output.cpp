@@ -33,9 +33,9 @@ bool repeats(const std::string& line) {
   return false;
 }
 
-/// "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the line that follows it, and the
-/// error that Open MPI 4 makes when it counts them; that it passes on the signal we sent; what libevent says in an
-/// mpirun that ends; and our own mark.
+/// Lines that say nothing to a user: "[h1:812] 1 more process has sent help message help-mpi-api.txt / mpi-abort", the
+/// line that follows it, and the error that Open MPI 4 makes when it counts them; that mpirun passes on the signal we
+/// sent; what libevent says in an mpirun that ends; and our own report_start().
 bool is_noise(const std::string& line) {
   for (const std::string_view begin : {"mpirun: Forwarding signal ", "[warn] Epoll "})
     if (line.starts_with(begin)) return true;
@@ -51,8 +51,8 @@ int number(const std::ssub_match& match) {
 
 }  // namespace
 
-void tell_start() {
-  if (somebody_stands_by()) std::fprintf(stderr, "%s\n", kStarted);
+void report_start() {
+  if (has_supervisor()) std::fprintf(stderr, "%s\n", kStarted);
 }
 
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long) {
@@ -86,8 +86,9 @@ std::string MpirunOutput::rest() {
 }
 
 std::string MpirunOutput::shown(const std::string& line) {
-  if (!waiting_.empty() && line.find(kNotAllCame) != std::string::npos) return understand(line), "";
+  const bool is_repeated = !waiting_.empty() && line.find(kNotAllCame) != std::string::npos;
   understand(line);
+  if (is_repeated) return "";
   if (is_dashes(line)) {
     const Notice before = std::exchange(notice_, notice_ == Notice::kNone ? Notice::kBegun : Notice::kNone);
     if (before == Notice::kNone) dashes_ = line + "\n";
@@ -108,7 +109,7 @@ std::string MpirunOutput::shown_in_notice(const std::string& line) {
 
 void MpirunOutput::understand(const std::string& line) {
   static const std::regex kKilled(R"(process rank (\d+) with PID \d+ on node (\S+) exited on\s+signal (\d+))");
-  static const std::regex kCode(R"(with errorcode (\d+)\.?)");
+  static const std::regex kAborted(R"(with errorcode \d+\.?)");
   static const std::regex kWaited(R"(roll: rank (\d{1,6}) of (\d{1,6}), .* not all other ranks came .*)");
   static const std::regex kLost(R"(\s*Remote daemon: .* on node (\S+))");
   std::smatch match;
@@ -120,9 +121,9 @@ void MpirunOutput::understand(const std::string& line) {
   if (first_error_.empty() && line.starts_with(kError) && line != kStarted) first_error_ = line.substr(kError.size());
   if (notice_ == Notice::kNone) return;
   text_ += line + "\n";  // Open MPI 5 breaks its sentences
-  if (!killed_ && !abort_code_ && std::regex_search(text_, match, kKilled))
+  if (!killed_ && !has_aborted_ && std::regex_search(text_, match, kKilled))
     killed_ = KilledRank{.rank = number(match[1]), .host = match[2], .signal = number(match[3])};
-  if (std::regex_match(line, match, kCode)) abort_code_ = number(match[1]);
+  has_aborted_ |= std::regex_match(line, kAborted);
   if (std::regex_match(line, match, kLost)) lost_host_ = match[1];
 }
 

@@ -16,12 +16,12 @@ struct KilledRank {
   int signal = 0;
 };
 
-/// What a rank says that has waited for the others, at its start or its end, where nobody can tell who is missing: all
-/// that wait say it, and the process that stands by shows it once and counts.
+/// What a rank says that has waited for the others, at its start or its end, where it cannot know who is missing. All
+/// that wait say it; the supervisor shows it once, and knows the missing ones by who did not say it.
 std::string waited_line(int rank, int num_ranks, const std::string& where_and_how_long);
 
-/// Called by the first rank when all are there: a line for the process that stands by, where one does.
-void tell_start();
+/// Called by the first rank when all are there: a line for the supervisor, where there is one.
+void report_start();
 
 class MpirunOutput {
  public:
@@ -30,13 +30,12 @@ class MpirunOutput {
   /// The last line, where it has no end.
   std::string rest();
 
-  /// Whether the ranks have begun to work: tell_start() was heard.
+  /// Whether the ranks have begun to work: report_start() was heard.
   bool started() const { return started_; }
   /// Whether a rank has said why it fails, or has called MPI_Abort: from then on the job has to end.
-  bool failed() const { return !first_error_.empty() || abort_code_; }
+  bool failed() const { return !first_error_.empty() || has_aborted_; }
   /// What the first rank to speak has said, "" where none has.
   const std::string& first_error() const { return first_error_; }
-  std::optional<int> abort_code() const { return abort_code_; }
   const std::optional<KilledRank>& killed() const { return killed_; }
   /// Where ranks have waited in vain (waited_line()), those that did not say so: "1, 3".
   std::string missing() const;
@@ -55,7 +54,7 @@ class MpirunOutput {
   std::string line_;    // not yet ended
   bool started_ = false;
   std::string first_error_;
-  std::optional<int> abort_code_;
+  bool has_aborted_ = false;  // MPI_Abort was called
   std::optional<KilledRank> killed_;
   std::string lost_host_;
   std::set<int> waiting_;

@@ -1,4 +1,4 @@
-// What the process that stands by tells the ranks of a job that it starts again. They find it in their environment:
+// What the supervisor of a job tells the ranks that it starts again. They find it in their environment:
 //   ROLL_RESTART            how many times the job was started again; whoever sees it goes on from the last checkpoint
 //   ROLL_RESTART_REASON     for people
 //   ROLL_RESTART_FAILED_MS  when the failure was seen, in ms since 1970-01-01 UTC
@@ -16,7 +16,7 @@ struct Restart {
 };
 
 /// Puts it into the environment of this process and of its later children. SystemError.
-void tell_restart(const Restart& restart);
+void export_restart(const Restart& restart);
 
 /// "restart 1 of 3: rank 1 on host h2 was killed by signal 9 (Killed); working again after 12.3 s", "" in a job that
 /// was not started again. The time is from the failure's notice to this call: for the log, where the first step begins.

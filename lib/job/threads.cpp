@@ -30,11 +30,11 @@ int num_allowed_cores() {
   for (int size = CPU_SETSIZE; size <= 1 << 20; size *= 2) {
     cpu_set_t* const mask = CPU_ALLOC(size);
     const size_t bytes = CPU_ALLOC_SIZE(size);
-    const bool is_told = ::sched_getaffinity(0, bytes, mask) == 0;
+    const bool is_known = ::sched_getaffinity(0, bytes, mask) == 0;
     const int error = errno;
-    const int count = is_told ? CPU_COUNT_S(bytes, mask) : 1;
+    const int count = is_known ? CPU_COUNT_S(bytes, mask) : 1;
     CPU_FREE(mask);
-    if (is_told || error != EINVAL) return count;
+    if (is_known || error != EINVAL) return count;
   }
   return 1;
 }

@@ -1,7 +1,6 @@
 #include "job/time_limit.h"
 
 #include <algorithm>
-#include <cmath>
 #include <regex>
 
 #include "base/clock.h"
@@ -57,7 +56,7 @@ double parse_time_limit(const std::string& text, const std::string& what) {
 }
 
 std::optional<double> time_limit(const std::optional<std::string>& flag) {
-  if (const auto told_ms = env_count("ROLL_STOP_AT_MS")) return static_cast<double>(*told_ms) / 1e3;
+  if (const auto stop_at_ms = env_count("ROLL_STOP_AT_MS")) return static_cast<double>(*stop_at_ms) / 1e3;
   std::optional<double> limit = slurm_limit();
   if (flag) {
     const double own = wall_clock_s() + parse_time_limit(*flag, "--time-limit");

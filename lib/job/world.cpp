@@ -38,7 +38,7 @@ World from_pmi() {
   return checked(world, "PMI_RANK", "PMI_SIZE");
 }
 
-/// Needs all four; who sets one of them by hand is told which are missing.
+/// Needs all four variables; the error of who sets one of them by hand names what is missing.
 World from_variables(int rank, int size) {
   World world{.launcher = Launcher::kVariables, .rank = rank, .size = size};
   world.local_rank = count_or("LOCAL_RANK", count_or("SLURM_LOCALID", rank));

@@ -11,7 +11,7 @@ enum class Launcher {
   kVariables,  // RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT (torchrun), or srun with the last two
 };
 
-/// This process among the others, as its environment tells.
+/// This process among the others, as its environment has it.
 struct World {
   Launcher launcher = Launcher::kNone;
   int rank = 0;

@@ -1,4 +1,4 @@
-// Losses of one's own out of shared libraries (roll/loss.h): opening them, and calling them with a micro-batch.
+// Plug-in losses out of shared libraries (roll/loss.h): opening them, and calling them with a micro-batch.
 #pragma once
 
 #include <map>

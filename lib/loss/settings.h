@@ -25,9 +25,9 @@ struct LossSettings {
   std::optional<double> value_clip;   // none: values are free
   ImportanceSampling importance_sampling = ImportanceSampling::kToken;
   KlPenalty kl_penalty = KlPenalty::kK3;
-  // Of each term in the loss; 0: the term is only measured.
+  // The coefficient of each term in the loss; 0: the term is only measured.
   double policy_coef = 1, kl_coef = 0, entropy_coef = 0, positive_coef = 0;
-  // Of sequences, in the policy term.
+  // Weights of sequences in the policy term.
   std::optional<DifficultyRange> difficulty_weights;
   bool length_weights = false;
 

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numbers>
 #include <span>
 
 #include "base/error.h"
 #include "dist/parallel_ops.h"
 #include "model/mixers.h"
 #include "model/parameter_shards.h"
-#include "model/rotary.h"
 #include "model/weights.h"
 #include "ops/attention.h"
 #include "ops/layer_ops.h"
@@ -39,6 +39,20 @@ at::Tensor count_times(at::Tensor x, const ModelParallel& parallel, int64_t time
   for (Communicator* ranks : {parallel.tp, parallel.cp})
     if (ranks) x = roll::count_times(x, *ranks, times, times_in_backward);
   return x;
+}
+
+/// Long waves are slowed by `factor`, short ones kept, those between blended (Llama 3.1, "llama3" in transformers).
+at::Tensor scale_llama3(const at::Tensor& frequencies, const Llama3Scaling& scaling) {
+  const auto context = static_cast<double>(scaling.original_max_positions);
+  const at::Tensor wavelength = 2 * std::numbers::pi / frequencies;
+  const at::Tensor slowed = frequencies / scaling.factor;
+  const at::Tensor blend =
+      (context / wavelength - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor);
+  const at::Tensor blended = (1 - blend) * slowed + blend * frequencies;
+  const at::Tensor long_or_short = at::where(wavelength > context / scaling.low_freq_factor, slowed, frequencies);
+  const at::Tensor is_medium =
+      (wavelength >= context / scaling.high_freq_factor).logical_and(wavelength <= context / scaling.low_freq_factor);
+  return at::where(is_medium, blended, long_or_short);
 }
 
 }  // namespace
@@ -153,6 +167,12 @@ at::Tensor Backbone::extend(const CachedTokens& tokens, const KvRows& cache) con
   at::Tensor x = embed(tokens.ids, pass.flow);
   for (const LayerWeights& layer : layers_) x = run_layer(layer, x, pass);
   return rms_norm(x, final_norm_, spec_.rms_norm_eps);
+}
+
+at::Tensor inverse_frequencies(const ModelSpec& spec) {
+  const at::Tensor exponents = at::arange(0, spec.head_dim, 2, at::kFloat) / static_cast<double>(spec.head_dim);
+  const at::Tensor frequencies = at::reciprocal(at::pow(spec.rope_theta, exponents));
+  return spec.rope_scaling ? scale_llama3(frequencies, *spec.rope_scaling) : frequencies;
 }
 
 }  // namespace roll

@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// That this process can use; 0 where the machine or this build has none.
+/// The CUDA devices that this process can use; 0 where the machine or this build has none.
 int64_t num_cuda_devices();
 
 /// "cpu", "cuda" or "cuda:1". UserError: another word, or a device that this machine or this build does not have.

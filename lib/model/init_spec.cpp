@@ -30,14 +30,18 @@ ModelSpec make_spec(const InitSizes& sizes, std::optional<int64_t> needed_vocab,
   ModelSpec spec;
   spec.architecture = &find_architecture(sizes.arch, "--arch", known);
   spec.vocab_size = vocabulary(sizes, needed_vocab);
-  spec.hidden_size = sizes.hidden, spec.num_layers = sizes.layers, spec.num_heads = sizes.heads;
+  spec.hidden_size = sizes.hidden;
+  spec.num_layers = sizes.layers;
+  spec.num_heads = sizes.heads;
   if (!sizes.head_dim && sizes.hidden % sizes.heads != 0)
     throw user_error("--hidden = {}: must be divisible by --heads ({}), or give --head-dim", sizes.hidden, sizes.heads);
   spec.num_kv_heads = sizes.kv_heads.value_or(sizes.heads);
   spec.head_dim = sizes.head_dim.value_or(sizes.hidden / sizes.heads);
   spec.intermediate_size = sizes.intermediate.value_or(4 * sizes.hidden);
   read_features(Json::object(), "--arch", spec);
-  spec.rope_theta = sizes.rope_theta, spec.max_positions = sizes.max_positions, spec.tied_head = sizes.tie;
+  spec.rope_theta = sizes.rope_theta;
+  spec.max_positions = sizes.max_positions;
+  spec.tied_head = sizes.tie;
   check(spec);
   return spec;
 }

@@ -1,7 +1,6 @@
 // Shapes of well-known models, for planning where no model is at hand.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -6,8 +6,10 @@
 namespace roll {
 
 LayerCost& LayerCost::operator+=(const LayerCost& other) {
-  flops += other.flops, square_flops += other.square_flops;
-  cached += other.cached, kept += other.kept;
+  flops += other.flops;
+  square_flops += other.square_flops;
+  cached += other.cached;
+  kept += other.kept;
   return *this;
 }
 

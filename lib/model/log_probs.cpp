@@ -25,7 +25,8 @@ TokenLogProbs token_log_probs(const Transformer& model, const PackedTokens& toke
   at::Tensor labels = next_token_labels(tokens);
   if (wanted.defined()) labels.masked_fill_(wanted.to(labels.device()).logical_not(), -1);
   LogProbOptions options;
-  options.temperature = temperature, options.with_entropy = with_entropy;
+  options.temperature = temperature;
+  options.with_entropy = with_entropy;
   if (model.device().is_cuda()) options.chunk_bytes = kChunkBytesOnGpu;
   const ModelParallel& parallel = model.parallel();
   if (parallel.tp_size() > 1) options.shard = vocabulary_shard(model);

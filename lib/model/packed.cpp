@@ -29,7 +29,8 @@ PackedTokens pack_tokens(const std::vector<std::vector<int64_t>>& sequences, at:
     std::iota(position, position + sequence.size(), 0);
     position += sequence.size();
   }
-  packed.ids = ids.to(device), packed.positions = positions.to(device);
+  packed.ids = ids.to(device);
+  packed.positions = positions.to(device);
   return packed;
 }
 

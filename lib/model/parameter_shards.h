@@ -44,7 +44,7 @@ class ParameterShards {
 
   bool is_whole() const { return tp_ == nullptr || tp_->size() == 1; }
   const TensorShard& part(const std::string& name) const;
-  /// Of the whole tensor.
+  /// The shape of the whole tensor.
   const std::vector<int64_t>& shape(const std::string& name) const { return entry(name).shape; }
   /// This rank's part of the whole tensor: a view.
   at::Tensor cut(const std::string& name, const at::Tensor& whole) const;

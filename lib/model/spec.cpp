@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "model/forward_flops.h"
 
 namespace roll {
 
@@ -247,10 +246,30 @@ std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec) {
   return list;
 }
 
+std::vector<ParameterShape> policy_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  if (!spec.tied_head) list.push_back(lm_head_parameter(spec));
+  return list;
+}
+
+std::vector<ParameterShape> critic_parameters(const ModelSpec& spec) {
+  auto list = backbone_parameters(spec);
+  for (auto& parameter : value_head_parameters(spec)) list.push_back(std::move(parameter));
+  return list;
+}
+
 int64_t ModelSpec::num_parameters() const {
   int64_t total = tied_head ? 0 : vocab_size * hidden_size;
   for (const auto& parameter : backbone_parameters(*this)) total += count(parameter.shape);
   return total;
+}
+
+ForwardFlops::ForwardFlops(const ModelSpec& spec)
+    : layers_(cost_of(spec.layers())), head_row_(2.0 * static_cast<double>(spec.vocab_size * spec.hidden_size)) {}
+
+double ForwardFlops::operator()(int64_t length, int64_t head_rows) const {
+  const auto n = static_cast<double>(length);
+  return layers_.flops * n + layers_.square_flops * n * n + static_cast<double>(head_rows) * head_row_;
 }
 
 double ModelSpec::forward_flops(int64_t length, int64_t head_rows) const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +42,17 @@ struct ModelSpec {
   std::vector<Layer> layers() const { return architecture->layers(*this); }
 };
 
+/// ModelSpec::forward_flops() of many sequences: the layers are counted once.
+class ForwardFlops {
+ public:
+  explicit ForwardFlops(const ModelSpec& spec);
+  double operator()(int64_t length, int64_t head_rows) const;
+
+ private:
+  LayerCost layers_;
+  double head_row_ = 0;
+};
+
 /// From config.json. UserError "origin: key = value: rule" for unknown architectures, missing or impossible values, and
 /// what we would compute wrongly: sliding windows in use, other rope types, activations other than silu.
 ModelSpec parse_spec(const Json& config, const std::string& origin, const Architectures& known = architectures());
@@ -63,11 +73,15 @@ struct ParameterShape {
 std::vector<ParameterShape> backbone_parameters(const ModelSpec& spec);
 /// What names of a layer's weights begin with.
 std::string layer_prefix(const ModelSpec& spec, size_t layer);
-/// Of the embedding and the lm head.
+/// How tensor ranks share the embedding and the lm head.
 Cut vocabulary_cut(const ModelSpec& spec);
 /// [V, E], the language model's.
 ParameterShape lm_head_parameter(const ModelSpec& spec);
 /// [1, E] and [1], the value model's.
 std::vector<ParameterShape> value_head_parameters(const ModelSpec& spec);
+/// All parameters of a language model: the backbone's, and its head unless that is the embedding.
+std::vector<ParameterShape> policy_parameters(const ModelSpec& spec);
+/// All parameters of a value model: the backbone's and the value head's.
+std::vector<ParameterShape> critic_parameters(const ModelSpec& spec);
 
 }  // namespace roll

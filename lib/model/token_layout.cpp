@@ -39,7 +39,8 @@ void add_context_pieces(const std::vector<int64_t>& aligned, const ModelParallel
                         TokenLayout& layout) {
   const int64_t cp = parallel.cp_size(), rank = parallel.cp_rank(), slots = cumulative(aligned).back() / cp;
   std::vector<int64_t> rows;
-  layout.cu_queries = {0}, layout.cu_keys = {0};
+  layout.cu_queries = {0};
+  layout.cu_keys = {0};
   int64_t begin = 0;  // of the sequence, in the slots of every rank
   for (const int64_t length : aligned) {
     const int64_t chunk = length / (2 * cp);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "model/model_parameters.h"
+#include "model/spec.h"
 #include "model/weights.h"
 #include "ops/linear_log_prob.h"
 

@@ -30,8 +30,8 @@ class Transformer {
   static Transformer init(const ModelSpec& spec, uint64_t seed, at::Device device = at::kCPU,
                           at::ScalarType dtype = at::kFloat);
 
-  /// This rank's part of a model without weights (ops/planned_tensors.h): it computes nothing but sends and gets as
-  /// much.
+  /// This rank's part of a model without weights (ops/planned_tensors.h): it computes nothing, and its collectives move
+  /// as much as those of a real one.
   static Transformer planned(const ModelSpec& spec, at::ScalarType dtype, const ModelParallel& parallel);
 
   const ModelSpec& spec() const { return backbone_.spec(); }
@@ -71,7 +71,7 @@ class Transformer {
 
   /// Writes an HF folder that transformers opens. Beside it go the companions of the one that it was loaded from.
   void save(const std::filesystem::path& folder, const HfSaveOptions& options = {}) const;
-  /// The same into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
+  /// save() into an existing folder, for a caller that makes a larger folder appear at once. `whole`: what
   /// parts().gather_all() gave on this rank. What it wrote.
   FileSums write_files(const std::filesystem::path& folder, const NamedTensors& whole,
                        const HfSaveOptions& options = {}) const;

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dist/parallel_ops.h"
-#include "model/model_parameters.h"
+#include "model/spec.h"
 #include "model/weights.h"
 #include "ops/planned_tensors.h"
 #include "ops/products.h"

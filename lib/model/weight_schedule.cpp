@@ -90,7 +90,8 @@ WeightSchedule::WeightSchedule(const ModelSpec& spec, const std::vector<Paramete
   }
   for (const auto& [name, shape, cut] : parameters) {
     Parameter& parameter = parameters_.emplace_back();
-    parameter.num_rows = shape[0], parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
+    parameter.num_rows = shape[0];
+    parameter.num_columns = shape.size() == 1 ? 1 : shape[1];
     for (int64_t rank = 0; rank < trainer_.tp; ++rank) parameter.trainer.push_back(shard_of(cut, rank, trainer_.tp));
     for (int64_t rank = 0; rank < sampler_.tp; ++rank) parameter.sampler.push_back(shard_of(cut, rank, sampler_.tp));
     parameter.copies = parameter.trainer[0].copies;
@@ -103,10 +104,13 @@ WeightBlock WeightSchedule::overlap(int64_t index, int64_t trainer_tp, int64_t s
   WeightBlock block{index, 0, parameter.num_rows, 0, parameter.num_columns};
   if (from.dim < 0) return block;
   const int64_t begin = std::max(from.begin, to.begin), size = std::max(std::min(from.end, to.end) - begin, int64_t{0});
-  if (from.dim == 0)
-    block.row = begin, block.num_rows = size;
-  else
-    block.column = begin, block.num_columns = size;
+  if (from.dim == 0) {
+    block.row = begin;
+    block.num_rows = size;
+  } else {
+    block.column = begin;
+    block.num_columns = size;
+  }
   return block;
 }
 

@@ -36,7 +36,7 @@ struct WeightMoves {
   WeightBlocks kept;                            // of the sampler's part: what the trainer's part here has already
 };
 
-/// The same in numbers of elements.
+/// WeightMoves in numbers of elements.
 struct WeightElements {
   int64_t sent = 0, received = 0, kept = 0;
 };
@@ -48,7 +48,7 @@ class WeightSchedule {
                  WeightLayout sampler);
 
   WeightMoves of(int rank) const;
-  /// Of all ranks up to the highest one, without their lists.
+  /// The numbers of elements of all ranks up to the highest one.
   std::vector<WeightElements> elements() const;
 
   const WeightLayout& trainer() const { return trainer_; }

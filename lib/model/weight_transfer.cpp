@@ -20,7 +20,8 @@ std::vector<WeightBlocks> weight_messages(const WeightBlocks& blocks, int64_t mo
       WeightBlock& piece = messages.back().emplace_back(block);
       piece.num_rows = std::min(block.num_rows, room / block.num_columns);
       room -= piece.numel();
-      block.row += piece.num_rows, block.num_rows -= piece.num_rows;
+      block.row += piece.num_rows;
+      block.num_rows -= piece.num_rows;
     }
   return messages;
 }
@@ -46,7 +47,7 @@ at::Tensor view_of(const Transformer& model, const WeightBlock& block) {
       .narrow(1, block.column - (part.dim == 1 ? part.begin : 0), block.num_columns);
 }
 
-/// Of the parameters themselves, not of a message made of them.
+/// The bit sum of a block as the parameters hold it, not of a message made of them.
 at::Tensor sum_of(const Transformer& model, const WeightBlocks& blocks) {
   at::Tensor sum = at::zeros({}, at::TensorOptions(model.device()).dtype(at::kLong));
   for (const WeightBlock& block : blocks) sum += bit_sum(view_of(model, block));

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/random.h"
 
 namespace roll {
@@ -91,6 +92,16 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted) {
   for (const auto& parameter : wanted) check_one(folder, parameter);
+}
+
+void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use) {
+  const bool has_head = use == FolderUse::kWrites || use == FolderUse::kForwards;
+  const bool needs_tokenizer = use == FolderUse::kWrites || use == FolderUse::kReads;
+  check_parameters(HfFolder::open(folder), has_head ? policy_parameters(spec) : backbone_parameters(spec));
+  if (needs_tokenizer && !is_there(folder / "tokenizer.json"))
+    throw user_error(
+        "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
+        folder.string());
 }
 
 NamedTensors load_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted,

@@ -24,6 +24,16 @@ NamedTensors load_parameters(const HfFolder& folder, const std::vector<Parameter
 /// floating.
 void check_parameters(const HfFolder& folder, const std::vector<ParameterShape>& wanted);
 
+/// What a run will ask of a model's folder.
+enum class FolderUse {
+  kWrites,      // all weights, and a tokenizer
+  kForwards,    // all weights
+  kReads,       // the weights below the head, and a tokenizer
+  kGivesValues  // the weights below the head, which a language model's folder has too
+};
+/// Whether the folder holds that, as far as names, sizes and headers show. UserError: HfFolder::open()'s, those of
+/// check_parameters(), no tokenizer.json.
+void check_folder(const std::filesystem::path& folder, const ModelSpec& spec, FolderUse use);
 /// UserError "where: ...": the CPU tensor holds NaN or infinite values, or some that are infinite in `dtype`.
 void check_values(const at::Tensor& values, at::ScalarType dtype, const std::string& where);
 
@@ -32,7 +42,7 @@ void check_values(const at::Tensor& values, at::ScalarType dtype, const std::str
 NamedTensors init_parameters(const std::vector<ParameterShape>& wanted, uint64_t seed, at::Device device,
                              at::ScalarType dtype);
 
-/// This rank's part of each, without data.
+/// This rank's part of each parameter, without data.
 NamedTensors planned_parameters(const std::vector<ParameterShape>& wanted, const ParameterShards& parts,
                                 at::ScalarType dtype);
 

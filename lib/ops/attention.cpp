@@ -3,11 +3,8 @@
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "ops/attention_cpu.h"
-#include "ops/attention_cuda.h"
+#include "ops/attention_backends.h"
 #include "ops/products.h"
 
 namespace roll {

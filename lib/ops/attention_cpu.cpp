@@ -1,4 +1,4 @@
-#include "ops/attention_cpu.h"
+#include "ops/attention_backends.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Dispatch.h>

@@ -1,10 +1,7 @@
 // This file builds without CUDA too: LibTorch's operators are dispatched by name.
-#include "ops/attention_cuda.h"
+#include "ops/attention_backends.h"
 
 #include <ATen/ATen.h>
-
-#include <algorithm>
-#include <cmath>
 
 namespace roll {
 

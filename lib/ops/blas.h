@@ -1,5 +1,5 @@
 // Small matrix products inside our own parallel loops, where a tensor per block would cost more than the product.
-// They go to the BLAS that LibTorch brings, by the standard Fortran names.
+// They go to the BLAS that LibTorch contains, by the standard Fortran names.
 #pragma once
 
 #include <cstdint>

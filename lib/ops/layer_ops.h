@@ -28,7 +28,7 @@ struct Rotation {
 /// Angles position * frequency. inverse_frequencies [D/2] float32, positions [P] int64, rows [T] int64.
 Rotation make_rotation(const at::Tensor& inverse_frequencies, const at::Tensor& positions, const at::Tensor& rows);
 
-/// Turns the pairs (i, i + D/2) of each head by its token's angle (Su et al. 2021, in HF's half layout). x [T, H, D].
+/// Rotates the pairs (i, i + D/2) of each head by its token's angle (Su et al. 2021, in HF's half layout). x [T, H, D].
 at::Tensor rotate(const at::Tensor& x, const Rotation& rotation);
 
 }  // namespace roll

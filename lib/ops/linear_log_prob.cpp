@@ -139,7 +139,7 @@ class LinearLogProb : public torch::autograd::Function<LinearLogProb> {
   }
 
  private:
-  /// Those that forward kept, which the gradient then overwrites, or computed again.
+  /// The chunk's logits: those that forward kept, which the gradient then overwrites, or computed again.
   static at::Tensor take_logits(AutogradContext* ctx, const at::Tensor& hidden, const at::Tensor& weight,
                                 std::optional<Logits>& logits_of) {
     const auto kept = ctx->saved_data.find("logits");

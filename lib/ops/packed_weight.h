@@ -16,7 +16,7 @@ namespace roll {
 class PackedWeight {
  public:
   PackedWeight() = default;
-  /// Of y = x W^T; `outputs` and `inputs` of W [O, K] in `dtype`, float32 or bfloat16.
+  /// Room for the weight W [`outputs`, `inputs`] of y = x W^T in `dtype`, float32 or bfloat16.
   PackedWeight(int64_t outputs, int64_t inputs, at::ScalarType dtype, StreamedMemory& memory);
   /// What it takes of the memory.
   static int64_t room_for(int64_t outputs, int64_t inputs, at::ScalarType dtype);

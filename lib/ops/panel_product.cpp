@@ -1,7 +1,5 @@
 #include "ops/panel_product.h"
 
-#include <algorithm>
-
 #include "ops/simd.h"
 
 namespace roll {

@@ -1,5 +1,6 @@
 // Tensors without data (at::kMeta), of which a planned run makes its models: shapes, dtypes and gradients are those of
-// a real run, so that what ranks would send each other can be counted. Numbers of tokens stay real there.
+// a real run, so that what ranks would send each other can be counted. What a model computes for each token becomes
+// real numbers again.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,5 +1,6 @@
-// In which numbers tensors are computed. bfloat16 is multiplied by AMX; elsewhere its products are made in float32,
-// whose units are then as fast, and only the rounding of their operands and results is bfloat16's.
+// In which dtype products, sums and statistics of tensors are computed. bfloat16 is multiplied by AMX; elsewhere its
+// products are made in float32, whose units are then as fast, and only the rounding of their operands and results is
+// bfloat16's.
 #pragma once
 
 #include <ATen/core/Tensor.h>

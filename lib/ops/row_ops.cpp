@@ -16,7 +16,7 @@ ROLL_SIMD void add_to_row(float* x, const float* y, const float* bias, int64_t w
   }
 }
 
-ROLL_SIMD void turn_head(float* head, const float* cos, const float* sin, int64_t head_dim) {
+ROLL_SIMD void rotate_head(float* head, const float* cos, const float* sin, int64_t head_dim) {
   const int64_t half = head_dim / 2;
 #pragma omp simd
   for (int64_t i = 0; i < half; ++i) {

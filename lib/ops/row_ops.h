@@ -16,7 +16,7 @@ void norm_row(const float* x, const float* weight, float* out, int64_t width, fl
 void norm_row(const float* x, const float* weight, c10::BFloat16* out, int64_t width, float eps);
 
 /// The pairs (i, i + D/2) turned by the row's angles; cos and sin [D/2]. In place.
-void turn_head(float* head, const float* cos, const float* sin, int64_t head_dim);
+void rotate_head(float* head, const float* cos, const float* sin, int64_t head_dim);
 
 /// gate = silu(gate + gate_bias) * (up + up_bias) into `out`; biases may be null.
 void gate_row(const float* gate, const float* up, const float* gate_bias, const float* up_bias, float* out,

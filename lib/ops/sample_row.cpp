@@ -86,7 +86,10 @@ RowSampler::Pick RowSampler::pick_from_all(uint64_t bits) const {
   int64_t block = 0;
   while (left >= block_masses_[block]) left -= block_masses_[block++];
   int64_t token = block * kBlock;
-  for (uint64_t mass = mass_of(p_[token]); left >= mass; mass = mass_of(p_[token])) left -= mass, ++token;
+  for (uint64_t mass = mass_of(p_[token]); left >= mass; mass = mass_of(p_[token])) {
+    left -= mass;
+    ++token;
+  }
   return {token, total_};
 }
 
@@ -105,7 +108,10 @@ RowSampler::Pick RowSampler::pick_from_candidates(std::span<const float> logits,
   for (const Candidate& c : candidates_) all += mass_of(c.p);
   uint64_t left = target_of(bits, all);
   auto found = candidates_.begin();
-  for (uint64_t own = mass_of(found->p); left >= own; own = mass_of(found->p)) left -= own, ++found;
+  for (uint64_t own = mass_of(found->p); left >= own; own = mass_of(found->p)) {
+    left -= own;
+    ++found;
+  }
   return {found->token, all};
 }
 

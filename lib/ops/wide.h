@@ -1,4 +1,4 @@
-// bfloat16 is how numbers are kept; they are computed in float32. For other types both are one.
+// bfloat16 numbers are kept as such and computed in float32; other types are computed as they are kept.
 #pragma once
 
 #include <c10/util/BFloat16.h>

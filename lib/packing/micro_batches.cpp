@@ -31,11 +31,7 @@ Sizes sizes_of(const std::vector<int64_t>& lengths, const PackOptions& options) 
 }
 
 bool fits(const Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
-  return std::all_of(parts.begin(), parts.end(), [&](const auto& part) {
-    int64_t sum = 0;
-    for (const int64_t i : part) sum += tokens[i];
-    return sum <= budget;
-  });
+  return std::ranges::all_of(parts, [&](const auto& part) { return part_sum(part, tokens) <= budget; });
 }
 
 Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
@@ -54,11 +50,7 @@ Partition greedy(const std::vector<int64_t>& tokens, int64_t budget) {
 
 /// Cuts the part of most tokens in two consecutive halves until there are k parts (k <= number of sequences).
 void split_until(Partition& parts, const std::vector<int64_t>& tokens, size_t k) {
-  const auto load = [&](const std::vector<int64_t>& part) {
-    int64_t sum = 0;
-    for (const int64_t i : part) sum += tokens[i];
-    return part.size() < 2 ? -1 : sum;
-  };
+  const auto load = [&](const auto& part) { return part.size() < 2 ? -1 : part_sum(part, tokens); };
   while (parts.size() < k) {
     const auto largest =
         std::max_element(parts.begin(), parts.end(), [&](const auto& a, const auto& b) { return load(a) < load(b); });
@@ -149,7 +141,7 @@ Partition fixed_micro_batches(int64_t num_sequences, int64_t size) {
 
 Partition small_large_small(Partition parts, const std::vector<double>& weights) {
   std::stable_sort(parts.begin(), parts.end(),
-                   [&](const auto& a, const auto& b) { return part_weight(a, weights) < part_weight(b, weights); });
+                   [&](const auto& a, const auto& b) { return part_sum(a, weights) < part_sum(b, weights); });
   Partition rising, falling;
   for (size_t p = 0; p < parts.size(); ++p) (p % 2 == 0 ? rising : falling).push_back(std::move(parts[p]));
   rising.insert(rising.end(), std::make_move_iterator(falling.rbegin()), std::make_move_iterator(falling.rend()));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "packing/partition.h"
@@ -25,7 +24,7 @@ struct PackOptions {
 /// UserError: a sequence that is longer than the budget (its index, its length, the budget).
 Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options);
 
-/// The same with exactly `num_micro_batches` (>= what plan_micro_batches gave; all ranks agree on the largest), so that
+/// The plan with exactly `num_micro_batches` (>= what the other form gave; all ranks agree on the largest), so that
 /// every rank makes the same number of forwards: parts are split where there are sequences enough, then empty fillers
 /// follow, which the trainer runs with zero loss.
 Partition plan_micro_batches(const std::vector<int64_t>& lengths, const PackOptions& options,

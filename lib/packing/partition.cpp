@@ -152,7 +152,7 @@ class KarmarkarKarp {
   std::priority_queue<Entry> heap_;
 };
 
-/// The order of parts says nothing; by first index it is at least easy to read.
+/// Parts have no order of their own; they are sorted by their first index, which is easy to read.
 Partition in_reading_order(Partition parts) {
   std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
     return (a.empty() ? INT64_MAX : a.front()) < (b.empty() ? INT64_MAX : b.front());
@@ -196,21 +196,18 @@ Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, 
   return ranks;
 }
 
-double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights) {
-  double sum = 0;
-  for (const int64_t i : part) sum += weights[i];
-  return sum;
-}
-
 double imbalance(const std::vector<double>& loads) {
   double largest = 0, sum = 0;
-  for (const double load : loads) largest = std::max(largest, load), sum += load;
+  for (const double load : loads) {
+    largest = std::max(largest, load);
+    sum += load;
+  }
   return sum > 0 ? largest * static_cast<double>(loads.size()) / sum - 1 : 0;
 }
 
 double imbalance(const Partition& parts, const std::vector<double>& weights) {
   std::vector<double> loads;
-  for (const auto& part : parts) loads.push_back(part_weight(part, weights));
+  for (const auto& part : parts) loads.push_back(part_sum(part, weights));
   return imbalance(loads);
 }
 

@@ -23,14 +23,19 @@ struct Workload {
 /// `weights` >= 0, k >= 1 (Bug). O(n log n) for n much larger than k.
 Partition karmarkar_karp(const std::vector<double>& weights, int64_t k);
 
-/// The same with equal counts: part sizes differ by one at most (by none when k divides n).
+/// karmarkar_karp() with equal counts: part sizes differ by one at most (by none when k divides n).
 Partition karmarkar_karp_equal_counts(const std::vector<double>& weights, int64_t k);
 
 /// Global batch -> data-parallel ranks: equal counts, nearly equal work: Karmarkar-Karp, then swaps. Ascending indices.
 Partition balance_ranks(const std::vector<int64_t>& lengths, int64_t num_ranks, const Workload& workload);
 
-/// The sum of a part's weights.
-double part_weight(const std::vector<int64_t>& part, const std::vector<double>& weights);
+/// The sum of a part's weights, or of its tokens.
+template <class T>
+T part_sum(const std::vector<int64_t>& part, const std::vector<T>& values) {
+  T sum = 0;
+  for (const int64_t i : part) sum += values[i];
+  return sum;
+}
 
 /// max / mean - 1; 0 when all loads are 0. Of parts: of the sums of their weights.
 double imbalance(const std::vector<double>& loads);

@@ -1,7 +1,6 @@
 #include "packing/rebalance.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -11,12 +10,6 @@ namespace {
 
 constexpr double kEvenEnough = 1e-4;  // no update would be seen to end earlier by more
 constexpr size_t kPartners = 8;  // parts that are tried as partners of the one that gives; keeps large batches fast
-
-int64_t part_tokens(const std::vector<int64_t>& part, const std::vector<int64_t>& tokens) {
-  int64_t sum = 0;
-  for (const int64_t i : part) sum += tokens[i];
-  return sum;
-}
 
 /// Item `out` leaves part `from` for part `to`; `back`, if any, comes back in exchange.
 struct Step {
@@ -64,7 +57,8 @@ std::optional<Step> best_repair(const Partition& parts, const std::vector<int64_
     const int64_t room = -moved;                                 // of equal drops the smallest move disturbs least
     if (drop > best_drop || (drop == best_drop && room > best_room)) {
       best = Step{from, to, out, back};
-      best_drop = drop, best_room = room;
+      best_drop = drop;
+      best_room = room;
     }
   };
   for (const size_t to : partners(loads, from)) {
@@ -145,8 +139,8 @@ void even_out_with(Partition& parts, const std::vector<double>& weights, const s
                    int64_t budget, bool moves) {
   Loads loads;
   for (const auto& part : parts) {
-    loads.work.push_back(part_weight(part, weights));
-    loads.tokens.push_back(part_tokens(part, tokens));
+    loads.work.push_back(part_sum(part, weights));
+    loads.tokens.push_back(part_sum(part, tokens));
   }
   const double mean = std::accumulate(loads.work.begin(), loads.work.end(), 0.0) / static_cast<double>(parts.size());
   for (size_t round = 0; round < 4 * parts.size() + 64; ++round) {
@@ -157,8 +151,8 @@ void even_out_with(Partition& parts, const std::vector<double>& weights, const s
     if (!step) return;
     apply(parts, *step);
     for (const size_t p : {step->from, step->to}) {
-      loads.work[p] = part_weight(parts[p], weights);
-      loads.tokens[p] = part_tokens(parts[p], tokens);
+      loads.work[p] = part_sum(parts[p], weights);
+      loads.tokens[p] = part_sum(parts[p], tokens);
     }
   }
 }
@@ -167,14 +161,14 @@ void even_out_with(Partition& parts, const std::vector<double>& weights, const s
 
 bool repair_budget(Partition& parts, const std::vector<int64_t>& tokens, int64_t budget) {
   std::vector<int64_t> loads;
-  for (const auto& part : parts) loads.push_back(part_tokens(part, tokens));
+  for (const auto& part : parts) loads.push_back(part_sum(part, tokens));
   while (true) {
     const auto fullest = static_cast<size_t>(std::max_element(loads.begin(), loads.end()) - loads.begin());
     if (parts.empty() || loads[fullest] <= budget) return true;
     const std::optional<Step> step = best_repair(parts, tokens, loads, fullest, budget);
     if (!step) return false;
     apply(parts, *step);
-    for (const size_t p : {step->from, step->to}) loads[p] = part_tokens(parts[p], tokens);
+    for (const size_t p : {step->from, step->to}) loads[p] = part_sum(parts[p], tokens);
   }
 }
 

@@ -19,7 +19,7 @@ Partition best_fit_decreasing(const std::vector<int64_t>& tokens, int64_t budget
 /// imbalance is under 0.01 % or nothing helps.
 void even_out(Partition& parts, const std::vector<double>& weights, const std::vector<int64_t>& tokens, int64_t budget);
 
-/// The same by swaps alone, without a budget: the counts of the parts stay.
+/// even_out() by swaps alone, without a budget: the counts of the parts stay.
 void even_out_by_swaps(Partition& parts, const std::vector<double>& weights);
 
 }  // namespace roll

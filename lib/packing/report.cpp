@@ -27,7 +27,10 @@ PlanSummary summarise(const StageReport& stage, size_t algorithm) {
     add_batch(sum, stats);
     work += stats.work();
     padded += batch.padded_work;
-    for (const double f : stats.fills()) fill += f, filled += 1;
+    for (const double f : stats.fills()) {
+      fill += f;
+      filled += 1;
+    }
   }
   const auto n = static_cast<double>(stage.batches.size());
   for (double* mean :

@@ -40,7 +40,7 @@ struct StageReport {
   std::vector<StepMetrics> metrics;     // of the configured one; none where work is counted in tokens
 };
 
-/// Of a rank, estimated.
+/// The estimated memory of a rank.
 struct BudgetMemory {
   double activation_bytes = 0;
   double total_bytes = 0;  // with weights, gradients and optimizer

@@ -98,9 +98,8 @@ std::string summary_table(const StageReport& stage, const PackReport& report) {
   for (size_t a = 0; a < stage.algorithms.size(); ++a) {
     const PlanSummary s = summarise(stage, a);
     html += fmt::format(
-        "<tr{}><td>{}{}</td><td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</"
-        "td>"
-        "<td>{}</td></tr>\n",
+        "<tr{}><td>{}{}</td><td>{:.1f}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+        "<td>{}</td><td>{}</td></tr>\n",
         a == 0 ? " class=\"marked\"" : "", escaped_html(stage.algorithms[a]),
         a == 0 ? " <span class=\"badge\">configured</span>" : "", s.micro_batches,
         stage.budget > 0 ? percent(s.fill) : "–", percent(s.padding),

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "base/other_format.h"
 
 namespace roll {

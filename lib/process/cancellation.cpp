@@ -25,31 +25,28 @@ bool is_readable(int descriptor, double seconds) {
 }  // namespace
 
 Cancellation::Cancellation() : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (event_ < 0) throw system_error("eventfd failed{}", errno_text());
-}
-
-Cancellation::~Cancellation() {
-  ::close(event_);
+  if (!event_) throw system_error("eventfd failed{}", errno_text());
 }
 
 void Cancellation::cancel() {
   const uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(event_, &one, sizeof one);  // fails only where it is readable anyway
+  [[maybe_unused]] const auto written =
+      ::write(event_.get(), &one, sizeof one);  // fails only where it is readable anyway
 }
 
 void Cancellation::reset() {
   uint64_t count = 0;
-  [[maybe_unused]] const auto read = ::read(event_, &count, sizeof count);
+  [[maybe_unused]] const auto read = ::read(event_.get(), &count, sizeof count);
 }
 
 bool Cancellation::is_cancelled() const {
-  return is_readable(event_, 0);
+  return is_readable(event_.get(), 0);
 }
 
 bool Cancellation::sleep(double seconds) const {
   const double end_s = monotonic_s() + seconds;
   for (double left_s = seconds; left_s > 0; left_s = end_s - monotonic_s())  // a signal ends poll early
-    if (is_readable(event_, left_s)) return false;
+    if (is_readable(event_.get(), left_s)) return false;
   return !is_cancelled();
 }
 

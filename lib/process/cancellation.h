@@ -1,5 +1,8 @@
-// A wish that threads which wait for something outside of this program (a server, a pause) give up at once.
+// A cancellation token: threads that wait for something outside of this program (a server, a pause) give up at once
+// when it is cancelled.
 #pragma once
+
+#include "base/descriptor.h"
 
 namespace roll {
 
@@ -7,22 +10,19 @@ class Cancellation {
  public:
   /// SystemError: no file descriptor is left.
   Cancellation();
-  ~Cancellation();
-  Cancellation(const Cancellation&) = delete;
-  Cancellation& operator=(const Cancellation&) = delete;
 
   /// Any thread, any number of times.
   void cancel();
-  /// As if nobody had wished.
+  /// Back to not cancelled.
   void reset();
   bool is_cancelled() const;
-  /// Waits; false: not so long, since it was cancelled.
+  /// Waits; false when it was cancelled before the time was over.
   bool sleep(double seconds) const;
   /// Readable while it is cancelled: for poll(2) beside other descriptors.
-  int descriptor() const { return event_; }
+  int descriptor() const { return event_.get(); }
 
  private:
-  int event_;
+  Descriptor event_;
 };
 
 }  // namespace roll

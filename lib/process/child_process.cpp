@@ -41,36 +41,28 @@ Clock::time_point deadline_after(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-struct Pipe {
-  int read_end = -1, write_end = -1;
-  Pipe() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe for a child process{}", errno_text());
-    read_end = ends[0], write_end = ends[1];
-  }
-};
-
-void close_fd(int& fd) {
-  if (fd >= 0) ::close(fd);
-  fd = -1;
+Pipe child_pipe() {
+  return make_pipe("pipe for a child process");
 }
 
-void never_block(int fd) {
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+void never_block(const Descriptor& fd) {
+  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
 
 /// In the child, between fork and exec: only async-signal-safe calls.
 [[noreturn]] void become(const std::vector<char*>& argv, int in, int out, int err, int status) {
   setpgid(0, 0);
-  // Both outlast exec. The second is for a run that is killed: the program sees the end of its input, the shell would
-  // not.
+  // Both outlast exec. The second ends the shell when this process is killed, for only the program reads our pipe.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  dup2(in, 0), dup2(out, 1), dup2(err, 2), dup2(status, kStatusFd);
+  dup2(in, 0);
+  dup2(out, 1);
+  dup2(err, 2);
+  dup2(status, kStatusFd);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL), signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM}) signal(number, SIG_DFL);
   execv(argv[0], argv.data());
   _exit(127);
 }
@@ -111,7 +103,8 @@ std::vector<pid_t> processes_below(pid_t root) {
   return below;
 }
 
-/// What one of them starts meanwhile, or leaves behind as it dies, stays below `root`, which lives.
+/// Kills the processes below `root`, which itself lives: so what one of them starts meanwhile, or leaves behind as it
+/// dies, stays below it and is found by the next look.
 void kill_below(pid_t root) {
   const auto deadline = deadline_after(kLongestKill_s);
   for (auto below = processes_below(root); !below.empty() && Clock::now() < deadline; below = processes_below(root)) {
@@ -145,27 +138,20 @@ ChildProcess::ChildProcess(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  Pipe in, out, err, status;
+  Pipe in = child_pipe(), out = child_pipe(), err = child_pipe(), status = child_pipe();
   pid_ = fork();
-  if (pid_ == 0) become(argv, in.read_end, out.write_end, err.write_end, status.write_end);
-  const std::string fork_error = pid_ < 0 ? errno_text() : "";
-  for (int* fd : {&in.read_end, &out.write_end, &err.write_end, &status.write_end}) close_fd(*fd);
-  input_ = in.write_end, output_ = out.read_end, errors_ = err.read_end, status_ = status.read_end;
-  if (pid_ < 0) {
-    close_all();
-    throw system_error("{}: cannot be started{}", command[0], fork_error);
-  }
+  if (pid_ == 0) become(argv, in.read_end.get(), out.write_end.get(), err.write_end.get(), status.write_end.get());
+  if (pid_ < 0) throw system_error("{}: cannot be started{}", command[0], errno_text());
   setpgid(pid_, pid_);  // both sides, so that it holds whoever comes first
-  for (const int fd : {input_, output_, errors_, status_}) never_block(fd);
+  input_ = std::move(in.write_end);
+  output_ = std::move(out.read_end);
+  errors_ = std::move(err.read_end);
+  status_ = std::move(status.read_end);
+  for (const Descriptor* fd : {&input_, &output_, &errors_, &status_}) never_block(*fd);
 }
 
 ChildProcess::~ChildProcess() {
   kill();
-  close_all();
-}
-
-void ChildProcess::close_all() {
-  for (int* fd : {&input_, &output_, &errors_, &status_}) close_fd(*fd);
 }
 
 void ChildProcess::kill() {
@@ -182,8 +168,8 @@ void ChildProcess::kill() {
 
 bool ChildProcess::has_ended() {
   std::array<char, 16> text{};
-  if (exit_code_ || status_ < 0) return true;
-  const ssize_t n = read(status_, text.data(), text.size() - 1);
+  if (exit_code_) return true;
+  const ssize_t n = read(status_.get(), text.data(), text.size() - 1);
   if (n < 0) return false;
   const int code = n == 0 ? 128 + SIGKILL : std::atoi(text.data());       // nothing: somebody killed the shell
   exit_code_ = code > 128 && code <= 128 + SIGRTMAX ? 128 - code : code;  // as shells say it
@@ -205,39 +191,40 @@ std::string ChildProcess::end(double timeout_s) {
 /// No more than one pipe holds: a child that writes without end must not keep us here.
 void ChildProcess::read_errors() {
   std::array<char, 65536> buffer;
-  const ssize_t n = errors_ < 0 ? -1 : read(errors_, buffer.data(), buffer.size());
+  const ssize_t n = read(errors_.get(), buffer.data(), buffer.size());
   if (n > 0) stderr_tail_.append(buffer.data(), static_cast<size_t>(n));
-  if (n == 0) close_fd(errors_);
+  if (n == 0) errors_.close();
   if (stderr_tail_.size() > kStderrTail) stderr_tail_.erase(0, stderr_tail_.size() - kStderrTail);
 }
 
-/// The same.
+/// No more than one pipe holds, as read_errors().
 void ChildProcess::read_output() {
   std::array<char, 65536> buffer;
-  const ssize_t n = output_ < 0 ? -1 : read(output_, buffer.data(), buffer.size());
+  const ssize_t n = read(output_.get(), buffer.data(), buffer.size());
   if (n > 0) unread_.append(buffer.data(), static_cast<size_t>(n));
-  if (n == 0) close_fd(output_);
+  if (n == 0) output_.close();
 }
 
 void ChildProcess::write_some(std::string_view& text) {
   const PipeSignalBlocked guard;
-  const ssize_t n = write(input_, text.data(), text.size());
+  const ssize_t n = write(input_.get(), text.data(), text.size());
   if (n > 0) text.remove_prefix(static_cast<size_t>(n));
-  if (n < 0 && errno != EAGAIN && errno != EINTR) close_fd(input_);  // the end of its output tells the rest
+  if (n < 0 && errno != EAGAIN && errno != EINTR) input_.close();  // the end of its output will show that it is gone
 }
 
 /// Whether it has read all that was written.
 bool ChildProcess::has_read_all() const {
   int left = 0;
-  return input_ < 0 || (ioctl(input_, FIONREAD, &left) == 0 && left == 0);
+  return !input_ || (ioctl(input_.get(), FIONREAD, &left) == 0 && left == 0);
 }
 
 /// Waits until something can be read or written, at most `longest`, and does it.
 void ChildProcess::exchange(std::string_view& to_write, Clock::duration longest) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
   const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
-  std::array<pollfd, 4> fds = {pollfd{output_, POLLIN, 0}, pollfd{errors_, POLLIN, 0}, pollfd{status_, POLLIN, 0},
-                               pollfd{to_write.empty() ? -1 : input_, POLLOUT, 0}};
+  std::array<pollfd, 4> fds = {pollfd{output_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0},
+                               pollfd{status_.get(), POLLIN, 0},
+                               pollfd{to_write.empty() ? -1 : input_.get(), POLLOUT, 0}};
   if (ppoll(fds.data(), fds.size(), &limit, nullptr) < 0 && errno != EINTR)
     throw system_error("poll on a child process{}", errno_text());
   if (fds[3].revents != 0) write_some(to_write);
@@ -261,7 +248,7 @@ ChildProcess::Outcome ChildProcess::hand_over(std::string_view line, Clock::time
   read_output();
   while (true) {
     if (!unread_.empty()) return Outcome::kUnasked;
-    if (input_ < 0 || output_ < 0 || has_ended()) return Outcome::kEnded;
+    if (!input_ || !output_ || has_ended()) return Outcome::kEnded;
     if (line.empty() && has_read_all()) return Outcome::kDone;
     if (Clock::now() >= deadline) return Outcome::kTimeout;
     pause = std::min(2 * pause, std::chrono::microseconds(1000));
@@ -274,7 +261,7 @@ ChildProcess::Outcome ChildProcess::answer_to(std::string_view end, Clock::time_
   while ((newline = unread_.find('\n')) == std::string::npos) {
     if (unread_.size() > kLongestLine) return Outcome::kTooLong;
     if (has_ended()) read_output();  // its last words
-    if ((output_ < 0 || has_ended()) && unread_.find('\n') == std::string::npos) return Outcome::kEnded;
+    if ((!output_ || has_ended()) && unread_.find('\n') == std::string::npos) return Outcome::kEnded;
     if (Clock::now() >= deadline) return Outcome::kTimeout;
     exchange(end, deadline - Clock::now());
   }

@@ -1,5 +1,5 @@
-// A program that answers lines: standard input and output on pipes, one line out for each line in. Nothing waits
-// longer, and no line grows larger, than it was told. Killing it kills whatever it started, children that went their
+// A program that answers lines: standard input and output on pipes, one line out for each line in. Waits and lines have
+// limits. Killing it kills whatever it started, children that went their
 // own way (setsid, double fork) included: a shell above it is made the one to which Linux hands all of its orphans
 // (PR_SET_CHILD_SUBREAPER), so that nothing leaves the tree that /proc shows. That needs no privileges, where a
 // namespace of processes does, and does not depend on what the children keep, as a mark in their environment would.
@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/descriptor.h"
 
 namespace roll {
 
@@ -26,8 +28,6 @@ class ChildProcess {
   explicit ChildProcess(const std::vector<std::string>& command);
   /// Kills all of it.
   ~ChildProcess();
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
 
   /// kDone: one line was answered. All others leave it in a state that only kill() ends:
   /// kTimeout  no answer yet
@@ -62,10 +62,9 @@ class ChildProcess {
   void read_errors();
   bool has_read_all() const;
   bool has_ended();
-  void close_all();
 
   pid_t pid_ = -1;  // of the shell above it
-  int input_ = -1, output_ = -1, errors_ = -1, status_ = -1;
+  Descriptor input_, output_, errors_, status_;
   std::string unread_;
   std::string stderr_tail_;
   std::optional<int> exit_code_;

@@ -54,16 +54,9 @@ std::unique_ptr<FileLock> FileLock::take(const std::filesystem::path& file, doub
 }
 
 bool FileLock::is_held(const std::filesystem::path& file) {
-  const int fd = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) return false;
+  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   // Shared and for an instant: who starts meanwhile tries again.
-  const bool is_held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(fd);
-  return is_held;
-}
-
-FileLock::~FileLock() {
-  ::close(fd_);
+  return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 }  // namespace roll

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace roll {
 
 class FileLock {
@@ -13,16 +15,13 @@ class FileLock {
   /// who holds it. SystemError: the file cannot be written. `holder` gets what the file says where another process
   /// keeps it; then the result is null.
   static std::unique_ptr<FileLock> take(const std::filesystem::path& file, double patience_s, std::string& holder);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
 
   /// Whether a process keeps the lock of `file` now; false where that cannot be seen.
   static bool is_held(const std::filesystem::path& file);
 
  private:
   explicit FileLock(int fd) : fd_(fd) {}
-  int fd_;
+  Descriptor fd_;
 };
 
 }  // namespace roll

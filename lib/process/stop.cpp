@@ -1,5 +1,6 @@
 #include "process/stop.h"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <limits>
@@ -15,7 +16,7 @@ constexpr int kNone = 0;
 constexpr int kTempFail = 75;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// A signal handler can reach nothing but globals; these are they, and the time limit beside them.
+// Globals, because a signal handler can reach nothing else.
 std::atomic<int> wish{kNone};
 std::atomic<bool> insisted{false};  // SIGINT or SIGTERM has come
 std::atomic<double> limit_s{kNever};
@@ -27,86 +28,65 @@ void wish_for(StopKind kind) {
   wish.compare_exchange_strong(none, static_cast<int>(kind));
 }
 
-/// SIGINT or SIGTERM, or its stand-in.
-void insist(StopKind kind) {
-  wish_for(kind);
-  if (!insisted.exchange(true)) return;
-  const int number = kind == StopKind::kInterrupt ? SIGINT : SIGTERM;
-  std::signal(number, SIG_DFL);
-  std::raise(number);
+struct KindRow {
+  StopKind kind;
+  const char* words;
+  int signal, stand_in, exit_code;
+};
+// mpirun passes SIGUSR1 and SIGUSR2 on to its ranks, and SIGVTALRM and SIGPROF when launch.cpp asks it to; nothing else
+// here uses these. A signal that stands in several rows means the first of them.
+constexpr KindRow kKinds[] = {
+    {StopKind::kInterrupt, "Ctrl-C (SIGINT)", SIGINT, SIGVTALRM, 128 + SIGINT},
+    {StopKind::kTerminate, "SIGTERM", SIGTERM, SIGUSR2, 128 + SIGTERM},
+    {StopKind::kPreempt, "SIGUSR1", SIGUSR1, SIGUSR1, kTempFail},
+    {StopKind::kTimeLimit, "the time limit", SIGUSR1, SIGUSR1, kTempFail},
+    {StopKind::kHangup, "SIGHUP (the terminal is gone)", SIGHUP, SIGPROF, 128 + SIGHUP},
+};
+
+const KindRow& row_of(StopKind kind) {
+  return *std::ranges::find(kKinds, kind, &KindRow::kind);
 }
 
-extern "C" void note_interrupt(int) {
-  insist(StopKind::kInterrupt);
-}
-extern "C" void note_terminate(int) {
-  insist(StopKind::kTerminate);
-}
-extern "C" void note_preempt(int) {
-  wish_for(StopKind::kPreempt);
-}
-extern "C" void note_hangup(int) {
-  wish_for(StopKind::kHangup);
+extern "C" void note_signal(int number) {
+  const auto kind = stop_kind_of(number);
+  if (!kind) return;
+  wish_for(*kind);
+  const bool insists = *kind == StopKind::kInterrupt || *kind == StopKind::kTerminate;
+  if (!insists || !insisted.exchange(true)) return;
+  std::signal(row_of(*kind).signal, SIG_DFL);
+  std::raise(row_of(*kind).signal);
 }
 
-void catch_signal(int number, void (*handler)(int)) {
+void catch_signal(int number) {
   struct sigaction action {};
-  action.sa_handler = handler;
+  action.sa_handler = note_signal;
   sigemptyset(&action.sa_mask);
   if (sigaction(number, &action, nullptr) != 0) throw system_error("sigaction of signal {}{}", number, errno_text());
-}
-
-const char* words_of(StopKind kind) {
-  switch (kind) {
-    case StopKind::kInterrupt:
-      return "Ctrl-C (SIGINT)";
-    case StopKind::kTerminate:
-      return "SIGTERM";
-    case StopKind::kPreempt:
-      return "SIGUSR1";
-    case StopKind::kTimeLimit:
-      return "the time limit";
-    case StopKind::kHangup:
-      return "SIGHUP (the terminal is gone)";
-  }
-  throw Bug("a wish to stop has a kind");
 }
 
 }  // namespace
 
 int stand_in_signal(StopKind kind) {
-  // mpirun hands on SIGUSR1 and SIGUSR2, and SIGVTALRM and SIGPROF when told to (launch.cpp); nothing else here uses
-  // these.
-  return kind == StopKind::kInterrupt   ? SIGVTALRM
-         : kind == StopKind::kTerminate ? SIGUSR2
-         : kind == StopKind::kHangup    ? SIGPROF
-                                        : SIGUSR1;
+  return row_of(kind).stand_in;
 }
 
 std::optional<StopKind> stop_kind_of(int signal) {
-  if (signal == SIGINT || signal == stand_in_signal(StopKind::kInterrupt)) return StopKind::kInterrupt;
-  if (signal == SIGTERM || signal == stand_in_signal(StopKind::kTerminate)) return StopKind::kTerminate;
-  if (signal == SIGHUP || signal == stand_in_signal(StopKind::kHangup)) return StopKind::kHangup;
-  if (signal == stand_in_signal(StopKind::kPreempt)) return StopKind::kPreempt;
+  for (const KindRow& row : kKinds)
+    if (signal == row.signal || signal == row.stand_in) return row.kind;
   return std::nullopt;
 }
 
 int exit_code_of(StopKind kind) {
-  return kind == StopKind::kInterrupt   ? 128 + SIGINT
-         : kind == StopKind::kTerminate ? 128 + SIGTERM
-         : kind == StopKind::kHangup    ? 128 + SIGHUP
-                                        : kTempFail;
+  return row_of(kind).exit_code;
 }
 
 Stopped::Stopped(StopKind k, const std::string& more)
-    : std::runtime_error(std::string("stopped by ") + words_of(k) + more), kind(k) {}
+    : std::runtime_error(std::string("stopped by ") + row_of(k).words + more), kind(k) {}
 
 void catch_stop_signals() {
-  for (const int number : {SIGINT, stand_in_signal(StopKind::kInterrupt)}) catch_signal(number, note_interrupt);
-  for (const int number : {SIGTERM, stand_in_signal(StopKind::kTerminate)}) catch_signal(number, note_terminate);
-  catch_signal(stand_in_signal(StopKind::kPreempt), note_preempt);
-  catch_signal(stand_in_signal(StopKind::kHangup), note_hangup);
-  if (!ignores_hangup()) catch_signal(SIGHUP, note_hangup);
+  for (const KindRow& row : kKinds)
+    for (const int number : {row.signal, row.stand_in})
+      if (number != SIGHUP || !ignores_hangup()) catch_signal(number);
 }
 
 bool ignores_hangup() {

@@ -16,8 +16,8 @@ enum class StopKind {
   kHangup,         // SIGHUP: the terminal is gone
 };
 
-/// What mpirun has to hand to its ranks for this wish, which they take for the wish itself: SIGINT and SIGTERM it would
-/// answer by killing them within a second. Whatever it is, it ends a process that does not listen yet.
+/// The signal that mpirun passes on to its ranks in place of the wish's own, and that they take for it: mpirun would
+/// answer SIGINT and SIGTERM by killing them within a second. It ends a process that does not catch it yet.
 int stand_in_signal(StopKind kind);
 
 /// The kind that a signal wishes for, also as a stand-in; none: it is no wish.
@@ -52,8 +52,8 @@ std::optional<StopKind> stop_wish() noexcept;
 /// Throws Stopped when there is a wish; for loops that hold nothing half-done.
 void throw_if_stopped();
 
-/// As if this wish had come; for tests and for a wish that reached us by another rank. nullopt: as if none had come,
-/// where one was granted and the process goes on.
+/// Sets the wish; for tests, and for a wish that reached this process by another rank. nullopt takes it back, where it
+/// was granted and the process goes on.
 void request_stop(std::optional<StopKind> kind) noexcept;
 
 }  // namespace roll

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/open_file.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "records/rollout_files.h"
 

@@ -15,7 +15,8 @@ Conversation::Conversation(const Tokenizer& tokenizer, ChatTemplate chat_templat
 
 void Conversation::reset() {
   messages_ = system_;
-  known_.clear(), known_ids_.clear();
+  known_.clear();
+  known_ids_.clear();
 }
 
 const std::vector<int64_t>& Conversation::ask(const std::string& text) {
@@ -33,7 +34,8 @@ const std::vector<int64_t>& Conversation::ask(const std::string& text) {
 void Conversation::answer(const Generation& response) {
   messages_ = std::move(asked_);
   messages_.push_back({{"role", "assistant"}, {"content", response.text}});
-  known_.clear(), known_ids_.clear();
+  known_.clear();
+  known_ids_.clear();
   if (response.finish_reason == FinishReason::kStopString) return;  // its tokens hold more than its text
   known_ = prompt_ + response.text;
   known_ids_ = prompt_ids_;

@@ -25,8 +25,7 @@ int64_t count_pages(const Transformer& model, const EngineLimits& limits) {
   if (found >= longest) return found;
   throw user_error(
       "the KV cache of one sequence of {} tokens takes {} pages ({} MiB), there are {}; shorten the responses, or "
-      "allow "
-      "more memory or pages",
+      "allow more memory or pages",
       limits.max_length, longest, longest * page >> 20, found);
 }
 
@@ -76,7 +75,10 @@ class DecoderSteps : public StepModel {
 
   void launch(const StepPlan& plan) override {
     for (const auto& [from, to] : plan.copies) decoder_->copy_page(from, to);
-    rows_.clear(), wanted_.clear(), drawing_.clear(), row_of_.clear();
+    rows_.clear();
+    wanted_.clear();
+    drawing_.clear();
+    row_of_.clear();
     for (const PromptPiece& piece : plan.pieces) add_piece(piece);
     for (const int64_t slot : plan.decoding) add_decoding(slot);
     const LogitRows logits = decoder_->run(rows_, wanted_);
@@ -120,7 +122,7 @@ class DecoderSteps : public StepModel {
   int64_t vocab_size_;
   std::vector<Slot> slots_;
 
-  // Of the step that runs.
+  // State of the step that runs.
   std::vector<DecoderRow> rows_;
   std::vector<int64_t> wanted_;            // rows whose logits are needed
   std::vector<int64_t> drawing_, row_of_;  // slots, and which of the wanted rows each draws from

@@ -126,12 +126,12 @@ class DeviceSteps : public StepModel {
     const Launched launch = std::move(launched_.front());
     launched_.pop_front();
     launch.buffers->is_done.wait();
-    const auto* const told = static_cast<const DrawnToken*>(launch.buffers->drawn.const_data_ptr());
+    const auto* const tokens = static_cast<const DrawnToken*>(launch.buffers->drawn.const_data_ptr());
     std::vector<Drawn> drawn;
     for (size_t i = 0; i < launch.slots.size(); ++i) {
-      if (told[i].token < 0)
+      if (tokens[i].token < 0)
         throw SystemError("the model's logits are not finite numbers: its weights have diverged or are damaged");
-      drawn.push_back({launch.slots[i], told[i].token, told[i].log_prob, told[i].processed_log_prob});
+      drawn.push_back({launch.slots[i], tokens[i].token, tokens[i].log_prob, tokens[i].processed_log_prob});
     }
     return drawn;
   }
@@ -259,7 +259,7 @@ class DeviceSteps : public StepModel {
   // What the device does not know yet.
   std::map<int64_t, SlotSeat> seats_;
   std::map<std::pair<int64_t, int64_t>, int32_t> entries_;
-  // Of the step that is launched.
+  // State of the step that is launched.
   std::vector<StepRow> rows_;
   std::vector<RowDraw> draws_;
   std::vector<std::byte> sent_plan_;

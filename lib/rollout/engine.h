@@ -2,7 +2,6 @@
 // known from one call to the next. Weights that change need a new engine.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,8 +26,8 @@ class Engine {
   std::vector<Generation> generate(const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                    const OnGenerated& on_done = {}, const SamplerHooks& hooks = {});
 
-  /// The same for requests that come while others run, until the source has no more, or pauses: those that had not
-  /// ended by then are given back with kAbort and what they have, without a word to `on_done`.
+  /// generate() of requests that come while others run, until the source has no more, or pauses: those that had not
+  /// ended by then are given back with kAbort and what they have, and `on_done` is not called for them.
   std::vector<Generation> serve(RequestSource& source, const SamplingParams& params, const OnGenerated& on_done,
                                 const SamplerHooks& hooks = {});
 

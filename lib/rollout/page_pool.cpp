@@ -60,7 +60,10 @@ void PagePool::remember(std::span<const int64_t> ids, std::span<const int32_t> p
     Page& page = pages_[pages[i]];
     const auto [known, is_new] = known_.emplace(content_of(ids, i, before), pages[i]);
     // Another page may hold the same already; what follows is then remembered behind that one.
-    if (is_new) page.content = ++last_content_, page.known = known;
+    if (is_new) {
+      page.content = ++last_content_;
+      page.known = known;
+    }
     before = pages_[known->second].content;
   }
 }

@@ -36,7 +36,7 @@ class PagePool {
   void forget();
 
  private:
-  /// Of a known page: what it holds and what stands before it, which has a number of its own and never another's.
+  /// What a known page holds, and the number of all that stands before it; no two contents share a number.
   using Content = std::pair<uint64_t, std::vector<int64_t>>;
   struct Page {
     int64_t holders = 0;

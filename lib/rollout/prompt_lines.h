@@ -40,7 +40,7 @@ struct PromptLine {
 std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules);
 
-/// The same of rows at hand; `name` and a row's number open errors.
+/// read_prompt_lines() of rows that are in memory; `name` and a row's number open errors.
 std::vector<PromptLine> read_prompts(const std::vector<Json>& rows, const std::string& name, const Tokenizer& tokenizer,
                                      const PromptLineRules& rules);
 

@@ -5,7 +5,8 @@
 namespace roll {
 
 void RemainingTokens::ended(int64_t tokens, int64_t most) {
-  --num_open_, ++num_ended_;
+  --num_open_;
+  ++num_ended_;
   most_of_open_ -= most;
   drawn_of_open_ -= tokens;
 }

@@ -10,15 +10,18 @@ class RemainingTokens {
   /// Responses, and the tokens that they have at most, together.
   RemainingTokens(int64_t count, int64_t most_tokens) : num_open_(count), most_of_open_(most_tokens) {}
 
-  void drew(int64_t tokens) { drawn_ += tokens, drawn_of_open_ += tokens; }
-  /// A response with so many tokens, all told to drew(), has ended; it could have had `most`.
+  void drew(int64_t tokens) {
+    drawn_ += tokens;
+    drawn_of_open_ += tokens;
+  }
+  /// A response with `tokens` tokens, which drew() was called with before, has ended; it could have had `most`.
   void ended(int64_t tokens, int64_t most);
 
   int64_t drawn() const { return drawn_; }
   /// Each open response goes on for as long as one took on average so far (drawn tokens by ended responses: the maximum
   /// likelihood of a constant chance to end), together at most to their limits.
   double estimate() const;
-  /// Of all tokens, those that are drawn.
+  /// The drawn tokens as a share of all.
   double share_done() const;
 
  private:

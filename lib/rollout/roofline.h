@@ -24,7 +24,7 @@ struct MachineSpeed {
 
 /// Reading and multiplying go on side by side: the longer of the two.
 double least_seconds(const StepCost& cost, const MachineSpeed& machine);
-/// Whether that is reading.
+/// Whether reading takes longer than multiplying.
 bool is_bound_by_memory(const StepCost& cost, const MachineSpeed& machine);
 
 }  // namespace roll

@@ -7,20 +7,6 @@
 
 namespace roll {
 
-const char* finish_reason_name(FinishReason reason) {
-  switch (reason) {
-    case FinishReason::kStop:
-      return "stop";
-    case FinishReason::kLength:
-      return "length";
-    case FinishReason::kStopString:
-      return "stop_string";
-    case FinishReason::kAbort:
-      return "abort";
-  }
-  ROLL_CHECK(false, "every finish reason has a name");
-}
-
 void check_sampling(const SamplingParams& params) {
   if (params.max_running_requests < 1)
     throw user_error("max_running_requests = {}: must be 1 or more", params.max_running_requests);
@@ -28,10 +14,16 @@ void check_sampling(const SamplingParams& params) {
 
 namespace {
 
-SamplingParams checked(SamplingParams params, const StepModel& model) {
+std::vector<Generation> sample(StepModel& model, PagePool& pages, const DecodeText& decode,
+                               const std::vector<GenerationRequest>& requests, RequestSource* source,
+                               SamplingParams params, const OnGenerated& on_done, const SamplerHooks& hooks) {
   check_sampling(params);
   params.max_length = params.max_length > 0 ? std::min(params.max_length, model.max_length()) : model.max_length();
-  return params;
+  Scheduler scheduler(model, pages, decode, params, on_done, hooks);
+  scheduler.add(requests);
+  std::vector<Generation> generations = scheduler.run(source);
+  if (hooks.counts) *hooks.counts = scheduler.counts();
+  return generations;
 }
 
 }  // namespace
@@ -39,21 +31,12 @@ SamplingParams checked(SamplingParams params, const StepModel& model) {
 std::vector<Generation> generate(StepModel& model, PagePool& pages, const DecodeText& decode,
                                  const std::vector<GenerationRequest>& requests, const SamplingParams& params,
                                  const OnGenerated& on_done, const SamplerHooks& hooks) {
-  const SamplingParams bounded = checked(params, model);
-  Scheduler scheduler(model, pages, decode, bounded, on_done, hooks);
-  scheduler.add(requests);
-  std::vector<Generation> generations = scheduler.run();
-  if (hooks.counts) *hooks.counts = scheduler.counts();
-  return generations;
+  return sample(model, pages, decode, requests, nullptr, params, on_done, hooks);
 }
 
 std::vector<Generation> serve(StepModel& model, PagePool& pages, const DecodeText& decode, RequestSource& source,
                               const SamplingParams& params, const OnGenerated& on_done, const SamplerHooks& hooks) {
-  const SamplingParams bounded = checked(params, model);
-  Scheduler scheduler(model, pages, decode, bounded, on_done, hooks);
-  std::vector<Generation> generations = scheduler.run(&source);
-  if (hooks.counts) *hooks.counts = scheduler.counts();
-  return generations;
+  return sample(model, pages, decode, {}, &source, params, on_done, hooks);
 }
 
 }  // namespace roll

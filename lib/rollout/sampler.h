@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "base/random.h"
 #include "rollout/page_pool.h"
 #include "rollout/settings.h"
@@ -25,8 +26,12 @@ namespace roll {
 /// allowed. kAbort: the run was asked to stop.
 enum class FinishReason { kStop, kLength, kStopString, kAbort };
 
-/// "stop", "length", "stop_string", "abort".
-const char* finish_reason_name(FinishReason reason);
+constexpr auto names_of(FinishReason) {
+  return std::to_array<Named<FinishReason>>({{FinishReason::kStop, "stop"},
+                                             {FinishReason::kLength, "length"},
+                                             {FinishReason::kStopString, "stop_string"},
+                                             {FinishReason::kAbort, "abort"}});
+}
 
 struct Generation {
   std::vector<int64_t> ids;      // of the response, end token included

@@ -65,7 +65,8 @@ BenchResult bench_sampler(StepModel& model, PagePool& pages, const SamplingParam
   SamplerCounts counts;
   const auto run = [&](const auto& requests, int64_t new_tokens, const OnGenerated& on_done, SamplerHooks hooks) {
     all.generating.max_new_tokens = new_tokens;
-    hooks.should_stop = should_stop, hooks.counts = &counts;
+    hooks.should_stop = should_stop;
+    hooks.counts = &counts;
     generate(model, pages, no_text, requests, all, on_done, hooks);
   };
   const int64_t vocab_size = model.vocab_size();

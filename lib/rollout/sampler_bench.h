@@ -17,7 +17,8 @@ struct BenchShape {
 struct BenchResult {
   int64_t prefill_tokens = 0;
   double prefill_s = 0;
-  // Of the steps in which every sequence of the batch draws: after the last has started, until the first ends.
+  // Measured over the steps in which every sequence of the batch draws: after the last has started, until the first
+  // ends.
   int64_t decode_steps = 0, decode_tokens = 0;
   double decode_s = 0;
   double decode_length = 0;   // tokens of a sequence whose keys and values a step reads, on average

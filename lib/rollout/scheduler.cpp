@@ -17,7 +17,8 @@ Scheduler::Scheduler(StepModel& model, PagePool& pages, const DecodeText& decode
       in_slot_(model.num_slots()) {
   const int64_t num_slots = std::min(model.num_slots(), params.max_running_requests);
   for (int64_t slot = num_slots; slot-- > 0;) free_slots_.push_back(slot);
-  counts_.num_slots = num_slots, counts_.num_pages = pages.num_pages();
+  counts_.num_slots = num_slots;
+  counts_.num_pages = pages.num_pages();
 }
 
 void Scheduler::add(std::vector<GenerationRequest> requests) {
@@ -71,7 +72,7 @@ bool Scheduler::ask(RequestSource& source) {
   return !change.is_last && !change.pauses;
 }
 
-/// What was launched is still drawn by the weights that it was launched with.
+/// Tokens of launched steps are still taken: they are drawn by the weights that the steps were launched with.
 void Scheduler::pause() {
   while (!launched_.empty()) take_drawn();
   for (const auto& sequence : running_) leave(*sequence);
@@ -89,14 +90,14 @@ void Scheduler::cancel(int64_t request) {
   running_.erase(found);
 }
 
-/// The first of those that follow goes on with their prompt, from the last page that is theirs too.
+/// The first of the sequences that follow `leader` goes on with their prompt, from the last page that they share.
 void Scheduler::pass_on_prompt(size_t leader) {
   if (leader + 1 == running_.size() || !running_[leader + 1]->follows) return;
   Sequence& heir = *running_[leader + 1];
   const int64_t whole = std::ssize(heir.ids) / pages_.page_size() * pages_.page_size();
   heir.follows = false;
   heir.num_computed = std::min(running_[leader]->num_computed, whole);
-  tell_pages(heir);
+  send_pages(heir);
 }
 
 void Scheduler::step() {
@@ -132,7 +133,7 @@ void Scheduler::plan_decoding(StepPlan& step, Launch& launch) {
     if (!make_room(sequence, sequence.length())) break;
     if (sequence.copy) step.copies.push_back(*sequence.copy);
     sequence.copy.reset();
-    tell_pages(sequence);
+    send_pages(sequence);
     ++sequence.num_pending;
     step.decoding.push_back(sequence.slot);
     launch.push_back({sequence.slot, sequence.serial});
@@ -199,7 +200,7 @@ bool Scheduler::seat_next() {
   for (int64_t i = 0; i < missing; ++i) pages.push_back(*pages_.take());
   Sequence& sequence = add_sequence(std::move(ids), std::move(pages));
   sequence.num_computed = num_found;
-  tell_pages(sequence);
+  send_pages(sequence);
   counts_.shared_tokens += num_found;
   if (params_.shares_prefill && generations_[request].ids.empty()) seat_followers(sequence);
   return true;
@@ -219,7 +220,7 @@ void Scheduler::seat_followers(const Sequence& leader) {
   }
 }
 
-/// For the request that has waited longest.
+/// Starts a sequence for the request that has waited longest.
 Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages) {
   const int64_t request = waiting_.front(), slot = free_slots_.back();
   waiting_.pop_front();
@@ -229,9 +230,11 @@ Scheduler::Sequence& Scheduler::add_sequence(std::vector<int64_t> ids, std::vect
   running_.push_back(std::make_unique<Sequence>());
   Sequence& sequence = *running_.back();
   sequence.serial = ++last_serial_;
-  sequence.request = request, sequence.slot = slot;
+  sequence.request = request;
+  sequence.slot = slot;
   sequence.max_tokens = std::min(params_.max_length, std::ssize(prompt) + generating_of(request).max_new_tokens);
-  sequence.ids = std::move(ids), sequence.pages = std::move(pages);
+  sequence.ids = std::move(ids);
+  sequence.pages = std::move(pages);
   in_slot_[slot] = &sequence;
   model_.seat(slot, {.generating = generating_of(request),
                      .name = {.seed = requests_[request].seed.value_or(params_.seed),
@@ -267,13 +270,14 @@ bool Scheduler::make_room(Sequence& sequence, int64_t length) {
   return true;
 }
 
-void Scheduler::tell_pages(Sequence& sequence) {
-  const auto fresh = std::span(sequence.pages).subspan(sequence.num_told);
-  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_told, fresh);
-  sequence.num_told = std::ssize(sequence.pages);
+void Scheduler::send_pages(Sequence& sequence) {
+  const auto fresh = std::span(sequence.pages).subspan(sequence.num_sent_pages);
+  if (!fresh.empty()) model_.set_pages(sequence.slot, sequence.num_sent_pages, fresh);
+  sequence.num_sent_pages = std::ssize(sequence.pages);
 }
 
-/// Its known tokens are computed again when there is room; what was launched for it is not listened to.
+/// Evicts the sequence that started last. Its known tokens are computed again when there is room; tokens that a launch
+/// still draws for it are dropped.
 void Scheduler::evict_last() {
   Sequence& sequence = *running_.back();
   ROLL_CHECK(running_.size() > 1, "one sequence fits the cache");
@@ -341,7 +345,7 @@ void Scheduler::leave(Sequence& sequence) {
 void Scheduler::abort_all() {
   for (const auto& sequence : running_) finish(*sequence, FinishReason::kAbort);
   running_.clear();
-  // Evicted ones had begun too.
+  // Requests whose sequences were evicted wait again, and have begun too.
   for (const int64_t request : waiting_) {
     Generation& generation = generations_[request];
     if (generation.ids.empty()) continue;

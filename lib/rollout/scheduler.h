@@ -45,7 +45,7 @@ class Scheduler {
     bool follows = false;          // the sequence before it that does not computes its prompt too
     std::optional<PageCopy> copy;  // to be made before it decodes
     std::vector<int32_t> pages;
-    int64_t num_told = 0;  // pages that the model's table has
+    int64_t num_sent_pages = 0;  // those that the model's table has
     StopWatcher stops;
 
     int64_t length() const { return std::ssize(ids) + num_pending; }
@@ -74,7 +74,7 @@ class Scheduler {
   Sequence& add_sequence(std::vector<int64_t> ids, std::vector<int32_t> pages);
   bool has_pages_for(int64_t count) const;
   bool make_room(Sequence& sequence, int64_t length);
-  void tell_pages(Sequence& sequence);
+  void send_pages(Sequence& sequence);
   void evict_last();
   void remember_computed(const Sequence& sequence);
   void take_drawn();

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "base/error.h"
 #include "dist/agree.h"
 
 namespace roll {
@@ -63,8 +62,8 @@ void SlotDraws::draw_here(std::span<const int64_t> slots, std::span<const float*
 void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const float* const> rows,
                               std::vector<Drawn>& drawn) {
   if (slots.empty()) return;
-  at::Tensor told = at::full({std::ssize(slots), 3}, -1.0, at::kDouble);  // token, log-probs; all exact in float64
-  auto row = told.accessor<double, 2>();
+  at::Tensor shared = at::full({std::ssize(slots), 3}, -1.0, at::kDouble);  // token, log-probs; all exact in float64
+  auto row = shared.accessor<double, 2>();
   std::exception_ptr failure;
   if (ranks_->is_first()) try {
       draw_here(slots, rows, drawn);
@@ -74,9 +73,9 @@ void SlotDraws::draw_on_first(std::span<const int64_t> slots, std::span<const fl
         row[i][2] = static_cast<double>(drawn[i].processed_log_prob);
       }
     } catch (...) {
-      failure = std::current_exception();  // the others wait for the broadcast, and are told by its -1
+      failure = std::current_exception();  // the others wait for the broadcast, whose -1 says that it failed
     }
-  ranks_->broadcast(told, 0, "drawn tokens");
+  ranks_->broadcast(shared, 0, "drawn tokens");
   if (failure) std::rethrow_exception(failure);
   if (row[0][0] < 0) throw AnotherRankFailed(0, 1);
   for (int64_t i = 0; i < row.size(0); ++i)

@@ -11,7 +11,7 @@
 #include "dist/agree.h"
 #include "records/rollout_files.h"
 #include "track/mlflow.h"
-#include "track/take_back.h"
+#include "track/truncate.h"
 
 namespace roll {
 
@@ -26,10 +26,10 @@ void link_latest(const RunWish& wish, const fs::path& folder) {
 
 /// What trackers have written of later steps.
 void take_back(const TrackerOptions& options, int64_t step) {
-  for (const char* name : {"metrics.jsonl", kHistogramFile}) take_back_jsonl(options.output_dir / name, step);
-  take_back_csv(options.output_dir / "metrics.csv", step);
-  take_back_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
-  take_back_tensorboard(options.tensorboard_dir, options.run, step);
+  for (const char* name : {"metrics.jsonl", kHistogramFile}) truncate_jsonl(options.output_dir / name, step);
+  truncate_csv(options.output_dir / "metrics.csv", step);
+  truncate_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
+  truncate_tensorboard(options.tensorboard_dir, options.run, step);
 }
 
 Keeping keeping_of(const CheckpointConfig& config) {

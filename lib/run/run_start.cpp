@@ -9,7 +9,6 @@
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "checkpoint/store.h"
 #include "dist/agree.h"
 #include "dist/messages.h"

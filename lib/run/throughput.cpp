@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "machine/matmul_peak.h"
-#include "model/forward_flops.h"
+#include "model/spec.h"
 
 namespace roll {
 

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -60,10 +59,13 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
   iovec part = {const_cast<char*>(text.data()), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostDescriptors * sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = &part, message.msg_iovlen = 1;
-  message.msg_control = control.data(), message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = CMSG_SPACE(given.size() * sizeof(int));
   cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS,
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(given.size() * sizeof(int));
   for (size_t i = 0; i < given.size(); ++i) {
     const int fd = given[i].get();
@@ -72,15 +74,10 @@ void send_with_descriptors(const Descriptor& to, const std::string& text, const 
   if (sendmsg(to.get(), &message, MSG_NOSIGNAL) < 0) throw system_error("the sandbox does not answer{}", errno_text());
 }
 
-struct StreamPair {
-  Descriptor mine, theirs;
-};
-
-StreamPair output_pipe() {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw system_error("a pipe to the sandbox{}", errno_text());
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
+Pipe output_pipe() {
+  Pipe pipe = make_pipe("a pipe to the sandbox");
+  fcntl(pipe.read_end.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
 }
 
 constexpr const char* role_name(ProgramRequest::Role role) {
@@ -94,7 +91,10 @@ constexpr const char* role_name(ProgramRequest::Role role) {
 
 Json described(const ProgramRequest& request, const std::string& work, bool shares_tmp) {
   Json files = Json::array(), modes = Json::array();
-  for (const ProgramFile& file : request.files) files.push_back(file.name), modes.push_back(file.mode);
+  for (const ProgramFile& file : request.files) {
+    files.push_back(file.name);
+    modes.push_back(file.mode);
+  }
   const ProgramLimits& limits = request.limits;
   return {{"role", role_name(request.role)},
           {"argv", request.command},
@@ -157,18 +157,18 @@ Program Box::start_in(const std::string& folder, ProgramRequest request, bool sh
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw system_error("a pipe to the sandbox{}", errno_text());
   Descriptor leash(ends[0]);
-  StreamPair output = output_pipe(), errors = output_pipe();
+  Pipe output = output_pipe(), errors = output_pipe();
   std::vector<Descriptor> given;
   given.emplace_back(ends[1]);
   given.push_back(sealed_file(request.input));
-  given.push_back(std::move(output.theirs));
-  given.push_back(std::move(errors.theirs));
+  given.push_back(std::move(output.write_end));
+  given.push_back(std::move(errors.write_end));
   given.push_back(sealed_file(request.source));
   for (const ProgramFile& file : request.files) given.push_back(sealed_file(file.content));
   if (request.channel) given.push_back(std::move(request.channel));
   ROLL_CHECK(given.size() <= kMostDescriptors, "a request's files are few");
   send_with_descriptors(process_.control, to_line(described(request, folder, shares_tmp)), given);
-  return {std::move(leash), std::move(output.mine), std::move(errors.mine), request.limits.output_mb << 20};
+  return {std::move(leash), std::move(output.read_end), std::move(errors.read_end), request.limits.output_mb << 20};
 }
 
 ProgramEnd Box::run(ProgramRequest request, Program::Clock::time_point deadline) {

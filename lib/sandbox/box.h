@@ -27,8 +27,6 @@ class Box {
   explicit Box(const BoxOptions& options);
   /// Kills all that is in it.
   ~Box();
-  Box(const Box&) = delete;
-  Box& operator=(const Box&) = delete;
 
   /// SystemError: the box is gone, and needs to be made anew.
   Program start(ProgramRequest request);

@@ -23,7 +23,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "sandbox/mount_flags.h"
 
 namespace roll {
 
@@ -33,6 +32,13 @@ constexpr unsigned kInsideUser = 1000, kNobody = 65534;
 constexpr rlim_t kStackBytes = 64 << 20;  // deep recursion is what programs under test do
 constexpr unsigned kNamespaces =
     CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+// mount_setattr(2), which C libraries older than 2.36 do not declare.
+struct MountFlags {
+  uint64_t set = 0, clear = 0, propagation = 0, user_namespace = 0;
+};
+constexpr uint64_t kMountReadOnly = 1, kMountNoSuid = 2, kMountNoDev = 4, kMountNoExec = 8;
+constexpr unsigned kMountRecursive = 0x8000;  // AT_RECURSIVE
 
 /// One step of making the box's file system; `from` is below the old root.
 struct Step {
@@ -209,15 +215,6 @@ void map_users(pid_t pid, bool is_root) {
   write_map(pid, "gid_map", map(getegid()));
 }
 
-struct Pair {
-  Descriptor mine, theirs;
-};
-
-Pair checked_pair(int result, const std::array<int, 2>& ends) {
-  if (result != 0) throw system_error("a pipe to a sandbox{}", errno_text());
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (std::string& text : texts) result.push_back(text.data());
@@ -244,32 +241,37 @@ void await_start(pid_t pid, const Descriptor& report) {
 
 BoxProcess start_box_process(const Interpreter& interpreter, const std::vector<std::string>& arguments,
                              bool is_isolated) {
+  constexpr std::string_view kPipe = "a pipe to a sandbox";
   std::array<int, 2> ends{};
-  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data());
-  Pair control = checked_pair(made, ends);
-  Pair report = checked_pair(pipe2(ends.data(), O_CLOEXEC), ends);
-  Pair go = checked_pair(pipe2(ends.data(), O_CLOEXEC), ends);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    throw system_error("{}{}", kPipe, errno_text());
+  Descriptor control(ends[0]), childs_control(ends[1]);
+  Pipe report = make_pipe(kPipe), go = make_pipe(kPipe);
   std::vector<std::string> words{interpreter.program}, variables{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=/tmp"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   Child child;
   if (is_isolated) child.steps = file_system(interpreter);
-  child.arguments = pointers(words), child.environment = pointers(variables);
-  child.control = control.theirs.get(), child.report = report.theirs.get(), child.go = go.mine.get();
-  child.is_isolated = is_isolated, child.is_root = can_become_nobody();
+  child.arguments = pointers(words);
+  child.environment = pointers(variables);
+  child.control = childs_control.get();
+  child.report = report.write_end.get();
+  child.go = go.read_end.get();
+  child.is_isolated = is_isolated;
+  child.is_root = can_become_nobody();
   const pid_t pid = fork_into(is_isolated ? kNamespaces : 0);
   if (pid < 0) throw system_error("making namespaces{}", errno_text());
   if (pid == 0) child.run();
-  report.theirs.close();
+  report.write_end.close();
   try {
     if (is_isolated) map_users(pid, child.is_root);
-    if (write(go.theirs.get(), "g", 1) != 1 && is_isolated) throw system_error("starting a sandbox{}", errno_text());
+    if (write(go.write_end.get(), "g", 1) != 1 && is_isolated) throw system_error("starting a sandbox{}", errno_text());
   } catch (...) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     throw;
   }
-  await_start(pid, report.mine);
-  return {pid, std::move(control.mine)};
+  await_start(pid, report.read_end);
+  return {pid, std::move(control)};
 }
 
 }  // namespace roll

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/descriptor.h"
+#include "base/descriptor.h"
 #include "sandbox/interpreter.h"
 
 namespace roll {

@@ -60,8 +60,10 @@ void Program::read_report() {
   iovec part = {text.data(), text.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
-  message.msg_iov = &part, message.msg_iovlen = 1;
-  message.msg_control = control.data(), message.msg_controllen = control.size();
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
   const ssize_t count = recvmsg(leash_.get(), &message, MSG_CMSG_CLOEXEC);
   if (count < 0 && errno == EINTR) return;
   has_ended_ = true;

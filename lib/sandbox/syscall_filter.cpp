@@ -7,12 +7,11 @@
 #include <sys/socket.h>
 #include <termios.h>
 
-#include <cerrno>
 #include <memory>
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "base/error.h"
-#include "sandbox/descriptor.h"
 
 namespace roll {
 

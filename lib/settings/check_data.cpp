@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "base/nearest.h"
-#include "base/open_file.h"
 #include "checkpoint/manifest.h"
 #include "data/domains.h"
 #include "data/prompt_stream.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "model/device.h"
-#include "model/model_parameters.h"
+#include "model/spec.h"
 #include "optim/flat_shard.h"
 #include "optim/learner.h"
 #include "settings/judging_models.h"

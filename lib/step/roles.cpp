@@ -10,7 +10,7 @@
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "model/device.h"
-#include "model/model_parameters.h"
+#include "model/spec.h"
 #include "settings/placement.h"
 
 namespace roll {

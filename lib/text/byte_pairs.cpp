@@ -100,14 +100,16 @@ void BytePairs::read_merges(const JsonView& json) {
     std::string left, right;
     if (merge.value().is_array()) {
       if (merge.size() != 2) merge.fail("a merge is two tokens");
-      left = merge.at(size_t{0}).string(), right = merge.at(size_t{1}).string();
+      left = merge.at(size_t{0}).string();
+      right = merge.at(size_t{1}).string();
     } else {
       const std::string& text = merge.string();
       if (text.starts_with("#version")) continue;  // the header line of an old merges.txt
       const size_t space = text.find(' ');
       if (space == std::string::npos || text.find(' ', space + 1) != std::string::npos)
         merge.fail("a merge is two tokens with one space between them");
-      left = text.substr(0, space), right = text.substr(space + 1);
+      left = text.substr(0, space);
+      right = text.substr(space + 1);
     }
     const int32_t left_id = token_of_merge(merge, left), right_id = token_of_merge(merge, right);
     add_merge(left_id, right_id, rank++, token_of_merge(merge, left + right));
@@ -188,7 +190,10 @@ void BytePairs::merge_short(std::vector<int32_t>& symbols) const {
     if (ranks[best] == kNoRank) break;
     symbols[best] = find_merge(symbols[best], symbols[best + 1])->id;
     --n;
-    for (size_t i = best + 1; i < n; ++i) symbols[i] = symbols[i + 1], ranks[i - 1] = ranks[i];
+    for (size_t i = best + 1; i < n; ++i) {
+      symbols[i] = symbols[i + 1];
+      ranks[i - 1] = ranks[i];
+    }
     if (best + 1 < n) ranks[best] = rank_of(symbols[best], symbols[best + 1]);
     if (best > 0) ranks[best - 1] = rank_of(symbols[best - 1], symbols[best]);
   }

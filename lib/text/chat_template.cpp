@@ -119,7 +119,7 @@ ChatTemplate ChatTemplate::load(const fs::path& folder, const std::string& name,
   const fs::path file = folder / "tokenizer_config.json";
   const FileJson json = is_there(file) ? read_file_json(file) : FileJson();
   const std::optional<JsonView> config = json.is_null() ? std::nullopt : std::optional(JsonView(json, file.string()));
-  auto parts = std::make_unique<Parts>();
+  auto parts = std::make_shared<Parts>();
   parts->variables = special_token_variables(config);
   if (name == "llama3" && !Value(parts->variables).member("bos_token"))
     set(parts->variables, "bos_token", "<|begin_of_text|>");
@@ -149,10 +149,5 @@ std::string ChatTemplate::render(const Json& messages, bool add_generation_promp
   }
   return parts_->body.render(all);
 }
-
-ChatTemplate::ChatTemplate(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
-ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
-ChatTemplate::~ChatTemplate() = default;
 
 }  // namespace roll

@@ -14,7 +14,7 @@
 
 namespace roll {
 
-/// Immutable after loading; render may be called from several threads at once. Movable, not copyable.
+/// Immutable after loading; render may be called from several threads at once. Copies share it.
 class ChatTemplate {
  public:
   /// name: native (chat_template.jinja, or `chat_template` of tokenizer_config.json) | qwen2_5 (adds Qwen's default
@@ -27,22 +27,18 @@ class ChatTemplate {
   /// The names that `load` takes.
   static const std::vector<std::string>& names();
 
-  ChatTemplate(ChatTemplate&&) noexcept;
-  ChatTemplate& operator=(ChatTemplate&&) noexcept;
-  ~ChatTemplate();
-
   /// messages: [{"role": "user", "content": "..."}, ...]; content may also be a list of {"type": "text", "text":
   /// "..."}, which is joined first; other keys of a message reach the template as they are. UserError: another shape,
   /// or the template's own raise_exception, or a construct that fails, with the template's line.
   std::string render(const Json& messages, bool add_generation_prompt) const;
 
-  /// The same with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.
+  /// Renders with more template variables, e.g. {"enable_thinking": false} or {"tools": [...]}.
   std::string render(const Json& messages, bool add_generation_prompt, const Json& variables) const;
 
  private:
   struct Parts;
-  explicit ChatTemplate(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit ChatTemplate(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Parts> parts_;
 };
 
 }  // namespace roll

@@ -1,9 +1,7 @@
 // Reading a model folder's JSON with errors that say where: "tokenizer.json: model.merges[3]: must be ...; ...".
 #pragma once
 
-#include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "unicode/newer_characters.h"
 #include "unicode/unicode.h"
 
 namespace roll {
@@ -86,7 +85,8 @@ class Translator {
 
   bool starts(std::string_view what) const { return in_.substr(pos_).starts_with(what); }
   void take(size_t n, std::string_view as) {
-    pos_ += n, out_ += as;
+    pos_ += n;
+    out_ += as;
     if (out_.size() > kMaxTranslated)
       throw user_error("{}: a regular expression with too many \\w, \\b or scripts", where_);
   }
@@ -263,7 +263,10 @@ class Translator {
     if (!(starts("\\p{") || starts("\\P{")) || close == std::string_view::npos) unsupported(in_.substr(pos_, 2));
     std::string_view name = in_.substr(pos_ + 3, close - pos_ - 3);
     bool negated = in_[pos_ + 1] == 'P';
-    if (name.starts_with('^')) negated = !negated, name.remove_prefix(1);
+    if (name.starts_with('^')) {
+      negated = !negated;
+      name.remove_prefix(1);
+    }
     const size_t length = close + 1 - pos_;
     if (std::ranges::find(kCategories, name) != kCategories.end())
       return take(length, fmt::format("\\{}{{{}}}", negated ? 'P' : 'p', name));

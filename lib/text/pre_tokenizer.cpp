@@ -25,51 +25,32 @@ struct Part {
 
 using Join = void (*)(const std::vector<Part>& parts, std::vector<Span>& out);
 
-void isolate(const std::vector<Part>& parts, std::vector<Span>& out) {
-  for (const Part& part : parts) out.push_back(part.span);
+/// The parts; those that `joins` (whether the part before is a match, whether this one is) become one with the part
+/// before them.
+template <auto joins>
+void join(const std::vector<Part>& parts, std::vector<Span>& out) {
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0 && joins(parts[i - 1].match, parts[i].match))
+      out.back().end = parts[i].span.end;
+    else
+      out.push_back(parts[i].span);
+  }
 }
+
+constexpr Join kIsolate = join<[](bool, bool) { return false; }>;
 
 void remove(const std::vector<Part>& parts, std::vector<Span>& out) {
   for (const Part& part : parts)
     if (!part.match) out.push_back(part.span);
 }
 
-void join_equal(const std::vector<Part>& parts, std::vector<Span>& out) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0 && parts[i].match == parts[i - 1].match)
-      out.back().end = parts[i].span.end;
-    else
-      out.push_back(parts[i].span);
-  }
-}
-
-/// A match joins what stands before it, but not another match.
-void join_previous(const std::vector<Part>& parts, std::vector<Span>& out) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0 && parts[i].match && !parts[i - 1].match)
-      out.back().end = parts[i].span.end;
-    else
-      out.push_back(parts[i].span);
-  }
-}
-
-/// A match joins what follows it, but not another match.
-void join_next(const std::vector<Part>& parts, std::vector<Span>& out) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0 && !parts[i].match && parts[i - 1].match)
-      out.back().end = parts[i].span.end;
-    else
-      out.push_back(parts[i].span);
-  }
-}
-
 Join read_behavior(const JsonView& json) {
   const std::string& name = json.string();
-  if (name == "Isolated") return isolate;
+  if (name == "Isolated") return kIsolate;
   if (name == "Removed") return remove;
-  if (name == "Contiguous") return join_equal;
-  if (name == "MergedWithPrevious") return join_previous;
-  if (name == "MergedWithNext") return join_next;
+  if (name == "Contiguous") return join<[](bool before, bool here) { return before == here; }>;
+  if (name == "MergedWithPrevious") return join<[](bool before, bool here) { return here && !before; }>;
+  if (name == "MergedWithNext") return join<[](bool before, bool here) { return before && !here; }>;
   json.fail("must be Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext");
 }
 
@@ -211,7 +192,7 @@ void PreTokenizer::add_byte_level(const JsonView& json) {
   if (json.boolean_or("add_prefix_space", true))
     steps_.push_back([](Pieces& pieces, MatchMemory&) { pieces.add_prefix_spaces(); });
   if (json.boolean_or("use_regex", true))
-    steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), isolate, false));
+    steps_.push_back(Split(Pattern::regex(kGpt2Words, json.where()), kIsolate, false));
 }
 
 void PreTokenizer::split(Pieces& pieces, MatchMemory& memory) const {

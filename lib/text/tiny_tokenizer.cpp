@@ -63,7 +63,10 @@ class MergeList {
     size_t best = parts.size(), best_rank = merges_.size();
     for (size_t i = 0; i + 1 < parts.size(); ++i) {
       const auto rank = ranks_.find({parts[i], parts[i + 1]});
-      if (rank != ranks_.end() && rank->second < best_rank) best = i, best_rank = rank->second;
+      if (rank != ranks_.end() && rank->second < best_rank) {
+        best = i;
+        best_rank = rank->second;
+      }
     }
     return best;
   }

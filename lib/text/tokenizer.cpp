@@ -9,7 +9,6 @@
 #include "text/added_tokens.h"
 #include "text/byte_pairs.h"
 #include "text/byte_symbols.h"
-#include "text/decoder.h"
 #include "text/normalizer.h"
 #include "text/post_processor.h"
 #include "text/pre_tokenizer.h"
@@ -55,7 +54,11 @@ class WorkspacePool {
 class TokenTable {
  public:
   void set(int64_t id, const std::string& spelling) {
-    if (id >= size()) spellings_.resize(id + 1), bytes_.resize(id + 1), special_.resize(id + 1);
+    if (id >= size()) {
+      spellings_.resize(id + 1);
+      bytes_.resize(id + 1);
+      special_.resize(id + 1);
+    }
     spellings_[id] = spelling;
     // A token with a character that stands for no byte decodes to itself, as HF does it.
     bytes_[id] = unspell_bytes(spelling).value_or(spelling);
@@ -76,6 +79,28 @@ class TokenTable {
 const JsonView& check_version(const JsonView& json) {
   json.only("version", {"1.0"}, "must be \"1.0\"");
   return json;
+}
+
+/// The `decoder` of a tokenizer.json: from tokens back to text.
+enum class DecoderKind {
+  kByteLevel,  // the bytes that the tokens spell
+  kNone,       // the tokens as the file spells them, with spaces between
+};
+
+constexpr std::string_view kDecoders =
+    "unsupported decoder; supported: ByteLevel, a Sequence of ByteLevel and Fuse, null";
+
+DecoderKind read_decoder(const JsonView& tokenizer_json) {
+  const auto json = tokenizer_json.get("decoder");
+  if (!json) return DecoderKind::kNone;
+  const JsonView type = json->at("type");
+  if (type.string() == "ByteLevel") return DecoderKind::kByteLevel;
+  if (type.string() != "Sequence") type.fail(kDecoders);
+  const JsonView parts = json->at("decoders");
+  if (parts.array().size() == 0 || parts.at(size_t{0}).at("type").string() != "ByteLevel") json->fail(kDecoders);
+  for (size_t i = 1; i < parts.size(); ++i)  // Fuse joins tokens, which ByteLevel has done already
+    if (const JsonView next = parts.at(i).at("type"); next.string() != "Fuse") next.fail(kDecoders);
+  return DecoderKind::kByteLevel;
 }
 
 Normalizer read_normalizer(const JsonView& json) {
@@ -196,7 +221,7 @@ void Tokenizer::Parts::read_folder(const fs::path& folder) {
 
 Tokenizer Tokenizer::parse(std::string_view tokenizer_json, const std::string& origin) {
   const FileJson json = parse_file_json(tokenizer_json, origin);
-  return Tokenizer(std::make_unique<Parts>(JsonView(json, origin).object()));
+  return Tokenizer(std::make_shared<Parts>(JsonView(json, origin).object()));
 }
 
 Tokenizer Tokenizer::load(const fs::path& folder) {
@@ -205,9 +230,10 @@ Tokenizer Tokenizer::load(const fs::path& folder) {
     throw user_error(
         "{}: the folder has no tokenizer.json; save it with its fast tokenizer (tokenizer.save_pretrained)",
         folder.string());
-  Tokenizer tokenizer = parse(read_file(file), file.string());
-  tokenizer.parts_->read_folder(folder);
-  return tokenizer;
+  const FileJson json = parse_file_json(read_file(file), file.string());
+  const auto parts = std::make_shared<Parts>(JsonView(json, file.string()).object());
+  parts->read_folder(folder);
+  return Tokenizer(parts);
 }
 
 // ---- encoding
@@ -286,11 +312,6 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) c
   }
   return valid_utf8_prefix(bytes) == bytes.size() ? bytes : to_valid_utf8(bytes);
 }
-
-Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
-Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
-Tokenizer::~Tokenizer() = default;
 
 int64_t Tokenizer::vocab_size() const {
   return parts_->table.size();

@@ -18,19 +18,15 @@
 
 namespace roll {
 
-/// Immutable after loading; every method may be called from several threads at once. Movable, not copyable.
+/// Immutable after loading; every method may be called from several threads at once. Copies share it.
 class Tokenizer {
  public:
   /// Reads `folder`/tokenizer.json (needed) and, where present, tokenizer_config.json, special_tokens_map.json,
   /// generation_config.json and config.json. UserError names file, component and what is supported.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  /// The same from the text of a tokenizer.json alone: no end tokens. `origin` opens error messages.
+  /// A tokenizer of the text of a tokenizer.json alone: it knows no end tokens. `origin` opens error messages.
   static Tokenizer parse(std::string_view tokenizer_json, const std::string& origin);
-
-  Tokenizer(Tokenizer&&) noexcept;
-  Tokenizer& operator=(Tokenizer&&) noexcept;
-  ~Tokenizer();
 
   /// Token ids of `text` (UTF-8; anything else is a UserError that names the byte).
   /// parse_special: text such as "<|im_end|>" becomes that special token; false reads it as ordinary characters.
@@ -58,8 +54,8 @@ class Tokenizer {
 
  private:
   struct Parts;
-  explicit Tokenizer(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
+  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
+  std::shared_ptr<const Parts> parts_;
 };
 
 }  // namespace roll

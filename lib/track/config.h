@@ -32,8 +32,7 @@ struct TrackerKwargs {
     v("log_dir", log_dir, "folder of the TensorBoard files; null: output_dir/tensorboard");
     v("tracking_uri", tracking_uri,
       "folder of MLflow's file store, which MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri FOLDER shows "
-      "and "
-      "mlflow migrate-filestore moves into a database; null: output_dir/mlruns");
+      "and mlflow migrate-filestore moves into a database; null: output_dir/mlruns");
     v("experiment_name", experiment_name, "the experiment there; null: exp_name");
     v.noted({"project", "notes", "tags", "name", "login_kwargs", "api_key", "id", "mode"},
             "trackers write files; none is a web service");
@@ -48,8 +47,7 @@ struct TrackConfig {
   void fields(V& v) {
     v("track_with", track_with,
       "where metrics go: one, or a list. stdout, and files: jsonl (metrics.jsonl), tensorboard, csv (metrics.csv), "
-      "mlflow "
-      "(its file store). Nothing is sent to wandb and swanlab: they mean stdout, jsonl and tensorboard, and "
+      "mlflow (its file store). Nothing is sent to wandb and swanlab: they mean stdout, jsonl and tensorboard, and "
       "scripts/upload_metrics.py uploads metrics.jsonl");
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
   }

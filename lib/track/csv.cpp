@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "track/tracker.h"
 
 namespace roll {
@@ -80,16 +79,17 @@ class CsvSink : public Sink {
   }
 
  private:
-  /// The same rows under more columns, which they have nothing in.
+  /// Rewrites the file with `more` columns, which are empty in the rows that are there.
   void widen(size_t more) {
     std::string text = columns_[0];
     for (size_t i = 1; i < columns_.size(); ++i) text.append(",").append(cell(columns_[i]));
     text += '\n';
-    if (!is_there(file_)) return write_file_atomic(file_, text), void();
-    std::ifstream in = open_to_read(file_);
-    std::string row;
-    std::getline(in, row);  // the header
-    while (std::getline(in, row)) text += row + std::string(more, ',') + "\n";
+    if (is_there(file_)) {
+      std::ifstream in = open_to_read(file_);
+      std::string row;
+      std::getline(in, row);  // the header
+      while (std::getline(in, row)) text += row + std::string(more, ',') + "\n";
+    }
     write_file_atomic(file_, text);
   }
 

@@ -39,7 +39,10 @@ std::string plot_curve(const std::vector<double>& values, int width, int height)
   const std::vector<double> points = condensed(values, static_cast<size_t>(std::max(1, 2 * width)));
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double point : points)
-    if (std::isfinite(point)) low = std::min(low, point), high = std::max(high, point);
+    if (std::isfinite(point)) {
+      low = std::min(low, point);
+      high = std::max(high, point);
+    }
   if (low > high) return "";
   std::vector<std::vector<int>> cells(static_cast<size_t>(height), std::vector<int>((points.size() + 1) / 2, 0));
   const int dots = 4 * height;

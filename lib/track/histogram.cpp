@@ -1,15 +1,13 @@
 #include "track/histogram.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-
-#include "base/error.h"
-#include "base/file.h"
-#include "base/open_file.h"
 
 namespace roll {
 
@@ -34,7 +32,7 @@ double edge_below(int bin) {
   return std::stod(fmt::format("{:.4g}", value_at(bin - 0.5)));
 }
 
-/// The bin of "histogram/name/12", and its name.
+/// The name and the bin of a metric "histogram/name/12"; nullopt for another metric.
 std::optional<std::pair<std::string, int>> bin_in(std::string_view metric) {
   if (!metric.starts_with(kPrefix)) return std::nullopt;
   metric.remove_prefix(kPrefix.size());
@@ -69,19 +67,6 @@ Json take_histograms(MetricValues& values) {
     for (const auto& [bin, count] : bins)
       histograms[name].push_back(Json::array({edge_below(bin), edge_below(bin + 1), count}));
   return histograms;
-}
-
-HistogramFile::HistogramFile(const std::filesystem::path& folder) : file_(folder / kHistogramFile) {
-  make_folder(folder);
-  out_ = open_to_append(file_);
-}
-
-void HistogramFile::write(int64_t step, const Json& histograms) {
-  if (histograms.empty()) return;
-  Json line{{"step", step}};
-  line.update(histograms);
-  out_ << to_line(line) << '\n' << std::flush;
-  if (!out_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
 }
 
 }  // namespace roll

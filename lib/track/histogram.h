@@ -5,8 +5,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/json.h"
@@ -14,6 +12,7 @@
 
 namespace roll {
 
+/// A line for each step that has some: {"step": 12, "rewards": ..., ...}.
 constexpr const char* kHistogramFile = "histograms.jsonl";
 
 /// The values of a tensor of any shape; what is not finite is in no bin.
@@ -22,16 +21,5 @@ void add_histogram(const std::string& name, const at::Tensor& values, Metrics& m
 /// Takes the bins out of a step's values: {"rewards": [[low, high, count], ...], ...}, bins ascending, empty ones left
 /// out. At most 601 of each, and seldom 60.
 Json take_histograms(MetricValues& values);
-
-/// A line for each step that has some: {"step": 12, "rewards": ..., ...}. Appends. SystemError.
-class HistogramFile {
- public:
-  explicit HistogramFile(const std::filesystem::path& folder);
-  void write(int64_t step, const Json& histograms);
-
- private:
-  std::filesystem::path file_;
-  std::ofstream out_;
-};
 
 }  // namespace roll

@@ -32,8 +32,7 @@ constexpr MetricWords kLearning[] = {
      "share of prompts whose responses have different rewards, from which group advantages learn; by domain"},
     {"val_correct/*/mean", "",
      "share of right responses in the validation, those with a score of 1 or more: of all, and of each tag (of a tag "
-     "all "
-     "as 'all (tag)')"},
+     "all as 'all (tag)')"},
     {"val_score/*/mean", "", "mean verdict in the validation: of all, and of each tag"},
     {"val_correct/*/std", "",
      "how much right and wrong differ between responses; over sqrt(val_prompts), the mean's error"},

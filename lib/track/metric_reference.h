@@ -2,7 +2,6 @@
 // that runs write.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,11 +14,8 @@ struct MetricWords {
   const char* words;  // a sentence's beginning, in lower case
 };
 
-/// All of them, by what they are about. `<domain>/NAME` is NAME of that domain's responses, where a row says "by
-/// domain".
-std::span<const MetricWords> metric_reference();
-
-/// The row of a metric as metrics.jsonl names it, with or without its domain; nullptr: none.
+/// The row of a metric as metrics.jsonl names it, with or without its domain (`<domain>/NAME`,
+/// where a row says "by domain", is NAME of that domain's responses); nullptr: none.
 const MetricWords* find_metric(std::string_view name);
 
 /// A line for each row whose name or words hold `pattern` (case does not count), or a Markdown table of them, under

@@ -26,7 +26,7 @@ class Metrics {
   enum class Kind : uint8_t { kMean, kSum, kMax, kMin, kStd, kP50, kP99 };
   friend constexpr bool is_known(Kind kind) { return kind <= Kind::kP99; }
 
-  /// As they travel. Names are most of it: who has them can do without.
+  /// What is sent to another rank. Names are most of it, and may be left out where the reader has them.
   struct Message {
     static constexpr MessageKind kMessage{"METR", 1, "metrics"};
     std::map<std::string, Kind> names;       // none: the reader has them

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/open_file.h"
 
 namespace roll {
 
@@ -35,7 +34,7 @@ std::string quoted(const std::string& text) {
   return to_line(Json(text));
 }
 
-/// Two names that become alike, or too long, are told apart by a hash of what they were.
+/// Names that become alike, or that are too long, keep apart by a hash of what they were.
 std::string stored_name(const std::string& metric) {
   const size_t group = metric.find('/');
   std::string name = metric;
@@ -70,7 +69,7 @@ class MlflowSink : public Sink {
                            quoted(where), now_ms(), id, now_ms(), quoted(run.experiment)));
     for (const char* part : {"metrics", "params", "tags", "artifacts"}) make_folder(folder_ / part);
     write_once(folder_ / "tags" / "mlflow.runName", run.name);
-    // source_type 4 is "local"; status 1 is "running": a run's end is not told, because it may go on at any time.
+    // source_type 4 is "local"; status 1 is "running": a run's end is not recorded, because it may go on at any time.
     write_once(folder_ / "meta.yaml",
                fmt::format("artifact_uri: {}\nend_time: null\nentry_point_name: ''\nexperiment_id: '{}'\n"
                            "lifecycle_stage: active\nrun_id: {}\nrun_name: {}\nrun_uuid: {}\nsource_name: ''\n"

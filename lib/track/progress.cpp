@@ -55,8 +55,8 @@ std::string Progress::line() {
                                : fmt::format("{} {} {}", phase_, done, unit_);
   if (rate > 0) text += fmt::format(", {} {}/s", short_rate(rate), unit_);
   text += fmt::format(", {}", duration_text(seconds));
-  const double told = share_, counted = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
-  const double share = told > 0 ? told : counted;
+  const double reported = share_, counted = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
+  const double share = reported > 0 ? reported : counted;
   if (share > 0 && done < total) text += fmt::format(", {} left", duration_text(seconds * (1 - share) / share));
   const std::lock_guard lock(mutex_);
   return detail_.empty() ? text : text + ", " + detail_;

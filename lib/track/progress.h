@@ -27,15 +27,13 @@ class Progress {
   Progress(Log& log, std::string phase, int64_t total, std::string unit);
   /// Takes the line away.
   ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   /// `n` more are done. From any thread; drawing happens in a thread of its own, so that time moves on while nothing
   /// else does.
   void advance(int64_t n = 1) { done_ += n; }
   /// What part of the work is done, in 0..1, where that says more of the time left than the count. From any thread.
   void share(double done) { share_ = done; }
-  /// So many more are to be done than was known, or fewer. From any thread.
+  /// `n` more are to be done than was known, or fewer where it is negative. From any thread.
   void expect(int64_t n) { total_ += n; }
   /// Shown at the end of the line, e.g. "loss 0.53". From any thread.
   void detail(std::string text);

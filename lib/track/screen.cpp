@@ -114,7 +114,8 @@ void RunScreen::draw(bool whole) {
   // cursor.
   const int columns = terminal.columns - 1, rows = terminal.rows - 1;
   whole |= columns != columns_ || rows != rows_;
-  columns_ = columns, rows_ = rows;
+  columns_ = columns;
+  rows_ = rows;
   state_.elapsed_s = run_watch_.seconds();
   state_.in_step_s = step_watch_.seconds();
   state_.is_stopping = stop_wish().has_value();

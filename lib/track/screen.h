@@ -28,7 +28,7 @@ struct ScreenOptions {
 class RunScreen : public LogView {
  public:
   explicit RunScreen(ScreenOptions options);
-  /// As close(), with the warnings that hold: something has gone wrong.
+  /// close(), and the warnings that hold: something has gone wrong.
   ~RunScreen() override;
 
   /// From here on the terminal is the screen's.

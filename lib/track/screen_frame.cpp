@@ -1,6 +1,7 @@
 #include "track/screen_frame.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -14,25 +15,8 @@ namespace {
 
 constexpr int kFewestLogLines = 3;
 
-const char* code_of(Style style) {
-  switch (style) {
-    case Style::kPlain:
-      return "";
-    case Style::kBold:
-      return "\033[1m";
-    case Style::kDim:
-      return "\033[2m";
-    case Style::kGood:
-      return "\033[32m";
-    case Style::kBad:
-      return "\033[31m";
-    case Style::kWarning:
-      return "\033[33m";
-    case Style::kCurve:
-      return "\033[36m";
-  }
-  return "";
-}
+constexpr std::array<const char*, 7> kCodes = {"",         "\033[1m",  "\033[2m", "\033[32m",
+                                               "\033[31m", "\033[33m", "\033[36m"};  // by Style
 
 std::string repeated(const char* text, int count) {
   std::string line;
@@ -237,7 +221,7 @@ std::string painted(const FrameLine& line, int columns, bool in_colour) {
     if (cut.empty()) continue;
     room -= display_width(cut);
     const bool is_styled = in_colour && piece.style != Style::kPlain;
-    text += is_styled ? code_of(piece.style) + cut + "\033[0m" : cut;
+    text += is_styled ? kCodes[static_cast<size_t>(piece.style)] + cut + "\033[0m" : cut;
   }
   return text;
 }

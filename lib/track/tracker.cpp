@@ -3,9 +3,42 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "track/mlflow.h"
 
 namespace roll {
+
+namespace {
+
+class JsonlSink : public Sink {
+ public:
+  explicit JsonlSink(const std::filesystem::path& file) : file_(file) {}
+  void write(int64_t step, const MetricValues& values) override {
+    Json line = {{"step", step}};
+    for (const auto& [name, value] : values) line[name] = json_float(value);
+    file_.write(line);
+  }
+
+ private:
+  JsonLinesFile file_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file) {
+  return std::make_unique<JsonlSink>(file);
+}
+
+JsonLinesFile::JsonLinesFile(std::filesystem::path file) : file_(std::move(file)) {
+  if (file_.has_parent_path()) make_folder(file_.parent_path());
+  out_ = open_to_append(file_);
+}
+
+void JsonLinesFile::write(const Json& line) {
+  out_ << to_line(line) << '\n' << std::flush;
+  if (!out_) throw system_error("{}: cannot write{}", file_.string(), errno_text());
+}
 
 Tracker::Tracker(const TrackerOptions& options, Log& log)
     : log_(log), headline_(options.headline), logging_steps_(options.logging_steps), screen_(options.screen) {
@@ -21,7 +54,7 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
         break;
       case TrackerKind::kJsonl:
         sinks_.push_back(make_jsonl_sink(metrics));
-        histograms_.emplace(options.output_dir);
+        histograms_.emplace(options.output_dir / kHistogramFile);
         break;
       case TrackerKind::kTensorboard:
         sinks_.push_back(make_tensorboard_sink(options.tensorboard_dir, options.run));
@@ -41,7 +74,11 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
 
 void Tracker::write(int64_t step, MetricValues values, int64_t last_step) {
   const Json histograms = take_histograms(values);
-  if (histograms_) histograms_->write(step, histograms);
+  if (histograms_ && !histograms.empty()) {
+    Json line{{"step", step}};
+    line.update(histograms);
+    histograms_->write(line);
+  }
   history_.add(step, values);
   for (const auto& sink : sinks_) sink->write(step, values);
   if (shows_steps_ && (step % logging_steps_ == 0 || step == last_step))

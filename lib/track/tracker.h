@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,19 @@ std::unique_ptr<Sink> make_jsonl_sink(const std::filesystem::path& file);
 std::unique_ptr<Sink> make_csv_sink(const std::filesystem::path& file);
 /// A TensorBoard event file of scalars in `folder` (TFRecord framing, Event protobuf), with the run in its name.
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run);
+
+/// A file of JSON lines that grows; each is handed to the operating system before write() returns.
+class JsonLinesFile {
+ public:
+  /// Makes the file's folder. UserError as open_to_append(). SystemError.
+  explicit JsonLinesFile(std::filesystem::path file);
+  /// SystemError.
+  void write(const Json& line);
+
+ private:
+  std::filesystem::path file_;
+  std::ofstream out_;
+};
 
 struct TrackerOptions {
   std::vector<TrackerKind> track_with;  // no web service
@@ -64,7 +78,7 @@ class Tracker {
   bool shows_steps_ = false;
   RunScreen* screen_;
   std::vector<std::unique_ptr<Sink>> sinks_;
-  std::optional<HistogramFile> histograms_;  // beside metrics.jsonl
+  std::optional<JsonLinesFile> histograms_;  // beside metrics.jsonl
   MetricHistory history_;
   Watch watch_;
 };

@@ -126,7 +126,7 @@ bool is_stale(const MetricHistory& history) {
   return newest(history, "rollout/stale_tokens") > 0;
 }
 
-/// By train_infer_correction.
+/// Whether train_infer_correction weighs tokens or leaves some out.
 bool is_corrected(const MetricHistory& history) {
   return !history.of("actor/train_infer_kept_ratio").empty();
 }

@@ -1,7 +1,6 @@
 // What experienced people look out for while a policy trains: one table of rules over the history of a run's metrics.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,9 +1,10 @@
-// A port that only ranks of this job get through. Who calls and who is called prove to each other that they know the
-// job's secret, within a short time:
+// A listening port with mutual authentication: only ranks of this job get through. Caller and door prove to each other
+// that they know the job's secret, within a short time:
 //   door    a fresh number
 //   caller  a fresh number, who it is, and its proof over both numbers and that
 //   door    its own proof over the same
-// Whoever says anything else, nothing, or leaves, is sent away, and the ranks neither wait for it nor fail by it.
+// A connection on which anything else comes, nothing comes, or that is closed, is dropped; the ranks neither wait for
+// it nor fail because of it.
 #pragma once
 
 #include <list>
@@ -53,7 +54,7 @@ class Door {
   void accept_all();
   /// Whether it has said everything. ConnectionLost.
   bool listen_to(Caller& caller) const;
-  /// None: the proof is wrong. ConnectionLost.
+  /// The caller as a guest; nullopt: its proof is wrong. ConnectionLost.
   std::optional<Guest> guest_of(Caller& caller) const;
 
   Socket listener_;

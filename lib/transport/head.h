@@ -1,5 +1,5 @@
-// What a rank is about to do. Ranks compare their heads before every collective, so that ranks that diverged become an
-// error that names both calls, instead of a wrong sum or a hang.
+// The header that a rank sends before a collective: which call it is in. Ranks compare their heads before every
+// collective, so that ranks that diverged become an error that names both calls, instead of a wrong sum or a hang.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct OperationName {
 const OperationName& name_of(Operation operation);
 
 struct Head {
-  uint64_t sequence = 0;  // the how manieth collective of its communicator
+  uint64_t sequence = 0;  // number of the collective in its communicator
   uint64_t bytes = 0;     // what this rank gives
   Operation operation = Operation::kGatherBytes;
   int8_t dtype = -1;  // -1: bytes
@@ -35,9 +35,9 @@ struct Head {
 
   /// "all-reduce (sum) 'counts' of 8 bytes Float (its collective 3)"
   std::string text() const;
-  /// The same call, of which the other rank was expected to give so many bytes; lengths of byte strings may differ.
+  /// Whether `other` is the same call, with `expected` bytes; lengths of byte strings may differ.
   bool matches(const Head& other, uint64_t expected) const;
-  /// Another number for another call. Lengths are left out where ranks may give different ones.
+  /// A hash of the call. Lengths are left out where ranks may give different ones.
   uint64_t fingerprint() const;
 };
 static_assert(sizeof(Head) == 64);

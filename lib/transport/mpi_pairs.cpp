@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "base/error.h"
-
 namespace roll {
 
 namespace {
@@ -33,7 +31,7 @@ std::unique_ptr<Wire> MpiPairs::split(const std::vector<int>& members, double ti
   return wire_of_group(std::make_unique<MpiPairs>(session_, std::move(processes), channel, few_), few_);
 }
 
-/// One that none of the members uses: processes are in different groups, so they have used up different ones.
+/// A channel that none of the members uses: processes are in different groups, so they have used up different ones.
 int MpiPairs::free_channel(const std::vector<int>& members, Wait& wait) {
   int channel = session_->next_channel;
   const auto bytes_of = [](int& number) { return std::as_writable_bytes(std::span(&number, 1)); };

@@ -19,12 +19,10 @@ class MpiSession {
   static std::shared_ptr<MpiSession> hold();
   /// Ends MPI only when all went well: during an error the other ranks will not meet us in MPI_Finalize.
   ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
 
   /// SystemError: something failed before, and messages of it may still be on their way.
   void check_whole(const Wait& wait) const;
-  /// Ends every wait of this process with SystemError.
+  /// Makes every wait of this process end with SystemError.
   void give_up() { broken_ = true; }
 
   /// Runs an MPI call; at most one thread is in MPI (MPI_THREAD_SERIALIZED). SystemError.
@@ -33,14 +31,14 @@ class MpiSession {
     const std::scoped_lock lock(mutex);
     check_mpi(mpi(), name, wait.where());
   }
-  /// This process has come to one more collective of the group that has that channel.
+  /// Notes that this process has come to one more collective of the group that has `channel`.
   void arrive(int channel);
   /// Until all requests are done. `late`: processes not heard from.
   void finish(std::vector<MPI_Request>& requests, Wait& wait, const std::function<std::vector<int>()>& late);
   /// The members of a group, by their numbers in the world, that have not come as far as this process: asks them, and
   /// waits a few seconds for those that do not answer.
   std::vector<int> call_roll(const std::vector<int>& members, int channel);
-  /// MPI cannot be told to forget a collective: what it may still read and write stays until the process ends.
+  /// MPI cannot cancel a collective: what it may still read and write stays until the process ends.
   void keep(std::shared_ptr<const void> buffers);
 
   std::mutex mutex;

@@ -1,6 +1,6 @@
-// MPI's own non-blocking collectives, waited for by us. No two ranks of all greet each other: before a collective the
-// ranks add up two numbers, which are right only if all are in the same call; only when they are not, pairs find out
-// who is where. MPI never adds what we are given: its order is its own.
+// MPI's own non-blocking collectives, waited for by us. Before a collective the ranks do not exchange heads in pairs:
+// they add up two numbers, which are right only if all are in the same call. Only when they are not, pairs of ranks
+// find out who is where. MPI never adds up the tensors, because the order of its sums is its own.
 #include <ATen/ATen.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ uint64_t balance_of(int rank, const std::vector<int64_t>& out, const std::vector
 
 class MpiWire : public Wire {
  public:
-  /// `comm`: of exactly those processes.
+  /// `comm`: the communicator of exactly the processes of `pairs`.
   MpiWire(std::unique_ptr<MpiPairs> pairs, MPI_Comm comm) : pairs_(std::move(pairs)), comm_(comm) {}
 
   int rank() const override { return pairs_->rank(); }
@@ -107,7 +107,8 @@ class MpiWire : public Wire {
       return MPI_Ialltoallw(MPI_BOTTOM, b.sent.data(), b.places.data(), b.sent_types.data(), MPI_BOTTOM,
                             b.received.data(), b.places.data(), b.received_types.data(), comm_, request);
     });
-    free_types(buffers->sent_types), free_types(buffers->received_types);
+    free_types(buffers->sent_types);
+    free_types(buffers->received_types);
   }
 
   void all_gather(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) override {
@@ -167,7 +168,8 @@ class MpiWire : public Wire {
     }
   }
 
-  /// Once more the limit is given to a collective for which all have come; then it is MPI that does not end it.
+  /// The ranks that are late. Where all have come to the collective, the time limit is given once more; after that it
+  /// is MPI that does not end it.
   std::vector<int> late_ranks(const Wait& wait, bool asked) {
     std::vector<int> absent = session().call_roll(pairs_->members(), pairs_->channel());
     if (absent.empty() && asked)
@@ -175,8 +177,8 @@ class MpiWire : public Wire {
     return absent;
   }
 
-  /// All ranks are in the same call and `balance` adds up to 0; the sum of the bytes that they give. Else Bug, of those
-  /// ranks that see in pairs with whom they do not agree; the others leave it to them to say so.
+  /// Checks that all ranks are in the same call and that `balance` adds up to 0. Returns the sum of the bytes that they
+  /// give. Else Bug on those ranks that find in pairs with whom they do not agree, AnotherRankFailed on the others.
   template <class F>
   uint64_t agree(const Head& mine, uint64_t balance, Wait& wait, F&& meet_in_pairs) {
     session().arrive(pairs_->channel());
@@ -196,7 +198,7 @@ class MpiWire : public Wire {
     throw AnotherRankFailed(static_cast<int>(first->words[0]), kCodeOfBug);
   }
 
-  /// Over ranks; of whole numbers, so that order does not matter.
+  /// All-reduces the words, which are whole numbers, so that order does not matter.
   void add_up(const std::shared_ptr<Buffers>& buffers, MPI_Op op, Wait& wait) {
     run("MPI_Iallreduce", buffers, wait, [&](MPI_Request* request) {
       return MPI_Iallreduce(MPI_IN_PLACE, buffers->words.data(), static_cast<int>(buffers->words.size()), MPI_UINT64_T,
@@ -233,7 +235,7 @@ class MpiWire : public Wire {
     broadcast(all, 0, wait);
   }
 
-  /// What MPI cannot count at once.
+  /// An all-gather of more bytes than MPI can count at once.
   void gather_one_by_one(const at::Tensor& all, const std::vector<int64_t>& sizes, Wait& wait) {
     const at::Tensor bytes = all.view({-1}).view(at::kByte);
     int64_t at = 0;
@@ -254,7 +256,8 @@ MPI_Comm comm_of(const std::vector<int>& processes, int channel) {
   MPI_Group_incl(world, static_cast<int>(processes.size()), processes.data(), &group);
   MPI_Comm comm = MPI_COMM_NULL;
   check_mpi(MPI_Comm_create_group(MPI_COMM_WORLD, group, channel, &comm), "MPI_Comm_create_group", "start of a group");
-  MPI_Group_free(&group), MPI_Group_free(&world);
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
   return comm;
 }
 

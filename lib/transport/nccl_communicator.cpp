@@ -137,7 +137,7 @@ class NcclCommunicator : public Communicator {
     const auto is_on_host = [](const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.is_cpu(); };
     bool on_host = true;
     for (int peer = 0; peer < size(); ++peer) on_host = on_host && is_on_host(out[peer]) && is_on_host(in[peer]);
-    // Who has nothing to say cannot know where the others' tensors are: they say so.
+    // A rank without tensors cannot know where the others' are, so all agree on it.
     if (host_->all_reduce_min(static_cast<int64_t>(on_host), "where tensors are exchanged") == 1)
       return host_->exchange(out, in, name);
     const auto on_device = [&](const std::vector<at::Tensor>& tensors) {

@@ -41,7 +41,7 @@ std::vector<Message> piece_of(const std::vector<Message>& messages, size_t at) {
 
 }  // namespace
 
-/// Large ones in pieces; each pair of ranks knows how many it has for each other.
+/// Exchanges messages of any size, large ones in pieces; each pair of ranks knows how many it has for each other.
 void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in, Wait& wait) {
   for (size_t at = 0;; at += kMessage_bytes) {
     const std::vector<Outgoing> some_out = piece_of(out, at);
@@ -51,7 +51,7 @@ void PairsWire::exchange_all(std::vector<Outgoing> out, std::vector<Incoming> in
   }
 }
 
-/// Every rank's head for this rank, whose own for the others are `mine`.
+/// Sends head mine[r] to each rank r; returns the heads of all ranks. Bug where one does not match.
 std::vector<Head> PairsWire::exchange_heads(const std::vector<Head>& mine, const std::vector<int64_t>& expected,
                                             Wait& wait) {
   std::vector<Head> heads = mine;

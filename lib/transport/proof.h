@@ -19,12 +19,13 @@ using JobSecret = Digest;  // known to the ranks of one job
 Nonce fresh_nonce();
 /// 128 random bits as text.
 std::string random_secret();
-/// Of a text of any length.
+/// The secret that a text of any length stands for.
 JobSecret secret_of(std::string_view text);
 
-/// What only who knows the secret can make of a message. `purpose` keeps proofs of one kind from serving as another.
+/// The message's authentication code, which needs the secret. `purpose` keeps proofs of one kind from serving as
+/// another.
 Digest proof_of(const JobSecret& secret, std::string_view purpose, std::span<const std::byte> message);
-/// In a time that does not depend on where they differ.
+/// Compares in a time that does not depend on where they differ.
 bool are_equal(const Digest& a, const Digest& b);
 
 }  // namespace roll

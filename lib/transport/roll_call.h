@@ -1,6 +1,6 @@
-// Who has not come to a collective: MPI's own ones do not tell for whom they wait. When one is late, its ranks ask each
-// other on a channel of their own how far they are in that group; whoever waits for MPI, in whatever group, answers.
-// All of it under the session's mutex.
+// Which ranks have not come to a collective, for MPI's own collectives cannot say for whom they wait. When one is late,
+// its ranks ask each other, on a channel of their own, how many collectives of that group they have come to; every
+// process that waits for MPI, in any group, answers. The caller holds the session's mutex.
 #pragma once
 
 #include <list>
@@ -13,13 +13,13 @@ namespace roll {
 
 class RollCall {
  public:
-  /// This process has come to one more collective of the group whose channel that is.
+  /// Notes that this process has come to one more collective of the group that has `channel`.
   void arrive(int channel) { ++reached_[channel]; }
   /// Answers what other processes ask, and notes what they answer.
   void listen();
   /// Asks those processes.
   void ask(const std::vector<int>& processes, int channel);
-  /// Those that have not said that they have come as far as this process.
+  /// The processes that have not answered that they have come as far as this one.
   std::vector<int> absent(const std::vector<int>& processes, int channel) const;
 
  private:

@@ -12,7 +12,6 @@
 #include <array>
 #include <climits>
 #include <memory>
-#include <utility>
 
 #include "base/error.h"
 
@@ -75,23 +74,14 @@ Endpoint loopback() {
   return {htonl(INADDR_LOOPBACK), 0};
 }
 
-Socket::~Socket() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Socket& Socket::operator=(Socket&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
 size_t Socket::send_some(std::span<const std::byte> bytes) const {
-  const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  const ssize_t count = ::send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (count < 0 && !would_wait()) throw ConnectionLost("send failed" + errno_text());
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
 size_t Socket::receive_some(std::span<std::byte> bytes) const {
-  const ssize_t count = ::recv(fd_, bytes.data(), bytes.size(), 0);
+  const ssize_t count = ::recv(fd(), bytes.data(), bytes.size(), 0);
   if (count == 0) throw ConnectionLost("the connection was closed");
   if (count < 0 && !would_wait()) throw ConnectionLost("receive failed" + errno_text());
   return count < 0 ? 0 : static_cast<size_t>(count);
@@ -114,7 +104,7 @@ void Socket::receive_all(std::span<std::byte> bytes, const std::function<void()>
 }
 
 Socket Socket::accept_one() const {
-  Socket caller(::accept(fd_, nullptr, nullptr));
+  Socket caller(::accept(fd(), nullptr, nullptr));
   if (caller.is_open()) make_ready(caller.fd());
   return caller;
 }
@@ -122,7 +112,7 @@ Socket Socket::accept_one() const {
 Endpoint Socket::own_endpoint() const {
   sockaddr_in address{};
   socklen_t length = sizeof address;
-  if (::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+  if (::getsockname(fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0)
     throw system_error("getsockname{}", errno_text());
   return endpoint_of(address);
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 namespace roll {
@@ -34,11 +35,8 @@ class Socket {
  public:
   Socket() = default;
   explicit Socket(int fd) : fd_(fd) {}
-  ~Socket();
-  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Socket& operator=(Socket&& other) noexcept;
-  int fd() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
+  int fd() const { return fd_.get(); }
+  bool is_open() const { return static_cast<bool>(fd_); }
 
   /// How many bytes went through now, without waiting; 0 when none can. ConnectionLost.
   size_t send_some(std::span<const std::byte> bytes) const;
@@ -51,7 +49,7 @@ class Socket {
   Endpoint own_endpoint() const;
 
  private:
-  int fd_ = -1;
+  Descriptor fd_;
 };
 
 /// Listens there, and nowhere else; port 0 is a free one. SystemError.
@@ -63,9 +61,9 @@ Socket connect_to(const Endpoint& endpoint);
 /// Our own address (without a port) as that endpoint would see it. SystemError.
 Endpoint own_endpoint_towards(const Endpoint& endpoint);
 
-/// This host's name, and its first IPv4 address that is not the loopback ("127.0.0.1" when it has no other).
-/// SystemError.
+/// This host's name. SystemError.
 std::string host_name();
+/// Its first IPv4 address that is not the loopback; "127.0.0.1" when it has no other. SystemError.
 std::string own_address();
 
 }  // namespace roll

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "transport/meeting.h"
 #include "transport/pairs_wire.h"
+#include "transport/rendezvous.h"
 
 namespace roll {
 
@@ -15,21 +15,21 @@ constexpr int kMostRanks = 128;
 
 class TcpWire : public PairsWire {
  public:
-  /// `members`: ranks of the world, this process is members[rank]. `met`, by rank of this wire: who is connected
+  /// `members`: ranks of the world, this process is members[rank]. `found`, by rank of this wire: who is connected
   /// already, and where the others listen.
-  TcpWire(Met met, std::vector<int> members, int rank, Wait& wait)
-      : secret_(met.secret),
+  TcpWire(Rendezvous found, std::vector<int> members, int rank, Wait& wait)
+      : secret_(found.secret),
         members_(std::move(members)),
         rank_(rank),
         size_(std::ssize(members_)),
-        peers_(std::move(met.peers)) {
+        peers_(std::move(found.peers)) {
     std::vector<Call> calls;
     for (int lower = 0; lower < rank; ++lower) {
       const auto place = static_cast<size_t>(lower);
       if (!peers_[place].is_open())
-        calls.push_back({lower, met.endpoints[place], visit(lower, met.endpoints[place], wait)});
+        calls.push_back({lower, found.endpoints[place], visit(lower, found.endpoints[place], wait)});
     }
-    Door door(std::move(met.listener), secret_);
+    Door door(std::move(found.listener), secret_);
     while (!missing().empty()) {
       for (Call& call : calls) go_on(call, wait);
       if (!answer(door)) wait.pause([&] { return missing(); });
@@ -41,10 +41,10 @@ class TcpWire : public PairsWire {
     for (const int member : members) processes.push_back(in_world(member));
     const auto own = static_cast<int>(std::find(members.begin(), members.end(), rank_) - members.begin());
     Wait wait({in_world(rank_), size_, -1}, {"start of a group over tcp"}, timeout_s);
-    Met met{.secret = secret_, .endpoints = std::vector<Endpoint>(members.size())};
-    met.peers.resize(members.size());
-    if (members.size() > 1) exchange_endpoints(members, own, met, wait);
-    return std::make_unique<TcpWire>(std::move(met), std::move(processes), own, wait);
+    Rendezvous found{.secret = secret_, .endpoints = std::vector<Endpoint>(members.size())};
+    found.peers.resize(members.size());
+    if (members.size() > 1) exchange_endpoints(members, own, found, wait);
+    return std::make_unique<TcpWire>(std::move(found), std::move(processes), own, wait);
   }
 
   int rank() const override { return rank_; }
@@ -77,17 +77,17 @@ class TcpWire : public PairsWire {
     return ranks;
   }
 
-  /// The members of a group tell each other, through this wire, where they listen for it.
-  void exchange_endpoints(const std::vector<int>& members, int own, Met& met, Wait& wait) {
+  /// The members of a group exchange, through this wire, the addresses at which they listen for it.
+  void exchange_endpoints(const std::vector<int>& members, int own, Rendezvous& found, Wait& wait) {
     const int other = members[own == 0 ? 1 : 0];
-    met.listener = listen_at({peers_[static_cast<size_t>(other)].own_endpoint().address, 0});
-    met.endpoints[static_cast<size_t>(own)] = met.listener.own_endpoint();
+    found.listener = listen_at({peers_[static_cast<size_t>(other)].own_endpoint().address, 0});
+    found.endpoints[static_cast<size_t>(own)] = found.listener.own_endpoint();
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
     for (size_t i = 0; i < members.size(); ++i) {
       if (members[i] == rank_) continue;
-      out.push_back({members[i], std::as_bytes(std::span(&met.endpoints[static_cast<size_t>(own)], 1))});
-      in.push_back({members[i], std::as_writable_bytes(std::span(&met.endpoints[i], 1))});
+      out.push_back({members[i], std::as_bytes(std::span(&found.endpoints[static_cast<size_t>(own)], 1))});
+      in.push_back({members[i], std::as_writable_bytes(std::span(&found.endpoints[i], 1))});
     }
     exchange(out, in, wait);
   }
@@ -172,13 +172,13 @@ std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, d
   if (size > kMostRanks)
     throw user_error(
         "{} ranks were started with RANK and WORLD_SIZE: they would keep a socket between every two and send each "
-        "other a "
-        "message in every collective, which is for at most {} ranks; start them with mpirun, or srun --mpi=pmix",
+        "other a message in every collective, which is for at most {} ranks; start them with mpirun, or srun "
+        "--mpi=pmix",
         size, kMostRanks);
   Wait wait({rank, size, -1}, {"start over tcp"}, timeout_s);
   std::vector<int> everyone(static_cast<size_t>(size));
   std::iota(everyone.begin(), everyone.end(), 0);
-  return std::make_unique<TcpWire>(meet(rank, size, start, wait), std::move(everyone), rank, wait);
+  return std::make_unique<TcpWire>(rendezvous(rank, size, start, wait), std::move(everyone), rank, wait);
 }
 
 }  // namespace roll

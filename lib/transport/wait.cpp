@@ -37,7 +37,8 @@ bool Wait::is_long() const {
   return is_patient_ || waited_s() > kYield_s;
 }
 
-/// The scheduler lets who yields run again soon, at the cost of those that compute.
+/// Whether others want this thread's core: it waits, and yet got less than all of its time. A thread that yields runs
+/// again soon, at the cost of those that compute, so it should sleep there.
 bool Wait::shares_core(double waited_s) const {
   return waited_s > kYieldOnSharedCore_s && thread_cpu_s() - start_cpu_s_ < kOwnCore * waited_s;
 }

@@ -33,12 +33,12 @@ class Wire {
   virtual int in_world(int member) const = 0;
   virtual std::string_view kind() const = 0;
 
-  /// One of these three precedes whatever is sent: all ranks say what they are about to do. Bug when two differ, which
-  /// names both. All ranks give as many bytes:
+  /// The ranks compare their heads. One of the three meet functions precedes whatever is sent; Bug when two heads
+  /// differ, which names both. meet(): all ranks give as many bytes.
   virtual void meet(const Head& mine, Wait& wait) = 0;
-  /// Byte strings of any lengths, which are given back.
+  /// The heads of byte strings of any lengths; returns the lengths.
   virtual std::vector<int64_t> meet_strings(const Head& mine, Wait& wait) = 0;
-  /// `out[r]` bytes go to rank r, `in[r]` are expected of it. This rank's own are 0.
+  /// The heads of an all-to-all: `out[r]` bytes go to rank r, `in[r]` are expected of it; this rank's own are 0.
   virtual void meet_parts(const Head& mine, const std::vector<int64_t>& out, const std::vector<int64_t>& in,
                           Wait& wait) = 0;
 
@@ -69,7 +69,7 @@ void mpi_abort(int exit_code);
 /// "Open MPI v4.1.4"; may be asked before MPI begins.
 std::string mpi_version();
 
-/// What ranks that find each other over sockets are told.
+/// What ranks know that find each other over sockets.
 struct TcpStart {
   std::string address;  // of rank 0, or of torchrun's agent
   int port = 0;
@@ -77,8 +77,8 @@ struct TcpStart {
   std::string secret{};   // ROLL_JOB_SECRET
 };
 
-/// Over sockets between all pairs, after a meeting (meeting.h). **Collective**. UserError: more ranks than that is good
-/// for (128); SystemError names who did not come within the time limit.
+/// Over sockets between all pairs, after a rendezvous (rendezvous.h). **Collective**. UserError: more ranks than that
+/// is good for (128); SystemError names who did not come within the time limit.
 std::unique_ptr<Wire> make_tcp_wire(int rank, int size, const TcpStart& start, double timeout_s);
 
 }  // namespace roll

@@ -16,7 +16,8 @@ struct Future : Pending {
   explicit Future(std::future<Times> f) : future(std::move(f)) {}
   void wait() override {
     const Times times = future.get();
-    begin_s_ = times.begin_s, end_s_ = times.end_s;
+    begin_s_ = times.begin_s;
+    end_s_ = times.end_s;
   }
   bool is_done() override { return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   std::future<Times> future;

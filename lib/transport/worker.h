@@ -17,8 +17,6 @@ class Worker {
   Worker();
   /// Lets what was given run to its end.
   ~Worker();
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
 
   /// Runs `work` after all earlier ones. wait() rethrows what it threw; without wait() that is lost.
   std::unique_ptr<Pending> run(std::function<void()> work);

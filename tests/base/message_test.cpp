@@ -146,8 +146,8 @@ TEST_CASE("a message's bytes are the same on every machine", "[base]") {
                                                                        "\xFF\1"
                                                                        "\2\0",
                                                                        16));
-  CHECK(encoded_size(Numbers{}) == 12);
-  CHECK(encoded_size(Texts{{{3, "ab"}}}) == 22);
+  CHECK(std::ssize(encode_message(Numbers{})) == 12);
+  CHECK(std::ssize(encode_message(Texts{{{3, "ab"}}})) == 22);
 }
 
 TEST_CASE("floating-point numbers keep their bits", "[base]") {

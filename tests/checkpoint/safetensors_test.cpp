@@ -155,7 +155,7 @@ TEST_CASE("mutated headers either open or are refused, never worse", "[checkpoin
   for (uint32_t trial = 0; trial < 1000; ++trial) {
     std::string bytes = good;
     const auto draw = [&](uint32_t n) {
-      return random_words({.seed = 9, .step = trial, .sequence = 0, .position = n});
+      return std::to_array(named_words({.seed = 9, .purpose = 1, .step = trial, .position = n}).word);
     };
     for (uint32_t edit = 0; edit <= trial % 3; ++edit) {
       const auto words = draw(edit);

@@ -167,7 +167,7 @@ int run(int num_ranks, const std::string& mode, const std::vector<std::string>& 
   const bool is_impatient = mode == "late" || mode == "elsewhere";
   const auto ranks = roll::make_communicator(
       {.kind = roll::Transport::kAuto, .device = at::kCPU, .timeout_s = is_impatient ? 1.0 : 30.0});
-  if (ranks->is_first()) roll::tell_start();
+  if (ranks->is_first()) roll::report_start();
   kModes.at(mode)(*ranks);
   return 0;
 }

@@ -79,7 +79,7 @@ class LongRun:
                     found[int(word.split("=")[1])] = process
         if found:
             return [found[rank] for rank in sorted(found)]
-        # Alone, or the child of the one that stands by, whose number may be the smaller one.
+        # Alone, or the child of the supervisor, whose number may be the smaller one.
         return sorted(set(self.processes()) - {self.process.pid})[-1:] or [self.process.pid]
 
     def num_steps(self):

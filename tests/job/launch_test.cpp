@@ -352,7 +352,7 @@ TEST_CASE("a killed mpirun leaves no rank behind", "[dist]") {
   CHECK(job.leaves_nothing_behind());
 }
 
-TEST_CASE("when the process that stands by is killed, the ranks end", "[dist]") {
+TEST_CASE("when the supervisor is killed, the ranks end", "[dist]") {
   const std::string ranks = GENERATE("1", "2");
   const Job job({ranks, "stop-waiting"}, {"ROLL_TEST_RESTARTS=1"});
   REQUIRE(job.shows("working"));

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "checkpoint/temporary_folder.h"
+#include "model/backbone.h"
 #include "model/golden.h"
 #include "model/log_probs.h"
-#include "model/rotary.h"
 #include "model/transformer.h"
 #include "model/value_model.h"
 

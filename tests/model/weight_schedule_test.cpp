@@ -6,7 +6,7 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "model/model_parameters.h"
+#include "model/spec.h"
 
 namespace roll {
 

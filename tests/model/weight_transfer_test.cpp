@@ -11,7 +11,7 @@
 #include "dist/single.h"
 #include "dist/test_ranks.h"
 #include "model/init_spec.h"
-#include "model/model_parameters.h"
+#include "model/spec.h"
 
 namespace roll {
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
-#include "ops/attention_cuda.h"
+#include "ops/attention_backends.h"
 
 namespace roll {
 

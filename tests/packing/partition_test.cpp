@@ -18,7 +18,7 @@ Parts as_set(const Partition& parts) {
 
 std::vector<double> sums(const Partition& parts, const std::vector<double>& weights) {
   std::vector<double> result;
-  for (const auto& part : parts) result.push_back(part_weight(part, weights));
+  for (const auto& part : parts) result.push_back(part_sum(part, weights));
   std::sort(result.rbegin(), result.rend());
   return result;
 }

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "track/mlflow.h"
-#include "track/take_back.h"
+#include "track/truncate.h"
 
 namespace roll {
 
@@ -33,7 +33,7 @@ TEST_CASE("metrics.csv has a column for every metric, also for those that are se
     sink->write(3, {{"c", 1.0 / 3}, {"b", 4}});
   }
   CHECK(read_file(file) == "step,b,\"a,\"\"b\"\"\",c\n1,1,2.5,\n2,,,\n3,4,,0.333333333\n");
-  take_back_csv(file, 2);
+  truncate_csv(file, 2);
   make_csv_sink(file)->write(3, {{"a,\"b\"", 7}, {"d", 8}});
   CHECK(read_file(file) == "step,b,\"a,\"\"b\"\"\",c,d\n1,1,2.5,,\n2,,,,\n3,,7,,8\n");
 }
@@ -43,7 +43,7 @@ TEST_CASE("a CSV line that a dead run did not finish is taken back", "[track]") 
   const auto file = folder.path / "metrics.csv";
   make_folder(folder.path);
   write_file_atomic(file, "step,a\n1,2\n2,3");
-  take_back_csv(file, 5);
+  truncate_csv(file, 5);
   CHECK(read_file(file) == "step,a\n1,2\n");
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("MLflow's store has a line for each value, once, and no name leads int
   const MlflowRun run{folder.path / "mlruns", "my \"experiment\"", "0123456789abcdef", "quickstart"};
   const auto where = mlflow_run_folder(run);
   for (const int64_t first : {1, 3}) {
-    take_back_mlflow(where, first - 1);
+    truncate_mlflow(where, first - 1);
     const auto sink = make_mlflow_sink(run);
     for (int64_t step = first; step <= 4; ++step)
       sink->write(step, {{"reward/errors", 0.5}, {"reward/errors/crash", 1}, {"loss", step == 2 ? std::nan("") : 2}});
@@ -84,7 +84,7 @@ TEST_CASE("any names of metrics can be tracked, each by itself, once a step", "[
   const MlflowRun run{folder.path / "mlruns", "e", "r", "n"};
   const auto csv = folder.path / "metrics.csv", jsonl = folder.path / "metrics.jsonl";
   for (const int64_t first : {1, 3}) {  // and goes on
-    take_back_csv(csv, first - 1);
+    truncate_csv(csv, first - 1);
     std::vector<std::unique_ptr<Sink>> sinks;
     sinks.push_back(make_mlflow_sink(run));
     sinks.push_back(make_csv_sink(csv));

@@ -5,9 +5,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/file.h"
 #include "checkpoint/temporary_folder.h"
+#include "track/tracker.h"
 
 namespace roll {
 
@@ -66,10 +68,14 @@ TEST_CASE("other metrics stay where they are, whatever they are called", "[track
 
 TEST_CASE("a step's line begins with its number, and a step without histograms has none", "[track]") {
   const test::TemporaryFolder folder;
-  HistogramFile file(folder.path());
-  file.write(1, histograms_of({1}));
-  file.write(2, Json::object());
-  HistogramFile(folder.path()).write(3, histograms_of({0}));
+  std::ostringstream out, err;
+  Log log(out, err, {});
+  const TrackerOptions options{
+      .track_with = {TrackerKind::kJsonl}, .output_dir = folder.path(), .tensorboard_dir = folder.path()};
+  Tracker tracker(options, log);
+  tracker.write(1, {{"histogram/rewards/10", 1}}, 3);
+  tracker.write(2, {{"kl", 1}}, 3);
+  Tracker(options, log).write(3, {{"histogram/rewards/0", 1}}, 3);
   CHECK(read_file(folder.path() / kHistogramFile) ==
         "{\"step\":1,\"rewards\":[[0.95,1.05,1]]}\n{\"step\":3,\"rewards\":[[-0.05,0.05,1]]}\n");
 }

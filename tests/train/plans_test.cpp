@@ -97,7 +97,7 @@ std::optional<double> plain_imbalance(const Case& c, const std::vector<int64_t>&
   const Partition parts = karmarkar_karp(work, k);
   const std::vector<double> loads(tokens.begin(), tokens.end());
   for (const auto& part : parts)
-    if (part_weight(part, loads) > static_cast<double>(c.rule.packing.budget)) return std::nullopt;
+    if (part_sum(part, loads) > static_cast<double>(c.rule.packing.budget)) return std::nullopt;
   return imbalance(parts, work);
 }
 
@@ -235,7 +235,7 @@ TEST_CASE("up to 10 sequences: as few parts as possible but for one, and nearly 
     REQUIRE(k <= fewest + 1);
     best_count += k == fewest, one_more += k != fewest;
     double peak = 0;
-    for (const auto& part : parts) peak = std::max(peak, part_weight(part, work));
+    for (const auto& part : parts) peak = std::max(peak, part_sum(part, work));
     const double ratio = peak / peak_of(k);
     REQUIRE(ratio >= 1 - 1e-12);
     best_peak += ratio < 1 + 1e-9;

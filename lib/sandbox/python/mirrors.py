@@ -31,9 +31,9 @@ class RemoteAttribute:
 
 class MirrorClass(type):
     def __new__(mcs, name, bases, space, **words):
-        told = space.pop("_roll_told", None)
-        kind = super().__new__(mcs, name, bases, {"_roll_is_mirror": False, **space} if told is None else space)
-        if told is None:
+        description = space.pop("_roll_description", None)
+        kind = super().__new__(mcs, name, bases, {"_roll_is_mirror": False, **space} if description is None else space)
+        if description is None:
             kind._roll_peer.subclass(kind, space, words)
         return kind
 
@@ -61,7 +61,7 @@ class MirrorClass(type):
 
 
 class Mirror(metaclass=MirrorClass):
-    _roll_told, _roll_peer, _roll_is_mirror, _roll_has_meta = {}, None, True, False
+    _roll_description, _roll_peer, _roll_is_mirror, _roll_has_meta = {}, None, True, False
     __slots__ = ()
 
     def __getattribute__(self, name):
@@ -106,21 +106,21 @@ def forwarder(peer, kind, name):
     return forward
 
 
-def build_class(peer, number, told):
-    bases = tuple(peer.decode(base) for base in told["bases"])
-    real = shared_thing(*told["real"]) if told["real"] else None
+def build_class(peer, number, description):
+    bases = tuple(peer.decode(base) for base in description["bases"])
+    real = shared_thing(*description["real"]) if description["real"] else None
     meta = MirrorClass
-    if told["meta"]:
-        meta = metaclass_of(peer, peer.decode(told["meta"]))
+    if description["meta"]:
+        meta = metaclass_of(peer, peer.decode(description["meta"]))
     kind = []
-    space = {"__slots__": (), "__module__": told["module"], "__qualname__": told["qualname"], "__doc__": told["doc"],
-             "_roll_told": told, "_roll_peer": peer, "_roll_is_mirror": True, "_roll_has_meta": told["meta"] is not None}
-    for name in told["other"]:
+    space = {"__slots__": (), "__module__": description["module"], "__qualname__": description["qualname"], "__doc__": description["doc"],
+             "_roll_description": description, "_roll_peer": peer, "_roll_is_mirror": True, "_roll_has_meta": description["meta"] is not None}
+    for name in description["other"]:
         if not PROTOCOLS.fullmatch(str(name)):
             space[str(name)] = RemoteAttribute(str(name))
-    for name in set(told["special"]) & SPECIAL:
+    for name in set(description["special"]) & SPECIAL:
         space[name] = awaiting if name == "__await__" else forwarder(peer, kind, name)
-    for name in set(told["none"]) & SPECIAL:
+    for name in set(description["none"]) & SPECIAL:
         space[name] = None
     if "__eq__" in space and "__hash__" not in space:
         space["__hash__"] = object.__hash__
@@ -130,7 +130,7 @@ def build_class(peer, number, told):
         space["__class__"] = property(lambda self: real)
     if not any(isinstance(base, MirrorClass) for base in bases):
         bases = (Mirror, *bases)
-    made = meta(str(told["name"]), bases, space)
+    made = meta(str(description["name"]), bases, space)
     kind.append(made)
     for value in space.values():
         if isinstance(value, RemoteAttribute):
@@ -139,13 +139,13 @@ def build_class(peer, number, told):
     return made
 
 
-def metaclass_of(peer, told):
+def metaclass_of(peer, description):
     """A class of classes: what it makes classes do (iterate, be asked for a name) its mirror does too."""
-    if told in peer.metas:
-        return peer.metas[told]
-    space = {name: value for name, value in vars(told).items() if name in SPECIAL and name not in ("__call__", "__init__", "__eq__", "__hash__", "__dir__", "__repr__", "__str__")}
-    peer.metas[told] = type(told.__name__, (MirrorClass,), space)
-    return peer.metas[told]
+    if description in peer.metas:
+        return peer.metas[description]
+    space = {name: value for name, value in vars(description).items() if name in SPECIAL and name not in ("__call__", "__init__", "__eq__", "__hash__", "__dir__", "__repr__", "__str__")}
+    peer.metas[description] = type(description.__name__, (MirrorClass,), space)
+    return peer.metas[description]
 
 
 def awaiting(self):
@@ -169,6 +169,6 @@ def function_mirror(peer):
         return self if value is None else types.MethodType(self, value)
 
     def made(name, real, **more):
-        return MirrorClass(name, (Mirror,), {"__slots__": (), "__call__": call, "__getattribute__": get, "__bool__": truth, "_roll_told": {}, "_roll_peer": peer,
+        return MirrorClass(name, (Mirror,), {"__slots__": (), "__call__": call, "__getattribute__": get, "__bool__": truth, "_roll_description": {}, "_roll_peer": peer,
                                              "_roll_is_mirror": True, "__class__": property(lambda self: real), **more})
     return made("builtin_function_or_method", types.BuiltinFunctionType), made("function", types.FunctionType, __get__=bind)

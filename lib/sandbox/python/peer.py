@@ -1,7 +1,7 @@
 """One end of the channel between the tests and the program under test; both run this code.
 
 What is no plain data stays where it is and crosses as a number; the other side has a mirror of it (mirrors.py). Lists, dicts,
-sets, deques and bytearrays are real on both sides: one side runs at a time, and whoever hands over tells what has changed in them.
+sets, deques and bytearrays are real on both sides: one side runs at a time, and whoever hands over reports what has changed in them.
 An object that comes back is the object that went.
 """
 import asyncio
@@ -256,8 +256,8 @@ class Peer:
         return number
 
     def read_class(self, content):
-        number, told = content
-        return build_class(self, self.checked_number(number), told)
+        number, description = content
+        return build_class(self, self.checked_number(number), description)
 
     def read_object(self, content):
         number, kind, state = content

@@ -38,13 +38,13 @@ class Program(Peer):
 
     def load(self):
         """(name, value) of what the program defines, and (name, module, attribute or None) of what it imports."""
-        kind, *told = self.receive()
+        kind, *answer = self.receive()
         if kind == "unloaded":
-            self.fail(": ".join(str(part) for part in told[:2]))
-        if kind != "loaded" or len(told) != 2:
+            self.fail(": ".join(str(part) for part in answer[:2]))
+        if kind != "loaded" or len(answer) != 2:
             self.fail("the program sent data that cannot be read")
-        self.exported = {str(name): value for name, value in told[0]}
-        return told[1]
+        self.exported = {str(name): value for name, value in answer[0]}
+        return answer[1]
 
     def receive(self):
         try:

@@ -29,7 +29,7 @@ class Served(Peer):
 
     def __init__(self, channel, names):
         super().__init__(channel, names["__name__"], 1)
-        self.names, self.told, self.out, self.err = names, {}, Printed(), Printed()
+        self.names, self.reported, self.out, self.err = names, {}, Printed(), Printed()
         self.patched, self.warnings = {}, []
 
     def special(self, kind, name, value, args, kwargs):
@@ -50,7 +50,7 @@ class Served(Peer):
                 continue
             if not self.is_import(name, value):
                 own.append((name, value))
-                self.told[name] = value
+                self.reported[name] = value
             else:
                 is_module = isinstance(value, types.ModuleType)
                 imports.append((name, value.__name__ if is_module else value.__module__, None if is_module else name))
@@ -59,13 +59,13 @@ class Served(Peer):
 
     def new_names(self):
         if len(self.names) != self.num_names:
-            self.told.update({name: None for name in self.names if name not in self.told and name not in self.given and not name.startswith("__")})
+            self.reported.update({name: None for name in self.names if name not in self.reported and name not in self.given and not name.startswith("__")})
             self.num_names = len(self.names)
         changed = []
-        for name, value in self.told.items():
+        for name, value in self.reported.items():
             now = self.names.get(name)
             if now is not value:
-                self.told[name] = now
+                self.reported[name] = now
                 changed.append([name, self.encode(now)])
         return changed
 
@@ -90,8 +90,8 @@ class Served(Peer):
 
     def do_set_global(self, name, value):
         self.names[name] = value
-        if name in self.told:
-            self.told[name] = value
+        if name in self.reported:
+            self.reported[name] = value
 
     def do_subclass(self, meta, name, bases, space):
         return (meta or type(bases[0]))(name, tuple(bases), {**space, "__module__": "tests"})

@@ -1,6 +1,6 @@
-// The process that started mpirun, until the job's end: passes signals on, shows what is worth showing of mpirun's
-// standard error, and sees to it that mpirun does end after a failure: it would wait for ever for a host that it cannot
-// reach. One rank that is to be restarted is stood by for in the same way, without mpirun.
+// The supervisor of a job is the process that started mpirun, or the only rank of a job that may be restarted. Until
+// the job's end it passes signals on, shows what is worth showing of mpirun's standard error, and sees to it that
+// mpirun does end after a failure: mpirun alone would wait for ever for a host that it cannot reach.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ struct JobEnd {
 
 /// Runs `command` (mpirun's, or the only rank's) to its end, and ends, or removes, what it leaves behind on this host.
 /// The first wish to stop is passed on as a signal that mpirun hands to the ranks (see process/stop.h), and then
-/// nothing hurries them; the second makes mpirun kill them. The ranks have `start_limit_s` to tell_start(). When this
+/// nothing hurries them; the second makes mpirun kill them. The ranks have `start_limit_s` to report_start(). When this
 /// process is killed, `command` gets `orphan_signal`. SystemError: fork.
-JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
+JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal);
 
 }  // namespace roll

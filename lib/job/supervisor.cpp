@@ -1,4 +1,4 @@
-#include "job/stand_by.h"
+#include "job/supervisor.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/harmless.h"
 #include "job/mpirun_session.h"
@@ -20,7 +21,7 @@ namespace roll {
 
 namespace {
 
-constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end: all others are told, and leave
+constexpr double kGrace_s = 8;  // from a rank's failure to mpirun's end, in which all other ranks hear of it and leave
 constexpr int kLook_ms = 500;
 
 sigset_t signals_to_watch() {
@@ -57,31 +58,25 @@ pid_t spawn(const std::vector<std::string>& command, const sigset_t& old_mask, i
   ::_exit(127);
 }
 
-class StandBy {
+class Supervisor {
  public:
-  StandBy(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
+  Supervisor(const std::vector<std::string>& command, double start_limit_s, int orphan_signal)
       : start_limit_s_(start_limit_s) {
     const sigset_t watched = signals_to_watch();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // ranks whose mpirun was killed become our children
-    if (::pipe2(errors_.data(), O_CLOEXEC) != 0) throw system_error("pipe for mpirun{}", errno_text());
+    Pipe errors = make_pipe("pipe for mpirun");
     std::signal(SIGPIPE, SIG_IGN);  // whoever reads our lines may go; the job goes on
     ::sigprocmask(SIG_BLOCK, &watched, &old_mask_);
-    signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    child_ = spawn(command, old_mask_, errors_[1], orphan_signal);
-    ::close(errors_[1]);
-    ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
+    signals_ = Descriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+    child_ = spawn(command, old_mask_, errors.write_end.get(), orphan_signal);
+    errors_ = std::move(errors.read_end);
+    ::fcntl(errors_.get(), F_SETFL, O_NONBLOCK);
   }
-  ~StandBy() {
-    ::close(errors_[0]);
-    ::close(signals_);
-    ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr);
-  }
-  StandBy(const StandBy&) = delete;
-  StandBy& operator=(const StandBy&) = delete;
+  ~Supervisor() { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
 
   JobEnd run() {
     while (::waitpid(child_, &end_.status, WNOHANG) != child_) {
-      std::array<pollfd, 2> looks = {pollfd{signals_, POLLIN, 0}, pollfd{listening_ ? errors_[0] : -1, POLLIN, 0}};
+      std::array<pollfd, 2> looks = {pollfd{signals_.get(), POLLIN, 0}, pollfd{errors_.get(), POLLIN, 0}};
       ::poll(looks.data(), looks.size(), kLook_ms);
       pass_signals_on();
       show_errors();
@@ -100,7 +95,7 @@ class StandBy {
  private:
   void pass_signals_on() {
     signalfd_siginfo info{};
-    while (::read(signals_, &info, sizeof info) == sizeof info) {
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
       if (const auto kind = stop_kind_of(static_cast<int>(info.ssi_signo))) pass_on(*kind);
     }
   }
@@ -118,9 +113,9 @@ class StandBy {
 
   void show_errors() {
     std::array<char, 4096> bytes{};
-    for (ssize_t size = 1; listening_ && size > 0;) {
-      size = ::read(errors_[0], bytes.data(), bytes.size());
-      listening_ = size != 0;
+    for (ssize_t size = 1; errors_ && size > 0;) {
+      size = ::read(errors_.get(), bytes.data(), bytes.size());
+      if (size == 0) errors_.close();
       if (size > 0) show(end_.output.take({bytes.data(), static_cast<size_t>(size)}));
     }
     if (end_.output.failed()) begin_end();
@@ -167,10 +162,8 @@ class StandBy {
     }
   }
 
-  std::array<int, 2> errors_ = {-1, -1};
-  int signals_ = -1;
-  bool listening_ = true;
-  bool urged_ = false;  // by Ctrl-C or SIGTERM
+  Descriptor errors_, signals_;  // closed once all that mpirun says has come
+  bool urged_ = false;           // by Ctrl-C or SIGTERM
   sigset_t old_mask_{};
   pid_t child_ = -1;
   double start_limit_s_;
@@ -181,8 +174,8 @@ class StandBy {
 
 }  // namespace
 
-JobEnd stand_by(const std::vector<std::string>& command, double start_limit_s, int orphan_signal) {
-  return StandBy(command, start_limit_s, orphan_signal).run();
+JobEnd supervise(const std::vector<std::string>& command, double start_limit_s, int orphan_signal) {
+  return Supervisor(command, start_limit_s, orphan_signal).run();
 }
 
 }  // namespace roll

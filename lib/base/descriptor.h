@@ -1,9 +1,13 @@
-// A file descriptor that closes itself.
+// A file descriptor that closes itself, and pipes of two.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <string_view>
 #include <utility>
+
+#include "base/error.h"
 
 namespace roll {
 
@@ -28,5 +32,16 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+/// A pipe that programs which are started do not inherit.
+struct Pipe {
+  Descriptor read_end, write_end;
+};
+/// SystemError, which `what` opens.
+inline Pipe make_pipe(std::string_view what) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("{}{}", what, errno_text());
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
 
 }  // namespace roll

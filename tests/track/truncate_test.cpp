@@ -1,4 +1,4 @@
-#include "track/take_back.h"
+#include "track/truncate.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -16,14 +16,14 @@ TEST_CASE("metrics.jsonl is cut after a step, with a line that was not finished"
   const TemporaryFolder folder;
   const std::string kept = "{\"step\":0,\"x\":1}\n{\"step\":1}\n{\"step\":2,\"step_x\":9}\n";
   const auto file = folder.write("metrics.jsonl", kept + "{\"step\":3}\n{\"step\":4,");
-  take_back_jsonl(file, 2);
+  truncate_jsonl(file, 2);
   CHECK(read_file(file) == kept);
   folder.write("metrics.jsonl", kept + "{\"step\":2");
-  take_back_jsonl(file, 7);
+  truncate_jsonl(file, 7);
   CHECK(read_file(file) == kept);
-  take_back_jsonl(file, -1);
+  truncate_jsonl(file, -1);
   CHECK(read_file(file).empty());
-  take_back_jsonl(folder / "none.jsonl", 1);
+  truncate_jsonl(folder / "none.jsonl", 1);
   CHECK_FALSE(std::filesystem::exists(folder / "none.jsonl"));
 }
 
@@ -38,13 +38,13 @@ TEST_CASE("a run's event files are cut after a step, another run's are not", "[t
         after_step_300[entry.path()] = entry.file_size();
   }
   REQUIRE(after_step_300.size() == 2);
-  take_back_tensorboard(folder.path(), "mine", 300);
+  truncate_tensorboard(folder.path(), "mine", 300);
   for (const auto& [file, size] : after_step_300) {
     const bool is_mine = file.string().find("roll-mine.") != std::string::npos;
     CHECK((std::filesystem::file_size(file) == size) == is_mine);
     std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);  // torn
   }
-  take_back_tensorboard(folder.path(), "mine", 300);
+  truncate_tensorboard(folder.path(), "mine", 300);
   for (const auto& [file, size] : after_step_300) {
     if (file.string().find("roll-mine.") == std::string::npos) continue;
     std::ifstream in(file, std::ios::binary);

@@ -1,4 +1,4 @@
-#include "track/take_back.h"
+#include "track/truncate.h"
 
 #include <charconv>
 #include <fstream>
@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "track/tensorboard.h"
 
 namespace roll {
@@ -41,7 +40,7 @@ void cut_lines(const fs::path& file, const std::function<bool(std::string_view l
   cut(file, kept);
 }
 
-/// Of a line that the JSONL sink has written: {"step": 12, ...; -1 where it is none.
+/// The step of a line that the JSONL sink has written: {"step": 12, ...; -1 for another line.
 int64_t step_of(std::string_view line) {
   constexpr std::string_view kBegin = "{\"step\":";
   if (!line.starts_with(kBegin)) return -1;
@@ -52,15 +51,15 @@ int64_t step_of(std::string_view line) {
 
 }  // namespace
 
-void take_back_jsonl(const fs::path& file, int64_t step) {
+void truncate_jsonl(const fs::path& file, int64_t step) {
   cut_lines(file, [&](std::string_view line) { return step_of(line) <= step; });
 }
 
-void take_back_csv(const fs::path& file, int64_t step) {
+void truncate_csv(const fs::path& file, int64_t step) {
   cut_lines(file, [&](std::string_view line) { return line.starts_with("step") || number_at(line) <= step; });
 }
 
-void take_back_mlflow(const fs::path& run_folder, int64_t step) {
+void truncate_mlflow(const fs::path& run_folder, int64_t step) {
   const fs::path metrics = run_folder / "metrics";
   if (!is_folder(metrics)) return;
   // "timestamp value step"
@@ -69,7 +68,7 @@ void take_back_mlflow(const fs::path& run_folder, int64_t step) {
     if (entry.is_regular_file()) cut_lines(entry.path(), is_kept);
 }
 
-void take_back_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
+void truncate_tensorboard(const fs::path& folder, const std::string& run, int64_t step) {
   for (const fs::path& file : entries_of(folder)) {
     if (file.filename().string().find(event_file_mark(run)) == std::string::npos) continue;
     std::ifstream in = open_to_read(file);

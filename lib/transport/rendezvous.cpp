@@ -1,4 +1,4 @@
-#include "transport/meeting.h"
+#include "transport/rendezvous.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <numeric>
 #include <thread>
 
 #include "base/env.h"
@@ -128,7 +127,7 @@ struct Invitation {
   }
 };
 
-/// How the invitation gets from rank 0 to the others: by what all were told, by a file, by the agent's store.
+/// How the invitation gets from rank 0 to the others: by their environment, by a file, by the agent's store.
 class Inviter {
  public:
   Inviter(const TcpStart& start, Wait& wait) : start_(start) {
@@ -136,7 +135,7 @@ class Inviter {
     if (is_one_host(start) && start.secret.empty()) file_ = std::make_unique<PrivateFile>(start.port);
   }
 
-  /// Rank 0's; tells the secret that opens it.
+  /// Rank 0 publishes the invitation; `secret` gets what opens the door.
   Door open(JobSecret& secret) {
     Socket listener = store_ ? listen_at({host().address, 0}) : listen_at_master();
     Invitation invitation{store_ ? listener.own_endpoint() : Endpoint{}, start_.secret};
@@ -152,23 +151,23 @@ class Inviter {
     if (store_) store_->clear();
   }
 
-  /// The others'; nothing while there is none.
+  /// The other ranks read the invitation; nothing while there is none.
   std::optional<Invitation> see() {
     Invitation invitation{is_one_host(start_) ? Endpoint{loopback().address, static_cast<uint32_t>(start_.port)}
                                               : endpoint_of(start_.address, start_.port),
                           start_.secret};
     if (store_) {
       const auto text = store_->see();
-      const auto told = text ? Invitation::parse(*text) : std::nullopt;
-      if (!told) return std::nullopt;
-      invitation.endpoint = told->endpoint;
-      if (start_.secret.empty()) invitation.secret = told->secret;
+      const auto published = text ? Invitation::parse(*text) : std::nullopt;
+      if (!published) return std::nullopt;
+      invitation.endpoint = published->endpoint;
+      if (start_.secret.empty()) invitation.secret = published->secret;
     }
     if (file_) {
       const auto text = file_->see();
-      const auto told = text ? Invitation::parse(*text) : std::nullopt;
-      if (!told) return std::nullopt;
-      invitation.secret = told->secret;
+      const auto published = text ? Invitation::parse(*text) : std::nullopt;
+      if (!published) return std::nullopt;
+      invitation.secret = published->secret;
     }
     return invitation;
   }
@@ -177,7 +176,7 @@ class Inviter {
   Endpoint host() const {
     return is_one_host(start_) ? loopback() : own_endpoint_towards(endpoint_of(start_.address, start_.port));
   }
-  /// On the address that all know, unless that is another one here (behind a translation, or the name of this host).
+  /// Listens on MASTER_ADDR, unless this host has another address (behind a translation, or by its own name).
   Socket listen_at_master() const {
     const auto port = static_cast<uint32_t>(start_.port);
     if (is_one_host(start_)) return listen_at({loopback().address, port});
@@ -190,8 +189,8 @@ class Inviter {
   std::unique_ptr<Board> store_, file_;
 };
 
-/// What rank 0 tells each of the others once all have come. Who knew the secret of the meeting knows the job's own
-/// after it, which never travels.
+/// What rank 0 sends to each of the others once all have come. Who knew the secret of the rendezvous can compute the
+/// job's own from it, which is never sent.
 struct Announcement {
   Nonce nonce{};
   std::vector<Endpoint> endpoints;
@@ -203,9 +202,9 @@ struct Announcement {
     return all;
   }
   Digest proof(const JobSecret& session) const { return proof_of(session, "announcement", bytes()); }
-  JobSecret secret_from(const JobSecret& of_meeting) const { return proof_of(of_meeting, "job", nonce); }
+  JobSecret secret_from(const JobSecret& of_rendezvous) const { return proof_of(of_rendezvous, "job", nonce); }
 
-  /// ConnectionLost: it is not what who holds the session's other end said.
+  /// ConnectionLost: it is not what the other end of the session sent.
   static Announcement received(const Socket& socket, size_t size, const JobSecret& session,
                                const std::function<void()>& pause) {
     Announcement all{{}, std::vector<Endpoint>(size)};
@@ -218,63 +217,63 @@ struct Announcement {
   }
 };
 
-Met receive_all(int size, Inviter& inviter, Wait& wait) {
-  Met met;
+Rendezvous receive_all(int size, Inviter& inviter, Wait& wait) {
+  Rendezvous found;
   std::vector<JobSecret> sessions(static_cast<size_t>(size));
-  met.peers.resize(static_cast<size_t>(size));
-  met.endpoints.resize(static_cast<size_t>(size));
+  found.peers.resize(static_cast<size_t>(size));
+  found.endpoints.resize(static_cast<size_t>(size));
   const auto missing = [&] {
     Ranks ranks;
     for (int i = 1; i < size; ++i)
-      if (!met.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
+      if (!found.peers[static_cast<size_t>(i)].is_open()) ranks.push_back(i);
     return ranks;
   };
-  Door door = inviter.open(met.secret);
+  Door door = inviter.open(found.secret);
   while (!missing().empty()) {
     std::optional<Guest> guest = door.next();
     if (!guest) {
       wait.pause(missing);
-    } else if (guest->hello.rank > 0 && guest->hello.rank < met.peers.size()) {
-      met.endpoints[guest->hello.rank] = guest->hello.endpoint;
+    } else if (guest->hello.rank > 0 && guest->hello.rank < found.peers.size()) {
+      found.endpoints[guest->hello.rank] = guest->hello.endpoint;
       sessions[guest->hello.rank] = guest->session;
-      met.peers[guest->hello.rank] = std::move(guest->socket);  // the last call counts
+      found.peers[guest->hello.rank] = std::move(guest->socket);  // the last call counts
     }
   }
   inviter.close();
-  const Announcement all{fresh_nonce(), met.endpoints};
-  met.secret = all.secret_from(met.secret);
+  const Announcement all{fresh_nonce(), found.endpoints};
+  found.secret = all.secret_from(found.secret);
   for (int i = 1; i < size; ++i) try {
       const auto pause = [&] { wait.pause([&] { return Ranks{i}; }); };
       const auto place = static_cast<size_t>(i);
-      met.peers[place].send_all(all.bytes(), pause);
-      met.peers[place].send_all(all.proof(sessions[place]), pause);
+      found.peers[place].send_all(all.bytes(), pause);
+      found.peers[place].send_all(all.proof(sessions[place]), pause);
     } catch (const ConnectionLost& error) {
       throw system_error("{}: rank {} is gone: {}", wait.where(), i, error.what());
     }
-  return met;
+  return found;
 }
 
 /// One call; ConnectionLost when rank 0 is not there yet, or the invitation was an earlier job's.
-Met call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
+Rendezvous call_first(int rank, int size, const Invitation& invitation, Wait& wait) {
   const auto pause = [&] { wait.pause([] { return Ranks{0}; }); };
-  Met met;
-  met.peers.resize(static_cast<size_t>(size));
+  Rendezvous found;
+  found.peers.resize(static_cast<size_t>(size));
   Socket first = connect_to(invitation.endpoint);
-  met.listener = listen_at({first.own_endpoint().address, 0});
+  found.listener = listen_at({first.own_endpoint().address, 0});
   const JobSecret secret = secret_of(invitation.secret);
-  Visit visit(std::move(first), secret, {static_cast<uint64_t>(rank), met.listener.own_endpoint()});
+  Visit visit(std::move(first), secret, {static_cast<uint64_t>(rank), found.listener.own_endpoint()});
   while (!visit.go_on()) pause();
   first = visit.take_socket();
   const Announcement all = Announcement::received(first, static_cast<size_t>(size), visit.session(), pause);
-  met.secret = all.secret_from(secret);
-  met.endpoints = all.endpoints;
-  met.peers[0] = std::move(first);
-  return met;
+  found.secret = all.secret_from(secret);
+  found.endpoints = all.endpoints;
+  found.peers[0] = std::move(first);
+  return found;
 }
 
 }  // namespace
 
-Met meet(int rank, int size, const TcpStart& start, Wait& wait) {
+Rendezvous rendezvous(int rank, int size, const TcpStart& start, Wait& wait) {
   Inviter inviter(start, wait);
   if (rank == 0) return receive_all(size, inviter, wait);
   while (true) {

@@ -1,0 +1,75 @@
+// What packed_attention (attention.h) is made of: on the CPU blocks of queries whose scores stay in cache, on CUDA
+// LibTorch's variable-length flash kernels for bfloat16/float16, and plain operators for all else.
+// Non-goal: low memory for very long sequences on the CPU; a block's scores are kQueryBlock x length per thread.
+// Legend: T packed tokens, K keys, H query heads, Hkv key/value heads, D head size.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace roll {
+
+/// Runs of tokens that attend together. Piece c: queries cu_queries[c] .. cu_queries[c+1], keys
+/// cu_keys[c] .. cu_keys[c+1]; see packed_attention().
+struct Pieces {
+  std::vector<int64_t> cu_queries, cu_keys;  // [C+1]
+
+  int64_t size() const { return static_cast<int64_t>(cu_queries.size()) - 1; }
+  int64_t num_queries(int64_t c) const { return cu_queries[c + 1] - cu_queries[c]; }
+  int64_t num_keys(int64_t c) const { return cu_keys[c + 1] - cu_keys[c]; }
+};
+
+/// The largest distance between neighbours.
+inline int64_t longest_of(const std::vector<int64_t>& cu) {
+  int64_t longest = 0;
+  for (size_t c = 0; c + 1 < cu.size(); ++c) longest = std::max(longest, cu[c + 1] - cu[c]);
+  return longest;
+}
+
+struct AttentionResult {
+  at::Tensor out;        // [T, H, D]
+  at::Tensor logsumexp;  // [T, H], of the scaled scores that a query sees
+};
+
+struct AttentionGrads {
+  at::Tensor q, k, v;
+};
+
+/// q [T, H, D], k and v [K, Hkv, D], contiguous, float32 or float64.
+AttentionResult attention_forward_cpu(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                      const Pieces& pieces, double scale);
+
+/// grad_out [T, H, D]; gives gradients of the shapes of q, k and v.
+AttentionGrads attention_backward_cpu(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                                      const at::Tensor& v, const AttentionResult& forward, const Pieces& pieces,
+                                      double scale);
+
+/// What the flash backward needs of the forward.
+struct FlashResult {
+  at::Tensor out, logsumexp, rng_state, unused, cu_queries, cu_keys;
+};
+
+struct LongestPiece {
+  int64_t queries, keys;
+};
+
+/// bfloat16 or float16 on CUDA with a head size that the kernels take.
+bool has_flash_kernel(const at::Tensor& q);
+
+/// q [T, H, D], k and v [K, Hkv, D], out [T, H, D]; see packed_attention (attention.h).
+FlashResult flash_forward(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v, const Pieces& pieces,
+                          double scale);
+
+/// grad_out [T, H, D] -> {dq [T, H, D], dk, dv [K, Hkv, D]}.
+std::vector<at::Tensor> flash_backward(const at::Tensor& grad_out, const at::Tensor& q, const at::Tensor& k,
+                                       const at::Tensor& v, const FlashResult& forward, LongestPiece longest,
+                                       double scale);
+
+/// One scaled_dot_product_attention per piece: any device and dtype, with LibTorch's own gradient. Shapes as above.
+at::Tensor packed_attention_by_piece(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                                     const Pieces& pieces, double scale);
+
+}  // namespace roll
