@@ -1,4 +1,4 @@
-// roll check-loss: does the configured loss, built-in or plug-in, stay the mini-batch's loss however it is cut?
+// roll check-loss: checks that the configured loss, built-in or plug-in, does not depend on the layout.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

@@ -1,9 +1,7 @@
-// One file per subcommand: declares its flags and gives the work to do when it was chosen.
+// The subcommands: each function adds the flags of one, and the work to do when it is chosen.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <CLI/CLI.hpp>
 
 namespace roll {
 

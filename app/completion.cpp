@@ -1,4 +1,4 @@
-// roll completion: a script with which a shell completes subcommands, flags, their values, files, and key=value pairs.
+// roll completion: a script by which a shell completes subcommands, flags, their values, files, and key=value pairs.
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// roll doctor: what this machine has, what of it a run uses, and a line for a report of a fault.
+// roll doctor: what this machine has, what of it a run uses, and a line for a bug report.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

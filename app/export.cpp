@@ -1,11 +1,9 @@
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "app/commands.h"
 #include "base/bytes.h"
-#include "base/error.h"
 #include "checkpoint/hub_cache.h"
 #include "checkpoint/manifest.h"
 #include "model/device.h"

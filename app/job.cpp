@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <iostream>
 
 #include "app/cli/config_flags.h"
@@ -76,32 +77,24 @@ at::Device device_of(const std::string& wish, const World& world) {
   return at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(world.local_rank % num_cuda_devices()));
 }
 
-/// The whole command line again, for mpirun: what follows the program's name.
+/// The arguments of this process, for mpirun.
 std::vector<std::string> own_arguments() {
-  std::vector<std::string> arguments;
-  std::FILE* file = std::fopen("/proc/self/cmdline", "rb");
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
   if (!file) throw system_error("/proc/self/cmdline: cannot be read{}", errno_text());
-  std::string text;
-  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) {
-    if (c != 0) {
-      text += static_cast<char>(c);
-      continue;
-    }
-    arguments.push_back(std::move(text));
-    text.clear();
-  }
-  std::fclose(file);
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');) arguments.push_back(argument);
   arguments.erase(arguments.begin());
   return arguments;
 }
 
-/// For people; without the values of secret keys.
+/// A command line to print, without the values of secret keys.
 std::string shown_line(std::vector<std::string> words) {
   for (std::string& word : words) word = shown_argument(word);
   return shell_line(words);
 }
 
-/// The line works in a shell that has not what the package's launcher set for this process (scripts/bundle/roll).
+/// The command with the environment variables that the package's launcher has set (scripts/bundle/roll), so that it
+/// works in a shell without them.
 std::vector<std::string> with_launchers_variables(std::vector<std::string> command) {
   const auto names = env("ROLL_VARIABLES");
   if (!names) return command;
@@ -131,7 +124,7 @@ std::string deadline_line(const World& world, const JobPlan& plan, const char* w
   return waited_line(world.rank, world.size, fmt::format("{}: waited {}", where, duration_text(plan.timeout_s)));
 }
 
-/// Past the stream's buffer, which would show a frame in pieces.
+/// Without the stream's buffer, which would write a frame in pieces.
 void write_to_terminal(std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -146,7 +139,7 @@ struct NoView : LogView {
   void show_status(std::string_view) override {}
 };
 
-/// What ends the process, to log.txt only: who ends it shows it, where anybody looks.
+/// Writes the error that ends the process to log.txt only: main() or the launcher prints it.
 void record(const std::string& line, Log& log) {
   NoView nothing;
   log.show_on(&nothing);

@@ -1,8 +1,9 @@
-// What `train` and `sft` share: flags, starting the ranks, device, time limit, log.
+// `roll train` and `roll sft` as jobs: flags, start of the ranks, device, time limit, log.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
 #include <optional>
@@ -13,10 +14,6 @@
 #include "dist/communicator.h"
 #include "run/run.h"
 #include "settings/load_config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace roll {
 
@@ -56,7 +53,7 @@ struct Job {
   RunScreen* screen;  // nullptr: lines
 };
 
-/// What a checked configuration says about its job.
+/// The part of a checked configuration that concerns the job.
 struct JobPlan {
   std::string name;  // exp_name
   int64_t num_ranks = 1;

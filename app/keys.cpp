@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <memory>
 
 #include "app/commands.h"
@@ -27,15 +26,8 @@ struct KeysFlags {
 };
 
 std::string heading(const std::string& command, KeyFormat format) {
-  switch (format) {
-    case KeyFormat::kText:
-      return "# " + command + "\n";
-    case KeyFormat::kMarkdown:
-      return "## " + command + "\n\n";
-    case KeyFormat::kHtml:
-      return "<h2>" + command + "</h2>\n";
-  }
-  return "";
+  if (format == KeyFormat::kHtml) return "<h2>" + command + "</h2>\n";
+  return format == KeyFormat::kMarkdown ? "## " + command + "\n\n" : "# " + command + "\n";
 }
 
 std::vector<std::string> paths_of(const std::vector<SharedKey>& keys) {

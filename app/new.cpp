@@ -8,10 +8,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/own_file.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
-#include "base/bytes.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -68,7 +66,7 @@ std::string asked(const std::string& question, const std::string& usual, const F
   }
 }
 
-/// A flag's value, else the answer to a question, else what is usual; "" is nothing.
+/// A flag's value, else the answer to a question, else the default `usual`; "" is no default.
 template <class F>
 std::string value_of(const NewFlags& flags, const char* flag, const std::optional<std::string>& given,
                      const std::string& question, const std::string& usual, const F& check) {
@@ -307,7 +305,10 @@ void make_new(const NewFlags& flags) {
   run.model = model_of(flags);
   run.data = data_of(flags);
   if (flags.validation) run.validation = absolute(files_of_flag("--validation", {*flags.validation})).front();
-  if (!flags.sft) run.reward = reward_of(flags), run.algorithm = algorithm_of(flags);
+  if (!flags.sft) {
+    run.reward = reward_of(flags);
+    run.algorithm = algorithm_of(flags);
+  }
   run.num_devices = devices_of(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   if (flags.sft) return make_sft(flags, run);

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/cli/own_file.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
 #include "settings/load_config.h"

@@ -6,7 +6,6 @@
 
 #include "app/cli/streams.h"
 #include "app/commands.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "report/page.h"
 #include "report/run_record.h"

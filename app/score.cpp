@@ -1,20 +1,26 @@
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "app/cli/reward_flags.h"
-#include "app/cli/scorer.h"
 #include "app/cli/streams.h"
 #include "app/commands.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/nearest.h"
+#include "collect/reward_models.h"
 #include "config/flag.h"
 #include "config/load.h"
+#include "dist/mesh.h"
+#include "dist/single.h"
+#include "model/device.h"
+#include "reward/reward_pool.h"
 #include "reward/score_rows.h"
+#include "settings/complete.h"
 #include "settings/config.h"
 #include "settings/foreign_words.h"
 
@@ -78,21 +84,83 @@ Wanted from_config(const ScoreFlags& flags) {
   return {std::move(config), fmt::format("{}: rewards.{}.", flags.config, domain)};
 }
 
+/// The configuration as of a run of one rank, whose judge has a model of its own.
+Config completed(Config config, const std::string& where) {
+  complete_judging_models(config);
+  RewardWorkerConfig& worker = config.rewards.begin()->second;
+  if (worker.shares_model()) {
+    auto& judge = std::get<LlmJudgeArgs>(*worker.reward.type);
+    judge.judge_model_type = JudgeModelType::kInference;
+    judge.generating_args = config.reward_model.generating_args;
+    worker.model = config.reward_model;
+  }
+  if (!worker.has_own_model()) return config;
+  worker.model.strategy_args = {};
+  if (!worker.model.model_args.model_name_or_path)
+    throw user_error("{}model_args.model_name_or_path: missing; set it to the judging model's folder", where);
+  return config;
+}
+
+at::Device used(const std::string& name) {
+  const at::Device device = parse_device(name, "--device");
+  use_device(device);
+  return device;
+}
+
+/// Scores responses outside of a run: the worker threads of a reward and its judging model, where it has one.
+class Scorer {
+ public:
+  /// `config` has one domain, `where` opens error messages. UserError as RewardPool's, and of the loaders.
+  Scorer(Config config, const std::string& where, const std::string& device);
+
+  /// In the order of the queries; their names tell a judge's random numbers apart.
+  std::vector<RewardResult> score(std::vector<RewardQuery> queries);
+
+ private:
+  Config config_;
+  std::unique_ptr<Communicator> world_;
+  Meshes meshes_;
+  Log log_;
+  RewardPool pool_;
+  RewardModels models_;
+};
+
+Scorer::Scorer(Config config, const std::string& where, const std::string& device)
+    : config_(completed(std::move(config), where)),
+      world_(make_single_communicator()),
+      meshes_(*world_),
+      log_(std::cerr, std::cerr, {}),
+      pool_(config_.rewards.begin()->second.reward, config_.response_length.value_or(0), where, 1, &log_),
+      models_(config_, meshes_, used(device), log_) {}
+
+std::vector<RewardResult> Scorer::score(std::vector<RewardQuery> queries) {
+  if (!models_.empty()) {
+    std::map<std::string, std::map<int64_t, RewardQuery>> held;
+    auto& mine = held[config_.rewards.begin()->first];
+    for (RewardQuery& query : queries) mine.emplace(std::ssize(mine), std::move(query));
+    models_.judge(held, /*step=*/0);
+    queries.clear();
+    for (auto& [place, query] : mine) queries.push_back(std::move(query));
+  }
+  for (RewardQuery& query : queries) pool_.submit(std::move(query));
+  return pool_.collect();
+}
+
 void run(const ScoreFlags& flags) {
   auto [config, where] = flags.config.empty() ? from_flags(flags) : from_config(flags);
   Scorer scorer(std::move(config), where, flags.device);
   Input input(flags.input);
   Output output(flags.output, input);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const auto [num_rows, faults] =
       score_rows([&](std::vector<RewardQuery> queries) { return scorer.score(std::move(queries)); }, input.stream(),
                  input.name(), output.stream());
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const double taken_s = watch.seconds();
   output.close();
   if (faults.total() > 0) std::cerr << fmt::format("warning: of the rewards, {}\n", faults.text());
   if (flags.bench)
-    std::cerr << fmt::format("{} answers in {:.3f} s: {:.1f} answers/s\n", num_rows, taken.count(),
-                             static_cast<double>(num_rows) / taken.count());
+    std::cerr << fmt::format("{} answers in {:.3f} s: {:.1f} answers/s\n", num_rows, taken_s,
+                             static_cast<double>(num_rows) / taken_s);
 }
 
 void add_command_words(CLI::App& sub, Node& reward) {

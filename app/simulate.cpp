@@ -5,21 +5,10 @@
 
 #include "app/cli/streams.h"
 #include "base/error.h"
-#include "forecast/simulation.h"
 
 namespace roll {
 
-struct SimulateFlags::Values {
-  std::vector<int64_t> ranks;
-  std::string arch, rollouts, device;
-  std::optional<double> mean, std;
-  std::optional<int64_t> step;
-  bool keeps_batch = false, json = false;
-  SimulatedMachine machine;
-};
-
-SimulateFlags::SimulateFlags(CLI::App& sub) : values_(std::make_shared<Values>()) {
-  Values& v = *values_;
+void add_simulate_flags(CLI::App& sub, SimulateFlags& v) {
   const char* const group = "Simulation";
   auto* simulate = sub.add_option("--simulate", v.ranks,
                                   "what a step would do at these numbers of ranks: bytes that a rank sends, memory, "
@@ -70,13 +59,8 @@ SimulateFlags::SimulateFlags(CLI::App& sub) : values_(std::make_shared<Values>()
   sub.add_flag("--json", v.json, "one JSON object a line")->needs(simulate)->group(group);
 }
 
-bool SimulateFlags::is_wanted() const {
-  return !values_->ranks.empty();
-}
-
-void SimulateFlags::show(const std::string& file, const std::vector<std::string>& overrides,
-                         std::optional<int64_t> num_ranks) const {
-  const Values& v = *values_;
+void simulate(const SimulateFlags& v, const std::string& file, const std::vector<std::string>& overrides,
+              std::optional<int64_t> num_ranks) {
   if (is_sft_config(file)) throw user_error("--config = {}: describes sft_train; --simulate is for `roll train`", file);
   if (!v.rollouts.empty() && (v.mean || v.std))
     throw user_error("{}: belongs to assumed responses, but --rollouts gives the lengths; leave it out",

@@ -1,26 +1,29 @@
-// `roll validate-config --simulate`: what a step would do at numbers of ranks that are not there.
+// `roll validate-config --simulate`: forecasts of a step at other numbers of ranks.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "settings/load_config.h"
+#include "forecast/simulation.h"
 
 namespace roll {
 
-class SimulateFlags {
- public:
-  explicit SimulateFlags(CLI::App& sub);
-
-  bool is_wanted() const;
-  /// UserError: ScaledConfig's, Simulator's.
-  void show(const std::string& file, const std::vector<std::string>& overrides, std::optional<int64_t> num_ranks) const;
-
- private:
-  struct Values;
-  std::shared_ptr<Values> values_;
+struct SimulateFlags {
+  std::vector<int64_t> ranks;  // empty: no simulation
+  std::string arch, rollouts, device;
+  std::optional<double> mean, std;
+  std::optional<int64_t> step;
+  bool keeps_batch = false, json = false;
+  SimulatedMachine machine;
 };
+
+/// `flags` must outlive the parsing.
+void add_simulate_flags(CLI::App& sub, SimulateFlags& flags);
+
+/// UserError: ScaledConfig's, Simulator's.
+void simulate(const SimulateFlags& flags, const std::string& file, const std::vector<std::string>& overrides,
+              std::optional<int64_t> num_ranks);
 
 }  // namespace roll

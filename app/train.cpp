@@ -1,4 +1,4 @@
-// roll train: the RLVR pipeline.
+// roll train: the RLVR pipeline. roll sft: supervised fine-tuning.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -7,27 +7,39 @@
 #include "model/device.h"
 #include "settings/load_config.h"
 #include "train/rlvr.h"
+#include "train/sft.h"
 
 namespace roll {
 
 namespace {
 
-void train(const JobFlags& flags) {
-  const auto checked = load_config(flags.config, overrides_of(flags), load_options(flags));
-  run_job(flags, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
-    if (checked.config.deterministic) use_deterministic_kernels();
-    job.log.info("{}", checked.plan);
-    run_rlvr(checked.config, run_flags(flags, job.screen), job.device, job.ranks, job.log);
+/// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
+template <class C, class Load, class Run>
+void add_pipeline(CLI::App& app, const char* name, const char* description, const Load& load, WorkerConfig C::*trained,
+                  const Run& run) {
+  auto* sub = app.add_subcommand(name, description);
+  auto flags = std::make_shared<JobFlags>();
+  add_job_flags(*sub, *flags);
+  sub->callback([=] {
+    const auto checked = load(flags->config, overrides_of(*flags), load_options(*flags));
+    run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
+      if (checked.config.deterministic) use_deterministic_kernels();
+      job.log.info("{}", checked.plan);
+      run(checked.config, run_flags(*flags, job.screen), job.device, job.ranks, job.log);
+    });
   });
 }
 
 }  // namespace
 
 void add_train(CLI::App& app) {
-  auto* sub = app.add_subcommand("train", "reinforcement learning from verifiable rewards (RLVR)");
-  auto flags = std::make_shared<JobFlags>();
-  add_job_flags(*sub, *flags);
-  sub->callback([flags] { train(*flags); });
+  add_pipeline(app, "train", "reinforcement learning from verifiable rewards (RLVR)", load_config, &Config::actor_train,
+               run_rlvr);
+}
+
+void add_sft(CLI::App& app) {
+  add_pipeline(app, "sft", "supervised fine-tuning on prompts with responses", load_sft_config, &SftConfig::sft_train,
+               run_sft);
 }
 
 }  // namespace roll

@@ -7,7 +7,6 @@
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "app/simulate.h"
-#include "forecast/simulation.h"
 #include "preview/config_data.h"
 #include "preview/pack_preview.h"
 #include "settings/load_config.h"
@@ -21,6 +20,7 @@ struct ValidateFlags {
   std::vector<std::string> overrides;
   LoadOptions options;
   bool print = false, no_data = false;
+  SimulateFlags simulation;
 };
 
 /// What only the machine that runs them can tell of rewards.
@@ -88,10 +88,10 @@ void add_validate_config(CLI::App& app) {
   sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");
   sub->add_option("-n", flags->options.num_ranks, "ranks of the run; default: the devices of device_mapping, or 1")
       ->check(CLI::Range(1, 65536));
-  const SimulateFlags simulation(*sub);
+  add_simulate_flags(*sub, flags->simulation);
   sub->callback([=] {
-    if (simulation.is_wanted()) return simulation.show(flags->file, flags->overrides, flags->options.num_ranks);
-    validate(*flags);
+    if (flags->simulation.ranks.empty()) return validate(*flags);
+    simulate(flags->simulation, flags->file, flags->overrides, flags->options.num_ranks);
   });
 }
 

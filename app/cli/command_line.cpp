@@ -9,23 +9,14 @@ namespace roll {
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, const std::string& between) {
-  std::vector<std::string> parts;
-  for (size_t from = 0; from <= text.size();) {
-    const size_t end = std::min(text.find(between, from), text.size());
-    parts.push_back(text.substr(from, end - from));
-    from = end + between.size();
-  }
-  return parts;
-}
-
 /// CLI11 names them "TEXT:{auto,cpu,cuda}"; flags that are keys say "[a | b]" at the end of their meaning.
 std::vector<std::string> choices_of(const std::string& type, const std::string& doc) {
   const size_t open = type.find(":{");
-  if (open != std::string::npos) return split(type.substr(open + 2, type.find('}', open) - open - 2), ",");
+  if (open != std::string::npos) return CLI::detail::split(type.substr(open + 2, type.find('}', open) - open - 2), ',');
   const size_t bracket = doc.rfind('[');
   if (bracket == std::string::npos || !doc.ends_with(']')) return {};
-  const std::vector<std::string> words = split(doc.substr(bracket + 1, doc.size() - bracket - 2), " | ");
+  std::vector<std::string> words = CLI::detail::split(doc.substr(bracket + 1, doc.size() - bracket - 2), '|');
+  for (std::string& word : words) CLI::detail::trim(word);
   return words.size() > 1 ? words : std::vector<std::string>{};
 }
 

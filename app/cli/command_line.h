@@ -1,12 +1,9 @@
 // The command line as data, read from CLI11's declarations: for completion scripts and the manual page.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace roll {
 

@@ -1,17 +1,14 @@
-// The configuration on a command line: its file, and keys that replace values of it.
+// Flags for a configuration: its file, and overrides of its keys.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace roll {
 
-/// Adds --config FILE (`roll train FILE.yaml` is the same) and the overrides `key=value`. `help` says whose file it is.
-/// The members must live as long as `sub`. UserError while parsing: there is no file.
+/// Adds --config FILE (`roll train FILE.yaml` means it too) and the overrides `key=value`. `help` says whose file it
+/// is. The members must live as long as `sub`. UserError while parsing: there is no file.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help);
 
 /// "; write key=value" where an unknown flag `--key [value]` of `sub` is a key of the configuration, or "". `next` is

@@ -1,5 +1,5 @@
-// The flags of a small tool, made of a struct's fields(): the key top_p becomes --top-p with the key's meaning,
-// default, words and range.
+// Makes command-line flags of a struct's fields(): the key top_p becomes --top-p with the key's meaning, default, words
+// and range.
 #pragma once
 
 #include <CLI/CLI.hpp>

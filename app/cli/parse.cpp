@@ -1,14 +1,16 @@
 #include "app/cli/parse.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <regex>
 #include <sstream>
 
 #include "app/cli/config_flags.h"
-#include "app/cli/help.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/terminal.h"
 
 namespace roll {
 
@@ -30,7 +32,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
   return names;
 }
 
-/// The words up to the last subcommand, of which CLI11 would say only that a subcommand is required.
+/// UserError: an unknown word or flag before the last subcommand, where CLI11 would only say that one is required.
 void check_subcommand(const CLI::App& app, int argc, char** argv) {
   const CLI::App* at = &app;
   std::string command = "roll";
@@ -53,7 +55,7 @@ void check_subcommand(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-/// What stands behind a word of the command line, or "".
+/// The word of the command line behind `word`, or "".
 std::string word_behind(const std::string& word, int argc, char** argv) {
   char** const found = std::find(argv, argv + argc, word);
   return found + 1 < argv + argc ? found[1] : "";
@@ -67,7 +69,7 @@ std::pair<const CLI::App*, std::string> chosen_command(const CLI::App& app) {
   return at;
 }
 
-/// The first word that nobody asked for.
+/// The error of the first word that no flag or positional takes.
 UserError unknown_word(const CLI::App& app, int argc, char** argv) {
   const auto [where, command] = chosen_command(app);
   for (std::string word : app.remaining(true)) {
@@ -93,7 +95,7 @@ std::string range_rule(const std::string& value, const std::string& low, const s
   return fmt::format("must be {}in {:.10g}..{:.10g}", is_one ? "" : kind, std::stod(low), std::stod(high));
 }
 
-/// What CLI11 says of a value, in the words of all other messages.
+/// CLI11's message about a value, in the form of all other messages.
 std::string in_our_words(const std::string& error) {
   std::smatch part;
   if (std::regex_match(error, part, std::regex("(-\\S+): Value (.*) not in range (\\S+) to (\\S+)")))
@@ -106,18 +108,35 @@ std::string in_our_words(const std::string& error) {
     return fmt::format("{} = {}: must be one of {}{}", part[1].str(), part[2].str(), fmt::join(words, ", "),
                        did_you_mean(part[2].str(), words));
   }
-  if (std::regex_match(error, part, std::regex("(-\\S+): 1 required \\S+ missing")))
-    return part[1].str() + ": its value is missing; write it behind the flag";
-  if (std::regex_match(error, part, std::regex("Could not convert: (-\\S+) = (.*)")))
-    return fmt::format("{} = {}: must be a number", part[1].str(), part[2].str());
-  if (std::regex_match(error, part, std::regex("(-\\S+) excludes (-\\S+)")))
-    return fmt::format("{} and {} do not go together; leave one out", part[1].str(), part[2].str());
-  if (std::regex_match(error, part, std::regex("(-\\S+) requires (-\\S+)")))
-    return fmt::format("{0} belongs to {1}; add {1}", part[1].str(), part[2].str());
-  if (std::regex_match(error, part, std::regex("(\\S+) is required"))) return part[1].str() + ": missing; give it";
-  if (std::regex_match(error, part, std::regex("(\\S+): At Most 1 required but received (\\d+)")))
-    return fmt::format("{}: given {} times; give it once", part[1].str(), part[2].str());
+  constexpr std::pair<const char*, const char*> kRewordings[] = {
+      {"(-\\S+): 1 required \\S+ missing", "$1: its value is missing; write it behind the flag"},
+      {"Could not convert: (-\\S+) = (.*)", "$1 = $2: must be a number"},
+      {"(-\\S+) excludes (-\\S+)", "$1 and $2 do not go together; leave one out"},
+      {"(-\\S+) requires (-\\S+)", "$1 belongs to $2; add $2"},
+      {"(\\S+) is required", "$1: missing; give it"},
+      {"(\\S+): At Most 1 required but received (\\d+)", "$1: given $2 times; give it once"}};
+  for (const auto& [pattern, ours] : kRewordings)
+    if (const std::regex known(pattern); std::regex_match(error, known)) return std::regex_replace(error, known, ours);
   return error;
+}
+
+/// CLI11's help, of which a terminal gets the longer lines wrapped between words, with a flag's description in its
+/// column.
+std::string fitted_help(const std::string& text) {
+  const Terminal terminal = terminal_of(STDOUT_FILENO);
+  if (!terminal.interactive) return text;
+  std::istringstream in(text);
+  std::string fitted;
+  for (std::string line; std::getline(in, line);) {
+    const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    // A flag or a subcommand, two blanks or more, and what it does.
+    const size_t gap = line.find("  ", begin);
+    const size_t column = gap == line.npos ? begin : line.find_first_not_of(' ', gap);
+    const bool leaves_room = column != line.npos && static_cast<int>(column) < terminal.columns / 2;
+    const std::string indent(leaves_room ? column : begin, ' ');
+    for (const std::string& part : wrapped(line, terminal.columns, indent)) fitted += part + '\n';
+  }
+  return fitted;
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
-// The command line: what a mistyped word most likely meant, and everything else to CLI11.
+// Parses the command line by CLI11, with messages of our own that suggest what a mistyped word meant.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include <CLI/CLI.hpp>
 
 namespace roll {
 

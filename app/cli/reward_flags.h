@@ -4,12 +4,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "app/cli/field_flags.h"
 #include "config/node.h"
 #include "reward/config.h"
-
-namespace CLI {
-class App;
-}
 
 namespace roll {
 
@@ -25,6 +22,9 @@ struct FlaggedReward {
 };
 
 /// Flags of all keys but those that only a file can hold. `given` must outlive the parsing; read_flags() reads it.
-void add_reward_flags(CLI::App& sub, Node& given);
+inline void add_reward_flags(CLI::App& sub, Node& given) {
+  gather_field_flags<FlaggedReward>(sub, given,
+                                    {"worker_cls", "tag_included", "query_filter_config", "command", "languages"});
+}
 
 }  // namespace roll

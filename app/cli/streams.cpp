@@ -82,6 +82,17 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
   }
 }
 
+std::filesystem::path own_file(const std::vector<std::string>& names) {
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  for (const char* share : {"share/roll", ""})
+    for (const std::string& name : names)
+      if (const std::filesystem::path file = program.parent_path().parent_path() / share / name; is_there(file))
+        return file;
+  throw user_error(
+      "{}: the file {} is not with this program (share/roll); install all of it, or use the program of a checkout",
+      program.string(), names.front());
+}
+
 void print_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
 }

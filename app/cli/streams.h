@@ -1,4 +1,5 @@
-// Files named by --input and --output; "-" is standard input or output.
+// Files of the command line: those named by --input, --output and other flags ("-" is standard input or output), and
+// those that come with the program.
 #pragma once
 
 #include <filesystem>
@@ -49,6 +50,10 @@ std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const 
 
 /// UserError "flag = file: ..." where the folder is missing in which a file is to be written, or is a checkpoint's.
 void check_folder_of(const std::string& flag, const std::filesystem::path& file);
+
+/// The first of `names` that is there, below share/roll of an installation or in the checkout that the program was
+/// built in; the two may have different ones. UserError: none is.
+std::filesystem::path own_file(const std::vector<std::string>& names);
 
 /// "warning: ..." for each, on standard error.
 void print_warnings(const std::vector<std::string>& warnings);

@@ -112,14 +112,16 @@ class Chat {
     out_.stream() << text.rest(response.text) << '\n';
     out_.close();
     ++num_answers_;
-    num_computed_ += counts.prompt_tokens, num_known_ += counts.shared_tokens, num_drawn_ += counts.drawn;
+    num_computed_ += counts.prompt_tokens;
+    num_known_ += counts.shared_tokens;
+    num_drawn_ += counts.drawn;
     if (!response.ids.empty()) conversation_.answer(response);
-    tell_end(response, std::ssize(prompt_ids));
+    log_cut(response, std::ssize(prompt_ids));
     if (stop_wish() == StopKind::kInterrupt) request_stop(std::nullopt);  // it was about this answer
     throw_if_stopped();
   }
 
-  void tell_end(const Generation& response, int64_t prompt_length) {
+  void log_cut(const Generation& response, int64_t prompt_length) {
     if (response.finish_reason != FinishReason::kLength) return;
     if (prompt_length + std::ssize(response.ids) == limits_.max_length)
       log_.info("(the conversation has reached its limit of {} tokens; /reset begins anew)", limits_.max_length);

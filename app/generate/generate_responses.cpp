@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <memory>
 #include <optional>
 
 #include "app/cli/streams.h"
@@ -54,7 +53,7 @@ std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines,
   return requests;
 }
 
-/// Written as soon as all earlier ones are.
+/// Lines in order: each is written as soon as all earlier ones are.
 class OrderedLines {
  public:
   OrderedLines(std::ostream& out, size_t count) : out_(out), lines_(count) {}
@@ -95,7 +94,7 @@ std::string text_of(const SamplerCounts& counts, double seconds) {
       counts.num_slots, counts.most_pages, counts.num_pages, counts.evictions);
 }
 
-/// Responses, tokens a second and the time left.
+/// Shows progress: responses, tokens per second and the time left.
 class SamplingProgress {
  public:
   SamplingProgress(Log& log, const std::vector<GenerationRequest>& requests, const SamplingParams& params)
@@ -205,7 +204,8 @@ void generate_responses(const GenerateFlags& flags) {
   sampling.eos_ids = tokenizer.eos_ids();
   const auto requests = read_requests(flags, input ? &*input : nullptr, tokenizer, model.spec());
   EngineLimits limits = limits_for(requests, sampling);
-  limits.kv_cache_bytes = flags.kv_cache_mib << 20, limits.page_size = flags.page_size;
+  limits.kv_cache_bytes = flags.kv_cache_mib << 20;
+  limits.page_size = flags.page_size;
   const std::string output_name = flags.output.value_or("-");
   Output output = input ? Output(output_name, *input) : Output(output_name);
   catch_stop_signals();  // what is done by then is written

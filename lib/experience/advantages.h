@@ -2,13 +2,12 @@
 // One more estimator: its function and its row in advantages.cpp.
 //
 //   gae                           a critic's values, discounted by gamma and lambda      Schulman et al. 2015
-//   reinforce                     the rewards to come                                    Williams 1992
-//   grpo                          the same; rewards normalised by mean and deviation
-//                                 of their group                                         Shao et al. 2024
-//   reinforce_plus_plus           the same; advantages whitened over the batch           Hu et al. 2025
-//   reinforce_plus_plus_baseline  the same; rewards less the mean of their group, then
-//                                 advantages whitened over the batch                     Hu et al. 2025
-//   remax                         the same; rewards less that of a greedy response       Li et al. 2023
+//   reinforce                     the sum of rewards to come                             Williams 1992
+//   grpo                          reinforce, with rewards normalised by mean and
+//                                 deviation of their group                               Shao et al. 2024
+//   reinforce_plus_plus           reinforce, with advantages whitened over the batch     Hu et al. 2025
+//   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
+//   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023
 //   rloo, opo, gpg                a response is one action: see the functions
 #pragma once
 

@@ -1,4 +1,4 @@
-// What any training reads of its sequences: the packed tokens, whose they are, and which of them count. Supervised
+// The sequences of any training: packed tokens, the numbers of their sequences and groups, and masks. Supervised
 // fine-tuning learns from a Batch as it is; an Experience adds what reinforcement learning needs.
 // Plain tensors on the CPU; the trainer selects mini- and micro-batches and moves those to its device.
 // Legend: B sequences, T packed tokens.
@@ -35,7 +35,7 @@ Batch select(const Batch& batch, const std::vector<int64_t>& sequence_indices);
 /// The batch with its tokens and masks on `device`; as it is for a model without data (ops/planned_tensors.h).
 Batch to_device(Batch batch, at::Device device);
 
-/// Tokens of each sequence.
+/// Number of tokens of each sequence.
 std::vector<int64_t> lengths_of(const Batch& batch);
 
 /// [sum of their lengths] int64: the sequences' indices on the token axis, one sequence after the other.

@@ -15,7 +15,7 @@ at::Tensor at_level(const at::Tensor& tokens, CorrectionLevel level) {
   return (level == CorrectionLevel::kSequence ? tokens.sum() : tokens.mean()).expand_as(tokens);
 }
 
-/// The responses' tokens on the step's axis, and back.
+/// Functions of old and sampler's log-probs, response by response.
 class Responses {
  public:
   explicit Responses(Experience& experience) : experience_(experience) {}

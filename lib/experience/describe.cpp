@@ -2,8 +2,6 @@
 
 #include <ATen/ATen.h>
 
-#include <string>
-
 #include "experience/moments.h"
 #include "experience/rewards.h"
 #include "track/histogram.h"
@@ -29,8 +27,8 @@ void add_lengths(const StepFacts& step, Metrics& metrics) {
 /// 1 - Var(returns - values) / Var(returns); left out where the returns do not vary.
 void add_explained_variance(const Part& part, Metrics& metrics) {
   const Experience& e = part.here;
-  const Moments returns = masked_moments(e.returns, e.response_mask(), part.ranks);
-  const Moments errors = masked_moments(e.returns - e.values, e.response_mask(), part.ranks);
+  const Moments returns = masked_moments(e.returns, e.response_mask(), &part.ranks);
+  const Moments errors = masked_moments(e.returns - e.values, e.response_mask(), &part.ranks);
   if (returns.squares > 0) metrics.add("critic/explained_variance@mean", 1 - errors.squares / returns.squares);
 }
 

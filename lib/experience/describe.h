@@ -10,17 +10,18 @@
 
 namespace roll {
 
-/// What a rank says of a part.
+/// The metrics that a rank has of a part.
 struct PartMetrics {
-  Metrics of_here;  // of its own sequences: to be merged over the ranks
-  Metrics of_all;   // the same on every rank
+  Metrics of_here;  // of its own sequences, to be merged over the ranks
+  Metrics of_all;   // of all sequences, equal on every rank
 
   void merge(const PartMetrics& other, const std::string& prefix = "") {
-    of_here.merge(other.of_here, prefix), of_all.merge(other.of_all, prefix);
+    of_here.merge(other.of_here, prefix);
+    of_all.merge(other.of_all, prefix);
   }
 };
 
-/// How this rank's rewards and advantages spread (track/histogram.h).
+/// Histograms of this rank's rewards and advantages (track/histogram.h).
 void add_histograms(const Experience& here, Metrics& metrics);
 
 /// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of

@@ -8,6 +8,25 @@
 
 namespace roll {
 
+namespace {
+
+/// response_mask [T] float32 of prompts and responses in their packed order, whether judged or not.
+at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
+                              const std::vector<int64_t>& response_lengths) {
+  ROLL_CHECK_EQ(prompt_lengths.size(), response_lengths.size(), "every prompt has its response");
+  std::vector<float> mask;
+  for (size_t b = 0; b < prompt_lengths.size(); ++b) {
+    // Index t is about token t + 1: the prompt's last token predicts the first response token, and the response's last
+    // token predicts nothing.
+    mask.insert(mask.end(), prompt_lengths[b] - 1, 0.0F);
+    mask.insert(mask.end(), response_lengths[b], 1.0F);
+    mask.push_back(0.0F);
+  }
+  return at::tensor(mask, at::kFloat);
+}
+
+}  // namespace
+
 const std::array<at::Tensor Experience::*, 8> Experience::kTokenTensors{
     &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
     &Experience::ref_log_probs,     &Experience::values,        &Experience::token_rewards,
@@ -96,20 +115,6 @@ Experience make_experience(const std::vector<Sample>& samples) {
         .copy_(at::tensor(samples[b].log_probs, at::kFloat));
   }
   return experience;
-}
-
-at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
-                              const std::vector<int64_t>& response_lengths) {
-  ROLL_CHECK_EQ(prompt_lengths.size(), response_lengths.size(), "every prompt has its response");
-  std::vector<float> mask;
-  for (size_t b = 0; b < prompt_lengths.size(); ++b) {
-    // Index t is about token t + 1: the prompt's last token predicts the first response token, and the response's last
-    // token predicts nothing.
-    mask.insert(mask.end(), prompt_lengths[b] - 1, 0.0F);
-    mask.insert(mask.end(), response_lengths[b], 1.0F);
-    mask.push_back(0.0F);
-  }
-  return at::tensor(mask, at::kFloat);
 }
 
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices) {

@@ -16,7 +16,7 @@
 
 namespace roll {
 
-/// What is known of responses beside their tokens. [B] each.
+/// Facts of responses beside their tokens. [B] each.
 struct ResponseFacts {
   std::vector<int64_t> prompt_lengths;    // tokens, >= 1
   std::vector<int64_t> response_lengths;  // tokens, >= 0
@@ -28,10 +28,10 @@ struct ResponseFacts {
   std::vector<double> difficulties;       // of the prompt's row
   std::vector<double> baselines;          // rewards of greedy responses to the same prompts; empty: none were sampled
 };
-/// Of these responses, in this order.
+/// The facts of these responses, in this order.
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices);
 
-/// A whole step without its tokens, which are on many ranks: every rank has it.
+/// Facts of all responses of a step, on every rank; their tokens are spread over the ranks.
 struct StepFacts : ResponseFacts {
   std::vector<int64_t> group_index;  // [B] number of the prompt in the step
 
@@ -57,10 +57,10 @@ struct Experience : Batch, ResponseFacts {
 
   /// The mask "response_mask": 1 where token t + 1 is a response token of a judged response.
   const at::Tensor& response_mask() const { return mask("response_mask"); }
-  /// The mask "final_response_mask": the same without what a sample mask or a filter takes out.
+  /// The mask "final_response_mask": response_mask() without what a sample mask or a filter takes out.
   const at::Tensor& final_response_mask() const { return mask("final_response_mask"); }
 
-  /// The mask "positive_response_mask": of that, what belongs to a response with a score above 0.
+  /// The mask "positive_response_mask": final_response_mask() of responses with a score above 0.
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
   /// All [T] tensors but the tokens' own and the masks.
@@ -83,20 +83,17 @@ struct Sample {
   std::string domain{};
 };
 
-/// What is known of a step that is here as a whole.
+/// The facts of a step of which this rank has every response.
 StepFacts facts_of(const Experience& step);
 
-/// Of these sequences of a step, packed in this order with `ids` [T] int64: tokens, facts and response mask; all other
-/// tensors stay undefined.
+/// The experience of these sequences of a step, packed in this order with `ids` [T] int64: tokens, facts and response
+/// mask; all other tensors stay undefined.
 Experience make_experience(const StepFacts& step, const std::vector<int64_t>& sequences, at::Tensor ids);
 
 /// Packs samples in the given order and sets the response mask; all other tensors stay undefined.
 Experience make_experience(const std::vector<Sample>& samples);
 
-/// response_mask [T] float32 of prompts and responses in their packed order, whether judged or not.
-at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths, const std::vector<int64_t>& response_lengths);
-
-/// The Batch's, with everything of these sequences; undefined tensors stay so.
+/// As select() and to_device() of a Batch, with all tensors; undefined ones stay so.
 Experience select(const Experience& experience, const std::vector<int64_t>& sequence_indices);
 Experience to_device(Experience experience, at::Device device);
 

@@ -16,11 +16,11 @@ double Moments::deviation() const {
   return std::sqrt(variance());
 }
 
-namespace {
-
-/// `sums_of`: adds what tensors of a few float64 hold on other ranks.
-template <class F>
-Moments masked_moments_of(const at::Tensor& values, const at::Tensor& mask, F&& sums_of) {
+Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks) {
+  const auto sums_of = [ranks](at::Tensor sums) {
+    if (ranks) ranks->all_reduce_sum(sums, "sums of values");
+    return sums;
+  };
   ROLL_CHECK(values.sizes() == mask.sizes(), "every value has its mask");
   const at::Tensor chosen = values.detach().to(at::kCPU, at::kDouble).masked_select(mask.ne(0).to(at::kCPU));
   const at::Tensor sums =
@@ -28,25 +28,12 @@ Moments masked_moments_of(const at::Tensor& values, const at::Tensor& mask, F&& 
   Moments moments;
   moments.count = sums[0].item<double>();
   moments.mean = moments.count > 0 ? sums[1].item<double>() / moments.count : 0;
-  moments.squares = sums_of((chosen - moments.mean).square().sum()).template item<double>();
+  moments.squares = sums_of((chosen - moments.mean).square().sum()).item<double>();
   return moments;
 }
 
-}  // namespace
-
-Moments masked_moments(const at::Tensor& values, const at::Tensor& mask) {
-  return masked_moments_of(values, mask, [](at::Tensor sums) { return sums; });
-}
-
-Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks) {
-  return masked_moments_of(values, mask, [&](at::Tensor sums) {
-    ranks.all_reduce_sum(sums, "sums of values");
-    return sums;
-  });
-}
-
 at::Tensor whiten(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks) {
-  const Moments moments = masked_moments(values, mask, ranks);
+  const Moments moments = masked_moments(values, mask, &ranks);
   const at::Tensor exact = values.to(at::kDouble);
   const bool enough = moments.count >= 2;
   const at::Tensor whitened = enough ? (exact - moments.mean) / std::sqrt(moments.variance() + 1e-8) : exact;

@@ -1,5 +1,5 @@
-// Means and deviations of a step in float64. Masked, so that no left-out token takes part. Given the ranks that share
-// out the values, those of all of them: **collective** over these ranks.
+// Means and deviations of masked values, in float64. With `ranks`, of the values of all these ranks together:
+// **Collective** over them.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,8 +19,7 @@ struct Moments {
 };
 
 /// Moments of `values` where `mask` is not 0 (both of one shape, any dtype).
-Moments masked_moments(const at::Tensor& values, const at::Tensor& mask);
-Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator& ranks);
+Moments masked_moments(const at::Tensor& values, const at::Tensor& mask, Communicator* ranks = nullptr);
 
 /// (x - mean) / sqrt(variance + 1e-8) with the n - 1 variance of the masked values; outside the mask 0.
 /// Values stay as they are (but 0 outside the mask) when fewer than two are masked in. Float32 [T].

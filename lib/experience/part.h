@@ -1,6 +1,6 @@
-// What statistics are taken of, a domain of a step or all of it: its sequences are shared out among ranks, each of
-// which knows the facts of all and has the tokens of its own. Numbers that all ranks are to have are float64 and come
-// from few collectives; where one rank has everything, from none.
+// The sequences over which statistics are taken: a domain of a step, or all of it. They are distributed over ranks,
+// each of which knows the facts of all and has the tokens of its own. Numbers that all ranks need are float64 and come
+// from few collectives, or from none where one rank has everything.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ struct Part {
   std::vector<int64_t> place;  // [sequences of this rank] where each is in `all`
   Communicator& ranks;         // that share out the part's sequences
 
-  /// Of a part that is here as a whole.
+  /// A part of which this rank has every sequence.
   explicit Part(Experience whole);
   Part(Experience own, StepFacts facts, std::vector<int64_t> places, Communicator& among)
       : here(std::move(own)), all(std::move(facts)), place(std::move(places)), ranks(among) {}
 
-  /// One number of each sequence that is here -> of each of all. **Collective** over the ranks.
+  /// From one number for each own sequence to those of all sequences. **Collective** over the ranks.
   std::vector<double> all_gather(const std::vector<double>& of_here) const;
-  /// Of the own sequences.
+  /// The elements of the own sequences.
   template <class T>
   std::vector<T> own(const std::vector<T>& of_all) const {
     return picked(of_all, place);

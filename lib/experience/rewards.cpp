@@ -153,7 +153,8 @@ at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& c
 
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks) {
   const at::Tensor lengths = at::tensor(experience.response_lengths, at::kDouble);
-  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience), ranks);
+  return masked_moments(response_sums(experience, kl) / lengths.clamp_min(1), lengths * judged_mask(experience),
+                        &ranks);
 }
 
 at::Tensor make_token_rewards(const Experience& experience, const std::vector<double>& rewards, const at::Tensor& kl,

@@ -8,7 +8,6 @@
 
 #include "experience/config.h"
 #include "experience/experience.h"
-#include "experience/kl_controller.h"
 #include "experience/moments.h"
 
 namespace roll {
@@ -18,8 +17,7 @@ namespace roll {
 /// Per-group (prompt) moments of one number per judged sequence, by group index.
 std::vector<Moments> group_moments(const std::vector<double>& values, const StepFacts& step, int64_t num_groups);
 
-/// By group index, 1 where the rewards of its judged responses are not all the same: from such a group its responses'
-/// comparison learns.
+/// By group index, 1 where the rewards of the group's judged responses differ: only such groups have a signal.
 std::vector<char> groups_that_differ(const StepFacts& step, int64_t num_groups);
 
 /// [B] 1 where the sequence carries loss: it is judged, and
@@ -39,7 +37,7 @@ std::vector<double> normalised_rewards(const StepFacts& step, const ExperienceCo
 /// KL(old, reference) per token [T], 0 outside the response mask; undefined without a reference or old log-probs.
 /// Bug: the token rewards need it.
 at::Tensor old_to_ref_kl(const Experience& experience, const ExperienceConfig& config);
-/// Of each response's mean of `kl` [T]: their mean and number, over those of all `ranks`. **Collective** over them.
+/// Moments, over the responses of all `ranks`, of each response's mean of `kl` [T]. **Collective** over them.
 Moments sequence_kl(const Experience& experience, const at::Tensor& kl, Communicator& ranks);
 
 /// [T] float32: each sequence's reward on its last response token (an empty response gets none), minus

@@ -12,11 +12,10 @@ namespace {
 CudaDevice device_at(int index) {
   cudaDeviceProp properties{};
   if (const cudaError_t error = cudaGetDeviceProperties(&properties, index); error != cudaSuccess)
-    return {.name = cudaGetErrorString(error), .capability = {}, .free_bytes = {}};
+    return {.name = cudaGetErrorString(error)};
   CudaDevice device{.name = properties.name,
                     .capability = fmt::format("{}.{}", properties.major, properties.minor),
-                    .total_bytes = static_cast<int64_t>(properties.totalGlobalMem),
-                    .free_bytes = {}};
+                    .total_bytes = static_cast<int64_t>(properties.totalGlobalMem)};
   size_t free = 0, total = 0;
   if (cudaSetDevice(index) == cudaSuccess && cudaMemGetInfo(&free, &total) == cudaSuccess)
     device.free_bytes = static_cast<int64_t>(free);
@@ -26,12 +25,10 @@ CudaDevice device_at(int index) {
 }  // namespace
 
 CudaDevices cuda_devices() {
-  if (!cuda_library_is_loaded())
-    return {.driver = "none: this machine has no libcuda.so.1", .problem = {}, .devices = {}};
+  if (!cuda_library_is_loaded()) return {.driver = "none: this machine has no libcuda.so.1"};
   int version = 0, count = 0;
   cudaDriverGetVersion(&version);
-  CudaDevices found{
-      .driver = fmt::format("for CUDA {}.{}", version / 1000, version % 1000 / 10), .problem = {}, .devices = {}};
+  CudaDevices found{.driver = fmt::format("for CUDA {}.{}", version / 1000, version % 1000 / 10)};
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
     found.problem = cudaGetErrorString(error);
   for (int index = 0; index < count; ++index) found.devices.push_back(device_at(index));

@@ -1,10 +1,10 @@
-// The twin of cuda_devices.cpp where CUDA is not built.
+// In place of cuda_devices.cpp in a build without CUDA.
 #include "machine/cuda_devices.h"
 
 namespace roll {
 
 CudaDevices cuda_devices() {
-  return {.driver = "not asked: this program was built without CUDA", .problem = {}, .devices = {}};
+  return {.driver = "not asked: this program was built without CUDA"};
 }
 
 }  // namespace roll

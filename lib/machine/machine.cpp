@@ -13,7 +13,7 @@
 #include "job/control_group.h"
 #include "job/launch.h"
 #include "job/threads.h"
-#include "machine/matmul_peak.h"
+#include "machine/device_speed.h"
 #include "ops/products.h"
 #include "sandbox/box.h"
 

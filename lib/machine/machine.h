@@ -1,4 +1,4 @@
-// What this machine has of what the program can use, found out by trying: for `roll doctor`.
+// `roll doctor`: the hardware and software of this machine, found out by trying each part.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Cores {
   std::string threads;  // how many compute in a job of one rank, and how the idle ones wait
 };
 
-/// Floating-point operations a second of a matrix product; nothing where it cannot be computed.
+/// Floating-point operations per second of a matrix product; nullopt where it cannot be computed.
 struct ProductSpeed {
   std::optional<double> float32, bfloat16;
 };
@@ -53,7 +53,7 @@ struct Machine {
 /// Takes some seconds. `rank_arguments` as try_two_ranks(). Only the first GPU is measured.
 Machine examine_machine(const std::string& program, const std::vector<std::string>& rank_arguments);
 
-/// For people: what is here, what a run would use of it, and a line for a report of a fault.
+/// A report for people: what the machine has, what a run would use by default, and one line for a bug report.
 std::string to_text(const Machine& machine);
 Json to_json(const Machine& machine);
 

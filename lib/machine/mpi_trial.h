@@ -1,4 +1,4 @@
-// Whether mpirun can start two ranks here that find each other: two of this program, which add their numbers.
+// A test of mpirun: it starts this program twice, and the two ranks sum their numbers by an all-reduce.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct MpiTrial {
 /// Starts this program twice with `arguments`, which lead to be_trial_rank(). Never throws for what mpirun does.
 MpiTrial try_two_ranks(const std::vector<std::string>& arguments);
 
-/// **Collective**; one of the two. Throws as make_communicator() (job/join.h).
+/// What each of the two ranks runs. **Collective**. Throws as make_communicator() (job/join.h).
 void be_trial_rank();
 
 }  // namespace roll

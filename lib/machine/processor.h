@@ -12,7 +12,7 @@ struct Processor {
   std::vector<std::string> features;  // of those that some kernel here has code for, in the kernel's words
 };
 
-/// `cpuinfo` is /proc/cpuinfo.
+/// `cpuinfo`: a file in the format of /proc/cpuinfo.
 Processor read_processor(const std::filesystem::path& cpuinfo = "/proc/cpuinfo");
 
 }  // namespace roll

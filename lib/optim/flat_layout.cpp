@@ -4,19 +4,20 @@
 #include <numeric>
 #include <tuple>
 
+#include "model/parameter_shards.h"
+
 namespace roll {
 
 namespace {
 
-auto kind_of(const FlatParameter& parameter) {
-  return std::tuple(parameter.copies > 1, !parameter.is_matrix, parameter.copies);
+/// What parameters of one bucket have in common: of a FlatParameter or a Bucket.
+template <class T>
+auto kind_of(const T& part) {
+  return std::tuple(part.copies > 1, !part.is_matrix, part.copies);
 }
 
-auto kind_of(const Bucket& bucket) {
-  return std::tuple(bucket.copies > 1, !bucket.is_matrix, bucket.copies);
-}
-
-/// Backward goes through a model from its end, and is through with the vectors of all layers only at the end.
+/// Backward visits a model from its last layer to its first. Vectors of all layers share buckets, so these are complete
+/// only at its end.
 std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
   std::vector<int64_t> order(buckets.size());
   std::iota(order.begin(), order.end(), 0);
@@ -28,6 +29,14 @@ std::vector<int64_t> order_of_backward(const std::vector<Bucket>& buckets) {
 }
 
 }  // namespace
+
+FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size) {
+  const TensorShard part = shard_of(parameter.cut, rank, size);
+  FlatParameter own{.numel = 1, .is_matrix = parameter.shape.size() >= 2, .copies = part.copies};
+  for (int64_t dim = 0; dim < std::ssize(parameter.shape); ++dim)
+    own.numel *= dim == part.dim ? part.end - part.begin : parameter.shape[dim];
+  return own;
+}
 
 FlatLayout plan_flat_layout(const std::vector<FlatParameter>& parameters, int64_t num_slices, int64_t bucket_elements) {
   std::vector<int64_t> order(parameters.size());

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/spec.h"
+
 namespace roll {
 
 struct FlatParameter {
@@ -12,6 +14,9 @@ struct FlatParameter {
   bool is_matrix = false;  // matrices decay, vectors (norms, biases) never do
   int64_t copies = 1;      // tensor ranks that hold the same numbers; their gradients are added before all else
 };
+
+/// What tensor rank `rank` of `size` trains of a parameter, from shapes alone.
+FlatParameter flat_shard(const ParameterShape& parameter, int64_t rank, int64_t size);
 
 struct Bucket {
   int64_t begin = 0, size = 0;  // elements; size is a multiple of the number of slices: the end may be padding

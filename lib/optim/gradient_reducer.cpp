@@ -20,8 +20,7 @@ GradientReducer::GradientReducer(FlatAdamW& optimizer, const NamedTensors& param
                                  bool scatters)
     : optimizer_(optimizer), parameters_(parameters), ranks_(ranks), scatters_(scatters) {
   for (size_t i = 0; i < parameters_.size(); ++i)
-    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].second,
-                                                   std::make_unique<Hook>(*this, static_cast<int64_t>(i)));
+    torch::autograd::impl::set_post_acc_grad_hooks(parameters_[i].second, std::make_unique<Hook>(*this, i));
 }
 
 GradientReducer::~GradientReducer() {
@@ -40,7 +39,7 @@ void GradientReducer::expect_last() {
 void GradientReducer::on_gradient(int64_t parameter) {
   optimizer_.accumulate(parameter);
   if (!is_last_) return;
-  --missing_[static_cast<size_t>(optimizer_.layout().bucket_of[static_cast<size_t>(parameter)])];
+  --missing_[optimizer_.layout().bucket_of[parameter]];
   send_ready();
 }
 
@@ -48,8 +47,9 @@ void GradientReducer::send_ready() {
   const FlatLayout& layout = optimizer_.layout();
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
-    // Copies are added up first, over other ranks, which must not happen in the middle of their backward.
-    if (missing_[static_cast<size_t>(bucket)] > 0 || layout.buckets[static_cast<size_t>(bucket)].copies > 1) return;
+    // The copies of a parameter are summed over the tensor ranks first, and a collective with them must not start in
+    // the middle of their backward.
+    if (missing_[bucket] > 0 || layout.buckets[bucket].copies > 1) return;
     send(bucket);
   }
 }
@@ -70,13 +70,14 @@ void GradientReducer::finish(const std::function<void(const Bucket&, int64_t)>& 
   const FlatLayout& layout = optimizer_.layout();
   for (; next_ < layout.reduce_order.size(); ++next_) {
     const int64_t bucket = layout.reduce_order[next_];
-    const Bucket& b = layout.buckets[static_cast<size_t>(bucket)];
+    const Bucket& b = layout.buckets[bucket];
     if (b.copies > 1) sum_copies(b, bucket);
     send(bucket);
   }
   for (size_t i = 0; i < sent_.size(); ++i) {
     sent_[i]->wait();
-    trace_[i].begin_s = sent_[i]->begin_s(), trace_[i].end_s = sent_[i]->end_s();
+    trace_[i].begin_s = sent_[i]->begin_s();
+    trace_[i].end_s = sent_[i]->end_s();
   }
   sent_.clear();
 }

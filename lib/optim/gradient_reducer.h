@@ -1,6 +1,6 @@
-// Sums the gradients of an update over its micro-batches and the ranks: each is added as soon as backward is through
-// with its parameter, and a bucket leaves, while backward still runs, when the last of its gradients is there. Every
-// rank sends the buckets in the same order.
+// Sums the gradients of an update over its micro-batches and the ranks. A hook adds each gradient to the flat buffer as
+// soon as autograd has it, and the reduction of a bucket starts while backward still runs, when its last gradient has
+// come. Every rank starts the buckets' reductions in the same order.
 #pragma once
 
 #include <map>
@@ -21,13 +21,13 @@ class GradientReducer {
   GradientReducer(FlatAdamW& optimizer, const NamedTensors& parameters, Communicator& ranks, bool scatters);
   ~GradientReducer();
 
-  /// The backward that follows is the update's last: its gradients are final.
+  /// Call before the last backward of an update: its gradients complete the sums.
   void expect_last();
-  /// All gradients are there: sends what has not left, after `sum_copies` for buckets with copies, and waits until all
-  /// sums are there. **Collective**.
+  /// Call after the last backward: starts the reductions that are left, after `sum_copies` of buckets with copies, and
+  /// waits for all of them. **Collective**.
   void finish(const std::function<void(const Bucket& bucket, int64_t index)>& sum_copies);
 
-  /// Of the last update, in the order of sending.
+  /// The buckets of the last update, in the order in which their reductions started.
   const std::vector<BucketTrace>& buckets() const { return trace_; }
 
  private:

@@ -29,7 +29,10 @@ NamedTensors trainable(const std::string& who, const NamedTensors& parameters, c
 
 SliceOptions slices_of(const LearnerOptions& options, const LearnerRanks& ranks) {
   SliceOptions slices;
-  if (options.shares_optimizer) slices.num_slices = ranks.shards.size(), slices.own = ranks.shards.rank();
+  if (options.shares_optimizer) {
+    slices.num_slices = ranks.shards.size();
+    slices.own = ranks.shards.rank();
+  }
   if (ranks.parts) slices.copies = [parts = ranks.parts](const std::string& name) { return parts->part(name).copies; };
   return slices;
 }
@@ -87,7 +90,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
 }
 
 Json Learner::state() const {
-  // next_lr is for who wants to know whether a run goes on with the same schedule (step/worker_setup.h).
+  // next_lr tells a resumed run whether its schedule is still the same (step/worker_setup.h).
   return {{"updates", num_updates_}, {"skipped_in_a_row", num_skipped_in_a_row_}, {"next_lr", lr()}};
 }
 
@@ -133,8 +136,11 @@ void Learner::keep_gradient() {
     for (int64_t b = 0; b < std::ssize(optimizer_.layout().buckets); ++b)
       ranks_.shards.start_all_gather(optimizer_.gradient_slice(b), optimizer_.gradient(b), name_ + " gradient")->wait();
   kept_gradient_.clear();
-  for (const auto& [name, gradient] : optimizer_.named_gradients())
+  for (int64_t i = 0; i < std::ssize(optimizer_.names()); ++i) {
+    const std::string& name = optimizer_.names()[i];
+    const at::Tensor gradient = optimizer_.named_gradient(i);
     kept_gradient_.emplace_back(name, (ranks_.parts ? ranks_.parts->gather(name, gradient) : gradient).clone());
+  }
 }
 
 void Learner::gather_parameters() {

@@ -69,30 +69,30 @@ class Learner {
   void keep_gradients(bool keep) { keeps_gradient_ = keep; }
   const NamedTensors& kept_gradient() const { return kept_gradient_; }
 
-  /// What a later run goes on with, beside the weights: the schedule's place, and this rank's optimizer state (none
-  /// where another rank holds the same).
+  /// What a checkpoint holds beside the weights: the position in the schedule, and this rank's optimizer state (nullopt
+  /// where another rank holds a copy of it).
   Json state() const;
   std::optional<OptimizerShard> optimizer_shard() const;
-  /// Takes up both, from load_optimizer()'s folder and name. UserError as there.
+  /// Loads both; `folder` and `name` as in load_optimizer(), whose UserErrors it throws.
   void load(const Json& state, const std::filesystem::path& folder, const std::string& name);
 
-  /// FlatAdamW's.
-  void put_away(bool keeps_parameters) { optimizer_.put_away(keeps_parameters); }
-  void bring_back() { optimizer_.bring_back(); }
+  /// As FlatAdamW::offload() and reload().
+  void offload(bool keeps_parameters) { optimizer_.offload(keeps_parameters); }
+  void reload() { optimizer_.reload(); }
 
-  /// Updates up to now, one after the other, that had to be skipped.
+  /// How many of the last updates were skipped without one that was done between them.
   int64_t num_skipped_in_a_row() const { return num_skipped_in_a_row_; }
 
   double lr() const { return options_.schedule.at(num_updates_); }
-  /// Of this rank.
+  /// Trained parameters, and bytes of optimizer state, of this rank.
   int64_t num_parameters() const { return optimizer_.num_parameters(); }
   int64_t optimizer_bytes() const { return optimizer_.state_bytes(); }
-  /// Of the last update; the loss of its whole mini-batch.
+  /// The last update: its times, and the loss of its whole mini-batch.
   const UpdateTrace& trace() const { return trace_; }
   double last_loss() const { return last_loss_; }
 
  private:
-  /// Micro-batches forward and backward; the loss of this rank's.
+  /// Forward and backward of this rank's micro-batches; returns the sum of their losses.
   double accumulate(int64_t num_micro_batches, const std::function<at::Tensor(int64_t)>& micro_loss);
   void expect_last();
   void sum_copies(const Bucket& bucket, int64_t index);

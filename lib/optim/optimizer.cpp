@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
@@ -27,10 +26,13 @@ FlatLayout layout_of(const NamedTensors& parameters, const SliceOptions& slices)
 FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const SliceOptions& slices)
     : config_(config), slices_(slices), layout_(layout_of(parameters, slices)) {
   ROLL_CHECK(!parameters.empty(), "an optimizer needs parameters");
-  for (const auto& [name, tensor] : parameters) names_.push_back(name), tensors_.push_back(tensor);
+  for (const auto& [name, tensor] : parameters) {
+    names_.push_back(name);
+    tensors_.push_back(tensor);
+  }
   const at::NoGradGuard no_grad;
   parameters_ = at::zeros({layout_.total}, tensors_.front().options().requires_grad(false));
-  for (size_t i = 0; i < tensors_.size(); ++i) view_in(parameters_, static_cast<int64_t>(i)).copy_(tensors_[i]);
+  for (size_t i = 0; i < tensors_.size(); ++i) view_in(parameters_, i).copy_(tensors_[i]);
   bind_parameters();
   const auto wide = parameters_.options().dtype(at::kFloat);
   first_moment_ = at::zeros({layout_.total / slices_.num_slices}, wide);
@@ -43,12 +45,12 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
 }
 
 at::Tensor FlatAdamW::view_in(const at::Tensor& flat, int64_t parameter) const {
-  const at::Tensor& tensor = tensors_[static_cast<size_t>(parameter)];
-  return flat.narrow(0, layout_.offsets[static_cast<size_t>(parameter)], tensor.numel()).view(tensor.sizes());
+  const at::Tensor& tensor = tensors_[parameter];
+  return flat.narrow(0, layout_.offsets[parameter], tensor.numel()).view(tensor.sizes());
 }
 
 at::Tensor FlatAdamW::bucket_of(const at::Tensor& flat, int64_t bucket) const {
-  const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+  const Bucket& b = layout_.buckets[bucket];
   return flat.narrow(0, b.begin, b.size);
 }
 
@@ -58,12 +60,12 @@ at::Tensor FlatAdamW::own_slice(const at::Tensor& bucket) const {
 }
 
 at::Tensor FlatAdamW::state_of(const at::Tensor& states, int64_t bucket) const {
-  const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+  const Bucket& b = layout_.buckets[bucket];
   return states.narrow(0, b.begin / slices_.num_slices, b.size / slices_.num_slices);
 }
 
 void FlatAdamW::bind_parameters() {
-  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, static_cast<int64_t>(i)));
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].set_data(view_in(parameters_, i));
 }
 
 // Autograd adds in place into a gradient that is already there, so float32 ones are written straight into the flat
@@ -71,7 +73,7 @@ void FlatAdamW::bind_parameters() {
 void FlatAdamW::bind_gradients() {
   gradient_ = at::zeros_like(parameters_, at::kFloat);
   if (has_masters()) return;
-  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, static_cast<int64_t>(i));
+  for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, i);
 }
 
 void FlatAdamW::zero_grad() {
@@ -79,16 +81,12 @@ void FlatAdamW::zero_grad() {
 }
 
 void FlatAdamW::accumulate(int64_t parameter) {
-  at::Tensor& fresh = tensors_[static_cast<size_t>(parameter)].mutable_grad();
+  at::Tensor& fresh = tensors_[parameter].mutable_grad();
   at::Tensor gradient = named_gradient(parameter);
   if (!has_masters()) ROLL_CHECK(fresh.is_alias_of(gradient), "autograd accumulates into the flat buffer");
   if (!has_masters() || !fresh.defined()) return;
   gradient.add_(fresh);
   fresh.reset();
-}
-
-void FlatAdamW::accumulate() {
-  for (int64_t i = 0; i < std::ssize(tensors_); ++i) accumulate(i);
 }
 
 double FlatAdamW::squared_gradient() const {
@@ -103,7 +101,7 @@ double FlatAdamW::squared_gradient() const {
       const at::Tensor block = slice.narrow(0, begin, std::min(kBlock, slice.numel() - begin)).to(at::kDouble);
       squares += block.dot(block).item<double>();
     }
-    total += squares / static_cast<double>(layout_.buckets[static_cast<size_t>(b)].copies);
+    total += squares / static_cast<double>(layout_.buckets[b].copies);
   }
   return total;
 }
@@ -117,7 +115,7 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   for (const bool is_matrix : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second, steps;
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
-      if (layout_.buckets[static_cast<size_t>(b)].is_matrix != is_matrix) continue;
+      if (layout_.buckets[b].is_matrix != is_matrix) continue;
       weights.push_back(has_masters() ? state_of(masters_, b) : parameter_slice(b));
       gradients.push_back(gradient_slice(b));
       first.push_back(state_of(first_moment_, b));
@@ -133,22 +131,16 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) parameter_slice(b).copy_(state_of(masters_, b));
 }
 
-NamedTensors FlatAdamW::named_gradients() const {
-  NamedTensors named;
-  for (size_t i = 0; i < names_.size(); ++i) named.emplace_back(names_[i], named_gradient(static_cast<int64_t>(i)));
-  return named;
-}
-
 std::vector<StatePiece> FlatAdamW::state_pieces() const {
   std::vector<StatePiece> pieces;
   for (int64_t i = 0; i < std::ssize(tensors_); ++i) {
-    const int64_t bucket = layout_.bucket_of[static_cast<size_t>(i)];
-    const Bucket& b = layout_.buckets[static_cast<size_t>(bucket)];
+    const int64_t bucket = layout_.bucket_of[i];
+    const Bucket& b = layout_.buckets[bucket];
     const int64_t slice_begin = b.begin + slices_.own * (b.size / slices_.num_slices);
     const int64_t slice_end = slice_begin + b.size / slices_.num_slices;
-    const int64_t offset = layout_.offsets[static_cast<size_t>(i)];
+    const int64_t offset = layout_.offsets[i];
     const int64_t begin = std::max(offset, slice_begin);
-    const int64_t end = std::min(offset + tensors_[static_cast<size_t>(i)].numel(), slice_end);
+    const int64_t end = std::min(offset + tensors_[i].numel(), slice_end);
     if (begin >= end) continue;
     StatePiece piece{.parameter = i, .begin = begin - offset, .end = end - offset, .states = {}};
     const auto add = [&](const char* name, const at::Tensor& states) {
@@ -184,7 +176,7 @@ void FlatAdamW::move_states(at::Device device) {
   }
 }
 
-void FlatAdamW::put_away(bool keeps_parameters) {
+void FlatAdamW::offload(bool keeps_parameters) {
   const at::NoGradGuard no_grad;
   home_ = parameters_.device();
   for (at::Tensor& tensor : tensors_) tensor.mutable_grad().reset();
@@ -195,7 +187,7 @@ void FlatAdamW::put_away(bool keeps_parameters) {
   bind_parameters();
 }
 
-void FlatAdamW::bring_back() {
+void FlatAdamW::reload() {
   const at::NoGradGuard no_grad;
   if (parameters_.device() != home_) {
     parameters_ = parameters_.to(home_);

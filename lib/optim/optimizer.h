@@ -1,8 +1,8 @@
 // AdamW over flat buffers: all parameters of a model live in one contiguous tensor and their gradients in another, so
 // that reductions take a few large collectives and the update one fused call.
 // Optimizer state exists for this rank's slice of each bucket only (flat_layout.h): 1 / num_slices of the model.
-// Where the parameters are not float32, float32 master copies of the slices stand beside them; the gradient is float32
-// all the same, and autograd's own, of one parameter each, are gone as soon as they are added to it.
+// Parameters of another dtype have float32 master copies of their slices. The gradient is always float32, and the one
+// that autograd makes of each parameter is freed as soon as it is added to it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,7 @@ struct AdamWConfig {
   double weight_decay = 0.0;  // of matrices only: vectors (norms, biases) never decay
 };
 
-/// How a model's optimizer is shared.
+/// How the optimizer state of a model is sharded over ranks.
 struct SliceOptions {
   int64_t num_slices = 1;
   int64_t own = 0;                                              // this rank's
@@ -35,8 +35,8 @@ struct SliceOptions {
 struct StatePiece {
   int64_t parameter = 0;  // index into names()
   int64_t begin = 0, end = 0;
-  std::vector<std::pair<std::string, at::Tensor>>
-      states;  // "first_moment", "second_moment" and, if any, "master": views
+  /// "first_moment", "second_moment" and, if any, "master": views.
+  std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
 class FlatAdamW {
@@ -48,14 +48,13 @@ class FlatAdamW {
   /// Sets all gradients to zero. Call before the first backward of an update.
   void zero_grad();
 
-  /// Adds what autograd left in a parameter, or in each, to the gradient; of float32 parameters it is there already.
+  /// Adds the gradient that autograd left in a parameter to the flat one; that of a float32 parameter is there already.
   void accumulate(int64_t parameter);
-  void accumulate();
 
   const FlatLayout& layout() const { return layout_; }
   const std::vector<std::string>& names() const { return names_; }
   /// This rank's part of a parameter.
-  at::IntArrayRef shape(int64_t parameter) const { return tensors_[static_cast<size_t>(parameter)].sizes(); }
+  at::IntArrayRef shape(int64_t parameter) const { return tensors_[parameter].sizes(); }
 
   /// [size] float32: the gradient of a bucket, and this rank's slice of it.
   at::Tensor gradient(int64_t bucket) const { return bucket_of(gradient_, bucket); }
@@ -64,7 +63,7 @@ class FlatAdamW {
   at::Tensor parameters(int64_t bucket) const { return bucket_of(parameters_, bucket); }
   at::Tensor parameter_slice(int64_t bucket) const { return own_slice(parameters(bucket)); }
 
-  /// Sum of squares over this rank's slices, as double; what has n copies counts 1/n.
+  /// Sum of squares over this rank's slices, in float64; a parameter with n copies counts 1/n.
   double squared_gradient() const;
 
   /// One AdamW step (Loshchilov & Hutter 2019) with bias correction on this rank's slices; the others' parameters are
@@ -72,11 +71,11 @@ class FlatAdamW {
   /// torch.nn.utils.clip_grad_norm_ does. max_norm <= 0 does not clip.
   void step(double lr, double norm, double max_norm);
 
-  /// The gradient of each parameter: a view of gradient().
+  /// The gradient of a parameter: a view of gradient().
   at::Tensor named_gradient(int64_t parameter) const { return view_in(gradient_, parameter); }
-  NamedTensors named_gradients() const;
 
-  /// All of this rank's state, for saving and loading: in order of parameters, without those it holds nothing of.
+  /// All of this rank's state, for saving and loading, in order of parameters; one of which it holds nothing is left
+  /// out.
   std::vector<StatePiece> state_pieces() const;
   int64_t num_steps() const { return num_steps_; }
   void set_num_steps(int64_t steps) { num_steps_ = steps; }
@@ -85,10 +84,10 @@ class FlatAdamW {
   /// Memory of moments and masters, as the allocator gave it.
   int64_t state_bytes() const;
 
-  /// Frees device memory until bring_back(): moments and master copy move to the host, gradients are dropped, and
-  /// without `keeps_parameters` the parameters move as well. Nothing else may be called in between.
-  void put_away(bool keeps_parameters);
-  void bring_back();
+  /// Frees device memory until reload(): moments and master copy move to the host, gradients are dropped, and without
+  /// `keeps_parameters` the parameters move as well. Nothing else may be called in between.
+  void offload(bool keeps_parameters);
+  void reload();
 
  private:
   at::Tensor view_in(const at::Tensor& flat, int64_t parameter) const;
@@ -112,7 +111,7 @@ class FlatAdamW {
   at::Tensor first_moment_;   // [N / num_slices] float32
   at::Tensor second_moment_;  // [N / num_slices] float32
   int64_t num_steps_ = 0;
-  at::Device home_ = at::kCPU;  // where put_away() found it
+  at::Device home_ = at::kCPU;  // where offload() found the parameters
 };
 
 }  // namespace roll

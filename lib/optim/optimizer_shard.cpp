@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
@@ -16,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where a piece of one file lies.
+/// Which elements of which tensor a piece of a file holds.
 struct PiecePlace {
   std::vector<int64_t> shape;
   int64_t dim, offset, begin, end;
@@ -56,7 +55,7 @@ class Shards {
     return found != pieces_.end() && files_[found->second.front().file].entry_names.contains(parameter + "." + state);
   }
 
-  /// [end - begin] float32: what `wanted` asks for of a parameter.
+  /// [end - begin] float32: the elements of a parameter's state that `wanted` names.
   at::Tensor read(const std::string& parameter, const std::string& state, const PiecePlace& wanted) const {
     const auto found = pieces_.find(parameter);
     if (found == pieces_.end())
@@ -67,7 +66,7 @@ class Shards {
             .narrow(0, wanted.begin - piece.place.begin, wanted.end - wanted.begin);
     at::Tensor whole = whole_of(found->second, parameter, state);
     if (wanted.dim >= 0) {
-      const int64_t size = wanted.shape[static_cast<size_t>(wanted.dim)];
+      const int64_t size = wanted.shape[wanted.dim];
       if (whole.dim() <= wanted.dim || wanted.offset + size > whole.size(wanted.dim)) refuse_shape(parameter, wanted);
       whole = whole.narrow(wanted.dim, wanted.offset, size);
     }
@@ -110,7 +109,7 @@ class Shards {
     return tensor;
   }
 
-  /// The whole parameter's state out of all pieces; tensor ranks that hold copies wrote the same.
+  /// The state of a whole parameter, assembled from all pieces; pieces of tensor ranks with copies are equal.
   at::Tensor whole_of(const std::vector<Piece>& pieces, const std::string& parameter, const std::string& state) const {
     std::vector<int64_t> shape = pieces.front().place.shape;
     const int64_t dim = pieces.front().place.dim;
@@ -121,7 +120,10 @@ class Shards {
     for (const Piece& piece : pieces) {
       auto& [numbers, there] = parts[piece.place.offset];
       const int64_t numel = c10::multiply_integers(piece.place.shape), size = piece.place.end - piece.place.begin;
-      if (!numbers.defined()) numbers = at::zeros({numel}, at::kFloat), there = at::zeros({numel}, at::kBool);
+      if (!numbers.defined()) {
+        numbers = at::zeros({numel}, at::kFloat);
+        there = at::zeros({numel}, at::kBool);
+      }
       if (piece.place.end > numbers.numel()) refuse_shape(parameter, piece.place);
       numbers.narrow(0, piece.place.begin, size).copy_(tensor_of(piece, parameter, state));
       there.narrow(0, piece.place.begin, size).fill_(true);
@@ -153,7 +155,7 @@ class Shards {
 };
 
 PiecePlace place_in(const FlatAdamW& optimizer, const ParameterShards* parts, const StatePiece& piece) {
-  const std::string& name = optimizer.names()[static_cast<size_t>(piece.parameter)];
+  const std::string& name = optimizer.names()[piece.parameter];
   const TensorShard part = parts ? parts->part(name) : TensorShard{};
   return {optimizer.shape(piece.parameter).vec(), part.dim, std::max<int64_t>(part.begin, 0), piece.begin, piece.end};
 }
@@ -163,7 +165,7 @@ PiecePlace place_in(const FlatAdamW& optimizer, const ParameterShards* parts, co
 OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts) {
   OptimizerShard shard{{{"steps", optimizer.num_steps()}, {"parameters", Json::object()}}, {}};
   for (const StatePiece& piece : optimizer.state_pieces()) {
-    const std::string& name = optimizer.names()[static_cast<size_t>(piece.parameter)];
+    const std::string& name = optimizer.names()[piece.parameter];
     const PiecePlace place = place_in(optimizer, parts, piece);
     shard.about["parameters"][name] = {{"shape", place.shape},
                                        {"dim", place.dim},
@@ -186,7 +188,7 @@ void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const fs
   const at::NoGradGuard no_grad;
   const Shards shards(folder, name);
   for (StatePiece& piece : optimizer.state_pieces()) {
-    const std::string& parameter = optimizer.names()[static_cast<size_t>(piece.parameter)];
+    const std::string& parameter = optimizer.names()[piece.parameter];
     const PiecePlace place = place_in(optimizer, parts, piece);
     for (auto& [state, tensor] : piece.states)
       if (state != "master" || shards.has(parameter, state)) tensor.copy_(shards.read(parameter, state, place));

@@ -24,7 +24,7 @@ struct OptimizerShard {
 /// `parts`: null where this rank holds whole parameters.
 OptimizerShard optimizer_shard(const FlatAdamW& optimizer, const ParameterShards* parts);
 
-/// Writes folder/<name>.{safetensors,json}; what it wrote. SystemError.
+/// Writes folder/<name>.{safetensors,json} and returns the sums of both files. SystemError.
 FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::string& name,
                                const OptimizerShard& shard);
 

@@ -1,4 +1,4 @@
-// When an update computed and when it talked: shows how much of the gradients' reduction hides behind backward.
+// The times of an update's computation and communication: how much of the gradients' reduction overlaps with backward.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace roll {
 
-/// One bucket's way through an update. All times are base/clock.h's monotonic_s().
+/// The reduction of one bucket in an update. All times are base/clock.h's monotonic_s().
 struct BucketTrace {
   int64_t bucket = 0;
   int64_t bytes = 0;
-  double ready_s = 0;             // its last gradient was there
+  double ready_s = 0;             // when its last gradient had come
   double begin_s = 0, end_s = 0;  // of the collective
   template <class F>
   void fields(F& field) {

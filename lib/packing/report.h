@@ -30,14 +30,14 @@ struct StepMetrics {
 
 /// All batches of the roles that share one way of packing.
 struct StageReport {
-  bool trains = false;             // else forwards without gradient
-  std::vector<std::string> roles;  // "actor_train", "critic", ...
-  int64_t budget = 0;              // tokens of a micro-batch; 0: a fixed number of sequences
+  bool trains = false;               // else forwards without gradient
+  std::vector<std::string> roles{};  // "actor_train", "critic", ...
+  int64_t budget = 0;                // tokens of a micro-batch; 0: a fixed number of sequences
   int64_t alignment = 1;
-  int64_t padded_size = 0;              // sequences of a micro-batch of padded batching, for comparison
-  std::vector<std::string> algorithms;  // the configured one first
-  std::vector<BatchReport> batches;     // at least one
-  std::vector<StepMetrics> metrics;     // of the configured one; none where work is counted in tokens
+  int64_t padded_size = 0;                // sequences of a micro-batch of padded batching, for comparison
+  std::vector<std::string> algorithms{};  // the configured one first
+  std::vector<BatchReport> batches{};     // at least one
+  std::vector<StepMetrics> metrics{};     // of the configured one; none where work is counted in tokens
 };
 
 /// The estimated memory of a rank.
@@ -52,7 +52,7 @@ struct BudgetRow {
   double micro_batches = 0;  // per update and rank
   double fill = 0;
   double rank_imbalance = 0;
-  std::optional<BudgetMemory> memory;  // where the models' shapes are known
+  std::optional<BudgetMemory> memory{};  // where the models' shapes are known
   bool is_configured = false;
   bool is_suggested = false;
 };

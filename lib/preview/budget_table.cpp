@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNearBest = 0.02;
 constexpr size_t kMostRows = 10;
-constexpr int64_t kMostSequences = 20000;  // that are planned for each budget; more say nothing new
+constexpr int64_t kMostSequences = 20000;  // planned for each budget: enough for a stable mean
 
 void set_budget(WorkerConfig& worker, int64_t budget) {
   worker.packing.use_sequence_packing = true;
@@ -43,13 +43,10 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
   rule.packing.algorithm = PackAlgorithm::kLoadBalance;
   rule.packing.budget = budget;
   StageReport stage{.trains = true,
-                    .roles = {},
                     .budget = budget,
                     .alignment = rule.packing.alignment,
                     .padded_size = 1,
-                    .algorithms = {std::string(name_of(rule.packing.algorithm))},
-                    .batches = {},
-                    .metrics = {}};
+                    .algorithms = {std::string(name_of(rule.packing.algorithm))}};
   for (const auto& lengths : batches)
     stage.batches.push_back({.plans = {batch_stats(plan_ranks(lengths, rule, data_ranks), lengths, rule.packing)}});
   const PlanSummary summary = summarise(stage, 0);
@@ -57,7 +54,6 @@ BudgetRow budget_row(int64_t budget, const BatchRule& configured, const std::vec
           .micro_batches = summary.micro_batches,
           .fill = summary.fill,
           .rank_imbalance = summary.rank_imbalance,
-          .memory = {},
           .is_configured = configured.is_packed && configured.packing.budget == budget};
 }
 
@@ -69,7 +65,7 @@ void add_memory(BudgetRow& row, Config config, const PlannedModels& models) {
   row.memory = {.activation_bytes = memory.activations, .total_bytes = memory.training()};
 }
 
-/// Index of the row to suggest, and why it is the one.
+/// The index of the row to suggest, and the reason.
 std::pair<size_t, std::string> suggestion(const std::vector<BudgetRow>& rows, std::optional<double> memory_bytes) {
   double best = 0;
   for (const auto& row : rows) best = std::max(best, row.fill);

@@ -4,11 +4,12 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "checkpoint/hub_cache.h"
 #include "data/leaks.h"
+#include "data/rows.h"
 #include "data/tokenise.h"
 #include "preview/data_view.h"
-#include "preview/missing_part.h"
 #include "train/prompts.h"
 
 namespace roll {
@@ -63,7 +64,7 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
     out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
 }
 
-/// Code of the user's is asked once.
+/// Calls code of the user once for each domain.
 void try_rewards(const std::vector<Row>& rows, const DomainRules& rules) {
   for (const auto& [domain, rule] : rules) {
     const auto row = std::ranges::find(rows, domain, &Row::domain);
@@ -100,6 +101,19 @@ void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& v
 }
 
 }  // namespace
+
+std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
+  const auto folder = find_model_folder(model);
+  if (!folder) return model + " is not here";
+  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
+  try {
+    expand_files(data.file_name);
+  } catch (const UserError& e) {
+    if (!offline) throw;
+    return e.what();
+  }
+  return "";
+}
 
 ConfigData view_data(const Config& config, bool offline) {
   ConfigData out;

@@ -21,7 +21,7 @@ DataLens lens_of(const DataQuestion& question) {
   return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
 }
 
-/// Rows for which `use` throws are bad.
+/// Calls `use` for each row; a row for which it throws moves to the bad ones.
 template <class F>
 void keep_usable(FoundRows& found, const F& use) {
   std::erase_if(found.rows, [&](Row& row) {
@@ -43,7 +43,7 @@ void assign_domain(Row& row, const DataQuestion& question) {
   }
 }
 
-/// A row's own error waits until its turn, so that faults stay in order.
+/// Encodes prompts in threads, and then reports the faults in the order of the rows.
 void encode_rows(FoundRows& found, const DataQuestion& question) {
   const PromptEncoder encode(question.source, *question.tokenizer);
   std::vector<std::string> faults(found.rows.size());

@@ -1,4 +1,4 @@
-// Data rows as somebody sees them who wants to train on them: every fault listed instead of the first one thrown.
+// A report about data rows before training: all faults in a list, where training would throw the first one.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// What is asked of which rows.
+/// Which rows to look at, and what to check.
 struct DataQuestion {
   PromptSource source;                      // files, columns, template, domains, rules, prompt_length (0: no bound)
   std::optional<std::string> one_domain{};  // the domain of all rows, whatever they say

@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "base/utf8.h"
+#include "reward/row_columns.h"
 
 namespace roll {
 
 namespace {
 
-/// Of what people wrote: the template's own words depend on the model.
+/// Characters of the messages themselves: the template's text depends on the model.
 int64_t characters_of(const Row& row) {
   if (!row.messages) return num_characters(row.prompt);
   int64_t sum = 0;
@@ -34,6 +36,32 @@ void add_lengths(const std::vector<const Row*>& rows, const DataLens& lens, Doma
   view.prompts = summary_of(std::move(lengths));
 }
 
+constexpr size_t kShownWrong = 3;
+
+RewardQuery query_of(const Row& row, std::string response) {
+  return {.row = row.raw,
+          .messages = row.messages.value_or(Json{{{"role", "user"}, {"content", row.prompt}}}),
+          .prompt = row.prompt,
+          .response = std::move(response),
+          .ground_truth = row.ground_truth,
+          .tag = row.tag,
+          .domain = row.domain,
+          .finish_reason = "stop",
+          .num_response_tokens = 1};
+}
+
+/// The error of a result without a verdict.
+std::string error_in(const Json& detail) {
+  const Json& error = detail["error"];
+  return error.is_string() ? error.get<std::string>() : to_line(error);
+}
+
+std::string complaint(const Row& row, const std::string& gold, const RewardResult& result) {
+  const std::string why =
+      result.detail.contains("error") ? error_in(result.detail) : fmt::format("scored {:g}", result.score);
+  return fmt::format("{}: {}: {}", row.origin, shown_text(gold), why);
+}
+
 void add_golds(const std::vector<const Row*>& rows, RewardFunction& reward, const DataLens& lens, DomainView& view) {
   view.golds = score_golds(rows, reward, lens.most_golds);
   if (!lens.tokenizer || lens.response_length == 0) return;
@@ -45,6 +73,23 @@ void add_golds(const std::vector<const Row*>& rows, RewardFunction& reward, cons
 }
 
 }  // namespace
+
+Golds score_golds(const std::vector<const Row*>& rows, RewardFunction& reward, int64_t most) {
+  Golds golds;
+  const int64_t n = std::ssize(rows), count = std::min(n, most);
+  for (int64_t i = 0; i < count; ++i) {
+    const Row& row = *rows[i * n / count];
+    const auto gold = reward.gold_response(row.raw);
+    if (!gold) continue;
+    const RewardResult result = reward.score(query_of(row, *gold));
+    ++golds.asked;
+    if (result.score >= 1)
+      ++golds.right;
+    else if (golds.wrong.size() < kShownWrong)
+      golds.wrong.push_back(complaint(row, *gold, result));
+  }
+  return golds;
+}
 
 std::vector<DomainView> view_of(const std::vector<Row>& rows, const DomainRules& rules, const DataLens& lens) {
   std::vector<DomainView> views;
@@ -79,6 +124,17 @@ std::vector<std::string> warnings_of(const DomainView& view, const DataLens& len
                     "choose another reward:\n  {}",
                     of, view.golds.asked - view.golds.right, view.golds.asked, fmt::join(view.golds.wrong, "\n  ")));
   return warnings;
+}
+
+void try_out(const Row& row, RewardFunction& reward, const std::string& where) {
+  reward.prepare();
+  const RewardResult result = reward.score(query_of(row, row.ground_truth));
+  if (const auto failure = failure_of(result.detail))
+    throw user_error(
+        "{}: gave no reward for {}, asked once with its ground truth as the response: {}", where, row.origin,
+        *failure == RewardFailure::kTimeout
+            ? "nothing came within timeout_s; let it flush each answer, as print(..., flush=True) does in Python"
+            : error_in(result.detail));
 }
 
 }  // namespace roll

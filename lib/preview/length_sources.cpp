@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/random.h"
 #include "base/ranges.h"
 #include "records/rollout_files.h"
 #include "text/tokenizer.h"

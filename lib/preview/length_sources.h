@@ -33,11 +33,11 @@ struct RecordedSteps {
 };
 RecordedSteps recorded_steps(const std::filesystem::path& path);
 
-/// The folder of recorded_steps(), in which `step` is. UserError: it is not.
+/// The folder of recorded_steps(). UserError: it has no such step.
 std::filesystem::path folder_with_step(const std::filesystem::path& rollouts, int64_t step);
 
-/// Of the first `max_steps` recorded steps (0: all). Read as rollout_replay reads them. UserError: recorded_steps()'s
-/// and read_replay's.
+/// The lengths of the first `max_steps` recorded steps (0: all). Read as rollout_replay reads them. UserError:
+/// recorded_steps()'s and read_replay's.
 LengthSource recorded_lengths(const std::filesystem::path& path, int64_t group_size, int64_t max_steps);
 
 /// A line is a number of tokens, or a JSON object with "length", with "ids", or with "prompt_ids" and "response_ids".

@@ -17,7 +17,7 @@ namespace roll {
 
 namespace {
 
-/// Of the tables as a model; only the costs of sequences, by which they are shared out, follow from it.
+/// The shape of the models that the tables stand for. It only decides the costs by which sequences are distributed.
 const ModelSpec kSpec{.vocab_size = 1,
                       .hidden_size = 64,
                       .intermediate_size = 128,
@@ -66,13 +66,13 @@ std::vector<Layout> layouts_of(const LossStep& step) {
   return layouts;
 }
 
-/// The user's configuration of such a run: the loss and the experience are left as they are.
+/// The user's configuration with another layout; loss and experience stay as they are.
 Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.rollout_batch_size = step.num_sequences() / config.num_return_sequences_in_group;
   config.rollout_replay.reset();
   config.ppo_epochs = 1;
   config.critic_warmup = 0;
-  config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // such a deviation is told as one
+  config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // a non-finite loss is reported as a deviation
   for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
     worker->ranks = all_ranks(layout.num_ranks);
     StrategyConfig& strategy = worker->strategy_args.strategy_config;
@@ -85,7 +85,7 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   return config;
 }
 
-/// A model whose forward looks up what it computes of a token.
+/// A model whose forward looks up its results in tables.
 template <class Computed, class Forward>
 Trained<Computed> lookup(NamedTensors tables, Communicator& ranks, const Forward& forward) {
   for (auto& [name, table] : tables) table = table.clone();
@@ -119,7 +119,7 @@ struct Results {
   LossAndGradient actor, critic;
 };
 
-/// A step of training as one of its ranks: every so manieth response was sampled here.
+/// A step of training on one rank, which has sampled every n-th of its responses.
 Results train_as(Communicator& world, const LossStep& from, const Config& config, int64_t number) {
   RoleMesh role(world, all_ranks(world.size()), &world, {});
   std::ostream nowhere(nullptr);

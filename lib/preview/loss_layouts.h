@@ -1,7 +1,7 @@
 // `roll check-loss`: a step of training under many layouts, against the loss of its mini-batch by definition
 // (whole_loss.h). The trainer itself is run, from the index of the step's responses to the sum of the gradients, on
-// ranks that are threads; its models look up what they compute (loss_step.h), and the gradient with respect to that is
-// what is compared.
+// ranks that are threads. Its models look up their results in tables (loss_step.h), and the gradients of these tables
+// are compared.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct LayoutDeviation {
   double worst() const { return loss > gradient ? loss : gradient; }
 };
 
-/// Of the step's first update: ranks 1, 2, 4 (where each has a sequence) x micro-batches of 1, 3 and all sequences,
-/// packed in order and balanced x two shuffles; for the actor and then, under gae, the critic. UserError: those of the
-/// losses and plug-ins, and WholeLoss's.
+/// The deviations of the step's first update: ranks 1, 2, 4 (where each has a sequence) x micro-batches of 1, 3 and all
+/// sequences, packed in order and balanced x two shuffles; for the actor and then, under gae, the critic. UserError:
+/// those of the losses and plug-ins, and WholeLoss's.
 std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& config);
 
 }  // namespace roll

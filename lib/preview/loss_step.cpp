@@ -10,39 +10,31 @@ namespace roll {
 
 namespace {
 
-/// What the draws of a step are for: the RandomName's step.
+/// The purposes of random draws, as steps of a RandomName.
 enum Draw : uint32_t { kLengths, kOldLogProbs, kLogProbs, kReference, kEntropy, kValues, kNewValues, kFacts };
 
-class Draws {
- public:
-  explicit Draws(const Config& config) : seed_(static_cast<uint64_t>(config.seed)) {}
-  double uniform(Draw draw, int64_t sequence, int64_t position) const {
-    return random_uniform(name(draw, sequence, position));
-  }
-  double normal(Draw draw, int64_t sequence, int64_t position) const {
-    return random_normal(name(draw, sequence, position));
-  }
+/// Names the random numbers of a step.
+struct Draws {
+  uint64_t seed;
 
- private:
-  RandomName name(Draw draw, int64_t sequence, int64_t position) const {
-    return {.seed = seed_,
+  RandomName operator()(Draw draw, int64_t sequence, int64_t position) const {
+    return {.seed = seed,
             .purpose = Purpose::kCheckLoss,
             .step = draw,
             .sequence = static_cast<uint64_t>(sequence),
             .position = static_cast<uint32_t>(position)};
   }
-  uint64_t seed_;
 };
 
 constexpr int64_t kMaxLength = 40;
 
-/// The facts of response `b`; `sample` of a group beyond its responses: its baseline.
+/// Response `b` with random lengths and facts.
 RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, int64_t b, bool is_baseline) {
   const auto length = [&](int64_t position) {
-    return 1 + static_cast<size_t>(draws.uniform(kLengths, b, position) * draws.uniform(kLengths, b, position + 1) *
-                                   kMaxLength);
+    return 1 + static_cast<size_t>(random_uniform(draws(kLengths, b, position)) *
+                                   random_uniform(draws(kLengths, b, position + 1)) * kMaxLength);
   };
-  const auto fact = [&](int64_t position) { return draws.uniform(kFacts, b, position); };
+  const auto fact = [&](int64_t position) { return random_uniform(draws(kFacts, b, position)); };
   RolloutRecord record{.step = 1,
                        .domain = group % 2 == 0 ? "even" : "odd",
                        .group_index = group,
@@ -53,9 +45,12 @@ RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, i
                        .finish_reason = fact(1) < 0.25 ? "length" : "stop",
                        .is_judged = fact(3) > 0.1,
                        .difficulty = fact(2)};
-  if (record.is_judged) record.score = fact(0) < 0.5 ? 0 : 1, record.reward = record.score - 1.5 * fact(4);
+  if (record.is_judged) {
+    record.score = fact(0) < 0.5 ? 0 : 1;
+    record.reward = record.score - 1.5 * fact(4);
+  }
   for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
-    record.log_probs.push_back(static_cast<float>(-3 * draws.uniform(kOldLogProbs, b, t) - 0.05));
+    record.log_probs.push_back(static_cast<float>(-3 * random_uniform(draws(kOldLogProbs, b, t)) - 0.05));
   return record;
 }
 
@@ -72,7 +67,7 @@ TokenTables draw_tables(const std::vector<RolloutRecord>& records, const Draws& 
   for (const RolloutRecord& record : records) {
     if (record.is_baseline) continue;
     for (int64_t t = 0; t < std::ssize(record.prompt_ids) + std::ssize(record.response_ids); ++t) {
-      const auto normal = [&](Draw draw) { return draws.normal(draw, b, t); };
+      const auto normal = [&](Draw draw) { return random_normal(draws(draw, b, t)); };
       old_log_probs.push_back(std::min(kHighest, sampled_log_prob(record, t) + 0.05 * normal(kOldLogProbs)));
       ref_log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.3 * normal(kReference)));
       log_probs.push_back(std::min(kHighest, old_log_probs.back() + 0.1 * normal(kLogProbs)));
@@ -98,7 +93,7 @@ void number_tokens(std::vector<RolloutRecord>& records) {
 
 LossStep complete(std::vector<RolloutRecord> records, int64_t mini_batch, const Config& config) {
   number_tokens(records);
-  TokenTables tables = draw_tables(records, Draws(config));
+  TokenTables tables = draw_tables(records, Draws{static_cast<uint64_t>(config.seed)});
   return {std::move(records), mini_batch, std::move(tables)};
 }
 
@@ -117,7 +112,7 @@ LossStep random_loss_step(const Config& config) {
   const int64_t group_size = config.num_return_sequences_in_group;
   const int64_t wanted = std::clamp(config.actor_train.mini_batch(), kFewest, kMost);
   const int64_t groups_of_mini_batch = std::max<int64_t>(1, wanted / group_size);
-  const Draws draws(config);
+  const Draws draws{static_cast<uint64_t>(config.seed)};
   std::vector<RolloutRecord> records;
   for (int64_t group = 0; group < 2 * groups_of_mini_batch; ++group) {
     for (int64_t sample = 0; sample < group_size; ++sample)

@@ -1,5 +1,5 @@
-// The step that `roll check-loss` trains on: responses, and what models would compute of them. No model is opened: that
-// is drawn at random, and kept in tables by token, so that it is the same wherever a token comes to be computed.
+// The step that `roll check-loss` trains on: responses, and random numbers in place of what models would compute of
+// them. The numbers are in tables by token, so that every layout computes the same.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 
 namespace roll {
 
-/// By number of the token in the step, [T] float32 each: at t is what is computed of token t + 1 (values: up to t).
+/// [T] float32 each, by number of the token in the step: index t is about token t + 1 (values: about tokens up to t).
 struct TokenTables {
   at::Tensor old_log_probs, ref_log_probs, old_values;  // constants of the step
   at::Tensor log_probs, entropy, values;                // of the models in training
@@ -30,7 +30,7 @@ struct LossStep {
 /// could not be judged.
 LossStep random_loss_step(const Config& config);
 
-/// These responses, as read_replay() gives them, as one mini-batch.
+/// A step of these responses, as read_replay() returns them, in one mini-batch.
 LossStep loss_step_of(std::vector<RolloutRecord> records, const Config& config);
 
 }  // namespace roll

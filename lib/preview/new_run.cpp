@@ -20,7 +20,13 @@ int64_t rounded_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
-/// What follows from model, rows and devices.
+/// A length in tokens, rounded up, that nearly all sequences fit into: a few very long ones must not make steps large.
+int64_t length_for(const LengthSummary& lengths) {
+  const bool keeps_all = lengths.max * 2 <= lengths.p99 * 3;
+  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
+}
+
+/// Values that follow from model, rows and devices.
 struct Sizes {
   int64_t prompt, response;  // tokens
   int64_t prompts, update;   // of a step; sequences of an update
@@ -41,10 +47,6 @@ Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout
   sizes.update = sizes.prompts * kGroup / 2;
   sizes.learning_rate = spec.num_parameters() < kFewParameters ? 1e-4 : 1e-6;
   return sizes;
-}
-
-std::string quoted(const std::string& text) {
-  return yaml_scalar(text);
 }
 
 std::string devices_text(const NewRun& run) {
@@ -73,8 +75,8 @@ save_steps: 50
 {}
 )",
       name_of(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
-      quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"), quoted(run.model),
-      static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
+      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.folder + "/run"),
+      yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
 }
 
@@ -162,7 +164,7 @@ std::string tensor_ranks_text(const NewLayout& layout) {
 
 std::string data_text(const NewRun& run) {
   std::string text = "  data_args:\n    file_name:\n";
-  for (const std::string& file : run.data) text += fmt::format("      - {}\n", quoted(file));
+  for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_scalar(file));
   text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
                            : "    prompt: prompt  # column of raw text\n";
   if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
@@ -188,10 +190,10 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
 std::string rewards_text(const NewRun& run) {
   std::string text = "\nrewards:\n";
   for (const std::string& domain : run.domains.empty() ? std::vector{run.reward} : run.domains)
-    text += fmt::format("  {}:\n    type: {}\n", quoted(domain), run.reward);
+    text += fmt::format("  {}:\n    type: {}\n", yaml_scalar(domain), run.reward);
   if (!run.validation) return text;
   return text + fmt::format("\nvalidation:\n  data_args:\n    file_name: {}\n  generating_args: {{temperature: 0}}\n",
-                            quoted(*run.validation));
+                            yaml_scalar(*run.validation));
 }
 
 std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
@@ -209,17 +211,11 @@ num_train_epochs: 3  # passes over your {} rows
 save_steps: 0  # a checkpoint every so many updates; 0: at the end
 )",
       devices_text(run), run.folder, ranks_flag(run), run.folder,
-      quoted(std::filesystem::path(run.folder).filename().string()), quoted(run.folder + "/run"), quoted(run.model),
-      static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
+      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.folder + "/run"),
+      yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
 }
 
 }  // namespace
-
-/// A few very long ones must not make every step large.
-int64_t length_for(const LengthSummary& lengths) {
-  const bool keeps_all = lengths.max * 2 <= lengths.p99 * 3;
-  return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
-}
 
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec) {
   const int64_t length = std::min<int64_t>(length_for(run.prompts), spec.max_positions);
@@ -245,7 +241,7 @@ sft_train:
   if (run.validation)
     text += fmt::format(
         "\nvalidation:  # at the end; eval_steps: 50 measures every 50 updates\n  data_args:\n    file_name: {}\n{}",
-        quoted(*run.validation), response);
+        yaml_scalar(*run.validation), response);
   return text;
 }
 

@@ -18,7 +18,7 @@ constexpr auto names_of(NewAlgorithm) {
       {{NewAlgorithm::kGrpo, "grpo"}, {NewAlgorithm::kPpo, "ppo"}, {NewAlgorithm::kReinforce, "reinforce"}});
 }
 
-/// What is asked of the user, and what the rows say.
+/// The user's answers, and facts of the rows.
 struct NewRun {
   std::string folder, model;  // absolute; the model may be a Hub name
   std::vector<std::string> data;
@@ -34,9 +34,6 @@ struct NewRun {
   LengthSummary prompts;  // tokens
 };
 
-/// The longest sequence that keeps nearly all: in tokens, rounded up.
-int64_t length_for(const LengthSummary& lengths);
-
 /// How the devices share the model.
 struct NewLayout {
   int64_t tensor_ranks = 1;
@@ -48,7 +45,7 @@ std::vector<NewLayout> layouts_of(const NewRun& run, const ModelSpec& spec);
 
 /// The YAML. UserError: a model whose positions leave no room for a response.
 std::string new_config(const NewRun& run, const ModelSpec& spec, const NewLayout& layout);
-/// The same of a fine-tuning; `run.prompts` is about whole rows, and reward and algorithm mean nothing.
+/// The YAML of a fine-tuning; `run.prompts` holds the lengths of whole rows, reward and algorithm are not read.
 std::string new_sft_config(const NewRun& run, const ModelSpec& spec);
 
 }  // namespace roll

@@ -23,7 +23,7 @@ Workload workload_of(const std::optional<ModelSpec>& spec) {
   return spec ? workload_of(*spec) : Workload{};
 }
 
-/// One kind of pass over a step's sequences, as training runs it.
+/// A training or forward pass of one role over a step's sequences.
 struct Pass {
   Stage stage;
   std::string role;  // the worker's key
@@ -59,7 +59,7 @@ std::string algorithm_name(const BatchRule& rule) {
   return std::string(name_of(rule.packing.algorithm));
 }
 
-/// Equal for passes whose plans are equal.
+/// A key that is equal for passes with equal plans.
 std::string plan_key(const Pass& pass, const BatchRule& rule) {
   const PackOptions& p = rule.packing;
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {}", pass.worker.strategy_args.strategy_config.model_ranks(),
@@ -106,13 +106,9 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
                          const LengthSource& source) {
   const BatchRule& rule = rules.front();
   StageReport report{.trains = pass.stage == Stage::kTrain,
-                     .roles = {},
                      .budget = rule.packing.budget,
                      .alignment = rule.packing.alignment,
-                     .padded_size = rule.num_sequences,
-                     .algorithms = {},
-                     .batches = {},
-                     .metrics = {}};
+                     .padded_size = rule.num_sequences};
   for (const auto& each : rules) report.algorithms.push_back(algorithm_name(each));
   for (const auto& step : source.steps) try {
       add_step(report, config, pass, rules, step);
@@ -126,7 +122,7 @@ StageReport stage_report(const Config& config, const Pass& pass, const std::vect
   return report;
 }
 
-/// What training reports of this pass, step by step.
+/// Adds the metrics that training reports of this pass, step by step.
 void add_metrics(StageReport& report, const std::string& who) {
   std::map<int64_t, Metrics> steps;
   for (const auto& batch : report.batches) add_packing_metrics(who, batch.plans.front(), steps[batch.step]);

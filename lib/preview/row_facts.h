@@ -1,4 +1,4 @@
-// What a set of data rows holds, whatever it is for: columns, tags, repeated prompts, lines that are no rows.
+// Facts of a set of data rows: columns, tags, repeated prompts, lines that are no rows.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include "checkpoint/hub_cache.h"
 #include "preview/config_data.h"
 #include "preview/lengths.h"
-#include "preview/missing_part.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -24,7 +23,7 @@ std::string line_of(const std::vector<SftRow>& rows) {
                      tokens);
 }
 
-/// Nothing where they cannot be looked at.
+/// Adds what is known of one data set to `out`; nullopt where it cannot be looked at here.
 std::optional<SftRows> add_rows(const SftConfig& config, const DataArgs& data, const char* name, bool offline,
                                 ConfigData& out) {
   const std::string& model = *config.sft_train.model_args.model_name_or_path;
@@ -49,8 +48,9 @@ ConfigData view_data(const SftConfig& config, bool offline) {
   ConfigData out;
   const auto training = add_rows(config, config.sft_train.data_args, "training", offline, out);
   if (training) {
-    const int64_t rows = std::ssize(training->rows), batch = config.sft_train.mini_batch(),
-                  updates = count_updates(config, rows, batch);
+    const int64_t rows = std::ssize(training->rows);
+    const int64_t batch = config.sft_train.mini_batch();
+    const int64_t updates = count_updates(config, rows, batch);
     out.lines.push_back(fmt::format("{} updates of {} rows: {:.3g} passes over the training rows", updates, batch,
                                     static_cast<double>(updates * batch) / static_cast<double>(rows)));
   }

@@ -1,6 +1,5 @@
-// The loss of a mini-batch by its definition: all of it in one batch, in one place and in float64. What `roll
-// check-loss` holds the trainer to, so nothing here deals anything out: a step is made of its responses at once, and
-// neither step/step_index.h nor step/updates.h nor any communicator has a part in it.
+// The loss of a mini-batch by its definition: in one batch, on one rank and in float64. The reference of `roll
+// check-loss`, so it shares no code with the trainer's distribution (step/step_index.h, step/updates.h, communicators).
 #pragma once
 
 #include "experience/experience.h"
@@ -19,7 +18,7 @@ class WholeLoss {
   /// UserError: a plug-in that cannot be opened.
   WholeLoss(const LossStep& step, const Config& config);
 
-  /// Of these sequences of the step. UserError: those of the losses; none of their tokens count.
+  /// Loss and gradient of these sequences of the step. UserError: those of the losses; no token counts.
   LossAndGradient actor(const std::vector<int64_t>& mini_batch) const;
   LossAndGradient critic(const std::vector<int64_t>& mini_batch) const;
 

@@ -1,4 +1,5 @@
-// Which groups and responses of a step tell most about it. A function of facts that every rank knows.
+// Chooses the groups and responses of a step that are shown: best, worst and those that disagree. A function of facts
+// that every rank has.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 
 namespace roll {
 
-/// A response as far as the choice looks at it.
+/// What the choice needs of a response.
 struct ScoredResponse {
   int64_t group = 0;
   double score = 0;
@@ -23,7 +24,7 @@ struct GroupSummary {
 };
 std::vector<GroupSummary> group_scores(const std::vector<ScoredResponse>& responses);
 
-/// Groups that tell most; the first one wins a tie. Numbers in `groups`.
+/// Indices of the chosen groups; the first one wins a tie.
 struct InformativeGroups {
   size_t best = 0, worst = 0;   // highest and lowest mean
   std::vector<size_t> mixed{};  // that disagree, widest spread first

@@ -1,8 +1,9 @@
-// All that ranks tell each other as bytes while a run trains, beside its metrics (track/metrics.h). Who changes the
-// fields of a message raises its version.
+// The messages that ranks send each other while a run trains, beside its metrics (track/metrics.h). A change of a
+// message's fields needs another version.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,30 +24,33 @@ constexpr bool is_known(StopKind kind) {
 }
 
 /// The checkpoint that a run goes on with.
-struct ResumeMessage {
-  std::string folder;
+struct ResumePoint {
+  std::filesystem::path folder;  // absolute
   int64_t step = 0;
-  std::optional<double> best_metric;
-  Json early_stop;
+  std::optional<double> best_metric;  // of all steps up to it; nullopt: the present metric was not measured in them
+  Json early_stop;                    // EarlyStop::state(), or null
   template <class F>
   void fields(F& field) {
-    field("folder", folder), field("step", step), field("best_metric", best_metric), field("early_stop", early_stop);
+    std::string path = folder.string();
+    field("folder", path);
+    folder = path;
+    field("step", step), field("best_metric", best_metric), field("early_stop", early_stop);
   }
 };
 
-/// Where a run's folder is, and what it goes on with: what its first rank has decided (run/run_start.h).
+/// The start of a run as its first rank has decided it (run/run_start.h).
 struct StartMessage {
   static constexpr MessageKind kMessage{"STRT", 1, "start of the run"};
   std::string folder, run;
   bool goes_on = false;
-  std::optional<ResumeMessage> resume;
+  std::optional<ResumePoint> resume;
   template <class F>
   void fields(F& field) {
     field("folder", folder), field("run", run), field("goes_on", goes_on), field("resume", resume);
   }
 };
 
-/// A part of a checkpoint's state.json, whose shape is its owner's.
+/// A part of a checkpoint's state.json, in the form of the object that it belongs to.
 struct StateMessage {
   static constexpr MessageKind kMessage{"STAT", 1, "a state"};
   Json state;
@@ -56,7 +60,7 @@ struct StateMessage {
   }
 };
 
-/// A response that is there.
+/// A response that has been sampled and scored.
 struct FinishedSample {
   SampleIndex sample;
   std::optional<double> score{};  // none: it could not be judged
@@ -66,7 +70,7 @@ struct FinishedSample {
   }
 };
 
-/// What is new in a group of sampling ranks.
+/// What has changed in a group of sampling ranks.
 struct SamplingChanges {
   std::vector<FinishedSample> finished;
   std::vector<int64_t> held;  // prompts of responses that a model has to score
@@ -81,7 +85,7 @@ struct SamplingChanges {
   }
 };
 
-/// What a group of sampling ranks tells the others while it samples (collect/rollout_coordinator.h).
+/// What a group of sampling ranks sends the others while it samples (collect/rollout_coordinator.h).
 struct SamplingNews {
   static constexpr MessageKind kMessage{"NEWS", 1, "news of sampling"};
   std::optional<SamplingChanges> changes;  // none: nothing is new
@@ -91,7 +95,7 @@ struct SamplingNews {
   }
 };
 
-/// What the ranks of such a group tell each other: the leader the news of all groups, the others their own wish.
+/// Within a group of sampling ranks: its leader sends the news of all groups, the others their own wish to stop.
 struct GroupMessage {
   static constexpr MessageKind kMessage{"GRUP", 1, "news within a group"};
   std::vector<SamplingNews> news;
@@ -102,7 +106,7 @@ struct GroupMessage {
   }
 };
 
-/// What sampling ranks tell the others: whether somebody wishes to stop ...
+/// From the sampling ranks to the others: whether a rank wishes to stop.
 struct StopWish {
   static constexpr MessageKind kMessage{"STOP", 1, "a wish to stop"};
   std::optional<StopKind> kind;
@@ -112,7 +116,7 @@ struct StopWish {
   }
 };
 
-/// ... and whether more is sampled once models have judged.
+/// From the sampling ranks to the others: whether more is sampled once models have judged.
 struct GoesOn {
   static constexpr MessageKind kMessage{"MORE", 1, "whether sampling goes on"};
   bool goes_on = false;
@@ -122,7 +126,7 @@ struct GoesOn {
   }
 };
 
-/// How long a rank's responses were.
+/// The lengths of a rank's responses.
 struct ResponseLengths {
   static constexpr MessageKind kMessage{"LENG", 1, "lengths of responses"};
   struct Length {
@@ -139,7 +143,7 @@ struct ResponseLengths {
   }
 };
 
-/// What every rank is to know of a rank's responses (step/step_index.h).
+/// The facts of a rank's responses that every rank needs (step/step_index.h).
 struct FactsMessage {
   static constexpr MessageKind kMessage{"FACT", 1, "facts of responses"};
   struct Fact {
@@ -164,7 +168,7 @@ struct FactsMessage {
   }
 };
 
-/// A rank's responses, whole.
+/// A rank's responses with all their data.
 struct Rollouts {
   static constexpr MessageKind kMessage{"ROLL", 1, "rollouts"};
   std::vector<RolloutRecord> records;
@@ -174,7 +178,7 @@ struct Rollouts {
   }
 };
 
-/// Samples of a validation, for people.
+/// Samples of a validation, for the screen and the log.
 struct ShownSamples {
   static constexpr MessageKind kMessage{"SHOW", 1, "samples of validation"};
   std::vector<ShownSample> samples;
@@ -184,7 +188,7 @@ struct ShownSamples {
   }
 };
 
-/// A rank's questions, or answers, before they travel (collect/requests.h).
+/// Sizes of the questions, or answers, that a rank is about to send (collect/requests.h).
 struct PacketLengths {
   static constexpr MessageKind kMessage{"PACK", 1, "lengths of packets"};
   struct Lengths {
@@ -202,7 +206,7 @@ struct PacketLengths {
   }
 };
 
-/// A conversation that a reward model is to score ...
+/// A conversation that a reward model is to score.
 struct ScorePrompt {
   static constexpr MessageKind kMessage{"CONV", 1, "a conversation to score"};
   std::vector<int32_t> ids;
@@ -213,7 +217,7 @@ struct ScorePrompt {
   }
 };
 
-/// ... and what it says.
+/// The answer to a ScorePrompt.
 struct ScoreSaid {
   static constexpr MessageKind kMessage{"SCOR", 1, "a model's score"};
   float score = 0;
@@ -223,7 +227,7 @@ struct ScoreSaid {
   }
 };
 
-/// What a judge is asked ...
+/// A question to a judge.
 struct JudgeAsked {
   static constexpr MessageKind kMessage{"JUDG", 1, "a question to a judge"};
   uint64_t name = 0;  // of its random numbers
@@ -235,7 +239,7 @@ struct JudgeAsked {
   }
 };
 
-/// ... and what it writes.
+/// The answer to a JudgeAsked.
 struct JudgeSaid {
   static constexpr MessageKind kMessage{"SAID", 1, "a judge's words"};
   std::string text;

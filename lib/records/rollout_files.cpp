@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What the end of a part's name, behind its number, says; none: it is no part.
+/// The share that the end of a file's name, behind its number, stands for; nullopt: it is no part.
 std::optional<Share> share_in(std::string_view suffix) {
   Share share;
   if (!suffix.starts_with('-') || !suffix.ends_with(".jsonl")) return std::nullopt;
@@ -34,7 +34,7 @@ struct File {
   Share share;
 };
 
-/// Those of a step, by part.
+/// The files of a step, by part.
 std::vector<File> files_of(const fs::path& folder, const std::string& prefix, int64_t number) {
   std::vector<File> files;
   if (!is_there(folder)) return files;
@@ -78,7 +78,7 @@ void check_groups(const std::vector<RolloutRecord>& records, int64_t group_size,
                      records.size(), group_size);
 }
 
-/// One to each group, behind its samples.
+/// Checks that each group has one baseline, behind its samples.
 void check_baselines(const std::vector<RolloutRecord>& baselines, int64_t num_groups, int64_t group_size,
                      const std::string& origin) {
   for (int64_t group = 0; group < std::max(num_groups, std::ssize(baselines)); ++group) {

@@ -1,5 +1,5 @@
-// The files of a step's rollouts. Who samples writes: one group of ranks writes step_NNNNNN.jsonl, several write a part
-// each, step_NNNNNN-00001-of-00004.jsonl, which are read back as one.
+// The files of a step's rollouts, written by the ranks that sample: one group of ranks writes step_NNNNNN.jsonl,
+// several write a part each, step_NNNNNN-00001-of-00004.jsonl, which are read back as one.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace roll {
 
-/// One of several that share something.
+/// Number `index` of `count` parts.
 struct Share {
   int64_t index = 0, count = 1;
 };
 
-/// Which part of a step's rollouts this rank writes, or reads: one that speaks for a group that samples.
+/// The part of a step's rollouts that this rank writes or reads; nullopt where it leads no group that samples.
 std::optional<Share> sampler_share(RoleMesh& sampler);
 
 /// ".jsonl", or the end of a part's name: "-00002-of-00004.jsonl".
 std::string part_suffix(Share share);
 
-/// The files of one step or validation, in the order of its parts; none: nobody wrote it.
+/// The files of one step or validation, in the order of its parts; empty where there are none.
 std::vector<std::filesystem::path> rollout_files(const std::filesystem::path& folder, const std::string& prefix,
                                                  int64_t number);
-/// The numbers of which a folder has a file, ascending; none where there is no folder.
+/// The numbers of the steps or validations in a folder, ascending; empty where there is no folder.
 std::vector<int64_t> rollout_numbers(const std::filesystem::path& folder, const std::string& prefix);
 
 /// Removes the files of steps after `step`, which a run that goes on from there writes again.
 void take_back_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t step);
 
-/// This share of the records of a step or a validation ("step_", "val_"); makes the folder. The first one removes what
-/// another number of shares wrote of it before.
+/// Writes this share of the records of a step or a validation ("step_", "val_"), and makes the folder. The first share
+/// removes files of another number of shares.
 void write_rollouts(const std::filesystem::path& folder, const std::string& prefix, int64_t number,
                     const std::vector<RolloutRecord>& records, Share share = {});
 

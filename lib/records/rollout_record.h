@@ -1,6 +1,5 @@
-// One response with all that is known of it after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format.
-// Its numbers have 9 significant digits, and a record is made with those, so that a sampled step and a replayed one are
-// the same thing.
+// One response after the rewards: a line of rollouts/step_NNNNNN.jsonl, a public format. Its numbers have 9 significant
+// digits, and a record is made with those, so that a replayed step equals the sampled one.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +29,8 @@ struct RolloutRecord {
   std::string prompt_id;
   int64_t group_index = 0;   // which prompt of the step
   int64_t sample_index = 0;  // which response of the group
-  bool is_baseline =
-      false;  // greedy, and the group's last: only its reward is used. Lines of others don't have the key
+  /// Greedy, and the last of the group: only its reward is used. Other lines do not have the key.
+  bool is_baseline = false;
   std::string prompt;
   std::string response;
   std::vector<int64_t> prompt_ids;
@@ -47,7 +46,7 @@ struct RolloutRecord {
   std::string tag;
   double difficulty = 0;  // of the prompt's row; 0 where a line does not say
 
-  /// As it travels between ranks; a line of a file is to_json()'s.
+  /// The form of a message between ranks; a line of a file is made by to_json().
   template <class F>
   void fields(F& field) {
     field("step", step), field("domain", domain), field("prompt_id", prompt_id);
@@ -63,7 +62,7 @@ struct RolloutRecord {
   bool operator==(const RolloutRecord&) const = default;
 };
 
-/// What a line keeps of a number. Bug: it is not finite.
+/// A number rounded as in a line. Bug: it is not finite.
 double as_written(double x);
 
 Json to_json(const RolloutRecord& record);

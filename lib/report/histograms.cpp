@@ -27,7 +27,7 @@ void add_bins(const Json& from, Bins& bins) {
   }
 }
 
-/// A line; none: it is not one.
+/// The parsed line; nullopt: it is no line of histograms.
 std::optional<Json> histogram_line(std::string_view text) {
   try {
     Json line = parse_json(text, kHistogramFile);
@@ -37,9 +37,7 @@ std::optional<Json> histogram_line(std::string_view text) {
       if (line.contains(name)) add_bins(line.at(name), bins);
     }
     return line;
-  } catch (const UserError&) {
-    return std::nullopt;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::exception&) {  // of parse_json(), or of a member that is missing or mistyped
     return std::nullopt;
   }
 }
@@ -80,7 +78,8 @@ Json drawn(const std::map<int64_t, Json>& lines, const char* name, size_t most) 
     if (!line.contains(name)) continue;
     if (num_in == 0) json["s"].push_back(step);
     add_bins(line.at(name), bins);
-    ++num_in, ++num_done;
+    ++num_in;
+    ++num_done;
     if (num_in < size && num_done < count) continue;
     json["e"].push_back(step);
     json["b"].push_back(bins_json(bins));

@@ -1,4 +1,4 @@
-// How rewards and advantages spread over a run's steps, as the page draws it.
+// Histograms of rewards and advantages over a run's steps, for the page.
 #pragma once
 
 #include "report/run_record.h"

@@ -11,12 +11,10 @@
 #include "base/html.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/store.h"
-#include "report/axes.h"
 #include "report/histograms.h"
 #include "report/page_text.h"
 #include "report/run_record.h"
 #include "report/shown_responses.h"
-#include "report/shown_validation.h"
 
 namespace roll {
 
@@ -48,7 +46,7 @@ std::vector<std::string> short_names(const std::vector<fs::path>& runs) {
   }
 }
 
-/// What they call themselves, where that tells them apart; else by their folders.
+/// The runs' exp_name where these differ, else the ends of their folders' paths.
 std::vector<std::string> names_of(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   std::vector<fs::path> folders;

@@ -18,7 +18,7 @@ struct ReportWish {
 /// What the page shows; page.js says what it reads of it. UserError: as read_run() and shown_responses().
 Json report_data(const ReportWish& wish);
 
-/// The page. UserError: the same.
+/// The page. UserError: as report_data().
 std::string report_page(const ReportWish& wish);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// The files beside this one as text in the program.
+// Style and scripts of the page, the .css and .js files of this folder, as text in the program.
 #pragma once
 
 #include <string_view>

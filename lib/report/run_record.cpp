@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A line of metrics.jsonl; none: it is not one.
+/// The parsed line of metrics.jsonl; nullopt: it is none.
 std::optional<Json> metrics_line(std::string_view text) {
   try {
     Json line = parse_json(text, "metrics.jsonl");
@@ -71,7 +71,7 @@ void refuse_no_run(const fs::path& folder) {
                    remedy);
 }
 
-/// The text of one of the run's files; none, and a note, where it has none.
+/// The text of one of the run's files; nullopt and a note where it is missing or unreadable.
 std::optional<std::string> text_of(const fs::path& file, std::vector<std::string>& notes) {
   try {
     if (is_there(file)) return read_file(file);
@@ -94,7 +94,7 @@ void read_settings(RunRecord& run) {
     std::from_chars(steps->value.data(), steps->value.data() + steps->value.size(), run.wanted_steps);
 }
 
-/// log.txt may lie elsewhere.
+/// The path of log.txt, which logging_dir may move.
 fs::path log_of(const RunRecord& run) {
   const Setting* const folder = find_setting(run.settings, "logging_dir");
   return (folder && folder->value != "null" ? fs::path(folder->value) : run.folder) / "log.txt";

@@ -1,5 +1,5 @@
-// What a run folder says of its run, read without believing that it is whole: the run may be at work, may have been
-// killed in the middle of a line, may be one of `roll sft`.
+// Reads a run folder, which may be incomplete: the run may be at work, may have been killed in the middle of a line, or
+// may be one of `roll sft`.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,22 @@ namespace roll {
 
 namespace {
 
+/// The sum of these metrics up to each step that has the first of them.
+Series summed(const std::map<std::string, Series>& metrics, const std::vector<std::string>& names, double unit) {
+  std::map<int64_t, double> by_step;
+  for (const std::string& name : names)
+    if (const auto found = metrics.find(name); found != metrics.end())
+      for (size_t i = 0; i < found->second.steps.size(); ++i)
+        if (std::isfinite(found->second.values[i])) by_step[found->second.steps[i]] += found->second.values[i] / unit;
+  Series sums;
+  double sum = 0;
+  for (const auto& [step, value] : by_step) {
+    sums.steps.push_back(step);
+    sums.values.push_back(sum += value);
+  }
+  return sums;
+}
+
 StepSpan bucket_of(const Series& series, size_t begin, size_t end) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   StepSpan bucket{series.steps[begin], series.steps[end - 1], kNone, kNone, kNone};
@@ -57,6 +73,15 @@ std::vector<StepSpan> in_buckets(const Series& series, size_t most) {
   for (size_t begin = 0; begin < count; begin += size)
     buckets.push_back(bucket_of(series, begin, std::min(begin + size, count)));
   return buckets;
+}
+
+std::map<std::string, Series> axes_of(const std::map<std::string, Series>& metrics) {
+  constexpr double kHour_s = 3600;
+  std::map<std::string, Series> axes;
+  if (metrics.contains("system/num_tokens")) axes["tokens"] = summed(metrics, {"system/num_tokens"}, 1);
+  if (metrics.contains("time/step_total"))
+    axes["hours"] = summed(metrics, {"time/step_total", "time/validate", "time/checkpoint"}, kHour_s);
+  return axes;
 }
 
 Json drawn_series(const Series& series, size_t most) {

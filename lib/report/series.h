@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/json.h"
@@ -25,5 +27,9 @@ std::vector<StepSpan> in_buckets(const Series& series, size_t most);
 /// For the page: {"s": first steps, "v": values}, and where buckets hold several steps also "e": last steps, "lo" and
 /// "hi". Steps that follow each other are written as the first of them; numbers have 6 significant digits.
 Json drawn_series(const Series& series, size_t most);
+
+/// What steps can be drawn along instead of their numbers, as far as the metrics tell: "tokens", trained up to and with
+/// each step; "hours" of its steps, validations and waits for checkpoints, without the time between restarts.
+std::map<std::string, Series> axes_of(const std::map<std::string, Series>& metrics);
 
 }  // namespace roll

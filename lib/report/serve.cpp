@@ -22,7 +22,7 @@ constexpr int kMostConnections = 500;  // below what a process may have open
 constexpr time_t kPatience_s = 2;      // with a browser that says nothing
 constexpr double kRest = 10;           // times what making took: the run needs the processors, too
 
-/// What changes whenever a run writes a step, a warning or its end.
+/// A text that changes whenever a run writes a step, a warning or its end.
 std::string state_of(const std::vector<fs::path>& runs) {
   std::string state;
   for (const fs::path& run : runs)
@@ -35,7 +35,7 @@ std::string state_of(const std::vector<fs::path>& runs) {
   return state;
 }
 
-/// What was made last, as long as it still holds.
+/// Caches what was made last, as long as the runs have written nothing new.
 class Kept {
  public:
   template <class Make>

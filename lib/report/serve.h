@@ -1,4 +1,4 @@
-// The page over HTTP, for one's own browser, while the run goes on.
+// Serves the page over HTTP to browsers on this machine, while the run goes on.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 namespace roll {
 
 /// Answers GET / with the page and GET /data.json with its data, made again when the runs have written something;
-/// until the process ends. Only this machine reaches it. `port` 0: a free one. `ready` is told the port once it
+/// until the process ends. Only this machine reaches it. `port` 0: a free one. `ready` is called with the port once it
 /// listens. UserError: the page's; the port is taken.
 void serve_report(ReportWish wish, int port, const std::function<void(int port)>& ready);
 

@@ -36,7 +36,7 @@ std::map<std::string, std::string> defaults_of(const std::vector<SharedKey>& key
   return defaults;
 }
 
-/// As the keys are listed, where users name their rewards.
+/// The key under which defaults are listed: a reward's name, which users choose, becomes <name>.
 std::string listed_key(const std::string& key) {
   constexpr std::string_view kRewards = "rewards.";
   const size_t end = key.find('.', kRewards.size());

@@ -1,6 +1,7 @@
 #include "report/shown_responses.h"
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -9,16 +10,60 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/open_file.h"
 #include "base/ranges.h"
+#include "base/utf8.h"
 #include "records/informative_groups.h"
 #include "records/rollout_files.h"
-#include "report/rollout_lines.h"
 
 namespace roll {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Calls `take` for each line of a JSON-lines file. Lines that are no JSON, and those for which it throws, are counted
+/// in `run.notes`.
+void read_lines(RunRecord& run, const fs::path& file, const std::function<void(Json)>& take) {
+  std::ifstream in = open_to_read(file);
+  int64_t num_bad = 0;
+  for (std::string text; std::getline(in, text);) {
+    if (text.empty()) continue;
+    try {
+      take(parse_json(text, file.filename().string()));
+    } catch (const UserError&) {
+      ++num_bad;
+    } catch (const nlohmann::json::exception&) {
+      ++num_bad;
+    }
+  }
+  if (num_bad > 0)
+    run.notes.push_back(fmt::format("{} {} of {} could not be read.", num_bad, num_bad == 1 ? "line" : "lines",
+                                    file.filename().string()));
+}
+
+/// The records of a step ("step_") or a validation ("val_"), sorted, without baselines.
+std::vector<RolloutRecord> records_of(RunRecord& run, const fs::path& folder, const std::string& prefix,
+                                      int64_t number) {
+  std::vector<RolloutRecord> records;
+  for (const fs::path& file : rollout_files(folder, prefix, number))
+    read_lines(run, file, [&](const Json& line) {
+      RolloutRecord record = record_from_json(line, file.filename().string());
+      if (!record.is_baseline) records.push_back(std::move(record));
+    });
+  sort_records(records);
+  return records;
+}
+
+constexpr size_t kShownBytes = 4000;  // of a text
+
+/// The text, or of a long one [begin, bytes left out, end].
+Json shown_text(const std::string& text) {
+  if (text.size() <= kShownBytes) return text;
+  const std::string begin(whole_characters(text, kShownBytes / 2));
+  const size_t tail = next_character(text, text.size() - kShownBytes / 2);
+  return Json::array({begin, tail - begin.size(), text.substr(tail)});
+}
 
 /// Numbers per token of one response, as samples/ has them; see step/token_samples.h.
 using TokensOf = std::map<std::pair<int64_t, int64_t>, Json>;
@@ -104,7 +149,7 @@ Json step_json(RunRecord& run, const fs::path& folder, int64_t step) {
   return json;
 }
 
-/// Those with the highest and the lowest score.
+/// The steps with the lowest and the highest mean score.
 std::vector<int64_t> extreme_steps(const RunRecord& run) {
   const auto found = run.metrics.find("score/mean");
   if (found == run.metrics.end() || found->second.steps.empty()) return {};
@@ -115,6 +160,37 @@ std::vector<int64_t> extreme_steps(const RunRecord& run) {
     if (values[i] > values[high]) high = i;
   }
   return {steps[low], steps[high]};
+}
+
+/// The steps or validations that can be shown. A run that was resumed from an earlier step still has files of later
+/// ones, which it will write again.
+std::vector<int64_t> available_numbers(const RunRecord& run, const fs::path& folder, const std::string& prefix) {
+  std::vector<int64_t> numbers = rollout_numbers(folder, prefix);
+  if (run.num_steps > 0) std::erase_if(numbers, [&](int64_t step) { return step > run.last_step; });
+  return numbers;
+}
+
+bool is_right(const RolloutRecord& record) {
+  return record.is_judged && record.score >= 1;
+}
+
+const char* fate_of(const RolloutRecord& first, const RolloutRecord& last) {
+  if (is_right(last)) return is_right(first) ? "right" : "learnt";
+  return is_right(first) ? "lost" : "wrong";
+}
+
+Json answer_json(int64_t step, const RolloutRecord& record) {
+  return {{"step", step},
+          {"score", record.is_judged ? json_float(record.score) : Json()},
+          {"finish", record.finish_reason},
+          {"text", shown_text(record.response)}};
+}
+
+/// The first response to each prompt.
+std::map<int64_t, RolloutRecord> firsts_of(std::vector<RolloutRecord> records) {
+  std::map<int64_t, RolloutRecord> firsts;
+  for (RolloutRecord& record : records) firsts.try_emplace(record.group_index, std::move(record));
+  return firsts;
 }
 
 }  // namespace
@@ -136,9 +212,7 @@ std::vector<int64_t> chosen_steps(const std::vector<int64_t>& available, const s
 
 Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted) {
   const fs::path folder = rollouts_of(run);
-  std::vector<int64_t> available = rollout_numbers(folder, "step_");
-  // A run that was taken up earlier leaves later steps' files, which it writes again.
-  if (run.num_steps > 0) std::erase_if(available, [&](int64_t step) { return step > run.last_step; });
+  const std::vector<int64_t> available = available_numbers(run, folder, "step_");
   for (const int64_t step : wanted)
     if (!std::ranges::binary_search(available, step))
       throw user_error("--steps = {}: {} holds no such step; it holds {}", step, folder.string(),
@@ -149,6 +223,40 @@ Json shown_responses(RunRecord& run, const std::vector<int64_t>& wanted) {
   for (const int64_t step : chosen_steps(available, wanted, extreme_steps(run), kShownSteps))
     steps.push_back(step_json(run, folder, step));
   return {{"available", available.size()}, {"steps", std::move(steps)}};
+}
+
+Json shown_validation(RunRecord& run) {
+  const fs::path folder = run.folder / "rollouts";
+  const std::vector<int64_t> available = available_numbers(run, folder, "val_");
+  std::vector<std::pair<int64_t, std::map<int64_t, RolloutRecord>>> validations;
+  for (const int64_t step : chosen_steps(available, {}, {}, kShownValidations))
+    validations.emplace_back(step, firsts_of(records_of(run, folder, "val_", step)));
+  Json json{{"validations", Json::array()}, {"counts", Json::object()}, {"prompts", Json::array()}};
+  for (const auto& [step, records] : validations) json["validations"].push_back(step);
+  if (validations.empty()) return json;
+  std::set<std::string> domains;
+  for (const auto& [prompt, last] : validations.back().second) domains.insert(last.domain);
+  const size_t most_of_domain = std::max<size_t>(1, kShownPrompts / std::max<size_t>(1, domains.size()));
+  std::map<std::string, size_t> counts;
+  std::map<std::pair<std::string, std::string>, size_t> num_shown;  // of fate and domain
+  for (const auto& [prompt, last] : validations.back().second) {
+    const auto first = validations.front().second.find(prompt);
+    if (first == validations.front().second.end()) continue;
+    const char* const fate = fate_of(first->second, last);
+    ++counts[fate];
+    if (++num_shown[{fate, last.domain}] > most_of_domain) continue;
+    Json answers = Json::array();
+    for (const auto& [step, records] : validations)
+      if (const auto found = records.find(prompt); found != records.end())
+        answers.push_back(answer_json(step, found->second));
+    json["prompts"].push_back({{"fate", fate},
+                               {"prompt", shown_text(last.prompt)},
+                               {"truth", shown_text(last.ground_truth)},
+                               {"domain", last.domain},
+                               {"answers", std::move(answers)}});
+  }
+  json["counts"] = counts;
+  return json;
 }
 
 }  // namespace roll

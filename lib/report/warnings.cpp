@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kMark = "warning: ";
 
-/// What base/log.h writes behind "warning: " or "[rank 3] warning: ".
+/// The text behind "warning: " or "[rank 3] warning: ", as base/log.h writes them.
 std::optional<std::string_view> warning_in(std::string_view line) {
   if (line.starts_with("[rank ") && line.find("] ") != line.npos) line.remove_prefix(line.find("] ") + 2);
   if (!line.starts_with(kMark)) return std::nullopt;
@@ -51,8 +51,10 @@ std::vector<LoggedWarning> warnings_in(std::string_view log) {
     const auto [place, is_new] = place_of.try_emplace(without_numbers(text), warnings.size());
     if (is_new)
       warnings.push_back({.text = text, .last = "", .count = 1});
-    else
-      warnings[place->second].last = text, ++warnings[place->second].count;
+    else {
+      warnings[place->second].last = text;
+      ++warnings[place->second].count;
+    }
   }
   return warnings;
 }

@@ -1,4 +1,4 @@
-// What a run's log.txt warned of.
+// The warnings in a run's log.txt.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace roll {
 
-/// Warnings that differ in nothing but numbers are one, told once.
+/// A warning; those that differ only in numbers are counted as one.
 struct LoggedWarning {
   std::string text;  // the first one's, with the lines that go on
   std::string last;  // the last one's; empty: there is one only

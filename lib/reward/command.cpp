@@ -12,7 +12,6 @@ class CommandReward : public RewardFunction {
 
   bool is_users_own() const override { return true; }
   void check_files() const override { program_.check_files(); }
-  void prepare() override { program_.check_files(); }
 
   RewardResult score(const RewardQuery& q) override {
     return program_.ask(Json{{"prompt", q.prompt},

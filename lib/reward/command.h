@@ -1,4 +1,4 @@
-// Type command: whatever an external program says.
+// Type command: an external program scores responses.
 #pragma once
 
 #include <vector>

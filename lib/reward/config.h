@@ -1,4 +1,4 @@
-// Keys of one reward worker (one domain): those of every type here, a type's own in its file.
+// Configuration of one reward worker (one domain). Keys of a single type are in the header of that type.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ constexpr auto names_of(QueryFilter) {
       {{QueryFilter::kNone, "no_filter"}, {QueryFilter::kMean, "mean_filter"}, {QueryFilter::kStd, "std_filter"}});
 }
 
-/// What becomes of a response whose reward could not be had.
+/// How a response is treated whose reward could not be had.
 enum class RewardErrorPolicy { kDrop, kZero, kStop };
 constexpr auto names_of(RewardErrorPolicy) {
   return std::to_array<Named<RewardErrorPolicy>>(

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "reward/reward.h"
 #include "reward/row_columns.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 

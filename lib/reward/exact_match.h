@@ -1,4 +1,4 @@
-// Type exact_match: is a part of the response the ground truth, letter by letter?
+// Type exact_match: a part of the response must equal the ground truth, character by character.
 #pragma once
 
 #include "base/names.h"
@@ -6,7 +6,7 @@
 
 namespace roll {
 
-/// What of a response is compared.
+/// Which part of a response is compared.
 enum class AnswerPart { kWhole, kLastLine, kAfterMarker };
 constexpr auto names_of(AnswerPart) {
   return std::to_array<Named<AnswerPart>>({{AnswerPart::kWhole, "whole"},

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "reward/final_answer.h"
 #include "reward/ifeval/instruction.h"
 #include "reward/reward.h"
 #include "reward/row_columns.h"
+#include "reward/text_measures.h"
 #include "unicode/unicode.h"
 
 namespace roll {

@@ -1,8 +1,7 @@
 #include "reward/llm_judge.h"
 
 #include "base/error.h"
-#include "reward/judge/api_judge.h"
-#include "reward/judge/command_judge.h"
+#include "reward/judge/judge_model.h"
 #include "reward/judge/judge_rule.h"
 
 namespace roll {
@@ -17,25 +16,18 @@ class LlmJudge : public RewardFunction {
   void check_files() const override {
     if (model_) model_->check_files();
   }
-  void prepare() override {
-    if (model_) model_->prepare();
-  }
 
   RewardResult score(const RewardQuery& query) override {
     const auto question = rule_.question(query);
     if (const auto* unjudged = std::get_if<RewardResult>(&question)) return *unjudged;
-    if (!model_) return heard(query);
+    if (!model_ && !query.judge_words) return failed_reward(RewardFailure::kUnjudged, kTooLongForModel);
+    if (!model_) return rule_.verdict(*query.judge_words);
     const JudgeReply reply = model_->ask(std::get<Json>(question));
     if (const auto* failure = std::get_if<RewardResult>(&reply)) return *failure;
     return rule_.verdict(std::get<JudgeWords>(reply));
   }
 
  private:
-  RewardResult heard(const RewardQuery& query) {
-    if (!query.judge_words) return failed_reward(RewardFailure::kUnjudged, kTooLongForModel);
-    return rule_.verdict(*query.judge_words);
-  }
-
   JudgeRule rule_;
   std::unique_ptr<JudgeModel> model_;  // null: a judge in this program
 };

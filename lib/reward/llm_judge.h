@@ -1,6 +1,6 @@
 // Type llm_judge: a language model says how good a response is.
 //
-//   JudgeRule::question   row and response -> messages           (judge/prompt.h)
+//   JudgeRule::question   row and response -> messages           (judge/judge_rule.h)
 //   JudgeModel::ask       messages -> words                      (judge/judge_model.h; a server, a program)
 //   JudgeRule::verdict    words -> score                         (judge/verdict.h)
 #pragma once
@@ -9,13 +9,25 @@
 #include <string>
 #include <vector>
 
+#include "base/names.h"
 #include "config/secret.h"
 #include "http/rate_limiter.h"
-#include "reward/judge/prompt_names.h"
 #include "reward/rule.h"
 #include "rollout/config.h"
 
 namespace roll {
+
+/// The built-in templates of what a judge is asked.
+enum class JudgeTemplate { kScoreWithReference, kScore, kSameAnswer };
+constexpr auto names_of(JudgeTemplate) {
+  return std::to_array<Named<JudgeTemplate>>({{JudgeTemplate::kScoreWithReference, "score_with_reference"},
+                                              {JudgeTemplate::kScore, "score"},
+                                              {JudgeTemplate::kSameAnswer, "Qwen2.5-7B-Instruct-RLVR-prompt"}});
+}
+constexpr auto refused_names_of(JudgeTemplate) {
+  return std::to_array<RefusedName>(
+      {{"PERALIGN-RLVR-prompt", "asks about personas, which rows here do not have; write it as judge_prompt_file"}});
+}
 
 /// Where the judge is. kInference and kCluster: in this program, for one domain or for several.
 enum class JudgeModelType { kApi, kInference, kCluster, kCommand };
@@ -70,7 +82,7 @@ struct LlmJudgeArgs {
   }
 };
 
-/// Of a judge in this program the words come with the query. UserError: no address or no model's name; a template
+/// The words of a judge in this program come with the query. UserError: no address or no model's name; a template
 /// without {response}; a pattern that does not compile; keys that exclude each other. When scoring: a server that knows
 /// neither address, key nor model when it is asked first; a program as of type command.
 std::unique_ptr<RewardFunction> make_llm_judge(const LlmJudgeArgs& args, const RuleContext& context);

@@ -5,7 +5,7 @@
 #include "reward/math/compare.h"
 #include "reward/reward.h"
 #include "reward/row_columns.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 

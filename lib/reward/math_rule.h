@@ -5,10 +5,7 @@
 
 namespace roll {
 
-struct MathRuleArgs {
-  template <class V>
-  void fields(V&) {}
-};
+struct MathRuleArgs : NoRewardKeys {};
 
 /// 1 when the answer in the response equals the ground truth as mathematics (math/compare.h), else 0. Detail: "answer",
 /// "source" (boxed | phrase | latex | number | none), "rule" (which comparison decided).

@@ -2,6 +2,7 @@
 // allowed lose some of their reward before truncation takes all of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -25,6 +26,9 @@ struct OverlongBuffer {
 
 /// What is added to the reward: 0 up to response_length - len tokens, from there on a straight line to -penalty_factor
 /// at response_length.
-double overlong_reward(const OverlongBuffer& buffer, int64_t num_tokens, int64_t response_length);
+inline double overlong_reward(const OverlongBuffer& buffer, int64_t num_tokens, int64_t response_length) {
+  const int64_t excess = std::clamp<int64_t>(num_tokens - (response_length - *buffer.len), 0, *buffer.len);
+  return -buffer.penalty_factor * static_cast<double>(excess) / static_cast<double>(*buffer.len);
+}
 
 }  // namespace roll

@@ -16,7 +16,7 @@ namespace {
 constexpr double kEndGrace_s = 2;            // a program that closed its output gets this long to end with a status
 constexpr int64_t kMostFailuresInARow = 32;  // then it is the program that fails, not its answers
 
-/// The file that an interpreter is told to run; "": none can be told from other words.
+/// The script that an interpreter is told to run; "" where no word of the command is known to be one.
 std::string script_of(const std::vector<std::string>& command) {
   const std::string program = std::filesystem::path(command[0]).filename();
   constexpr std::array kInterpreters{"python", "bash", "sh", "perl", "ruby", "node"};
@@ -39,8 +39,8 @@ bool is_on_path(const char* program) {
   }
 }
 
-/// The command, told to print line by line although its output is a pipe. Perl, Ruby and what has buffers of its own do
-/// not hear of it. A pseudo-terminal would reach those too, but programs such as jq colour what they print there.
+/// The command with line-buffered output although that is a pipe. Perl, Ruby and programs with buffers of their own
+/// ignore this. A pseudo-terminal would work for those too, but programs such as jq print colours there.
 std::vector<std::string> line_by_line(const std::vector<std::string>& command) {
   std::vector<std::string> words;
   if (is_on_path("env")) words = {"env", "PYTHONUNBUFFERED=1"};
@@ -109,11 +109,12 @@ RewardResult RewardProgram::ask(const Json& question,
   Reply reply = parse(line, id_);
   if (reply.kind == Reply::Kind::kNoAnswer) broken(reply.reason);
   if (reply.kind == Reply::Kind::kBadAnswer) return failed(RewardFailure::kUnparsable, reply.reason);
-  failures_in_a_row_ = 0, has_answered_ = true;
+  failures_in_a_row_ = 0;
+  has_answered_ = true;
   return std::move(reply.result);
 }
 
-/// A program that has never answered may wait for ever with its answers in a buffer.
+/// A time-out; warns about output buffers where the program has never answered.
 RewardResult RewardProgram::late() {
   const std::string said = child_->unread();
   child_.reset();
@@ -127,13 +128,13 @@ RewardResult RewardProgram::late() {
   return timed_out();
 }
 
-/// Later arguments may be secret.
+/// The first two words of the command: later arguments may be secret.
 std::string RewardProgram::shown_command() const {
   const auto end = command_.begin() + std::min<std::ptrdiff_t>(2, std::ssize(command_));
   return fmt::format("{}{}", fmt::join(command_.begin(), end, " "), end == command_.end() ? "" : " ...");
 }
 
-/// One answer's failure; the next question finds a fresh program.
+/// The failure of one answer. The program is ended, and started again for the next question.
 RewardResult RewardProgram::failed(RewardFailure kind, const std::string& what) {
   if (!has_answered_) broken(what);
   if (++failures_in_a_row_ == kMostFailuresInARow)

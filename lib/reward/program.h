@@ -1,5 +1,5 @@
-// A program that is asked line by line, kept alive, and started again after a failure: what rewards that are programs
-// share.
+// A child process that is asked line by line, kept alive, and started again after a failure: for rewards and judges
+// that are programs.
 #pragma once
 
 #include <atomic>

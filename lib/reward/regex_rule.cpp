@@ -4,7 +4,7 @@
 #include "reward/pattern.h"
 #include "reward/reward.h"
 #include "reward/row_columns.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 

@@ -1,4 +1,4 @@
-// Type regex: what an expression finds in the response against the ground truth.
+// Type regex: a regular expression extracts the answer, which must equal the ground truth.
 #pragma once
 
 #include <optional>

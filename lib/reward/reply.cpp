@@ -8,24 +8,21 @@ namespace {
 
 constexpr size_t kShown = 200;
 
-Reply bad_answer(std::string_view line, const std::string& why) {
-  return {Reply::Kind::kBadAnswer, {}, fmt::format("answered {}: {}", said_text(line), why)};
+Reply unusable(Reply::Kind kind, std::string_view line, const std::string& why) {
+  return {kind, {}, fmt::format("answered {}: {}", said_text(line), why)};
 }
 
-Reply no_answer(std::string_view line, const std::string& why) {
-  return {Reply::Kind::kNoAnswer, {}, fmt::format("answered {}: {}", said_text(line), why)};
-}
-
-/// kAnswer: an object, and no answer to another question.
+/// Parses the line into `json`; kAnswer where it is an object without the id of another question.
 Reply read_answer(std::string_view line, int64_t id, const std::string& wanted, Json& json) {
   const size_t begin = line.find_first_not_of(" \t");
-  if (begin == std::string_view::npos || line[begin] != '{') return no_answer(line, wanted);
+  if (begin == std::string_view::npos || line[begin] != '{') return unusable(Reply::Kind::kNoAnswer, line, wanted);
   try {
     json = parse_json(line, "answer");
   } catch (const UserError&) {  // such as {"reward": NaN}, which Python writes
-    return bad_answer(line, wanted);
+    return unusable(Reply::Kind::kBadAnswer, line, wanted);
   }
-  if (json.contains("id") && json["id"] != id) return no_answer(line, fmt::format("the question's id is {}", id));
+  if (json.contains("id") && json["id"] != id)
+    return unusable(Reply::Kind::kNoAnswer, line, fmt::format("the question's id is {}", id));
   return {};
 }
 
@@ -40,7 +37,7 @@ Reply parse_reply(std::string_view line, int64_t id) {
   Json json;
   Reply reply = read_answer(line, id, wanted, json);
   if (reply.kind != Reply::Kind::kAnswer) return reply;
-  if (!json.contains("reward") || !json["reward"].is_number()) return bad_answer(line, wanted);
+  if (!json.contains("reward") || !json["reward"].is_number()) return unusable(Reply::Kind::kBadAnswer, line, wanted);
   reply.result = judged(json["reward"].get<double>());
   if (json.contains("detail")) reply.result.detail = json["detail"];
   if (!reply.result.detail.is_object()) reply.result.detail = Json{{"detail", reply.result.detail}};
@@ -52,7 +49,7 @@ Reply parse_words(std::string_view line, int64_t id, std::string& words) {
   Json json;
   Reply reply = read_answer(line, id, wanted, json);
   if (reply.kind != Reply::Kind::kAnswer) return reply;
-  if (!json.contains("text") || !json["text"].is_string()) return bad_answer(line, wanted);
+  if (!json.contains("text") || !json["text"].is_string()) return unusable(Reply::Kind::kBadAnswer, line, wanted);
   words = json["text"].get<std::string>();
   return reply;
 }

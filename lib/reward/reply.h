@@ -1,4 +1,5 @@
-// What a reward program's line says: text to answer, without a process, so that any bytes can be tried.
+// Parses the line that a reward program answers. A function of the bytes alone, so that tests and the fuzzer can feed
+// it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@ namespace roll {
 struct Reply {
   enum class Kind {
     kAnswer,
-    kBadAnswer,  // an answer to the question, which cannot be used
-    kNoAnswer,   // none, or one to another question: what the program says no longer fits what it is asked
+    kBadAnswer,  // an answer to this question that cannot be used
+    kNoAnswer,   // no answer, or one to another question: output and questions are out of step
   };
   Kind kind = Kind::kAnswer;
   RewardResult result{};  // of kAnswer
@@ -23,10 +24,10 @@ struct Reply {
 /// `line`: any bytes, without the newline. `id`: of the question.
 Reply parse_reply(std::string_view line, int64_t id);
 
-/// The same of a program that judges in words: {"id", "text"}; `words` of kAnswer.
+/// Of a program that answers in words, {"id", "text"}: `words` becomes the text where the kind is kAnswer.
 Reply parse_words(std::string_view line, int64_t id, std::string& words);
 
-/// The beginning of what a program said, as a message shows it.
+/// The first 200 bytes of a program's output as a JSON string, for messages.
 std::string said_text(std::string_view line);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-// A reward that could not be had is asked for again.
+// Retries a reward that could not be had, after a growing pause.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ double retry_wait_s(int64_t retry, std::optional<double> retry_after_s, double j
 
 struct RetryPlan {
   int64_t max_retries = 0;
-  std::function<bool(double seconds)> wait;  // false: no more verdicts are wanted
+  std::function<bool(double seconds)> wait;  // false: cancelled, so no more retries
   std::function<double()> jitter;
 };
 
-/// Every failure but `unjudged`, which the same question would meet again. A result that needed retries, or failed in
-/// spite of them, says how many in its detail: {"retries": n}.
+/// `rule` with retries of every failure but `unjudged`, which would come again. A result that needed retries, or failed
+/// in spite of them, says how many in its detail: {"retries": n}.
 std::unique_ptr<RewardFunction> with_retries(std::unique_ptr<RewardFunction> rule, RetryPlan plan);
 
 }  // namespace roll

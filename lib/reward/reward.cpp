@@ -1,7 +1,5 @@
 #include "reward/reward.h"
 
-#include <optional>
-
 #include "base/error.h"
 #include "reward/retrying.h"
 #include "reward/shaped.h"
@@ -37,12 +35,6 @@ void check_lengths(const RewardArgs& args, int64_t response_length, const std::s
   if (*buffer.len > response_length)
     throw user_error("{}overlong_buffer.len = {}: must be at most response_length ({})", where, *buffer.len,
                      response_length);
-}
-
-void check_format(const RewardArgs& args, const std::string& where) {
-  if (args.format_reward && !args.format_pattern)
-    throw user_error("{}format_reward = {}: needs format_pattern, the format that earns it", where,
-                     *args.format_reward);
 }
 
 std::unique_ptr<RewardFunction> make_domain_terms(const RewardArgs& args, const std::string& where,
@@ -83,7 +75,9 @@ std::unique_ptr<RewardFunction> make_patient_rule(const RewardType& type, Reward
 std::unique_ptr<RewardFunction> make_reward(const RewardArgs& args, int64_t response_length, const std::string& where,
                                             std::shared_ptr<SharedByWorkers> shared) {
   check_lengths(args, response_length, where);
-  check_format(args, where);
+  if (args.format_reward && !args.format_pattern)
+    throw user_error("{}format_reward = {}: needs format_pattern, the format that earns it", where,
+                     *args.format_reward);
   if (!shared) shared = std::make_shared<SharedByWorkers>();
   if (!args.terms.empty()) return shaped(make_domain_terms(args, where, shared), {}, args, response_length, where);
   const RewardType& type = chosen_type(args, where);

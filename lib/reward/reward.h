@@ -1,14 +1,14 @@
-// Rewards: a response of a prompt and its ground truth to a number and the reasons for it.
+// Rewards: the score of a response, given its prompt and ground truth, with the reasons for it.
 //
 //   make_reward(RewardArgs)  ->  RewardFunction::score(query)  ->  RewardResult
 //
 // What every type shares is done here, in this order:
 //   reward_type: hard             the rule's numbers become 1 when they are >= 0.5, else 0; "soft" leaves them
-//   score                         is the rule's verdict; the reward starts from it, or from what the rule gives beside:
+//   score                         is the rule's verdict; the reward starts from it, or from another number of the rule:
 //   format_pattern                a PCRE2 expression that the response must match (anywhere; anchor with ^ and $, which
 //                                 are the ends of the text; '.' also matches newlines), else the reward is 0
 //   format_reward                 with it, a match adds this, and no match costs nothing
-//   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length (length_penalty.h)
+//   response_length_penalty_coef  reward -= coef * num_response_tokens / response_length (shaped.cpp)
 //   overlong_buffer               a penalty of responses that come near response_length (overlong.h)
 //   repetition_penalty            a penalty of repeated n-grams of words (repetition.h)
 // The detail says what each of these did. `terms` instead of a type: terms.h.
@@ -29,7 +29,7 @@
 
 namespace roll {
 
-/// What a judge says of a response.
+/// The answer of a judge about a response.
 struct JudgeWords {
   std::string text;
   bool is_cut = false;  // they ended at max_new_tokens
@@ -42,10 +42,10 @@ struct RewardQuery {
   std::string finish_reason;  // stop | length | stop_string | abort
   int64_t num_response_tokens = 0;
   uint64_t name = 0;  // among the responses of a step, whatever the layout
-  // What models of this program say of it, where the type asks for one; none: it is longer than they can read.
+  // Results of models in this program, where the type uses one; nullopt: the response is longer than they can read.
   std::optional<double> model_score{};
   std::optional<JudgeWords> judge_words{};
-  double model_s = 0;  // that this took, with all responses that were judged together
+  double model_s = 0;  // seconds that these models took, for all responses that were judged together
 };
 
 struct RewardResult {
@@ -53,10 +53,10 @@ struct RewardResult {
   double score = 0;  // the verdict: 1 is right, 0 is wrong
   Json detail = Json::object();
   bool is_judged = true;                  // false: the numbers mean nothing, and nobody may learn from them
-  std::optional<double> retry_after_s{};  // of a failure: the pause that who judges asks for
+  std::optional<double> retry_after_s{};  // of a failure: the pause that the server asks for
 };
 
-/// The verdict is the reward.
+/// A result whose reward is the score.
 RewardResult judged(double score, Json detail = Json::object());
 
 /// Squares of such rewards, summed over a million responses, and their sixteenths are float32 numbers.
@@ -78,19 +78,22 @@ constexpr auto names_of(RewardFailure) {
                                               {RewardFailure::kUnjudged, "unjudged"}});
 }
 
-/// Why a model of this program says nothing.
+/// The failure of a row with a blank ground truth, which no response equals.
+constexpr const char* kNoGroundTruth = "the row has no ground_truth";
+
+/// Why a model of this program has no answer.
 constexpr const char* kTooLongForModel = "prompt and response are longer than the judging model can read";
 
-/// What stands for a reward that could not be had.
+/// The result of a reward that could not be had.
 RewardResult failed_reward(RewardFailure kind, const std::string& why);
 RewardResult timed_out();
-/// What the detail says of it; also of a line that names no kind. nullopt: the reward is one.
+/// The failure that a detail describes, also one of an older file without its kind. nullopt: none.
 std::optional<RewardFailure> failure_of(const Json& detail);
 
-/// How many rewards could not be had.
+/// Counts rewards that could not be had.
 struct RewardFaults {
   std::map<RewardFailure, int64_t> counts;
-  std::string first_error;  // that is no time-out
+  std::string first_error;  // the first that is no time-out
 
   void add(const Json& detail);
   int64_t of(RewardFailure kind) const;
@@ -107,16 +110,14 @@ class RewardFunction {
   /// Whether a response to this data row could be judged; cheap. UserError "column = value: rule; remedy", without the
   /// row's place.
   virtual void check_row(const Json& /*row*/) const {}
-  /// A response that says what the row holds to be right, and so must be scored 1; nullopt: the type makes none of a
-  /// row.
+  /// A response made of the row's ground truth, which must score 1; nullopt: the type cannot make one.
   virtual std::optional<std::string> gold_response(const Json& /*row*/) const { return std::nullopt; }
-  /// Whether the user's own code judges: only asking it tells whether it answers.
+  /// Whether code of the user judges, so that only a call tells whether it works.
   virtual bool is_users_own() const { return false; }
-  /// Whether the files that the reward names are there and right, as far as that shows without running any of them.
-  /// UserError.
+  /// UserError: a file that the reward names is missing or unusable, as far as that shows without running it.
   virtual void check_files() const {}
-  /// Before the first query. UserError: an external program that is not there, or may not be executed.
-  virtual void prepare() {}
+  /// Before the first query. UserError: as check_files(), and what only opening the files shows.
+  virtual void prepare() { check_files(); }
   /// UserError when an external program is broken (command.h); a wrong or unreadable response is a reward, never an
   /// error.
   virtual RewardResult score(const RewardQuery& query) = 0;

@@ -6,11 +6,8 @@
 
 namespace roll {
 
-struct RewardModelArgs {
+struct RewardModelArgs : NoRewardKeys {
   bool needs_model() const { return true; }
-
-  template <class V>
-  void fields(V&) {}
 };
 
 std::unique_ptr<RewardFunction> make_reward_model(const RewardModelArgs& args, const RuleContext& context);

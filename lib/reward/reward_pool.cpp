@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace roll {
@@ -52,7 +53,11 @@ void RewardPool::work(RewardFunction& reward) {
     const double took_s = watch.seconds() + entry.query.model_s;
     lock.lock();
     entry.is_done = true;
-    if (!skip) ++use_.num_scored, use_.total_s += took_s, use_.longest_s = std::max(use_.longest_s, took_s);
+    if (!skip) {
+      ++use_.num_scored;
+      use_.total_s += took_s;
+      use_.longest_s = std::max(use_.longest_s, took_s);
+    }
     failed_ = failed_ || (entry.error && !entry.is_dropped);
     if (failed_) shared_->ending.cancel();
     if (entry.is_dropped) entries_.erase(number);

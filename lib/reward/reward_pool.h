@@ -1,6 +1,5 @@
-// Rewards are computed beside the generation: responses are handed in as they end, and worker threads score them. One
-// that cannot be had follows on_reward_error: it counts as 0 (zero), as no verdict (drop: is_judged is false), or it is
-// an error of the run (stop).
+// Worker threads that score responses while others are sampled. A reward that cannot be had follows on_reward_error: it
+// counts as 0 (zero), as no verdict (drop: is_judged is false), or it is an error of the run (stop).
 #pragma once
 
 #include <condition_variable>
@@ -13,47 +12,46 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.h"
 #include "reward/reward.h"
 #include "reward/shared.h"
 
 namespace roll {
 
-/// What scoring took.
+/// Statistics of scoring.
 struct RewardUse {
   int64_t num_scored = 0;
-  double total_s = 0, longest_s = 0;  // from the hand-in's turn to its verdict, retries and a model's pass included
-  int64_t most_waiting = 0;           // handed in and not yet begun
+  double total_s = 0, longest_s = 0;  // of scoring a response, retries and a model's forward included
+  int64_t most_waiting = 0;           // responses in the queue
 };
 
 class RewardPool {
  public:
   /// Starts args.world_size worker threads, each with its own RewardFunction. num_ranks: processes with such a pool of
-  /// this domain, which share its limits. log: what cannot wait for a result is said there. UserError as make_reward(),
+  /// this domain, which share its limits. log: for warnings (SharedByWorkers). UserError as make_reward(),
   /// and as RewardFunction::prepare().
   RewardPool(const RewardArgs& args, int64_t response_length, const std::string& where = "rewards.",
              int64_t num_ranks = 1, Log* log = nullptr);
-  /// Drops what is not yet begun and waits for what is: what waits for a server gives up at once, the rest is bounded
-  /// by the time limit.
+  /// Drops what waits in the queue and joins the workers: waits for servers end at once, other work is bounded by the
+  /// time limit.
   ~RewardPool();
   RewardPool(const RewardPool&) = delete;
   RewardPool& operator=(const RewardPool&) = delete;
 
-  /// Hands in one response. Any thread. Does not wait. Gives the response's number, which is never another's.
+  /// Queues one response, without waiting. Any thread. Returns its number, which is unique.
   int64_t submit(RewardQuery query);
 
-  /// Waits, then gives the results of all responses that were handed in and neither given nor dropped, in that order.
-  /// Rethrows the error of the earliest response that failed.
+  /// Waits for all responses that were submitted, and neither returned nor dropped since, and returns their results in
+  /// order. Rethrows the error of the earliest response that failed.
   std::vector<RewardResult> collect();
-  /// The same for those that are scored by now, by number; does not wait.
+  /// Returns the results of responses that are scored by now, by number, without waiting. Rethrows as collect().
   std::map<int64_t, RewardResult> take_done();
-  /// The response's result, or error, is wanted no more.
+  /// Discards a response: its result, or error, is no longer wanted.
   void drop(int64_t number);
 
-  /// A response of the domain has been scored in another process: what refuses a question from now on may pass.
+  /// As SharedByWorkers::note_answers().
   void note_answers() { shared_->note_answers(); }
 
-  /// Since the last call.
+  /// Returns the statistics since the last call.
   RewardUse take_use();
 
  private:

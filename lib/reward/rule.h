@@ -1,4 +1,5 @@
-// What a reward type's factory takes and gives, declared so that the registry (types.h) costs no heavy header.
+// What the factory of a reward type takes, with forward declarations only, so that the registry (types.h) stays a light
+// header.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,16 @@ namespace roll {
 class RewardFunction;
 class SharedByWorkers;
 
-/// How long a type waits where nothing is said; a type that waits for others says so by its usual_patience().
+/// A type's default time limit and number of retries; a type with others has a member usual_patience().
 struct Patience {
   double timeout_s = 10;
   int64_t max_retries = 0;
+};
+
+/// The arguments of a type without keys of its own.
+struct NoRewardKeys {
+  template <class V>
+  void fields(V&) {}
 };
 
 /// What numbers a type gives. Loose and strict grade choices inside and outside of \boxed (choice_rule.h).
@@ -35,11 +42,11 @@ struct RuleContext {
   RewardScale scale = RewardScale::kSoft;
 };
 
-/// In what a type differs from the others where all are treated alike.
+/// How the shared code of reward.h treats a type.
 struct RewardTraits {
   bool grades_choices = false;    // takes reward_type loose and strict, and not hard
   double repetition_penalty = 0;  // where repetition_penalty.max_penalty is null
-  bool wants_long_ones = false;   // response_length_penalty_coef is about short responses (length_penalty.h)
+  bool wants_long_ones = false;   // response_length_penalty_coef is about short responses (shaped.cpp)
 };
 
 }  // namespace roll

@@ -15,7 +15,7 @@ struct ScoredRows {
   RewardFaults faults;
 };
 
-/// Results in the order of the queries.
+/// Scores queries; results in their order.
 using ScoreBatch = std::function<std::vector<RewardResult>(std::vector<RewardQuery>)>;
 
 /// Reads {"response", "ground_truth"[, "prompt", "messages", "tag", "domain", "finish_reason", "num_response_tokens"]}

@@ -1,4 +1,4 @@
-// A rule with what all types share, in the order that reward.h gives.
+// Wraps a type's rule into the penalties and formats that all types share, in the order that reward.h gives.
 #pragma once
 
 #include "reward/reward.h"

@@ -1,4 +1,4 @@
-// What the workers of one domain have in common.
+// State that all workers of a domain share: rate limit, cancellation, what has answered, warnings.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,23 @@ namespace roll {
 class SharedByWorkers {
  public:
   /// num_ranks: processes that score the domain, each with such an object of its own; they share limits evenly.
-  /// log: where workers warn at once, before a step tells of its rewards; it outlives them. nullptr: nowhere.
+  /// log: for warnings that do not wait for the end of the step; it must outlive this. nullptr: no warnings.
   explicit SharedByWorkers(int64_t num_ranks = 1, Log* log = nullptr) : num_ranks_(num_ranks), log_(log) {}
 
-  /// Cancelled when no more verdicts are wanted: who waits for one gives up.
+  /// Cancelled when no more rewards are wanted: waits for servers and programs end.
   Cancellation ending;
 
-  /// The domain's; made of the limits that are given first, as all of its workers have the same.
+  /// The limiter of the domain, made by the first call: all workers give the same limits.
   RateLimiter& limiter(const RateLimits& limits);
-  /// In [0, 1), another one each time, and in each process.
+  /// A random number in [0, 1), another one in each call and each process.
   double jitter();
 
-  /// Whether this server or program has answered a worker: from then on its failures pass, and are no wrong settings.
+  /// Whether this server or program has ever answered: from then on a failure is taken for a passing one, not for a
+  /// wrong setting.
   std::atomic<bool>& has_answered(const std::string& who);
-  /// All that the workers ask have answered another process: a verdict has come of each.
+  /// Marks all of them as having answered, since another process has had rewards of the domain.
   void note_answers();
-  /// The first text is said, and no later one.
+  /// Logs the first text that it is given, and no later one.
   void warn_once(const std::string& text);
 
  private:

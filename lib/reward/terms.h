@@ -1,5 +1,5 @@
-// Several rewards of one domain: sum of weight x reward. The score is the first term's, so that penalties beside the
-// verdict leave it alone; a term that could not be judged leaves the whole without a verdict.
+// Several rewards of one domain: the sum of weight x reward. The score is the first term's, so that penalties beside
+// the verdict leave it alone; a term that could not be judged leaves the whole without a verdict.
 #pragma once
 
 #include "reward/reward.h"

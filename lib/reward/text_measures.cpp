@@ -1,5 +1,7 @@
 #include "reward/text_measures.h"
 
+#include <algorithm>
+
 #include "unicode/unicode.h"
 
 namespace roll {
@@ -36,6 +38,33 @@ Cases cases_of(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view stripped_view(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\v\f";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+std::string stripped(std::string_view text) {
+  return std::string(stripped_view(text));
+}
+
+bool same_text(std::string_view a, std::string_view b, bool ignore_case) {
+  const std::string left = stripped(a), right = stripped(b);
+  return ignore_case ? std::ranges::equal(left, right, {}, ascii_lower, ascii_lower) : left == right;
+}
+
+std::string_view behind_last(std::string_view text, std::string_view mark) {
+  const size_t at = text.rfind(mark);
+  return at == std::string_view::npos ? text : text.substr(at + mark.size());
+}
+
+std::string_view after_thinking(std::string_view response) {
+  const std::string_view answer = behind_last(response, kThoughtEnd);
+  if (answer.size() == response.size()) return response;
+  return answer.substr(std::min(answer.size(), answer.find_first_not_of('\n')));
+}
 
 std::string lower(std::string_view text) {
   std::string lowered;

@@ -75,7 +75,7 @@ std::string_view name_of(const RewardType& type);
 /// The type that ROLL's worker class means; nullopt when there is none here.
 std::optional<RewardType> type_of_worker_class(std::string_view path);
 
-/// Whether a model of this program has to see a response before the type can say what it is worth.
+/// Whether a model of this program has to run before the type can score a response.
 bool needs_model(const RewardType& type);
 
 /// The row's factory. UserError: arguments that are no use together, or not there.
@@ -88,7 +88,7 @@ RewardTraits traits_of(const RewardType& type);
 using KeyOwners = std::map<std::string, std::set<std::string_view>, std::less<>>;
 KeyOwners own_key_owners();
 
-/// Passes on each key once, its meaning behind the names of the types that own it.
+/// A visitor that passes on each key once, with the names of the types that own it before its meaning.
 template <class V>
 class EachOwnKeyOnce {
  public:
@@ -109,7 +109,8 @@ class EachOwnKeyOnce {
   KeyOwners owners_ = own_key_owners();
 };
 
-/// The chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an error.
+/// Visits the chosen type's own keys; while none is chosen, those of all types, so that only the missing choice is an
+/// error.
 template <class V>
 void own_fields(std::optional<RewardType>& type, V& v) {
   if (type) return std::visit([&](auto& args) { args.fields(v); }, *type);
@@ -121,7 +122,7 @@ void own_fields(std::optional<RewardType>& type, V& v) {
   std::apply([&](const auto&... rows) { (show(rows), ...); }, kRewardTypes);
 }
 
-/// Own keys that the chosen type does not have.
+/// Refuses own keys of other types than the chosen one.
 template <class V>
 void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
   if (!type) return;
@@ -132,7 +133,7 @@ void refuse_foreign_keys(const std::optional<RewardType>& type, V& v) {
                                    .c_str());
 }
 
-/// Own keys of every type, where several types stand in a list.
+/// Refuses own keys of every type, where the types are in `terms`.
 template <class V>
 void refuse_own_keys(V& v) {
   for (const auto& [key, owners] : own_key_owners())

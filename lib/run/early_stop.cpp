@@ -1,6 +1,5 @@
 #include "run/early_stop.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace roll {

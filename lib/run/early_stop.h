@@ -1,5 +1,5 @@
-// When a run ends early: its metric has been measured some times in a row without improving. As transformers'
-// EarlyStoppingCallback counts, so the keys carry its names.
+// Ends a run early when its metric has not improved in early_stopping_patience measurements in a row. Counts as
+// transformers' EarlyStoppingCallback, whose names the keys have.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class EarlyStop {
   std::optional<double> best() const { return best_; }
   int64_t waited() const { return waited_; }
 
-  /// How long it has waited already; what is no such state counts as none.
+  /// For checkpoints. load() ignores JSON that is no such state.
   Json state() const;
   void load(const Json& state);
 

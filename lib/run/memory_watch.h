@@ -1,5 +1,5 @@
-// How much memory each phase of a step takes: what this process holds of the host's memory (its resident set), looked
-// at every 50 ms and at the end of each phase. Peaks shorter than that may be missed.
+// The memory of each phase of a step: the resident set of this process, sampled every 50 ms and at the end of each
+// phase. Shorter peaks may be missed.
 #pragma once
 
 #include <condition_variable>
@@ -19,7 +19,7 @@ class MemoryWatch {
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
-  /// From here on it is this phase.
+  /// Begins a phase, and ends the one before.
   void begin(const std::string& phase);
   /// memory/<phase>/resident_bytes@max of the phases since the last call, that of now included.
   Metrics take();

@@ -24,7 +24,7 @@ void link_latest(const RunWish& wish, const fs::path& folder) {
   if (wish.new_run) link_atomic(folder.filename(), fs::path(wish.output_dir) / "latest");
 }
 
-/// What trackers have written of later steps.
+/// Removes what trackers have written of steps after `step`.
 void take_back(const TrackerOptions& options, int64_t step) {
   for (const char* name : {"metrics.jsonl", kHistogramFile}) truncate_jsonl(options.output_dir / name, step);
   truncate_csv(options.output_dir / "metrics.csv", step);
@@ -109,27 +109,30 @@ void Run::start(const RunFace& face) {
 void Run::track(int64_t step, Metrics metrics) {
   if (save_s_ > 0) metrics.add("time/checkpoint", std::exchange(save_s_, 0));
   const MetricValues values = metrics.values();
-  tell_unmeasured(step, values);
+  warn_unmeasured(step, values);
   for (const auto& [name, value] : values)
     if (name == keys_.checkpoints.metric_for_best_model && std::isfinite(value)) {
-      measured_step_ = step, measured_ = value;
+      measured_step_ = step;
+      measured_ = value;
       early_stop_.observe(value);
       if (early_stop_.is_over() && step < last_step_) end_early(step);
     }
   if (tracker_) tracker_->write(step, values, last_step_);
 }
 
-/// Once: a metric that a plug-in or a rare event should have given, or of validations one that this one has not.
-void Run::tell_unmeasured(int64_t step, const MetricValues& values) {
+/// Warns once that the metric of best checkpoints was not measured where it should have been: in a validation if it is
+/// one of validations, else in any step.
+void Run::warn_unmeasured(int64_t step, const MetricValues& values) {
   const CheckpointConfig& config = keys_.checkpoints;
   const std::string& wanted = config.metric_for_best_model;
-  if (is_missing_told_ || !log_.is_first() || (config.early_stopping_patience == 0 && config.best_ckpt_to_keep == 0))
+  if (has_warned_unmeasured_ || !log_.is_first() ||
+      (config.early_stopping_patience == 0 && config.best_ckpt_to_keep == 0))
     return;
   const auto is_validation = [](const auto& value) { return value.first.starts_with("val"); };
   const bool is_of_validations = wanted.starts_with("val");
   if (is_of_validations ? std::ranges::none_of(values, is_validation) : step == 0) return;
   if (std::ranges::any_of(values, [&](const auto& value) { return value.first == wanted; })) return;
-  is_missing_told_ = true;
+  has_warned_unmeasured_ = true;
   std::vector<std::string> measured;
   for (const auto& [name, value] : values) measured.push_back(name);
   log_.warn(

@@ -1,5 +1,4 @@
-// What a run of any pipeline has beside its steps: its folder, its log, what it tells and when, its checkpoints, its
-// end.
+// What every pipeline needs around its steps: the run's folder, log, trackers, checkpoints and end.
 #pragma once
 
 #include <functional>
@@ -21,16 +20,16 @@
 
 namespace roll {
 
-/// What the command line says of a run, beside its configuration.
+/// Flags of the command line that concern a run.
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
   std::string resume_command;   // the same command line, going on with what is there
   std::string version;          // of the program and its libraries, for the checkpoints
-  RunScreen* screen = nullptr;  // where the run shows itself on one
+  RunScreen* screen = nullptr;  // nullptr: lines of text
 };
 
-/// The keys that every pipeline's configuration has for this.
+/// The part of a pipeline's configuration that a Run needs.
 struct RunKeys {
   RunWish wish;
   std::optional<std::string> log_dir;  // none: the run folder
@@ -41,7 +40,7 @@ struct RunKeys {
   std::string resume_command;
   RunScreen* screen;
 };
-/// What a pipeline begins its run with: the keys, and where it starts.
+/// How a pipeline starts its run.
 struct RunPlan {
   RunKeys keys;
   RunStart start;
@@ -93,7 +92,7 @@ class Run {
 
   const RunFolder& folder() const { return folder_; }
   int64_t first_step() const { return start_.resume ? start_.resume->step + 1 : 1; }
-  /// The run's; an earlier one once it ends early.
+  /// The last step of the run; an earlier one once it ends early.
   int64_t last_step() const { return last_step_; }
   /// Whether something that happens every so many steps (0 or less: never), and after the last one, happens now.
   bool is_due(int64_t step, int64_t every) const { return step == last_step_ || (every > 0 && step % every == 0); }
@@ -102,7 +101,7 @@ class Run {
   void track(int64_t step, Metrics metrics);
   /// A response with its verdict, for the screen.
   void show(ShownSample sample);
-  /// What was warned of; from here on there is no screen, and lines are lines.
+  /// Closes the screen and prints the warnings of the run.
   void finish();
   /// A checkpoint where save_steps, a best validation or an earlier failure has one; after the last step it has to
   /// succeed. **Collective**. SystemError.
@@ -115,7 +114,7 @@ class Run {
   bool save(int64_t step, const std::function<RunState()>& state);
   void require_saved(int64_t step);
   void end_early(int64_t step);
-  void tell_unmeasured(int64_t step, const MetricValues& values);
+  void warn_unmeasured(int64_t step, const MetricValues& values);
   void start(const RunFace& face);
 
   RunKeys keys_;
@@ -127,9 +126,9 @@ class Run {
   Saver saver_;
   std::optional<Tracker> tracker_;  // rank 0
   bool is_overdue_ = false;
-  double save_s_ = 0;  // not yet told
+  double save_s_ = 0;  // not yet among the metrics
   int64_t saving_step_ = -1;
-  bool is_missing_told_ = false;
+  bool has_warned_unmeasured_ = false;
   int64_t measured_step_ = -1;  // of the metric that tells good checkpoints
   double measured_ = 0;
   std::optional<double> best_;

@@ -5,7 +5,6 @@
 //   manifest.json
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -23,12 +22,11 @@ class RunFolder {
 
   /// Makes the folder, and takes its lock. UserError: another process is at work there. SystemError.
   std::unique_ptr<FileLock> lock() const;
-  /// Makes the folder what run `run` can write to: nothing unfinished, run.json, the configuration. For rank 0, under
-  /// the lock, once nothing else can fail. SystemError.
+  /// Prepares the folder for run `run`: removes unfinished files, writes run.json and the configuration. For rank 0,
+  /// under the lock, once nothing else can fail. SystemError.
   void start(const std::string& run, const std::string& resolved_config) const;
 
   const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
   std::filesystem::path rollouts() const { return path_ / "rollouts"; }
   std::filesystem::path samples() const { return path_ / "samples"; }
   std::filesystem::path experience() const { return path_ / "experience"; }

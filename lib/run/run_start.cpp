@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/clock.h"
@@ -12,7 +11,6 @@
 #include "checkpoint/store.h"
 #include "dist/agree.h"
 #include "dist/messages.h"
-#include "records/messages.h"
 #include "run/run_folder.h"
 #include "settings/config_change.h"
 
@@ -123,14 +121,6 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return !relative.empty() && *relative.begin() != "..";
 }
 
-StartMessage message_of(const RunStart& start) {
-  StartMessage message{start.folder.string(), start.run, start.goes_on, {}};
-  if (start.resume)
-    message.resume = {start.resume->folder.string(), start.resume->step, start.resume->best_metric,
-                      start.resume->early_stop};
-  return message;
-}
-
 RunStart decided(const RunWish& wish, Log& log) {
   const bool restarts = env("ROLL_RESTART").has_value();
   if (wish.new_run && !is_off(wish.resume_from_checkpoint))
@@ -188,12 +178,12 @@ RunStart start_of(const RunWish& wish, Communicator& ranks, Log& log) {
   agree(ranks, [&] {
     if (ranks.is_first()) start = decided(wish, log);
   });
-  const StartMessage told = broadcast_message(message_of(start), 0, ranks);
-  start.folder = told.folder;
-  start.run = told.run;
-  start.goes_on = told.goes_on;
-  if (told.resume)
-    start.resume = {told.resume->folder, told.resume->step, told.resume->best_metric, told.resume->early_stop};
+  const StartMessage decision =
+      broadcast_message(StartMessage{start.folder.string(), start.run, start.goes_on, start.resume}, 0, ranks);
+  start.folder = decision.folder;
+  start.run = decision.run;
+  start.goes_on = decision.goes_on;
+  start.resume = decision.resume;
   return start;
 }
 

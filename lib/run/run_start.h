@@ -1,5 +1,5 @@
-// How a run begins: in which folder, as which run, and after which step of a checkpoint. Decided by rank 0 before
-// anything is loaded, without touching what is there; all ranks are told.
+// The start of a run: its folder, its id, and the checkpoint that it goes on with. Rank 0 decides this before anything
+// is loaded, without changing a file, and broadcasts it.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "process/file_lock.h"
+#include "records/messages.h"
 #include "settings/checkpoint_config.h"
 
 namespace roll {
 
-/// What the user asks for.
+/// What the user requests.
 struct RunWish {
   std::string output_dir;
   std::string resume_from_checkpoint;  // "false" or "", "true", or a path
@@ -28,14 +29,6 @@ struct RunWish {
   std::string measured;                                 // measured_by()
   std::string version;                                  // of the program and its libraries
   std::map<std::string, int64_t> sequences_per_update;  // by role: what batch sizes and layout come to
-};
-
-/// A checkpoint to go on with.
-struct ResumePoint {
-  std::filesystem::path folder;  // absolute
-  int64_t step = 0;
-  std::optional<double> best_metric;  // of all steps up to it; none: of what is measured now, nothing is known
-  Json early_stop;                    // EarlyStop::state(), or null
 };
 
 struct RunStart {
@@ -49,13 +42,14 @@ struct RunStart {
 /// What output_dir holds of a run: "7 steps and checkpoint step_000005"; "" when it holds none.
 std::string run_in(const std::filesystem::path& folder);
 
-/// What tells good checkpoints from others: "val_correct/all/mean", with a "-" where less is better.
+/// The metric that ranks checkpoints: "val_correct/all/mean", with a "-" where less is better.
 std::string measured_by(const CheckpointConfig& config);
 
 /// UserError: the folder holds a run.
 void refuse_run_in(const std::filesystem::path& folder);
 
-/// The process that started the ranks, and a restart after it, agree on this name: "2026-11-21_20-24-10".
+/// Fixes the folder's name of a new run in the environment, "2026-11-21_20-24-10", so that all ranks and restarts use
+/// it.
 void name_new_run();
 
 /// **Collective**. UserError: a run in the folder that nobody asked to go on with, a path without a checkpoint, a

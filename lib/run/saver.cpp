@@ -39,8 +39,8 @@ bool is_finite(const at::Tensor& tensor) {
   return std::isfinite(least.item<double>()) && std::isfinite(most.item<double>());
 }
 
-/// On the host, in the memory of the copies before where they fit: fresh pages cost more than the copying. The first
-/// that is not finite is named in `fault`; each is looked at while it is in the processor's cache.
+/// Copies tensors to the host, into the memory of the earlier copies where they fit, as fresh pages cost more than the
+/// copying. `fault` names the first tensor that is not finite; each is checked while it is in the processor's cache.
 NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const std::string& whose, std::string& fault) {
   before.resize(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -57,7 +57,7 @@ NamedTensors copies_of(const NamedTensors& tensors, NamedTensors before, const s
 
 }  // namespace
 
-/// A checkpoint's copy.
+/// The copy of a checkpoint that the thread writes.
 struct Saver::Staged {
   Checkpoint checkpoint;
   std::vector<NamedTensors> weights;                  // of each part; none where another rank has them
@@ -128,7 +128,7 @@ bool Saver::save(const Checkpoint& checkpoint) {
   return true;
 }
 
-/// Rank 0 makes the folder, where there is room for all ranks' files.
+/// Whether there is room for the files of all ranks; if so, rank 0 has made the folder.
 bool Saver::has_place(const Staged& staged) {
   const int64_t needed = ranks_.all_reduce_sum(staged.bytes(), "size of the checkpoint") + kSpareBytes;
   int64_t is_there = 1;
@@ -141,7 +141,7 @@ bool Saver::has_place(const Staged& staged) {
       store_.begin(staged.checkpoint.step);
       make_folder(store_.saving_path(staged.checkpoint.step) / "optimizer");
     } catch (const std::exception& error) {
-      tell_failure(staged.checkpoint.step, error.what());
+      warn_failed(staged.checkpoint.step, error.what());
       store_.abandon(staged.checkpoint.step);
       is_there = 0;
     }
@@ -149,7 +149,7 @@ bool Saver::has_place(const Staged& staged) {
   return ranks_.all_reduce_min(is_there, "place for the checkpoint") == 1;
 }
 
-void Saver::tell_failure(int64_t step, const std::string& why) {
+void Saver::warn_failed(int64_t step, const std::string& why) {
   log_.warn("checkpoint of step {} is not written: {}; the ones before it are kept", step, why);
 }
 
@@ -184,7 +184,7 @@ void Saver::write(const Staged& staged) {
   }
 }
 
-/// What the other ranks have written, once they have.
+/// Adds the sums of the files that the other ranks have written; waits for them.
 void Saver::take_parts(int64_t step, FileSums& sums) const {
   const Stopwatch watch;
   for (int rank = 1; rank < ranks_.size(); ++rank) {
@@ -208,7 +208,7 @@ bool Saver::failed(bool waits) {
     if (ranks_.all_reduce_max(static_cast<int64_t>(has_failed), "failed checkpoint") > 0) {
       gives_up_ = true;
       join();
-      if (!error_.empty()) tell_failure(step_, error_);
+      if (!error_.empty()) warn_failed(step_, error_);
       ranks_.barrier("failed checkpoint");  // nobody writes there any more
       if (ranks_.is_first()) store_.abandon(step_);
       gives_up_ = false;
@@ -217,7 +217,6 @@ bool Saver::failed(bool waits) {
     }
     if (ranks_.all_reduce_min(static_cast<int64_t>(is_done), "finished checkpoint") == 1) {
       join();
-      saved_step_ = step_;
       step_ = -1;
     } else if (!waits) {
       return false;

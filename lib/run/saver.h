@@ -1,7 +1,6 @@
-// Checkpoints that are written while training goes on: what belongs to one is copied when it is taken (host memory for
-// weights and optimizer state, once more; it is kept for the next), and each rank's own thread writes it. Rank 0
-// finishes the folder when all ranks have put down what they wrote (part_<rank>.json), so a folder is complete without
-// anybody waiting for it.
+// Writes checkpoints while training goes on. Weights and optimizer state are copied into host memory, which is kept for
+// the next checkpoint, and a thread of each rank writes them. Rank 0's thread completes the folder when the files of
+// all ranks are listed there (part_<rank>.json), so training does not wait for it.
 #pragma once
 
 #include <atomic>
@@ -43,7 +42,7 @@ class Saver {
  public:
   /// `timeout_s`: how long rank 0 waits for another rank's files. All ranks see the folder of `store`.
   Saver(CheckpointStore store, Keeping keeping, double timeout_s, Communicator& ranks, Log& log);
-  /// Gives up what is not finished.
+  /// Abandons a checkpoint that is not finished.
   ~Saver();
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
@@ -55,15 +54,13 @@ class Saver {
   /// Whether the save in progress has failed, on any rank, with a warning that says why; `waits`: once it has ended.
   /// **Collective**.
   bool failed(bool waits);
-  /// The newest step whose checkpoint is known to be complete; -1: none.
-  int64_t saved_step() const { return saved_step_; }
 
  private:
   struct Staged;
   bool has_place(const Staged& staged);
   void write(const Staged& staged);
   void take_parts(int64_t step, FileSums& sums) const;
-  void tell_failure(int64_t step, const std::string& why);
+  void warn_failed(int64_t step, const std::string& why);
   void join();
 
   CheckpointStore store_;
@@ -77,7 +74,6 @@ class Saver {
   std::atomic<bool> gives_up_ = false;
   std::string error_;  // of the thread; read after it has ended
   int64_t step_ = -1;  // of the save in progress
-  int64_t saved_step_ = -1;
 };
 
 }  // namespace roll

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "machine/matmul_peak.h"
+#include "machine/device_speed.h"
 #include "model/spec.h"
 
 namespace roll {

@@ -11,12 +11,12 @@ namespace roll {
 /// tokens only those of responses go through the lm head; recomputation is not counted.
 double training_flops(const StepFacts& step, const ModelSpec& spec, bool with_lm_head);
 
-/// The same of all roles that are trained, `ppo_epochs` times.
+/// As above for all roles that are trained, `ppo_epochs` times.
 double training_flops(const StepFacts& step, const Roles& roles, bool trains_actor, int64_t ppo_epochs);
 
 class Throughput {
  public:
-  /// Of `num_ranks`, `num_training` hold a model that is trained.
+  /// `num_training` of the `num_ranks` ranks hold a model that is trained.
   Throughput(at::Device device, at::ScalarType dtype, int64_t num_ranks, int64_t num_training)
       : device_(device), dtype_(dtype), num_ranks_(num_ranks), num_training_(num_training) {}
 

@@ -6,7 +6,7 @@
 
 #include "model/device.h"
 #include "model/spec.h"
-#include "optim/flat_shard.h"
+#include "optim/flat_layout.h"
 #include "optim/learner.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"

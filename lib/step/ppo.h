@@ -77,8 +77,8 @@ class ActorTrainer {
   Metrics train(TrainingStep step, FirstUpdates* first, TokenSamples& samples);
 
   /// Leaves the device to the sampler, which needs the weights only.
-  void put_away() { learner_.put_away(/*keeps_parameters=*/true); }
-  void bring_back() { learner_.bring_back(); }
+  void put_away() { learner_.offload(/*keeps_parameters=*/true); }
+  void bring_back() { learner_.reload(); }
 
   Learner& learner() { return learner_; }
   const Learner& learner() const { return learner_; }
@@ -100,8 +100,8 @@ class CriticTrainer {
   Metrics train(TrainingStep step, FirstUpdates* first);
 
   /// Leaves the device to the sampler.
-  void put_away() { learner_.put_away(/*keeps_parameters=*/false); }
-  void bring_back() { learner_.bring_back(); }
+  void put_away() { learner_.offload(/*keeps_parameters=*/false); }
+  void bring_back() { learner_.reload(); }
 
   Learner& learner() { return learner_; }
   const Learner& learner() const { return learner_; }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dist/single.h"
-#include "experience/kl_controller.h"
+#include "experience/build.h"
 #include "tensors.h"
 
 namespace roll {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
+#include "optim/accumulate_all.h"
 #include "optim/schedule.h"
 
 namespace roll {
@@ -61,7 +62,7 @@ TEST_CASE("FlatAdamW with clipping and per-shape decay equals torch.optim.AdamW"
       for (const auto& [name, p] : parameters)
         loss = loss + (p * tensor_of(step["gradients"][name], g["shapes"][name])).sum() * (half == 0 ? 0.25 : 0.75);
       loss.backward();
-      optimizer.accumulate();
+      accumulate_all(optimizer);
     }
     const double norm = std::sqrt(optimizer.squared_gradient());
     CHECK(norm == Approx(step["norm"].get<double>()).epsilon(1e-6));
@@ -79,7 +80,7 @@ TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   FlatAdamW optimizer = make_optimizer(g, parameters);
   for (int i = 0; i < 2; ++i) {
     parameters[1].second.sum().backward();
-    optimizer.accumulate();  // what is added once is gone from the model's own gradient
+    accumulate_all(optimizer);  // what is added once is gone from the model's own gradient
   }
   CHECK(std::sqrt(optimizer.squared_gradient()) ==
         Approx(2 * std::sqrt(static_cast<double>(parameters[1].second.numel()))));
@@ -88,7 +89,7 @@ TEST_CASE("bfloat16 parameters follow a float32 master copy", "[train]") {
   for (int i = 0; i < 1000; ++i) {
     optimizer.zero_grad();
     parameters[1].second.sum().backward();
-    optimizer.accumulate();
+    accumulate_all(optimizer);
     optimizer.step(1e-4, std::sqrt(optimizer.squared_gradient()), 0);
   }
   const at::Tensor moved = before - parameters[1].second.to(at::kFloat);
@@ -104,12 +105,12 @@ TEST_CASE("an optimizer that was put away goes on as if it had not been", "[trai
     for (auto [optimizer, parameters] : {std::pair{&a, &stayed}, std::pair{&b, &moved}}) {
       optimizer->zero_grad();
       for (const auto& [name, p] : *parameters) (p * p).sum().backward();
-      optimizer->accumulate();
+      accumulate_all(*optimizer);
       optimizer->step(1e-2, std::sqrt(optimizer->squared_gradient()), 1.0);
     }
-    b.put_away(/*keeps_parameters=*/step == 0);
+    b.offload(/*keeps_parameters=*/step == 0);
     CHECK_FALSE(moved[0].second.grad().defined());
-    b.bring_back();
+    b.reload();
   }
   for (size_t i = 0; i < stayed.size(); ++i) CHECK(at::equal(stayed[i].second, moved[i].second));
 }
@@ -121,9 +122,10 @@ TEST_CASE("the flat gradient is the concatenation of the named ones", "[train]")
   optimizer.zero_grad();
   for (const auto& [name, p] : parameters) (p * p).sum().backward();
   double squares = 0;
-  for (const auto& [name, gradient] : optimizer.named_gradients()) {
-    for (const auto& [other, p] : parameters)
-      if (other == name) CHECK(at::allclose(gradient, 2 * p.detach()));
+  for (int64_t i = 0; i < std::ssize(optimizer.names()); ++i) {
+    const at::Tensor gradient = optimizer.named_gradient(i);
+    for (const auto& [name, p] : parameters)
+      if (name == optimizer.names()[i]) CHECK(at::allclose(gradient, 2 * p.detach()));
     squares += gradient.square().sum().item<double>();
   }
   CHECK(std::sqrt(optimizer.squared_gradient()) == Approx(std::sqrt(squares)));

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "optim/accumulate_all.h"
 #include "optim/allocated.h"
-#include "optim/optimizer.h"
 
 namespace roll {
 
@@ -43,7 +43,7 @@ struct Sliced {
   void add_gradient(int64_t step) {
     optimizer.zero_grad();
     for (auto& [name, p] : parameters) add_to_gradient(p, gradient_of(p, step));
-    optimizer.accumulate();
+    accumulate_all(optimizer);
   }
 };
 

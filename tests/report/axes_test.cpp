@@ -1,5 +1,3 @@
-#include "report/axes.h"
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -7,6 +5,7 @@
 #include "base/file.h"
 #include "checkpoint/temporary_folder.h"
 #include "report/histograms.h"
+#include "report/series.h"
 
 namespace roll {
 

@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "machine/matmul_peak.h"
+#include "machine/device_speed.h"
 #include "model/device.h"
-#include "optim/optimizer.h"
+#include "optim/accumulate_all.h"
 #include "step/roles.h"
 
 namespace roll {
@@ -30,14 +30,14 @@ TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu]") {
     for (auto [optimizer, parameters] : {std::pair{&a, &stayed}, std::pair{&b, &moved}}) {
       optimizer->zero_grad();
       for (const auto& [name, p] : *parameters) (p * p).sum().backward();
-      optimizer->accumulate();
+      accumulate_all(*optimizer);
       optimizer->step(1e-2, std::sqrt(optimizer->squared_gradient()), 1.0);
     }
     const int64_t before = free_device_bytes(at::kCUDA);
-    b.put_away(keeps_parameters);
+    b.offload(keeps_parameters);
     CHECK(free_device_bytes(at::kCUDA) > before);
     CHECK(moved[0].second.is_cuda() == keeps_parameters);
-    b.bring_back();
+    b.reload();
     CHECK(moved[0].second.is_cuda());
   }
   for (size_t i = 0; i < stayed.size(); ++i) CHECK(at::equal(stayed[i].second, moved[i].second));

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/nearest.h"
 #include "reward/choice/choice_letter.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 
@@ -44,7 +45,7 @@ void add_column(const Json& column, Choices& choices) {
       choices[item.key()[0]] = stripped(item.value().get<std::string>());
 }
 
-/// Two boxes that "or", "and", a comma or nothing joins are one answer.
+/// Whether the text between two boxes makes them one answer: "or", "and", a comma or nothing.
 bool joins(std::string_view between) {
   const std::string plain = without_markup(between);
   return plain.empty() || plain == "or" || plain == "and" || plain == "," || plain == "/" || plain == ", or";
@@ -70,10 +71,9 @@ std::optional<ChoiceAnswer> last_box(std::string_view text) {
   return last;
 }
 
-/// Where what the last of these phrases introduces begins; npos where there is none.
+/// Where the text behind the last of these phrases begins; npos where there is none.
 size_t behind_last_phrase(std::string_view text) {
-  std::string lowered(text);
-  for (char& c : lowered) c = ascii_lower(c);
+  const std::string lowered = lower_ascii(text);
   size_t behind = std::string::npos;
   for (const std::string_view phrase : {"answer is", "answer:", "answer would be", "option is", "choice is"})
     if (const size_t at = lowered.rfind(phrase); at != std::string::npos)

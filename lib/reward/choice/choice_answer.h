@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +18,8 @@ Choices choices_of(const Json& row, std::string_view prompt);
 
 struct ChoiceAnswer {
   std::string text;
-  bool is_boxed = false, is_whole = false;  // in a box; all of the response, as no words introduce the answer
+  bool is_boxed = false;
+  bool is_whole = false;  // `text` is the whole response, as no words introduce an answer
 };
 
 /// The last closed \boxed{...} (boxes that "or" joins are one answer); else what follows the last "answer is",

@@ -1,12 +1,13 @@
-// WordList and what stands between them; a letter is a word of one letter, and its neighbours say what it is there for.
+// WordList and the gaps between them. The letter of a choice is a word of one letter; its neighbours tell whether it is
+// one.
 #include "reward/choice/choice_letter.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <vector>
 
-#include "reward/same_text.h"
+#include "base/nearest.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 
@@ -19,11 +20,11 @@ const WordList kIntroduction = {"the",     "correct",   "right",     "best",    
                                 "must",    "should",    "so",        "thus",       "hence",     "it",     "that",
                                 "choose",  "pick",      "select",    "go",         "with",      "most",   "likely",
                                 "clearly", "therefore", "obviously", "definitely", "certainly", "surely", "probably"};
-/// Behind these stands the answer.
+/// Words before an answer.
 const WordList kMarks = {"option", "choice", "answer", "letter", "is",   "be",
                          "choose", "pick",   "select", "with",   "chose"};
 const WordList kNegations = {"not", "isn", "isn't", "neither", "nor", "except", "never", "than", "without"};
-/// Between two letters of one answer.
+/// Words between two letters of one answer.
 const WordList kJoining = {"and",  "or",     "nor",    "maybe",  "possibly", "perhaps",
                            "also", "option", "choice", "either", "the"};
 /// What may follow the letter A or I, where any other word makes it an article or a pronoun.
@@ -36,12 +37,6 @@ bool is_letter(char c) {
 }
 bool is_word_byte(unsigned char c) {
   return is_letter(static_cast<char>(c)) || (c >= '0' && c <= '9') || (c >= 0xC3 && c <= 0xDF);  // "é", not "是"
-}
-
-std::string lowered(std::string_view word) {
-  std::string low(word);
-  for (char& c : low) c = ascii_lower(c);
-  return low;
 }
 
 struct WordText {
@@ -63,20 +58,20 @@ struct WordText {
     const size_t begin = i == 0 ? 0 : spans[i - 1].second, end = i < spans.size() ? spans[i].first : plain.size();
     return plain.substr(begin, end - begin);
   }
-  bool is_in(size_t i, const WordList& words) const { return words.contains(lowered(word(i))); }
+  bool is_in(size_t i, const WordList& words) const { return words.contains(lower_ascii(word(i))); }
 
   std::string_view plain;
   std::vector<std::pair<size_t, size_t>> spans;
 
  private:
-  /// Also the apostrophe of "A's".
+  /// Whether the byte belongs to a word; the apostrophe of "A's" does.
   bool in_word(size_t at) const {
     const bool apostrophe = plain[at] == '\'' && at > 0 && at + 1 < plain.size() && is_letter(plain[at - 1]);
     return is_word_byte(static_cast<unsigned char>(plain[at])) || (apostrophe && is_letter(plain[at + 1]));
   }
 };
 
-/// Behind a Chinese or Japanese character, which needs no space.
+/// Whether the gap ends in a Chinese or Japanese character, behind which a word needs no space.
 bool ends_wide(std::string_view gap) {
   size_t at = gap.size();
   while (at > 0 && (gap[at - 1] & 0xC0) == 0x80) --at;
@@ -92,13 +87,13 @@ bool is_marked(const WordText& text, size_t i) {
   return is_bracketed(text, i) || ends_wide(text.gap(i)) || (i > 0 && text.is_in(i - 1, kMarks));
 }
 
-/// Nothing that belongs to the letter follows but punctuation.
+/// Whether only punctuation follows word i.
 bool is_closed(const WordText& text, size_t i) {
   const std::string_view behind = text.gap(i + 1);
   return i + 1 == text.spans.size() || (!behind.empty() && std::string_view(".):],;\n").find(behind[0]) != behind.npos);
 }
 
-/// Word i as the letter of a choice, 0 where it is none. A small one must be marked, or be all that is there.
+/// Word i as the letter of a choice; 0: it is none. A lower-case letter must be marked, or be the whole text.
 char letter_at(const WordText& text, size_t i) {
   const std::string_view word = text.word(i);
   if (word.size() != 1 || !is_letter(word[0])) return 0;
@@ -118,7 +113,7 @@ bool is_ruled_out(const WordText& text, size_t i) {
          (is_spoken_of && (text.is_in(i + 2, kWrong) || text.is_in(i + 3, kWrong)));
 }
 
-/// "A or B", "A, B", "A/B", "A B", "A or Paris".
+/// Whether another choice stands beside the letter: "A or B", "A, B", "A/B", "A B", "A or Paris".
 bool has_rival(const WordText& text, size_t i, char letter) {
   if (text.is_in(i + 1, {"or"}) && text.gap(i + 1) == " ") return true;
   for (size_t next = i + 1; next < text.spans.size(); ++next) {
@@ -129,7 +124,7 @@ bool has_rival(const WordText& text, size_t i, char letter) {
   return false;
 }
 
-/// The first word that does not introduce.
+/// How many words at the beginning only introduce the answer.
 size_t num_introducing(const WordText& text) {
   size_t i = 0;
   while (i < text.spans.size() && letter_at(text, i) == 0 && (text.is_in(i, kIntroduction) || text.word(i) == "I")) ++i;

@@ -10,10 +10,11 @@
 
 namespace roll {
 
-/// Without what only changes the looks: LaTeX commands and braces, dollars, asterisks, quotation marks.
+/// `text` without markup that changes only its looks: LaTeX commands and braces, dollars, asterisks, quotation marks.
 std::string without_markup(std::string_view text);
 
-/// Behind words that only introduce an answer ("Answer:", "the correct option is"), without a period at the end.
+/// The text behind words that only introduce an answer ("Answer:", "the correct option is"), without a period at the
+/// end.
 std::string_view behind_introduction(std::string_view plain);
 
 /// The letter A-Z that `plain`, a text without markup, begins with, behind its introduction; 0: none.

@@ -37,7 +37,8 @@ CodeCases::Test test_of(const Json& test) {
           text_of(test, {"import_prefix"}, "")};
 }
 
-/// Without one of these words a test holds no assertion; with one it may (python/test_names.py looks closer).
+/// Whether the code may hold an assertion: without one of these words it holds none (python/test_names.py looks
+/// closer).
 bool may_assert(const std::string& code) {
   constexpr auto kWords = std::to_array<std::string_view>({"assert", "raise", "warns", "fail", "deprecated_call"});
   return std::ranges::any_of(kWords, [&](std::string_view word) { return code.find(word) != std::string::npos; });

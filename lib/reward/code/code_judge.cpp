@@ -31,43 +31,33 @@ CodeVerdict verdict_in(const CodeRun& tests, int64_t num_cases) {
     CodeVerdict result{verdict.at("passed").get<int64_t>(), verdict.at("total").get<int64_t>()};
     if (!result.is_right())
       result.why = verdict.at("error").is_string() ? verdict["error"].get<std::string>() : "fails";
+    if (verdict.contains("limit") && verdict["limit"].is_string()) result.limit = verdict["limit"].get<std::string>();
     return result;
   } catch (const std::exception& e) {  // a server's answer may be anything
     return unjudged(RewardFailure::kUnparsable, e.what());
   }
 }
 
-std::string limit_in(const CodeRun& tests) {
-  const size_t line = tests.output.rfind('\n');
-  if (tests.failure || !tests.ended_well || line == std::string::npos) return "";
-  try {
-    const Json verdict = parse_json(tests.output.substr(line + 1), "the tests' verdict");
-    return verdict.contains("limit") && verdict["limit"].is_string() ? verdict["limit"].get<std::string>() : "";
-  } catch (const UserError&) {
-    return "";
-  }
-}
-
-/// The tests beside the program. Where they fail at what the harness cannot do they run once more as plain Python: a
-/// program that fails more there is wrong, and of one that does not nobody knows.
+/// Runs the tests apart from the program. Where they fail at what the harness cannot do, they run once more beside it
+/// as plain Python: a program that fails there too is wrong, and one that passes there is not judged, as it may have
+/// lied.
 CodeVerdict verdict_of(CodeRunner& runner, const Json& tests, const std::string& prefix, int64_t num_cases) {
-  const CodeRun run = runner.run_tests(tests, true, prefix, num_cases);
-  CodeVerdict apart = verdict_in(run, num_cases);
-  const std::string limit = limit_in(run);
-  if (limit.empty() || apart.failure) return apart;
+  CodeVerdict apart = verdict_in(runner.run_tests(tests, true, prefix, num_cases), num_cases);
+  if (apart.limit.empty() || apart.failure) return apart;
   const CodeVerdict together = verdict_in(runner.run_together(tests, prefix, num_cases), num_cases);
   if (!together.failure && together.is_right())
-    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + limit);
+    return unjudged(RewardFailure::kUnjudged, "the tests cannot run apart from the program: " + apart.limit);
   return apart;
 }
 
-/// Whether to go on.
+/// Adds the verdict of one test to that of all; false: no more tests are needed.
 bool add_verdict(CodeVerdict& all, CodeVerdict one, bool is_complete) {
   if (one.failure) {
     all = std::move(one);
     return false;
   }
-  all.passed += one.passed, all.total += one.total;
+  all.passed += one.passed;
+  all.total += one.total;
   if (all.why.empty()) all.why = one.why;
   return is_complete || one.is_right();
 }

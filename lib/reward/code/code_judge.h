@@ -1,4 +1,4 @@
-// A row's cases, run and counted.
+// Runs the cases of a row and counts those that pass.
 #pragma once
 
 #include "reward/code/code_cases.h"
@@ -6,12 +6,14 @@
 
 namespace roll {
 
-/// Of one response.
+/// The verdict on one response.
 struct CodeVerdict {
   int64_t passed = 0, total = 0;
   std::string why;                       // the first case that does not pass
   std::optional<RewardFailure> failure;  // it could not be judged, and `why`
   std::optional<double> retry_after_s{};
+
+  std::string limit{};  // what tests apart from the program could not do; "": nothing
 
   bool is_right() const { return passed == total; }
 };

@@ -1,4 +1,4 @@
-// Programs in sandboxes of this machine.
+// Runs programs in sandboxes of this machine.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -84,7 +84,9 @@ class LocalRunner : public CodeRunner {
 
   CodeRun begin(const CodeBlock& program) override {
     deadline_ = after(timeout_s_);
-    code_ = program.code, command_.clear(), files_.clear();
+    code_ = program.code;
+    command_.clear();
+    files_.clear();
     if (program.language == "python") return {.ended_well = true};
     const CodeLanguage& language = languages_.at(program.language);
     command_ = language.run;
@@ -124,7 +126,8 @@ class LocalRunner : public CodeRunner {
       if (with_program) {
         Channel channel = new_channel();
         Request solution{.role = Request::Role::kSolution, .source = prefix + "\n" + code_, .limits = tests.limits};
-        tests.channel = std::move(channel.tests), solution.channel = std::move(channel.program);
+        tests.channel = std::move(channel.tests);
+        solution.channel = std::move(channel.program);
         programs = box_->start_pair(std::move(tests), std::move(solution));
       } else {
         programs.push_back(box_->start(std::move(tests)));
@@ -173,7 +176,7 @@ class LocalRunner : public CodeRunner {
     return run_of(std::move(end));
   }
 
-  /// A box that was lost is made anew, once.
+  /// Calls `run`; where the sandbox is lost, makes a new one and tries once more.
   template <class F>
   CodeRun with_box(const F& run) {
     std::string why;

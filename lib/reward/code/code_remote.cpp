@@ -1,4 +1,4 @@
-// Programs on a sandbox server, in SandboxFusion's protocol: {"code", "language", "stdin", "compile_timeout",
+// Runs programs on a sandbox server, in SandboxFusion's protocol: {"code", "language", "stdin", "compile_timeout",
 // "run_timeout"} is posted to code_url, and {"status", "message", "compile_result", "run_result": {"status",
 // "return_code", "stdout", "stderr"}} is its answer. What is expected is not sent along; tests are, but in a script
 // that starts the program before it reads them (sandbox/python/remote.py).
@@ -36,7 +36,7 @@ CodeRun failure_of_http(const HttpAnswer& http) {
   return run;
 }
 
-/// What the server says of a run. "Failed" is the program's fault, "SandboxError" is not.
+/// The run that a server's answer describes. "Failed" is the program's fault, "SandboxError" is not.
 CodeRun run_in(const std::string& body) {
   Json answer;
   try {
@@ -82,19 +82,20 @@ class RemoteRunner : public CodeRunner {
   }
 
   CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) override {
-    const Json source = with_program ? Json(prefix + "\n" + program_.code) : Json();
-    const std::string script =
-        fmt::format("{}\nrun_remotely(json.loads({}))\n", remote_text(), to_line(to_line(source)));
-    return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
+    return post_tests("run_remotely", with_program ? Json(prefix + "\n" + program_.code) : Json(), tests, num_cases);
   }
 
   CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) override {
-    const std::string script = fmt::format("{}\nrun_together_remotely(json.loads({}))\n", remote_text(),
-                                           to_line(to_line(Json(prefix + "\n" + program_.code))));
-    return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
+    return post_tests("run_together_remotely", Json(prefix + "\n" + program_.code), tests, num_cases);
   }
 
  private:
+  CodeRun post_tests(const char* function, const Json& source, const Json& tests, int64_t num_cases) {
+    const std::string script =
+        fmt::format("{}\n{}(json.loads({}))\n", remote_text(), function, to_line(to_line(source)));
+    return post(script, "python", to_line(tests), args_.case_cpu_s * num_cases);
+  }
+
   CodeRun post(const std::string& code, const std::string& language, const std::string& input, int64_t run_s) {
     const Json request{{"code", code},
                        {"language", language},

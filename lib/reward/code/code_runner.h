@@ -1,4 +1,4 @@
-// What runs the program of a response: sandboxes of this machine, or a server.
+// Runs the program of a response, in sandboxes of this machine or on a server.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ struct CodeRun {
   bool ended_well = false;
   std::string output;                    // any bytes
   std::string how;                       // it did not end well
-  bool is_late = false;                  // no time is left for other cases
+  bool is_late = false;                  // timed out, so that no time is left for other cases
   std::optional<RewardFailure> failure;  // it could not be run, which no program can cause; `how` says why
   std::optional<double> retry_after_s{};
 
@@ -33,15 +33,16 @@ class CodeRunner {
   virtual void prepare() {}
   /// Known after prepare().
   virtual std::set<std::string> languages() const = 0;
-  /// The next response's program; its time begins. Does not end well where it does not compile.
+  /// Begins the next response: compiles its program, and starts its time limit. ended_well is false where it does not
+  /// compile.
   virtual CodeRun begin(const CodeBlock& program) = 0;
-  /// Runs it once, as a whole.
+  /// Runs the program once, with this standard input.
   virtual CodeRun run(const std::string& input) = 0;
-  /// Runs tests (python/harness.py says what `tests` holds) beside it as a module that begins with `prefix`; `program`
-  /// false: about a text, without a program. The output's last line is the verdict.
+  /// Runs tests (python/harness.py describes `tests`) apart from the program, which becomes a module that begins with
+  /// `prefix`. `with_program` false: tests of a text, without a program. The output's last line is the verdict.
   virtual CodeRun run_tests(const Json& tests, bool with_program, const std::string& prefix, int64_t num_cases) = 0;
-  /// As run_tests(), but in one process, as plain Python runs them: a program that fails there is wrong, and one that
-  /// passes may have lied.
+  /// As run_tests(), but in one process with the program, as plain Python: a program that fails there is wrong, one
+  /// that passes may have tampered with the tests.
   virtual CodeRun run_together(const Json& tests, const std::string& prefix, int64_t num_cases) = 0;
 };
 

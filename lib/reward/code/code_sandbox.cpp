@@ -43,7 +43,8 @@ class CodeReward : public RewardFunction {
       failed.retry_after_s = verdict.retry_after_s;
       return failed;
     }
-    detail["passed"] = verdict.passed, detail["cases"] = verdict.total;
+    detail["passed"] = verdict.passed;
+    detail["cases"] = verdict.total;
     if (!verdict.why.empty()) detail["why"] = verdict.why;
     const double share = static_cast<double>(verdict.passed) / static_cast<double>(std::max<int64_t>(1, verdict.total));
     return judged(score_ == CodeScore::kShare ? share : verdict.is_right(), std::move(detail));

@@ -1,10 +1,10 @@
-// Type code_sandbox: programs, judged by what they do.
+// Type code_sandbox: the program of a response is run on the test cases of its row.
 //
 //   response -> last code block (code_text.h) -> cases of the row (code_cases.h) -> each in a sandbox -> passed / cases
 //
 // What is expected never enters the sandbox that the program runs in: what it prints is compared here, and tests run in
 // a process of their own, which sees of the program plain data only (sandbox/python/harness.py). A program that loops,
-// crashes, ends early, or takes more than it may have is wrong. One that could not be judged, because no sandbox could
+// crashes, ends early, or exceeds a limit is wrong. One that could not be judged, because no sandbox could
 // be had or the row's tests are broken, is a failed reward, not a wrong answer.
 #pragma once
 

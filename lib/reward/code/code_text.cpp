@@ -2,8 +2,7 @@
 
 #include <map>
 
-#include "reward/final_answer.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 

@@ -1,4 +1,4 @@
-// Where a response's program stands.
+// Finds the program in a response.
 #pragma once
 
 #include <optional>

@@ -4,19 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "reward/text_measures.h"
 
 namespace roll {
 
 namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n\v\f";
-
-std::string_view without_spaces(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpaces);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
-}
 
 /// digits x 10^exponent, without zeros before and behind; zero has no digits and no sign.
 struct Decimal {
@@ -28,7 +23,10 @@ struct Decimal {
 
 std::optional<Decimal> decimal_of(std::string_view word) {
   Decimal number;
-  if (!word.empty() && (word[0] == '-' || word[0] == '+')) number.is_negative = word[0] == '-', word.remove_prefix(1);
+  if (word.starts_with('-') || word.starts_with('+')) {
+    number.is_negative = word[0] == '-';
+    word.remove_prefix(1);
+  }
   if (const size_t e = word.find_first_of("eE"); e != std::string_view::npos) {
     std::string_view power = word.substr(e + 1);
     if (power.starts_with('+')) power.remove_prefix(1);
@@ -71,16 +69,19 @@ std::string_view next_piece(std::string_view& text, std::string_view ends) {
 }
 
 bool same_line(std::string_view a, std::string_view b) {
-  for (a = without_spaces(a), b = without_spaces(b); !a.empty() && !b.empty();
-       a = without_spaces(a), b = without_spaces(b))
+  while (true) {
+    a = stripped_view(a);
+    b = stripped_view(b);
+    if (a.empty() || b.empty()) return a.empty() && b.empty();
     if (!same_word(next_piece(a, kSpaces), next_piece(b, kSpaces))) return false;
-  return a.empty() && b.empty();
+  }
 }
 
 }  // namespace
 
 bool same_output(std::string_view printed, std::string_view expected) {
-  printed = without_spaces(printed), expected = without_spaces(expected);
+  printed = stripped_view(printed);
+  expected = stripped_view(expected);
   while (!printed.empty() && !expected.empty())
     if (!same_line(next_piece(printed, "\n"), next_piece(expected, "\n"))) return false;
   return printed.empty() && expected.empty();

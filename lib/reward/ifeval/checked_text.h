@@ -1,4 +1,4 @@
-// A text and what counting in it needs.
+// A text with its lower-case form and a cache of compiled regular expressions to count in it.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace roll::ifeval {
 
-/// Expressions of ours, each compiled once, over texts, with a time limit. Not thread-safe.
+/// A cache of compiled regular expressions with a common time limit. Not thread-safe.
 class Expressions {
  public:
   /// From now on, all matches together may take this long; then MatchFailed.

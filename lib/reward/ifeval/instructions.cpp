@@ -1,15 +1,17 @@
-// The instructions of IFEval's rows, checked as published, but for these:
-//   keywords, splitters, starters       are texts, not expressions: "C++" is one
-//   length_constraints:number_sentences  sentences.h instead of NLTK's trained model; what holds no word is no sentence
-//   detectable_format:json_format       NaN and Infinity are no JSON, and its depth has no bound
-//   ...:nth_paragraph_first_word        blank paragraphs are not counted when the nth is looked up either; any
-//   character
-//                                       that is no part of a word ends the first word
-//   change_case:capital_word_frequency  a contraction ("IT'S") is one word, where NLTK makes two
-//   language:*, change_case:english_*   CLD2 instead of langdetect. Published, a text whose language cannot be told
-//   follows;
-//                                       here it is in no asked language; english_* fails what is certainly another one
-//   combination, startend, ...          an argument that a row leaves out is no random one but an error of the row
+// The instructions of IFEval's rows, checked as published, with these differences:
+//   keywords, splitters, starters         are texts, not expressions: "C++" is one
+//   length_constraints:number_sentences   counted by sentences.h instead of NLTK's trained model; text without a word
+//   is
+//                                         no sentence
+//   detectable_format:json_format         NaN and Infinity are no JSON, and its depth has no bound
+//   length_constraints:nth_paragraph_first_word
+//                                         blank paragraphs are not counted when the nth is looked up either; any
+//                                         character that is no part of a word ends the first word
+//   change_case:capital_word_frequency    a contraction ("IT'S") is one word, where NLTK makes two
+//   language:*, change_case:english_*     CLD2 instead of langdetect. As published, a text of unknown language follows
+//                                         the instruction; here it is in no requested language, and english_* fails
+//                                         only what is certainly in another one
+//   combination, startend, ...            an argument that a row leaves out is an error of the row, not a random one
 #include <algorithm>
 
 #include "reward/ifeval/checks.h"

@@ -1,4 +1,4 @@
-// A scanner of values, and a stack of the lists and objects that are open around the next one.
+// A scanner of values with a stack of the lists and objects that are open around the next one.
 #include "reward/ifeval/json_text.h"
 
 #include <string>
@@ -20,26 +20,40 @@ class Scanner {
 
  private:
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
-  bool take(char c) { return peek() == c && at_ < text_.size() ? (++at_, true) : false; }
-  bool take(std::string_view word) { return text_.substr(at_).starts_with(word) ? (at_ += word.size(), true) : false; }
+  bool take(std::string_view word) {
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+  bool take(char c) { return take(std::string_view(&c, 1)); }
   void skip_space() {
     while (at_ < text_.size() && std::string_view(" \t\n\r").find(text_[at_]) != std::string_view::npos) ++at_;
   }
 
-  /// A list or object that is not empty begins: its first value is next.
+  bool space_and(char c) {
+    skip_space();
+    return take(c);
+  }
+
+  /// Reads the beginning of a list or object that is not empty, up to its first value.
   bool opened() {
     skip_space();
     const size_t before = at_;
     const bool is_object = peek() == '{';
     if (!take('[') && !take('{')) return false;
     skip_space();
-    const bool is_empty = peek() == (is_object ? '}' : ']');
-    if (is_empty) return at_ = before, false;
-    open_ += is_object ? '}' : ']';
-    return !is_object || key() || (is_broken_ = true, false);
+    const char end = is_object ? '}' : ']';
+    if (peek() == end) {
+      at_ = before;
+      return false;
+    }
+    open_ += end;
+    is_broken_ = is_object && !key();
+    return !is_broken_;
   }
 
-  /// A value ends here, and with it what it is the last one of; else the next one begins.
+  /// Reads a value that opens nothing, then the ends of all lists and objects that end with it, or the comma before the
+  /// next value.
   bool value_closed() {
     if (is_broken_ || !scalar()) return false;
     while (!open_.empty()) {
@@ -53,14 +67,12 @@ class Scanner {
 
   bool key() {
     skip_space();
-    if (!string()) return false;
-    skip_space();
-    return take(':');
+    return string() && space_and(':');
   }
 
   bool scalar() {
-    if (take('{')) return skip_space(), take('}');
-    if (take('[')) return skip_space(), take(']');
+    if (take('{')) return space_and('}');
+    if (take('[')) return space_and(']');
     return take("true") || take("false") || take("null") || (peek() == '"' ? string() : number());
   }
 

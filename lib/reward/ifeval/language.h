@@ -1,4 +1,4 @@
-// Which language a text is in. The only user of CLD2.
+// Detects the language of a text, by CLD2.
 #pragma once
 
 #include <string>

@@ -1,9 +1,8 @@
-#include "reward/judge/api_judge.h"
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "http/client.h"
 #include "reward/judge/chat_answer.h"
+#include "reward/judge/judge_model.h"
 #include "reward/shared.h"
 
 namespace roll {

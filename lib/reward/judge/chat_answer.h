@@ -1,5 +1,5 @@
-// What an OpenAI-compatible server says to a question: status and bytes to the model's text, without a connection, so
-// that any bytes can be tried.
+// Parses the answer of an OpenAI-compatible server. A function of status and body alone, so that tests and the fuzzer
+// can feed it.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace roll {
 
 struct ChatAnswer {
-  std::string text{};                      // the model's, where there is no failure
+  std::string text{};                      // of the model, where there is no failure
   bool is_cut = false;                     // it ended at its limit of tokens
   std::optional<int64_t> num_tokens{};     // of prompt and answer
   std::optional<RewardFailure> failure{};  // unparsable | unavailable | unjudged

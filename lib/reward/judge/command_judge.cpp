@@ -1,7 +1,4 @@
-#include "reward/judge/command_judge.h"
-
-#include "base/error.h"
-#include "reward/judge/api_judge.h"
+#include "reward/judge/judge_model.h"
 #include "reward/program.h"
 
 namespace roll {
@@ -13,7 +10,6 @@ class CommandJudge : public JudgeModel {
   CommandJudge(const LlmJudgeArgs& args, const RuleContext& context) : args_(args), program_(args.command, context) {}
 
   void check_files() const override { program_.check_files(); }
-  void prepare() override { program_.check_files(); }
 
   JudgeReply ask(const Json& messages) override {
     JudgeWords words;

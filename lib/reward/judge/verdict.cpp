@@ -7,9 +7,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "reward/final_answer.h"
 #include "reward/reply.h"
-#include "reward/same_text.h"
+#include "reward/text_measures.h"
 
 namespace roll {
 
@@ -86,7 +85,10 @@ Verdict unreadable(std::string_view text, const std::string& why) {
 bool stands_alone(Reading rest, bool in_sentence) {
   constexpr std::array<std::string_view, 8> kBreaks{".", ",", ";", "|", "(", "-", "\u2013", "\u2014"};
   rest.skip(in_sentence ? "*_` \t" : "*_`\"'$)]} \t");
-  if (rest.take("point")) rest.take("s"), rest.skip(" \t");
+  if (rest.take("point")) {
+    rest.take("s");
+    rest.skip(" \t");
+  }
   if (rest.is_at_line_end()) return true;
   if (!rest.take_one_of(kBreaks)) return false;
   rest.skip(" \t");
@@ -156,7 +158,7 @@ std::vector<Beginning> beginnings(std::string_view text) {
   return found;
 }
 
-/// The grade behind the last "Score:"; nullopt: there is none.
+/// The grade behind the last "Score:"; nullopt where there is none.
 std::optional<Verdict> labelled_grade(std::string_view said, std::optional<double> best_score, bool is_cut) {
   std::optional<Verdict> last;
   for (const auto& [at, in_sentence] : beginnings(said)) {
@@ -201,7 +203,7 @@ std::optional<Verdict> grade_in(std::string_view said, std::optional<double> bes
   return whole.is_at_end() || !grade.score ? std::optional(grade) : std::nullopt;
 }
 
-/// Which of the two were seen.
+/// Which of the two words were found.
 struct YesNo {
   bool yes = false, no = false;
 
@@ -212,7 +214,7 @@ struct YesNo {
   }
 };
 
-/// Those that are not blank.
+/// The lines that are not blank.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -234,7 +236,7 @@ std::string_view behind_label(std::string_view line, bool is_last) {
   return reading.rest();
 }
 
-/// Of the first line and the last; a last line that was cut off tells nothing.
+/// The words of the first and the last line; a last line that was cut off does not count.
 YesNo telling_lines(std::string_view said, bool is_cut) {
   const auto lines = lines_of(said);
   YesNo seen;

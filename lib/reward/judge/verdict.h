@@ -1,6 +1,6 @@
-// What a judge's words mean. Strict where ROLL guesses: its score is the first number behind any "Score:", a 1 of 10 is
-// its best score, "yes" and "no" may stand within a word ("cannot", "know"), numbers out of range are cut to it, and
-// what it cannot read at all is a 0. Here that is no verdict, and the judge is asked again.
+// Parses the score out of a judge's words. Strict where ROLL guesses: ROLL's score is the first number behind any
+// "Score:", a 1 of 10 is its best score, "yes" and "no" may stand within a word ("cannot", "know"), numbers out of
+// range are clamped, and what cannot be read is a 0. Here all that is no verdict, and the judge is asked again.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace roll {
 
-/// What a template asks for. One of the user's own may ask for either.
+/// The kinds of answers that a template asks for. By default either, as in a template of the user.
 struct Asked {
   bool grade = true, yes_or_no = true;
   std::optional<double> best_score{};  // of a grade; without it a number above 1 counts as tenths
@@ -32,7 +32,7 @@ struct Verdict {
 /// is_cut: the judge was stopped by its limit of tokens, so that its last word may lack letters or digits.
 Verdict parse_verdict(std::string_view text, const Asked& asked = {}, bool is_cut = false);
 
-/// The same for a text that is only the score, as an expression of the user's found it: "7", "7/10", "YES".
+/// For a text that is only the score, as found by judge_score_pattern: "7", "7/10", "YES".
 Verdict parse_score(std::string_view text, std::optional<double> best_score = {});
 
 }  // namespace roll

@@ -86,7 +86,8 @@ std::optional<std::string> boxed_answer(std::string_view s) {
     if (box.begin > next_begin) continue;  // inside the one that was taken
     if (!joins(s.substr(box.end + 1, next_begin - box.end - 1))) break;
     if (content(box) != last) answer = std::string(content(box)) + ", " + answer;
-    last = content(box), next_begin = box.outer_begin;
+    last = content(box);
+    next_begin = box.outer_begin;
   }
   return answer;
 }
@@ -96,7 +97,8 @@ struct Delimiters {
 };
 constexpr std::array<Delimiters, 4> kDelimiters = {{{"$$", "$$"}, {"\\[", "\\]"}, {"\\(", "\\)"}, {"$", "$"}}};
 
-/// Formulas from left to right. It remembers which closing delimiters come no more: a run over the text is linear.
+/// Finds formulas from left to right. It remembers closing delimiters that do not occur any more, so that a pass over
+/// the text is linear.
 class Formulas {
  public:
   explicit Formulas(std::string_view s) : s_(s) {}

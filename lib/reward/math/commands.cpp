@@ -1,7 +1,7 @@
 #include "reward/math/commands.h"
 
-#include <map>
 #include <set>
+#include <sstream>
 
 namespace roll::math {
 
@@ -20,66 +20,14 @@ const std::set<std::string, std::less<>> kWords = {
     "text",   "mbox",   "textrm",       "textbf",     "textit", "texttt",     "mathrm", "mathit", "mathbf", "mathsf",
     "mathtt", "textsf", "operatorname", "textnormal", "hbox",   "boldsymbol", "bm",     "pmb",    "emph",   "textsc"};
 
-const std::map<std::string, std::string, std::less<>> kSynonyms = {{"dfrac", "frac"},
-                                                                   {"tfrac", "frac"},
-                                                                   {"cfrac", "frac"},
-                                                                   {"dbinom", "binom"},
-                                                                   {"tbinom", "binom"},
-                                                                   {"leq", "le"},
-                                                                   {"leqslant", "le"},
-                                                                   {"leqq", "le"},
-                                                                   {"geq", "ge"},
-                                                                   {"geqslant", "ge"},
-                                                                   {"geqq", "ge"},
-                                                                   {"neq", "ne"},
-                                                                   {"lt", "<"},
-                                                                   {"gt", ">"},
-                                                                   {"lbrace", "\\{"},
-                                                                   {"rbrace", "\\}"},
-                                                                   {"lvert", "|"},
-                                                                   {"rvert", "|"},
-                                                                   {"vert", "|"},
-                                                                   {"lbrack", "["},
-                                                                   {"rbrack", "]"},
-                                                                   {"times", "cdot"},
-                                                                   {"ast", "cdot"},
-                                                                   {"star", "cdot"},
-                                                                   {"div", "/"},
-                                                                   {"varnothing", "emptyset"},
-                                                                   {"smallsetminus", "setminus"},
-                                                                   {"backslash", "setminus"},
-                                                                   {"degree", "circ"},
-                                                                   {"infin", "infty"},
-                                                                   {"infinity", "infty"},
-                                                                   {"lparen", "("},
-                                                                   {"rparen", ")"},
-                                                                   {"colon", ":"},
-                                                                   {"varphi", "phi"},
-                                                                   {"varepsilon", "epsilon"},
-                                                                   {"vartheta", "theta"},
-                                                                   {"asin", "arcsin"},
-                                                                   {"acos", "arccos"},
-                                                                   {"atan", "arctan"},
-                                                                   {"Vert", "|"},
-                                                                   {"lVert", "|"},
-                                                                   {"rVert", "|"},
-                                                                   {"|", "|"},
-                                                                   {"dots", "ldots"},
-                                                                   {"cdots", "ldots"},
-                                                                   {"percent", "%"},
-                                                                   {"bullet", "cdot"},
-                                                                   {"R", "mathbbR"},
-                                                                   {"reals", "mathbbR"},
-                                                                   {"Z", "mathbbZ"},
-                                                                   {"N", "mathbbN"},
-                                                                   {"Q", "mathbbQ"},
-                                                                   {"C", "mathbbC"},
-                                                                   {"approxeq", "approx"},
-                                                                   {"thickapprox", "approx"},
-                                                                   {"tg", "tan"},
-                                                                   {"ctg", "cot"},
-                                                                   {"cotg", "cot"},
-                                                                   {"arctg", "arctan"}};
+// A command or sign, and the other names of it.
+const WordTable kSynonyms = by_word(
+    "frac dfrac tfrac cfrac, binom dbinom tbinom, le leq leqslant leqq, ge geq geqslant geqq, ne neq, < lt, "
+    "> gt, \\{ lbrace, \\} rbrace, | lvert rvert vert Vert lVert rVert |, [ lbrack, ] rbrack, "
+    "cdot times ast star bullet, / div, emptyset varnothing, setminus smallsetminus backslash, circ degree, "
+    "infty infin infinity, ( lparen, ) rparen, : colon, phi varphi, epsilon varepsilon, theta vartheta, "
+    "arcsin asin, arccos acos, arctan atan arctg, ldots dots cdots, % percent, mathbbR R reals, mathbbZ Z, "
+    "mathbbN N, mathbbQ Q, mathbbC C, approx approxeq thickapprox, tan tg, cot ctg cotg");
 
 // Words that plain text uses for commands.
 const std::set<std::string, std::less<>> kPlainCommands = {
@@ -88,15 +36,27 @@ const std::set<std::string, std::less<>> kPlainCommands = {
     "gcd",  "lcm",  "min",   "max",     "mod", "alpha", "beta",   "gamma",  "theta",  "lambda",   "phi",
     "frac", "cdot", "times", "percent", "cis", "tg",    "ctg",    "arctg"};
 
-const std::map<std::string, std::string, std::less<>> kUnicode = {
-    {"π", "pi"},       {"∞", "infty"},   {"√", "sqrt"},    {"≤", "le"},      {"≥", "ge"},      {"≠", "ne"},
-    {"×", "cdot"},     {"÷", "/"},       {"·", "cdot"},    {"∪", "cup"},     {"∩", "cap"},     {"∈", "in"},
-    {"∅", "emptyset"}, {"°", "circ"},    {"±", "pm"},      {"−", "-"},       {"–", "-"},       {"≈", "approx"},
-    {"θ", "theta"},    {"α", "alpha"},   {"β", "beta"},    {"⋅", "cdot"},    {"≡", "equiv"},   {"φ", "phi"},
-    {"λ", "lambda"},   {"′", "'"},       {"“", ""},        {"”", ""},        {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"},
-    {"…", "ldots"},    {"ℚ", "mathbbQ"}, {"ℕ", "mathbbN"}, {"ℂ", "mathbbC"}, {" ", " "}};
+const WordTable kUnicode = {{"π", "pi"},    {"∞", "infty"},   {"√", "sqrt"},     {"≤", "le"},      {"≥", "ge"},
+                            {"≠", "ne"},    {"×", "cdot"},    {"÷", "/"},        {"·", "cdot"},    {"∪", "cup"},
+                            {"∩", "cap"},   {"∈", "in"},      {"∅", "emptyset"}, {"°", "circ"},    {"±", "pm"},
+                            {"−", "-"},     {"–", "-"},       {"≈", "approx"},   {"θ", "theta"},   {"α", "alpha"},
+                            {"β", "beta"},  {"⋅", "cdot"},    {"≡", "equiv"},    {"φ", "phi"},     {"λ", "lambda"},
+                            {"′", "'"},     {"“", ""},        {"”", ""},         {"ℝ", "mathbbR"}, {"ℤ", "mathbbZ"},
+                            {"…", "ldots"}, {"ℚ", "mathbbQ"}, {"ℕ", "mathbbN"},  {"ℂ", "mathbbC"}, {" ", " "}};
 
 }  // namespace
+
+WordTable by_word(const char* rows) {
+  WordTable table;
+  std::istringstream in(rows);
+  for (std::string row; std::getline(in, row, ',');) {
+    std::istringstream words(row);
+    std::string meaning;
+    words >> meaning;
+    for (std::string word; words >> word;) table.emplace(word, meaning);
+  }
+  return table;
+}
 
 bool changes_looks(std::string_view name) {
   return kLooks.contains(name);

@@ -1,10 +1,17 @@
-// What the commands of LaTeX are to an answer: looks, words, or names of which several mean one thing.
+// Tables of LaTeX commands: those that only change the looks, those that hold words, and synonyms.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
 namespace roll::math {
+
+using WordTable = std::map<std::string, std::string, std::less<>>;
+
+/// The table of rows, separated by commas, that each hold a meaning and then the words that have it: word -> meaning.
+WordTable by_word(const char* rows);
 
 /// Commands that only change the looks (\left, \displaystyle).
 bool changes_looks(std::string_view name);

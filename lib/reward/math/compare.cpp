@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "reward/math/commands.h"
 #include "reward/math/equal_trees.h"
+#include "reward/math/grammar.h"
 #include "reward/math/lexer.h"
-#include "reward/math/parser.h"
-#include "reward/math/units.h"
 
 namespace roll::math {
 
@@ -82,6 +82,25 @@ Node parse_result(std::string_view answer, const Letters& letters) {
   }
 }
 
+// Units of measurement and the words for them.
+const WordTable kUnits = by_word(
+    "mm mm millimeters, cm cm centimeter centimeters, m m meter meters metres, km km kilometer kilometers, "
+    "in in inch inches, ft ft foot feet, yd yd yard yards, mi mi mile miles, s s sec second seconds, "
+    "min min minute minutes, h h hr hrs hour hours, day day days, week week weeks, month month months, "
+    "year year years, mg mg, g g gram grams, kg kg kilogram kilograms, lb lb lbs pound pounds, "
+    "oz oz ounce ounces, dollar dollar dollars, cent cent cents, degree degrees, radian radians");
+
+/// "cm" of "5 \text{ centimeters}^2"; "" where no unit that is known here ends the text.
+std::string unit_of(std::string_view text) {
+  const std::vector<Token> tokens = tokenize_latex(text);
+  size_t last = tokens.size() - 1;  // the end token
+  if (last >= 2 && tokens[last - 2].sign("^")) last -= 2;
+  if (last < 2 || tokens[last - 1].kind != Token::Kind::kText) return "";
+  const auto unit = kUnits.find(plain_text(tokens[last - 1].text));
+  return unit == kUnits.end() ? "" : unit->second;
+}
+
+/// Units are dropped where values are compared, but two that differ make answers differ.
 bool units_differ(std::string_view truth, std::string_view answer) {
   const std::string a = unit_of(truth), b = unit_of(answer);
   return !a.empty() && !b.empty() && a != b;

@@ -3,8 +3,8 @@
 #include "reward/math/equal_trees.h"
 
 #include <algorithm>
-#include <functional>
 
+#include "base/nearest.h"
 #include "reward/math/equal_expressions.h"
 #include "reward/math/grammar.h"
 #include "reward/math/real_set.h"
@@ -45,21 +45,10 @@ bool is_unknown(const Node& node) {
 
 /// "yes" of Y e s, or of the text "Yes".
 std::string word_of(const Node& node) {
-  if (node.kind == Kind::kSymbol || node.kind == Kind::kText) {
-    std::string word = node.text;
-    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return word;
-  }
+  if (node.kind == Kind::kSymbol || node.kind == Kind::kText) return lower_ascii(node.text);
   if (node.kind != Kind::kMultiply) return "";
-  std::string left = word_of(node.arguments[0]), right = word_of(node.arguments[1]);
+  const std::string left = word_of(node.arguments[0]), right = word_of(node.arguments[1]);
   return left.empty() || right.empty() ? "" : left + right;
-}
-
-/// "3.1 < x", "x \ne 2": what "and" between two intersects.
-bool is_inequality(const Node& node) {
-  return is_relation(node) && std::ranges::all_of(node.operators, [](const std::string& op) {
-           return op[0] == '<' || op[0] == '>' || op == "!=";
-         });
 }
 
 /// "\sqrt 2 \approx 1.414": the last operand only tells how large the one before it is.
@@ -69,7 +58,8 @@ bool ends_approximately(const Node& node) {
 
 /// Without the last operand.
 Node without_approximation(Node node) {
-  node.arguments.pop_back(), node.operators.pop_back();
+  node.arguments.pop_back();
+  node.operators.pop_back();
   return node.operators.empty() ? Node(node.arguments[0]) : node;
 }
 
@@ -80,12 +70,15 @@ class Equality {
   bool of(Node truth, Node answer) {
     deadline_.check();
     if (ends_approximately(truth) || ends_approximately(answer)) return approximately(truth, answer);
-    truth = expanded(truth), answer = expanded(answer);
+    truth = expanded(truth);
+    answer = expanded(answer);
     unwrap(truth, answer);
-    unwrap_single(truth), unwrap_single(answer);
-    truth = with_factor_inside(truth), answer = with_factor_inside(answer);
+    for (Node* node : {&truth, &answer}) {
+      unwrap_single(*node);
+      *node = with_factor_inside(*node);
+    }
     name_reals(truth, answer);
-    if (truth == answer) return rule_ = "identical", true;
+    if (truth == answer) return decided("identical", true);
     if (is_relation(truth) && is_relation(answer)) return relations(truth, answer);
     if (is_collection(truth) || is_collection(answer)) return collections(truth, answer);
     if (set_like(truth) || set_like(answer)) return real_sets(truth, answer);
@@ -95,6 +88,12 @@ class Equality {
   }
 
  private:
+  /// The verdict, with the rule that gave it.
+  bool decided(const char* rule, bool equal) {
+    rule_ = rule;
+    return equal;
+  }
+
   /// Either what is said exactly or its approximation; a name alone ("x \approx 42") says nothing.
   bool approximately(const Node& truth, const Node& answer) {
     const bool in_answer = ends_approximately(answer);
@@ -105,7 +104,10 @@ class Equality {
     return (!is_name && same(exact)) || same(is_name ? as_equation(chain) : chain.arguments.back());
   }
 
-  static Node as_equation(Node chain) { return chain.operators.back() = "=", chain; }
+  static Node as_equation(Node chain) {
+    chain.operators.back() = "=";
+    return chain;
+  }
 
   /// "all real numbers" is \mathbb{R}, and where the truth is that, so is a plain or bold R.
   static void name_reals(Node& truth, Node& answer) {
@@ -125,7 +127,8 @@ class Equality {
   static void unwrap(Node& truth, Node& answer) {
     for (Node* node : {&truth, &answer}) {
       if (!is_assignment(*node) || node->arguments.size() < 3) continue;
-      node->arguments = {node->arguments.front(), node->arguments.back()}, node->operators.resize(1);
+      node->arguments = {node->arguments.front(), node->arguments.back()};
+      node->operators.resize(1);
     }
     const bool truth_equation = is_equation(truth), answer_equation = is_equation(answer);
     if (answer_equation && !truth_equation && !is_relation(truth))
@@ -197,22 +200,19 @@ class Equality {
                                 answer.arguments.size() == 2;
     if (!same_operation) return false;
     const auto &x = truth.arguments, &y = answer.arguments;
-    if (of(x[0], y[0]) && of(x[1], y[1])) return rule_ = "set", true;
+    if (of(x[0], y[0]) && of(x[1], y[1])) return decided("set", true);
     return truth.text != "setminus" && of(x[0], y[1]) && of(x[1], y[0]);
   }
 
   bool collections(const Node& truth, const Node& answer) {
     rule_ = "set";
-    if (!is_collection(truth) || !is_collection(answer)) {
-      return same_real_sets(truth, answer);
-    }
+    if (!is_collection(truth) || !is_collection(answer)) return same_real_sets(truth, answer);
     if (has_inequality(truth) || has_inequality(answer)) return same_inequalities(truth, answer);
     if ((truth.text == "lor" && answer.text == "land") || (truth.text == "land" && answer.text == "lor")) return false;
     const bool has_tuple = truth.kind == Kind::kTuple || answer.kind == Kind::kTuple;
     const bool has_set = truth.kind == Kind::kSet || answer.kind == Kind::kSet;
     if (has_tuple && has_set) return false;
-    const bool equal = has_tuple ? tuples(truth, answer) : unordered(truth.arguments, answer.arguments, has_set);
-    return rule_ = "set", equal;
+    return decided("set", has_tuple ? tuples(truth, answer) : unordered(truth.arguments, answer.arguments, has_set));
   }
 
   bool same_real_sets(const Node& truth, const Node& answer) {
@@ -228,7 +228,7 @@ class Equality {
   bool same_inequalities(const Node& truth, const Node& answer) {
     if (real_set(truth, deadline_) && real_set(answer, deadline_)) return same_real_sets(truth, answer);
     const bool joined_alike = truth.kind == answer.kind && truth.text == answer.text;
-    return joined_alike && (unordered(truth.arguments, answer.arguments, false) && (rule_ = "set", true));
+    return joined_alike && unordered(truth.arguments, answer.arguments, false) && decided("set", true);
   }
 
   /// In order; the brackets of pairs count, because they may be intervals.
@@ -277,17 +277,17 @@ class Equality {
                            ? matched(rows(truth), rows(answer))
                            : std::equal(truth.arguments.begin(), truth.arguments.end(), answer.arguments.begin(),
                                         [this](const Node& x, const Node& y) { return of(x, y); });
-    return rule_ = "matrix", equal;
+    return decided("matrix", equal);
   }
 
   bool relations(const Node& truth, const Node& answer) {
     rule_ = "relation";
-    if (same_operands(truth, answer)) return rule_ = "relation", true;
+    if (same_operands(truth, answer)) return decided("relation", true);
     const auto a = real_set(truth, deadline_), b = real_set(answer, deadline_);
     const bool one_symbol = a && b && unknown(truth) == unknown(answer);
-    if (one_symbol) return rule_ = "relation", same_set(*a, *b);
+    if (one_symbol) return decided("relation", same_set(*a, *b));
     const bool single = truth.operators.size() == 1 && answer.operators.size() == 1;
-    return rule_ = "relation", single && proportional(truth, answer);
+    return decided("relation", single && proportional(truth, answer));
   }
 
   static std::string unknown(const Node& relation) {

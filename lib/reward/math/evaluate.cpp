@@ -36,26 +36,14 @@ Complex sin_of(Complex z) {
 Complex cos_of(Complex z) {
   return real_or(z, true, std::cos, std::cos(z));
 }
-Complex tan_of(Complex z) {
-  return real_or(z, true, std::tan, std::tan(z));
-}
 Complex atan_of(Complex z) {
   return real_or(z, true, std::atan, std::atan(z));
-}
-Complex floor_of(Complex z) {
-  return z.imag() == 0 ? Complex(std::floor(z.real() + 1e-12L)) : Complex(NAN);
-}
-Complex ceil_of(Complex z) {
-  return z.imag() == 0 ? Complex(std::ceil(z.real() - 1e-12L)) : Complex(NAN);
-}
-Complex sign_of(Complex z) {
-  return z.imag() == 0 ? Complex(static_cast<Real>(z.real() > 0) - static_cast<Real>(z.real() < 0)) : Complex(NAN);
 }
 
 const std::map<std::string, ComplexFunction, std::less<>> kOneArgument = {
     {"sin", sin_of},
     {"cos", cos_of},
-    {"tan", tan_of},
+    {"tan", [](Complex z) { return real_or(z, true, std::tan, std::tan(z)); }},
     {"cot", [](Complex z) { return cos_of(z) / sin_of(z); }},
     {"sec", [](Complex z) { return Complex(1) / cos_of(z); }},
     {"csc", [](Complex z) { return Complex(1) / sin_of(z); }},
@@ -81,9 +69,12 @@ const std::map<std::string, ComplexFunction, std::less<>> kOneArgument = {
     {"lg", [](Complex z) { return log_of(z) / std::log(Real{10}); }},
     {"cis", [](Complex z) { return std::exp(Complex(0, 1) * z); }},
     {"exp", [](Complex z) { return real_or(z, true, std::exp, std::exp(z)); }},
-    {"floor", floor_of},
-    {"ceil", ceil_of},
-    {"sgn", sign_of},
+    {"floor", [](Complex z) { return z.imag() == 0 ? Complex(std::floor(z.real() + 1e-12L)) : Complex(NAN); }},
+    {"ceil", [](Complex z) { return z.imag() == 0 ? Complex(std::ceil(z.real() - 1e-12L)) : Complex(NAN); }},
+    {"sgn",
+     [](Complex z) {
+       return z.imag() == 0 ? Complex(static_cast<Real>(z.real() > 0) - static_cast<Real>(z.real() < 0)) : Complex(NAN);
+     }},
     {"Re", [](Complex z) { return Complex(z.real()); }},
     {"Im", [](Complex z) { return Complex(z.imag()); }},
     {"arg", [](Complex z) { return Complex(std::arg(z)); }},
@@ -238,7 +229,10 @@ class Evaluator {
 
   static Value smooth_symmetric(const std::string& name, const std::vector<Value>& x) {
     Value sum = integer_value(0), product = integer_value(1);
-    for (const Value& v : x) sum = sum + v, product = product * v;
+    for (const Value& v : x) {
+      sum = sum + v;
+      product = product * v;
+    }
     return smooth(name, {sum, product});
   }
 
@@ -258,7 +252,8 @@ class Evaluator {
       r.z += b * x[i].z / (Real{1} + Real{0.1} * x[i].z * x[i].z) + a * x[i].z + std::sin(a * x[i].z.real() + b);
       r.error += 20 * x[i].error + 1e-18L * (1 + std::abs(r.z));
       residue = hash_text(std::to_string(x[i].residue), residue);
-      r.exact = r.exact && x[i].exact, r.constant = r.constant && x[i].constant, r.branch = r.branch || x[i].branch;
+      r.exact = r.exact && x[i].exact;
+      r.branch = r.branch || x[i].branch;
     }
     r.residue = hash_residue(residue);
     r.constant = false;

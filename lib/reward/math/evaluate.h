@@ -1,4 +1,4 @@
-// The value of a tree at a point: every free symbol gets a number that depends only on its name and the point's index.
+// Evaluates a tree at a point: every free symbol gets a number that depends only on its name and the point's index.
 #pragma once
 
 #include "reward/math/limits.h"

@@ -2,9 +2,8 @@
 #include "reward/math/grammar.h"
 
 #include <algorithm>
-#include <map>
 
-#include "reward/math/parser.h"
+#include "reward/math/commands.h"
 
 namespace roll::math {
 
@@ -12,32 +11,10 @@ namespace {
 
 using TokenKind = Token::Kind;
 
-const std::map<std::string, std::string, std::less<>> kRelations = {{"=", "="},
-                                                                    {"<", "<"},
-                                                                    {">", ">"},
-                                                                    {"le", "<="},
-                                                                    {"ge", ">="},
-                                                                    {"ne", "!="},
-                                                                    {"in", "in"},
-                                                                    {"notin", "notin"},
-                                                                    {"equiv", "equiv"},
-                                                                    {"approx", "approx"},
-                                                                    {"sim", "sim"},
-                                                                    {"cong", "cong"},
-                                                                    {"subset", "subset"},
-                                                                    {"subseteq", "subseteq"},
-                                                                    {"to", "to"},
-                                                                    {"rightarrow", "to"},
-                                                                    {"Rightarrow", "implies"},
-                                                                    {"implies", "implies"},
-                                                                    {"iff", "iff"},
-                                                                    {"mid", "mid"},
-                                                                    {"mapsto", "mapsto"},
-                                                                    {"perp", "perp"},
-                                                                    {"parallel", "parallel"},
-                                                                    {"simeq", "approx"},
-                                                                    {"doteq", "="},
-                                                                    {"propto", "propto"}};
+const WordTable kRelations = by_word(
+    "= = doteq, < <, > >, <= le, >= ge, != ne, in in, notin notin, equiv equiv, approx approx simeq, sim sim, "
+    "cong cong, subset subset, subseteq subseteq, to to rightarrow, implies implies Rightarrow, iff iff, "
+    "mid mid, mapsto mapsto, perp perp, parallel parallel, propto propto");
 
 const std::set<std::string, std::less<>> kInfix = {"cdot",   "pm",     "mp",   "cup", "cap",   "setminus", "oplus",
                                                    "otimes", "pmod",   "bmod", "mod", "pod",   "rfloor",   "rceil",
@@ -162,7 +139,8 @@ Node Grammar::product() {
     if (in_.take_command("cdot")) {
       left = make_node(Kind::kMultiply, "", {std::move(left), signed_factors()});
     } else if (unit_continues()) {
-      in_.next(), in_.next();
+      in_.next();
+      in_.next();
       if (in_.take_sign("^")) script();
     } else if (in_.sign(":")) {
       left = ratio(std::move(left));
@@ -314,7 +292,9 @@ Letters letters_of(std::string_view a, std::string_view b) {
       (tokens[i + 1].sign("(") ? called : bare).insert(tokens[i].text);
       const char c = tokens[i].text[0];
       const bool is_ascii = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-      if (is_ascii) seen.insert(c), letters.case_counts |= seen.contains(static_cast<char>(c ^ 0x20));
+      if (!is_ascii) continue;
+      seen.insert(c);
+      letters.case_counts |= seen.contains(static_cast<char>(c ^ 0x20));
     }
   }
   for (const std::string& letter : bare) called.erase(letter);

@@ -1,14 +1,89 @@
-// The grammar of answers, from the loosest to the tightest binding; see parser.h. Split over three files: grammar.cpp
-// (lists, relations, sums, products, powers), atoms.cpp (numbers, names, brackets, \frac, functions) and matrix.cpp.
+// The parser of answers: tokens to a tree, by recursive descent, with the habits of mathematical writing: juxtaposition
+// multiplies and binds tighter than "/" (1/2x = 1/(2x)), \frac 34 takes single digits, units and words behind a value
+// are dropped, 4\frac{5}{8} is a mixed number. Its functions are in grammar.cpp (lists, relations, sums, products,
+// powers) and atoms.cpp (numbers, names, brackets, \frac, functions, matrices).
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "reward/math/parser.h"
-#include "reward/math/token_reader.h"
+#include "reward/math/lexer.h"
+#include "reward/math/limits.h"
+#include "reward/math/node.h"
 
 namespace roll::math {
+
+/// How letters are read. Both answers of a comparison must be parsed with the letters of both.
+struct Letters {
+  /// Those that stand directly before "(" in one of the answers and alone in none: f in f(0) is a function, n in n(n+1)
+  /// is a factor.
+  std::set<std::string> functions;
+  /// One of the answers has a letter in both cases, as R/r: then case counts, in which writers are careless otherwise.
+  bool case_counts = false;
+};
+
+Letters letters_of(std::string_view a, std::string_view b);
+
+/// The tree of `text`. Throws Unreadable.
+Node parse_answer(std::string_view text, const Letters& letters);
+
+/// The parser's position in its tokens.
+class TokenReader {
+ public:
+  explicit TokenReader(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
+
+  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
+  size_t position() const { return at_; }
+  bool sign(std::string_view s) const { return peek().sign(s); }
+  bool command(std::string_view s) const { return peek().command(s); }
+  bool end() const { return peek().kind == Token::Kind::kEnd; }
+
+  Token next() {
+    if (++taken_ > 8 * kMaxNodes) throw Unreadable("too long");
+    Token token = peek();
+    if (at_ + 1 < tokens_.size()) ++at_;
+    return token;
+  }
+  bool take_sign(std::string_view s) { return sign(s) && (next(), true); }
+  bool take_command(std::string_view s) { return command(s) && (next(), true); }
+  void expect(std::string_view s) {
+    if (!take_sign(s)) throw Unreadable("missing " + std::string(s));
+  }
+
+  /// The first character of a number token (\frac 34), leaving the rest; other tokens whole.
+  Token next_digit() {
+    Token& token = tokens_[at_];
+    if (token.kind != Token::Kind::kNumber || token.text.size() == 1) return next();
+    Token first = token;
+    first.text.resize(1);
+    token.text.erase(0, 1);
+    return first;
+  }
+
+ private:
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int taken_ = 0;
+};
+
+/// Counts nested calls; throws Unreadable when too deep.
+class DepthGuard {
+ public:
+  explicit DepthGuard(int& depth) : depth_(depth) {
+    if (++depth_ > kMaxDepth) {
+      --depth_;
+      throw Unreadable("too deep");
+    }
+  }
+  ~DepthGuard() { --depth_; }
+  DepthGuard(const DepthGuard&) = delete;
+  DepthGuard& operator=(const DepthGuard&) = delete;
+
+ private:
+  int& depth_;
+};
 
 class Grammar {
  public:
@@ -60,7 +135,6 @@ class Grammar {
   Node rounded(const std::string& name, const std::string& close);
   std::string subscript();
 
-  // matrix.cpp
   Node matrix(const std::string& environment);
   Node matrix_cells(const std::string& environment);
   Node cell();

@@ -2,7 +2,6 @@
 #include "reward/math/lexer.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <utility>
 
@@ -92,7 +91,7 @@ bool commas_are_thousands(std::string_view s) {
   return true;
 }
 
-/// Of units that no one takes for a variable behind a number in upright type.
+/// Whether a single upright letter behind a number is a unit, which nobody would take for a variable.
 bool is_unit_letter(std::string_view text) {
   return text.size() == 1 && std::string_view("mgshLNJWVK").find(text[0]) != std::string_view::npos;
 }
@@ -128,7 +127,8 @@ class Lexer {
   void take() {
     const char c = s_[at_];
     if (space(c) || c == '~') {
-      space_ = true, ++at_;
+      space_ = true;
+      ++at_;
     } else if (c == '$' || c == '"' || c == '`') {
       ++at_;
     } else if (digit(c) || (c == '.' && at_ + 1 < s_.size() && digit(s_[at_ + 1]))) {
@@ -145,20 +145,20 @@ class Lexer {
   }
 
   void take_sign() {
-    if (s_.substr(at_).starts_with("**"))
-      ++at_, s_[at_] == '*' ? add(TokenKind::kSign, "^"), ++at_ : at_;
-    else if (s_.substr(at_).starts_with("{:}"))
-      add(TokenKind::kSign, ":"), at_ += 3;
-    else if (s_.substr(at_).starts_with("<="))
-      add(TokenKind::kCommand, "le"), at_ += 2;
-    else if (s_.substr(at_).starts_with(">="))
-      add(TokenKind::kCommand, "ge"), at_ += 2;
-    else if (s_.substr(at_).starts_with("!="))
-      add(TokenKind::kCommand, "ne"), at_ += 2;
-    else if (s_[at_] == '*')
-      add(TokenKind::kCommand, "cdot"), ++at_;
-    else
-      add(TokenKind::kSign, std::string(1, s_[at_++]));
+    struct Spelling {
+      std::string_view text;
+      TokenKind kind;
+      const char* meaning;
+    };
+    constexpr Spelling kSpellings[] = {{"**", TokenKind::kSign, "^"},     {"{:}", TokenKind::kSign, ":"},
+                                       {"<=", TokenKind::kCommand, "le"}, {">=", TokenKind::kCommand, "ge"},
+                                       {"!=", TokenKind::kCommand, "ne"}, {"*", TokenKind::kCommand, "cdot"}};
+    for (const auto& [text, kind, meaning] : kSpellings) {
+      if (!s_.substr(at_).starts_with(text)) continue;
+      at_ += text.size();
+      return add(kind, meaning);
+    }
+    add(TokenKind::kSign, std::string(1, s_[at_++]));
   }
 
   void take_number() {
@@ -177,8 +177,10 @@ class Lexer {
       digits.append(s_.substr(next, 3));
       at_ = next + 3;
     }
-    while (whole && thousands_ && at_ < s_.size() && s_[at_] == ' ' && three_digits(s_, at_ + 1))
-      digits.append(s_.substr(at_ + 1, 3)), at_ += 4;
+    while (whole && thousands_ && at_ < s_.size() && s_[at_] == ' ' && three_digits(s_, at_ + 1)) {
+      digits.append(s_.substr(at_ + 1, 3));
+      at_ += 4;
+    }
     if (at_ + 1 < s_.size() && s_[at_] == '.' && digit(s_[at_ + 1])) {
       digits += '.';
       for (++at_; at_ < s_.size() && digit(s_[at_]);) digits += s_[at_++];
@@ -283,10 +285,12 @@ class Lexer {
     at_ = skip_spaces(s_, at_);
     const size_t end = at_ < s_.size() && s_[at_] == '{' ? closing_brace(s_, at_) : std::string_view::npos;
     std::string inside;
-    if (end != std::string_view::npos)
-      inside = s_.substr(at_ + 1, end - at_ - 2), at_ = end;
-    else if (at_ < s_.size())
+    if (end != std::string_view::npos) {
+      inside = s_.substr(at_ + 1, end - at_ - 2);
+      at_ = end;
+    } else if (at_ < s_.size()) {
       inside = s_[at_++];
+    }
     add(TokenKind::kCommand, name + inside);
   }
 

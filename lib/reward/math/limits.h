@@ -1,5 +1,5 @@
-// Bounds on what garbage may cost. A response is untrusted text: every loop over it is linear, every tree bounded,
-// every comparison has a deadline.
+// Limits on what a malformed answer may cost. A response is untrusted text: every loop over it is linear, every tree
+// bounded, every comparison has a deadline.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
 // The tree of one mathematical answer. Small, owned by value, its depth bounded by the parser.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ inline bool is_relation(const Node& node) {
 
 inline bool is_collection(const Node& node) {
   return node.kind == Kind::kTuple || node.kind == Kind::kSet || node.kind == Kind::kList;
+}
+
+/// "3.1 < x", "x \ne 2", and chains of such.
+inline bool is_inequality(const Node& node) {
+  return is_relation(node) && std::ranges::all_of(node.operators, [](const std::string& op) {
+           return op[0] == '<' || op[0] == '>' || op == "!=";
+         });
 }
 
 /// Whether `test` holds for the node or anything below it.

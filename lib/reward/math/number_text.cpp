@@ -38,7 +38,10 @@ std::string dotted_digits(std::string_view s, size_t& length) {
   const size_t between = count_digits(s.substr(length));
   size_t last_length = 0;
   const std::string last = marked_digits(s.substr(length + between), "\\dot", last_length);
-  if (last.empty()) return between == 0 ? digits : (length = 0, "");
+  if (last.empty()) {
+    if (between > 0) length = 0;
+    return between == 0 ? digits : "";
+  }
   digits += s.substr(length, between);
   length += between + last_length;
   return digits + last;
@@ -77,7 +80,10 @@ size_t half_of_day(std::string_view s) {
   while (at < s.size() && (s[at] == ' ' || s[at] == '~')) ++at;
   bool is_braced = false;
   for (const std::string_view words : {"\\text{", "\\mathrm{", "\\textrm{"})
-    if (s.substr(at).starts_with(words)) at += words.size(), is_braced = true;
+    if (s.substr(at).starts_with(words)) {
+      at += words.size();
+      is_braced = true;
+    }
   while (at < s.size() && (s[at] == ' ' || s[at] == '~')) ++at;
   const auto letter = [&](size_t i) { return i < s.size() ? std::tolower(static_cast<unsigned char>(s[i])) : 0; };
   if (letter(at) != 'a' && letter(at) != 'p') return 0;
@@ -110,7 +116,10 @@ Period period_at(std::string_view rest, std::string_view number) {
   if (digits.empty()) digits = dotted_digits(marked, length);
   if (digits.empty() && is_pointed && marked.starts_with('(')) {
     const size_t n = count_digits(marked.substr(1));
-    if (n > 0 && n <= 30 && marked.substr(n + 1, 1) == ")") digits = marked.substr(1, n), length = n + 2;
+    if (n > 0 && n <= 30 && marked.substr(n + 1, 1) == ")") {
+      digits = marked.substr(1, n);
+      length = n + 2;
+    }
   }
   if (digits.empty()) return {};
   return {.length = length + is_pointed, .begin = number.size(), .digits = digits};

@@ -1,4 +1,4 @@
-// What stands at a number beyond its digits: a period that repeats, a time of day, a date.
+// Forms of numbers beyond plain digits: repeating decimals, times of day, dates.
 #pragma once
 
 #include <string>

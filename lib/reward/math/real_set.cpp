@@ -34,7 +34,8 @@ RealSet normal(RealSet pieces) {
     if (!touches) {
       joined.push_back(p);
     } else if (p.high > joined.back().high || (same_end(p.high, joined.back().high) && !p.high_open)) {
-      joined.back().high = p.high, joined.back().high_open = p.high_open;
+      joined.back().high = p.high;
+      joined.back().high_open = p.high_open;
     }
   }
   return joined;
@@ -44,11 +45,13 @@ RealSet complement(const RealSet& set) {
   RealSet rest;
   Piece gap{-kInfinity, 0, true, false};
   for (const Piece& p : set) {
-    gap.high = p.low, gap.high_open = !p.low_open;
+    gap.high = p.low;
+    gap.high_open = !p.low_open;
     rest.push_back(gap);
     gap = {p.high, 0, !p.high_open, false};
   }
-  gap.high = kInfinity, gap.high_open = true;
+  gap.high = kInfinity;
+  gap.high_open = true;
   if (gap.low < kInfinity) rest.push_back(gap);
   return normal(rest);
 }
@@ -122,7 +125,7 @@ class Reader {
     if (!is_or && !is_and) return std::nullopt;
     std::optional<RealSet> set;
     for (const Node& element : list.arguments) {
-      if (element.kind != Kind::kRelation || (is_and && !is_inequality(element))) return std::nullopt;
+      if (!is_relation(element) || (is_and && !is_inequality(element))) return std::nullopt;
       const auto next = relation(element);
       if (!next) return std::nullopt;
       set = !set ? *next : is_or ? united(*set, *next) : intersection(*set, *next);
@@ -144,11 +147,6 @@ class Reader {
     const auto rest = relation(list.arguments[0]);
     if (!rest) return std::nullopt;
     return intersection(*rest, complement(points({list.arguments.begin() + 1, list.arguments.end()})));
-  }
-
-  static bool is_inequality(const Node& relation) {
-    return std::ranges::all_of(relation.operators,
-                               [](const std::string& op) { return op[0] == '<' || op[0] == '>' || op == "!="; });
   }
 
   /// A chain in one symbol, which is one whole operand: x > 5, 1 < x \le 2, x \ne 0.

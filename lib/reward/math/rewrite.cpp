@@ -19,22 +19,20 @@ Node with_sign(const Node& node, bool upper) {
 }
 
 void append_elements(const Node& node, std::vector<Node>& elements) {
-  if (node.kind == Kind::kRelation && node.arguments.size() == 2 && has_plus_minus(node)) {
-    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
-  } else if (!is_relation(node) && !is_collection(node) && has_plus_minus(node)) {
-    elements.push_back(with_sign(node, true)), elements.push_back(with_sign(node, false));
-  } else {
-    elements.push_back(node);
-  }
+  const bool has_two_values = is_relation(node) ? node.arguments.size() == 2 : !is_collection(node);
+  if (!has_two_values || !has_plus_minus(node)) return elements.push_back(node);
+  for (const bool upper : {true, false}) elements.push_back(with_sign(node, upper));
 }
 
 }  // namespace
 
 Node expanded(const Node& node) {
   if (!has_plus_minus(node)) return node;
-  Node result = make_node(is_collection(node) ? node.kind : Kind::kList, node.text);
-  if (!is_collection(node)) return result.text.clear(), append_elements(node, result.arguments), result;
-  for (const Node& element : node.arguments) append_elements(element, result.arguments);
+  Node result = is_collection(node) ? make_node(node.kind, node.text) : make_node(Kind::kList, "");
+  if (!is_collection(node))
+    append_elements(node, result.arguments);
+  else
+    for (const Node& element : node.arguments) append_elements(element, result.arguments);
   return result;
 }
 

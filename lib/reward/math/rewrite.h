@@ -1,4 +1,4 @@
-// Trees in forms that compare: both values of +-, a matrix without a factor before it, angles in radians.
+// Rewrites trees into forms that can be compared: both values of +-, a matrix without a factor, angles in radians.
 #pragma once
 
 #include "reward/math/node.h"

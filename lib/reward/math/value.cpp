@@ -2,7 +2,6 @@
 // and one rounding, the residue is computed modulo the prime and lost (exact = false) where the result is not rational.
 #include "reward/math/value.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -97,7 +96,9 @@ Value number_value(std::string_view digits, int base) {
     }
     v.z = v.z * static_cast<Real>(base) + static_cast<Real>(c - '0');
     v.residue = add_mod(multiply_mod(v.residue, static_cast<uint64_t>(base)), static_cast<uint64_t>(c - '0'));
-    if (fraction) scale.z *= base, scale.residue = multiply_mod(scale.residue, static_cast<uint64_t>(base));
+    if (!fraction) continue;
+    scale.z *= base;
+    scale.residue = multiply_mod(scale.residue, static_cast<uint64_t>(base));
   }
   v.error = std::abs(v.z) < 1e18L ? 0 : kEpsilon * std::abs(v.z) * static_cast<Real>(digits.size());
   return fraction ? v / scale : v;
@@ -180,7 +181,11 @@ Value factorial(const Value& n) {
 Value double_factorial(const Value& n) {
   const auto whole = n.integer();
   Value r = integer_value(1);
-  if (!whole || *whole < 0 || *whole > kMaxFactorial) return r.z = NAN, r.exact = false, r;
+  if (!whole || *whole < 0 || *whole > kMaxFactorial) {
+    r.z = NAN;
+    r.exact = false;
+    return r;
+  }
   for (int64_t i = *whole; i > 1; i -= 2) r = r * integer_value(i);
   return r;
 }
@@ -196,8 +201,8 @@ Value binomial(const Value& n, const Value& k) {
 uint64_t hash_text(std::string_view text, uint64_t seed) {
   uint64_t h = 0xcbf29ce484222325u ^ seed * 0x9e3779b97f4a7c15u;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  h ^= h >> 31, h *= 0x7fb5d329728ea185u;
-  h ^= h >> 27, h *= 0x81dadef4bc2dd44du;
+  h = (h ^ h >> 31) * 0x7fb5d329728ea185u;
+  h = (h ^ h >> 27) * 0x81dadef4bc2dd44du;
   return h ^ h >> 33;
 }
 

@@ -1,4 +1,4 @@
-#include "machine/read_bandwidth.h"
+#include "machine/device_speed.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -18,7 +18,7 @@ constexpr int64_t kMost = int64_t{1} << 30;
 constexpr int kLeastRuns = 5;
 constexpr double kEnoughReading_s = 0.3;
 
-/// Of whole numbers: a sum of floats would wait for itself.
+/// Integers, because each float addition would have to wait for the one before.
 ROLL_SIMD uint32_t sum_of(const uint32_t* data, int64_t count) {
   uint32_t sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -43,7 +43,7 @@ double measure_on_cpu(int64_t bytes) {
   StreamedMemory memory(StreamedMemory::room_for(4 * count));
   const at::Tensor numbers = memory.take({count}, at::kInt).zero_();
   const auto* data = reinterpret_cast<const uint32_t*>(numbers.const_data_ptr<int32_t>());
-  std::atomic<uint32_t> sum = 0;  // what nobody needs would not be read
+  std::atomic<uint32_t> sum = 0;  // used, so that the compiler keeps the reads
   const double seconds = shortest_s([&] {
     at::parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
       const int64_t first = count * begin / threads, last = count * end / threads;
@@ -64,6 +64,30 @@ double measure_on_gpu(at::Device device, int64_t bytes) {
 }
 
 }  // namespace
+
+double measure_matmul_peak(at::Device device, at::ScalarType dtype) {
+  constexpr int kRuns = 3;  // the first one warms up
+  const int64_t n = device.is_cpu() ? 768 : 8192;
+  const auto options = at::TensorOptions().device(device).dtype(dtype);
+  // Random: a GPU's power limit lets it multiply equal numbers faster than any that occur.
+  const at::Tensor a = at::randn({n, n}, options), b = at::randn({n, n}, options);
+  double peak = 0;
+  for (int run = 0; run < kRuns; ++run) {
+    const Stopwatch watch;
+    at::mm(a, b)[0][0].item<float>();  // waits for the device
+    const double size = static_cast<double>(n);
+    if (run > 0) peak = std::max(peak, 2 * size * size * size / watch.seconds());
+  }
+  return peak;
+}
+
+double best_matmul_peak(at::Device device, at::ScalarType dtype, double seconds) {
+  const Stopwatch watch;
+  double best = 0;
+  do best = std::max(best, measure_matmul_peak(device, dtype));
+  while (watch.seconds() < seconds);
+  return best;
+}
 
 double measure_read_bandwidth(at::Device device, int64_t bytes) {
   const int64_t size = std::clamp<int64_t>(bytes, 1, kMost);
