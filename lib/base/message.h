@@ -136,12 +136,6 @@ M decode_message(std::string_view bytes, const Sender& sender = {}) {
   return message;
 }
 
-/// Bytes that a message takes, its tag and version among them.
-template <class M>
-int64_t encoded_size(const M& message) {
-  return std::ssize(encode_message(message));
-}
-
 template <class T>
 void MessageWriter::write(const T& value) {
   static_assert(std::endian::native == std::endian::little, "numbers are copied as they are");

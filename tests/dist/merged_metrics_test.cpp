@@ -41,7 +41,7 @@ TEST_CASE("merged metrics come to all ranks, by name only where somebody lacks a
     std::vector<std::string> same(size, "same");
     same[0] = "same, 84 B";  // tag, version, three lists' lengths, and a weight and a value of each name
     CHECK(test::run_local_ranks(size, [&](Communicator& ranks) { return merged(ranks, size); }) == same);
-    same[0] = fmt::format("same, {} B", encoded_size(merged_here(size, 1).message()));
+    same[0] = fmt::format("same, {} B", encode_message(merged_here(size, 1).message()).size());
     CHECK(test::run_local_ranks(size, [&](Communicator& ranks) { return merged(ranks, 1); }) == same);
   }
 }

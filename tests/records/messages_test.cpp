@@ -98,11 +98,11 @@ TEST_CASE("a response's facts take 47 bytes, its length 8", "[train]") {
   const auto of = [](size_t count) {
     FactsMessage facts{.domains = {"math"}, .facts = {}};
     facts.facts.resize(count);
-    return encoded_size(facts);
+    return std::ssize(encode_message(facts));
   };
   CHECK(of(0) == 8 + 4 + (4 + 4) + 4);
   CHECK(of(1000) - of(0) == 47 * 1000);
-  CHECK(encoded_size(ResponseLengths{std::vector<ResponseLengths::Length>(10)}) == 8 + 4 + 80);
+  CHECK(encode_message(ResponseLengths{std::vector<ResponseLengths::Length>(10)}).size() == 8 + 4 + 80);
 }
 
 TEST_CASE("messages come to those who are to have them, and a rank that sends another one is named", "[train]") {
