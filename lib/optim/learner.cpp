@@ -87,7 +87,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
 }
 
 Json Learner::state() const {
-  // next_lr is for who wants to know whether a run goes on with the same schedule (step/worker_setup.h).
+  // next_lr is for who wants to know whether a run goes on with the same schedule (step/schedule_change.h).
   return {{"updates", num_updates_}, {"skipped_in_a_row", num_skipped_in_a_row_}, {"next_lr", lr()}};
 }
 
