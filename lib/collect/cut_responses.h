@@ -1,4 +1,5 @@
-// A step that was cut off whole says nothing about its prompts: told in words, once a domain.
+// Warns, once for each domain, when all responses of a step were cut off at the length limit: their rewards then say
+// nothing about the prompts.
 #pragma once
 
 #include <set>

@@ -7,12 +7,11 @@
 
 namespace roll {
 
-DomainRewards::DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                             int64_t num_ranks, Log* log) {
-  for (const auto& [domain, worker] : rewards) {
+DomainRewards::DomainRewards(const RewardsByDomain& rewards, int64_t response_length, int64_t num_ranks, Log* log) {
+  for (const auto& [domain, its] : rewards) {
     const std::string where = fmt::format("rewards.{}.", domain);
-    domains_[domain] = {.pool = std::make_unique<RewardPool>(worker.reward, response_length, where, num_ranks, log),
-                        .is_held = worker.has_own_model() || worker.shares_model()};
+    domains_[domain] = {.pool = std::make_unique<RewardPool>(its.reward, response_length, where, num_ranks, log),
+                        .is_held = its.asks_model};
   }
 }
 

@@ -8,32 +8,35 @@
 
 #include "base/log.h"
 #include "reward/reward_pool.h"
-#include "settings/config.h"
 
 namespace roll {
 
+struct DomainReward {
+  RewardArgs reward{};
+  bool asks_model = false;  // of this program, which has to see a response first
+};
+using RewardsByDomain = std::map<std::string, DomainReward>;
+
 class DomainRewards {
  public:
-  /// UserError: a reward that cannot be made.
-  /// num_ranks: processes that score.
-  DomainRewards(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                int64_t num_ranks = 1, Log* log = nullptr);
+  /// `num_ranks`: processes that score. UserError: a reward that cannot be made.
+  DomainRewards(const RewardsByDomain& rewards, int64_t response_length, int64_t num_ranks = 1, Log* log = nullptr);
 
   /// `response`: the caller's number for it.
   void submit(const std::string& domain, int64_t response, RewardQuery query);
   /// Whether responses of this domain are held.
   bool holds(const std::string& domain) const { return domains_.at(domain).is_held; }
-  /// Those that are, by domain and response.
+  /// The responses that are held, by domain and response.
   std::map<std::string, std::map<int64_t, RewardQuery>>& held() { return held_; }
-  /// They are no longer: a model has seen them.
+  /// Submits all that are held: a model has seen them.
   void release();
   /// Whether some are not taken yet.
   bool is_open() const;
   /// What is there by now, by response. Rethrows a reward's error.
   std::map<int64_t, RewardResult> take_done();
-  /// The same for all responses; waits for them.
+  /// The results of all responses; waits for them. Rethrows a reward's error.
   std::map<int64_t, RewardResult> take_all();
-  /// It is wanted no more, if it is open.
+  /// The response is wanted no more, if it is open.
   void drop(const std::string& domain, int64_t response);
   /// A response of the domain has been scored, on whatever rank.
   void note_answers(const std::string& domain) { domains_.at(domain).pool->note_answers(); }

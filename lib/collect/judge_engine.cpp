@@ -5,6 +5,7 @@
 #include "collect/requests.h"
 #include "model/device.h"
 #include "rollout/engine.h"
+#include "settings/placement.h"
 #include "step/roles.h"
 
 namespace roll {

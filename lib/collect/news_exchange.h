@@ -17,7 +17,7 @@ class NewsExchange {
  public:
   explicit NewsExchange(Mesh& mesh) : mesh_(mesh) {}
 
-  /// Whether this rank's news are out and have not come back.
+  /// Whether this rank has posted news and not yet got everybody's.
   bool is_posted() const { return pending_ != nullptr; }
   /// For leaders; **collective** over them.
   void post(const SamplingNews& news);

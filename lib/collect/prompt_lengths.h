@@ -14,7 +14,8 @@ class PromptLengths {
  public:
   void add(const Row& row, int64_t length) {
     Sum& sum = sums_[&row];
-    sum.tokens += length, ++sum.responses;
+    sum.tokens += length;
+    ++sum.responses;
   }
   std::optional<double> mean(const Row& row) const {
     const auto found = sums_.find(&row);

@@ -50,7 +50,7 @@ std::vector<Packet> redistribute(const std::vector<Packet>& mine, const Packets&
   }
   const at::Tensor column = at::empty({std::ssize(words) / kWord_bytes}, at::kInt);
   std::ranges::copy(words, static_cast<char*>(column.mutable_data_ptr()));
-  const at::Tensor redistributed = Redistribution(all.words, all.at, to, world).redistribute({column}, name)[0];
+  const at::Tensor redistributed = redistribute({column}, all.words, all.at, to, world, name)[0];
   const char* word = static_cast<const char*>(redistributed.const_data_ptr());
   std::vector<Packet> wanted;
   for (const int64_t packet : to.share_of(world.rank())) {

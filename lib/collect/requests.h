@@ -17,7 +17,7 @@
 namespace roll {
 
 /// [group of the role] which questions it answers; none may be in two groups, some may be in none. `lengths` [Q]: what
-/// the questions of all ranks say of themselves, those of rank 0 first. Every rank gives the same.
+/// the questions of all ranks say of themselves, those of rank 0 first. It must return the same on every rank.
 using AssignRequests = std::function<Partition(const std::vector<int64_t>& lengths)>;
 
 template <class Question, class Answer>

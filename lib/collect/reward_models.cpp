@@ -10,9 +10,9 @@
 #include "collect/requests.h"
 #include "experience/experience.h"
 #include "model/device.h"
+#include "settings/placement.h"
 #include "step/forward.h"
-#include "step/redistribution.h"
-#include "step/roles.h"
+#include "step/step_settings.h"
 
 namespace roll {
 
@@ -45,9 +45,10 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
   const auto folder = model_folder(worker.model_args.model_name_or_path.value());
   require_value_head(folder);
   RoleMesh& mesh = meshes.of(worker.ranks, mesh_shape(worker));
-  Scorer scorer{.worker = worker,
-                .mesh = mesh,
-                .spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string()),
+  const ModelSpec spec = parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+  Scorer scorer{.mesh = mesh,
+                .spec = spec,
+                .rule = batch_rule(worker, Stage::kForward).with(workload_of(spec)),
                 .model = {},
                 .tokenizer = Tokenizer::load(folder),
                 .chat_template = ChatTemplate::load(folder, worker.data_args.template_name.value_or(""),
@@ -88,7 +89,7 @@ void RewardModels::score(Scorer& scorer, Held& held) {
   std::vector<Partition> plans;  // of each data rank
   const auto share_out = [&](const std::vector<int64_t>& lengths) {
     if (lengths.empty()) return Partition(static_cast<size_t>(scorer.mesh.dp_size()));
-    BatchRule rule = batch_rule(scorer.worker, Stage::kForward, scorer.spec);
+    BatchRule rule = scorer.rule;
     rule.packing.budget = std::max(rule.packing.budget, std::ranges::max(lengths));
     plans = plan_ranks(lengths, rule, scorer.mesh.dp_size());
     return shares_of({plans});
@@ -108,9 +109,9 @@ void RewardModels::score(Scorer& scorer, Held& held) {
 std::vector<ScoreSaid> RewardModels::scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations,
                                             const Partition& plan) {
   const Batch batch = batch_of(conversations);
-  const at::Tensor values = forward_share(
-      batch, places_in_share(plan), device_, 1,
-      [&](const Batch& part) { return std::vector{scorer.model->values(part.tokens)}; }, {&log_, "reward model"})[0];
+  const at::Tensor values =
+      forward_share(batch, places_in_share(plan), device_,
+                    [&](const Batch& part) { return scorer.model->values(part.tokens); }, {&log_, "reward model"});
   std::vector<ScoreSaid> all;
   for (size_t i = 0; i < conversations.size(); ++i)
     all.push_back({values[batch.tokens.cu_seqlens[i + 1] - 1].item<float>()});
@@ -128,7 +129,10 @@ void RewardModels::ask(Judge& judge, Held& held, int64_t step) {
   }
   const Stopwatch watch;
   const auto words = judge.engine->ask(questions, step);
-  for (size_t i = 0; i < words.size(); ++i) asking[i]->judge_words = words[i], asking[i]->model_s = watch.seconds();
+  for (size_t i = 0; i < words.size(); ++i) {
+    asking[i]->judge_words = words[i];
+    asking[i]->model_s = watch.seconds();
+  }
 }
 
 }  // namespace roll

@@ -12,9 +12,8 @@
 #include "collect/judge_engine.h"
 #include "dist/mesh.h"
 #include "model/value_model.h"
-#include "packing/partition.h"
 #include "reward/judge/judge_rule.h"
-#include "settings/config.h"
+#include "step/batches.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
@@ -34,9 +33,9 @@ class RewardModels {
 
  private:
   struct Scorer {
-    const WorkerConfig& worker;
     RoleMesh& mesh;
     ModelSpec spec;
+    BatchRule rule;
     std::optional<ValueModel> model;  // on its ranks
     Tokenizer tokenizer;
     ChatTemplate chat_template;

@@ -1,5 +1,6 @@
-// One collection of responses while it runs: which prompts are sampled, by whom, what is known of them, and when all
-// that is needed is there, scores included, so that a wish to stop is heard while scores are waited for. Every rank
+// The scheduling of one rollout job over all groups of ranks that sample: which prompts are sampled, by whom, what is
+// known of them, and when all that is needed is there, scores included, so that a wish to stop is heard while scores
+// are waited for. Every rank
 // decides from the same news (news_exchange.h), so all know the same prompts by the same indices; responses and their
 // rewards stay where they were sampled until the end. A collection may be paused, and go on with other weights: a
 // response that was begun keeps its tokens, and what is known of each is which weights drew it.
@@ -45,14 +46,14 @@ class RolloutCoordinator : public RequestSource {
   /// left unfinished come again with what they have.
   void begin(Terms terms);
   Change next(const Queue& queue) override;
-  /// When it was: what serve() gave back.
+  /// After the engine has served it; `generations` is what Engine::serve() returned.
   void end(const std::vector<Generation>& generations);
   /// For leaders: the response of one of this group's requests is there.
   void finished(int64_t request, RewardQuery query);
 
   /// Whether it stopped only because all that is missing are scores of responses that are held (domain_rewards.h).
   bool waits_for_models() const { return waits_for_models_; }
-  /// They are released.
+  /// Goes on sampling once those have been released (DomainRewards::release).
   void go_on();
   /// Whether all that may be sampled is there, scores included.
   bool is_complete() const;

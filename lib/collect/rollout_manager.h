@@ -30,13 +30,13 @@ class RolloutManager {
   /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
   /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
-  /// What it sampled of all rows of the validation. Likewise.
+  /// What this rank sampled of all rows of the validation. **Collective** over the world. Stopped as step().
   std::vector<RolloutRecord> validation(int64_t step);
   bool validates() const { return !validation_rows_.empty(); }
-  /// What samples does not wait for those that train on `step`: those call it when they have. **Collective** over the
-  /// world.
+  /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
+  /// **Collective** over the world.
   void run_ahead(int64_t step);
-  /// Before anything but sampling happens on the devices.
+  /// Ends sampling, to be called before anything else happens on the devices.
   void close() { engine_.close(); }
 
   /// Where the prompts of the step stand that comes next, whatever runs ahead; null where there are none.

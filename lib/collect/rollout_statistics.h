@@ -24,10 +24,11 @@ struct RolloutStatistics {
   std::map<std::string, int64_t> retries;      // likewise
   std::map<std::string, RewardUse> use;        // likewise
 
-  /// What the sampler of this group of ranks did, to what is known of all. **Collective** over the sampler's ranks.
+  /// Adds what the sampler did on all groups of ranks, of which `mine` is this one's. **Collective** over the sampler's
+  /// ranks.
   void add_counts(const SamplerCounts& mine, Mesh& mesh);
-  /// The same of a domain's rewards: `mine` are this rank's records of all domains. Gives how many, of all ranks',
-  /// could be had.
+  /// Adds failures, retries and use of a domain's rewards on all ranks: `mine` are this rank's records of all domains.
+  /// Returns how many responses of the domain have a reward, on all ranks.
   int64_t add_rewards(const std::string& domain, const std::vector<RolloutRecord>& mine, const RewardUse& of_mine,
                       Mesh& mesh);
 

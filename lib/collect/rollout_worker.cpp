@@ -13,14 +13,14 @@
 
 namespace roll {
 
-RolloutWorker::RolloutWorker(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length,
-                             RewardModels& models, RoleMesh& ranks, Log& log)
+RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models,
+                             RoleMesh& ranks, Log& log)
     : models_(models),
       ranks_(ranks),
       mesh_(ranks.mesh()),
       log_(log),
       rewards_(rewards, response_length, mesh_.dp_size(), &log) {
-  for (const auto& [domain, worker] : rewards) domains_.push_back(domain);
+  for (const auto& [domain, reward] : rewards) domains_.push_back(domain);
 }
 
 namespace {
@@ -161,8 +161,8 @@ void RolloutWorker::serve(RolloutJob& job, Engine& engine, const Tokenizer& toke
   collection.begin({.progress = &progress, .version = version, .should_pause = should_pause});
   collection.end(engine.serve(collection, job.request.sampling, on_done, {.counts = &counts}));
   RolloutStatistics& statistics = job.statistics;
-  const double others_s = collection.waited_for_others_s() - waited_s,
-               own_scores_s = collection.waited_for_scores_s() - scores_s;
+  const double others_s = collection.waited_for_others_s() - waited_s;
+  const double own_scores_s = collection.waited_for_scores_s() - scores_s;
   statistics.wait_s += others_s;
   statistics.rewards_s += own_scores_s;
   statistics.generate_s += watch.seconds() - others_s - own_scores_s;
@@ -188,8 +188,10 @@ void RolloutWorker::complete(RolloutJob& job, Engine& engine, const Tokenizer& t
 void RolloutWorker::warn_of_faults(const std::vector<RolloutRecord>& records, int64_t step) {
   std::map<std::string, RewardFaults> faults;
   std::map<std::string, int64_t> num_records;
-  for (const RolloutRecord& record : records)
-    faults[record.domain].add(record.reward_detail), ++num_records[record.domain];
+  for (const RolloutRecord& record : records) {
+    faults[record.domain].add(record.reward_detail);
+    ++num_records[record.domain];
+  }
   for (const auto& [domain, of_domain] : faults) {
     const bool is_first = !warned_.contains(domain) || warned_[domain] != step;
     if (of_domain.total() == 0 || !is_first) continue;

@@ -20,7 +20,6 @@
 #include "dist/mesh.h"
 #include "records/rollout_record.h"
 #include "rollout/engine.h"
-#include "settings/config.h"
 #include "text/tokenizer.h"
 #include "track/metrics.h"
 
@@ -38,7 +37,7 @@ struct RolloutRequest {
   bool may_stop = true;            // a wish to stop ends it
 };
 
-/// A collection under way: it may be left and taken up again.
+/// Sampling under way: it may be paused and taken up again.
 struct RolloutJob {
   RolloutJob(RolloutRequest request_, Mesh& mesh, DomainRewards& rewards, RolloutCoordinator::Plan plan)
       : request(std::move(request_)), coordinator(mesh, rewards, std::move(plan)) {}
@@ -51,8 +50,8 @@ struct RolloutJob {
 class RolloutWorker {
  public:
   /// UserError: a reward that cannot be made.
-  RolloutWorker(const std::map<std::string, RewardWorkerConfig>& rewards, int64_t response_length, RewardModels& models,
-                RoleMesh& ranks, Log& log);
+  RolloutWorker(const RewardsByDomain& rewards, int64_t response_length, RewardModels& models, RoleMesh& ranks,
+                Log& log);
 
   /// Random numbers are named by prompt and sample, so the responses do not depend on who samples them beside what.
   std::unique_ptr<RolloutJob> begin(RolloutRequest request);
@@ -61,8 +60,8 @@ class RolloutWorker {
   /// lock-step. **Collective** over the sampler's ranks. UserError as GroupQuota's.
   void run_ahead(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer, int64_t version,
                  const std::function<bool()>& should_pause);
-  /// The same to the end, with the weights that are meant to. **Collective** over the world, whose other ranks are in
-  /// attend_rollouts(). Stopped, on all ranks, when one was asked to.
+  /// Samples on until the job is complete, with the weights that are meant to sample it. **Collective** over the world,
+  /// whose other ranks are in attend_rollouts(). Stopped, on all ranks, when one was asked to.
   void complete(RolloutJob& job, Engine& engine, const Tokenizer& tokenizer);
   /// Once, when all is there: the records of the responses whose scores counted and that this group of ranks sampled,
   /// on its leader, group after group; group_index counts the prompts as they were given. **Collective** over the

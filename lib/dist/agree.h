@@ -10,7 +10,7 @@
 
 namespace roll {
 
-/// Quiet: the rank that failed has spoken; this one only ends.
+/// Ends a rank without a message of its own, because the rank that failed has printed one.
 struct AnotherRankFailed : std::runtime_error {
   AnotherRankFailed(int failed_rank, int exit_code);
   int exit_code;

@@ -52,33 +52,15 @@ void Communicator::all_reduce(at::Tensor& tensor, Reduce op, std::string_view na
   if (dense.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(dense);
 }
 
-double Communicator::all_reduce_sum(double value, std::string_view name) {
+double Communicator::all_reduce(double value, Reduce op, std::string_view name) {
   at::Tensor tensor = at::full({1}, value, at::kDouble);
-  all_reduce_sum(tensor, name);
+  all_reduce(tensor, op, name);
   return tensor.item<double>();
 }
 
-double Communicator::all_reduce_max(double value, std::string_view name) {
-  at::Tensor tensor = at::full({1}, value, at::kDouble);
-  all_reduce_max(tensor, name);
-  return tensor.item<double>();
-}
-
-int64_t Communicator::all_reduce_sum(int64_t value, std::string_view name) {
+int64_t Communicator::all_reduce(int64_t value, Reduce op, std::string_view name) {
   at::Tensor tensor = at::full({1}, value, at::kLong);
-  all_reduce_sum(tensor, name);
-  return tensor.item<int64_t>();
-}
-
-int64_t Communicator::all_reduce_max(int64_t value, std::string_view name) {
-  at::Tensor tensor = at::full({1}, value, at::kLong);
-  all_reduce_max(tensor, name);
-  return tensor.item<int64_t>();
-}
-
-int64_t Communicator::all_reduce_min(int64_t value, std::string_view name) {
-  at::Tensor tensor = at::full({1}, value, at::kLong);
-  all_reduce_min(tensor, name);
+  all_reduce(tensor, op, name);
   return tensor.item<int64_t>();
 }
 

@@ -1,5 +1,6 @@
-// What ranks say to each other. Every public member but rank(), size() and the like is **Collective**: all ranks call
-// it in the same order with the same shape, dtype and name. Goals: a rank that calls something else, waits too long or
+// Collectives among a group of ranks (processes with a device each), as an MPI communicator or a torch.distributed
+// process group has them. Every public member but rank(), size() and the like is **Collective**: all ranks call it in
+// the same order with the same shape, dtype and name. Goals: a rank that calls something else, waits too long or
 // dies becomes an error that names rank, collective and step; sums do not depend on timing (host back-ends add in
 // rank order, and every rank holds the same bits). Collectives whose names begin with start_ run beside other work.
 //   single  one process                       mpi   started by mpirun or srun, through host memory
@@ -74,7 +75,8 @@ class Communicator {
   /// Counts of what is sent; holds the step that error texts name.
   Traffic& traffic() { return *own_.traffic; }
   void set_step(int64_t step) { own_.traffic->set_step(step); }
-  /// Where nothing is sent but all is counted, what follows counts as many times: it stands for what is alike.
+  /// For communicators that only count (forecast/planned_ranks.h): each collective from now on counts as `times` equal
+  /// ones.
   void count_times(int64_t times) { times_ = times; }
 
   /// A communicator among `members` (ascending ranks of this one, this rank among them) whose messages never mix with
@@ -90,17 +92,19 @@ class Communicator {
   void all_reduce_min(at::Tensor& tensor, std::string_view name) { all_reduce(tensor, Reduce::kMin, name); }
   void all_reduce(at::Tensor& tensor, Reduce op, std::string_view name);
   /// One number; exact order of addition as above.
-  double all_reduce_sum(double value, std::string_view name);
-  double all_reduce_max(double value, std::string_view name);
-  int64_t all_reduce_sum(int64_t value, std::string_view name);
-  int64_t all_reduce_max(int64_t value, std::string_view name);
-  int64_t all_reduce_min(int64_t value, std::string_view name);
+  double all_reduce(double value, Reduce op, std::string_view name);
+  int64_t all_reduce(int64_t value, Reduce op, std::string_view name);
+  double all_reduce_sum(double value, std::string_view name) { return all_reduce(value, Reduce::kSum, name); }
+  double all_reduce_max(double value, std::string_view name) { return all_reduce(value, Reduce::kMax, name); }
+  int64_t all_reduce_sum(int64_t value, std::string_view name) { return all_reduce(value, Reduce::kSum, name); }
+  int64_t all_reduce_max(int64_t value, std::string_view name) { return all_reduce(value, Reduce::kMax, name); }
+  int64_t all_reduce_min(int64_t value, std::string_view name) { return all_reduce(value, Reduce::kMin, name); }
 
   /// Every rank's tensor becomes root's. Any shape and dtype.
   void broadcast(at::Tensor& tensor, int root, std::string_view name);
   /// The tensors of all ranks, in rank order; equal shapes and dtypes.
   std::vector<at::Tensor> all_gather(const at::Tensor& tensor, std::string_view name);
-  /// The same in one tensor along dimension 0: [n, ...] of each rank -> [size * n, ...].
+  /// All ranks' tensors in one along dimension 0: [n, ...] of each rank -> [size * n, ...].
   at::Tensor all_gather_rows(const at::Tensor& tensor, std::string_view name);
   /// `all` [size * n, ...] is summed over ranks; this rank gets rows [rank * n, (rank + 1) * n). dtypes as all_reduce.
   at::Tensor reduce_scatter_rows(const at::Tensor& all, std::string_view name);
@@ -118,7 +122,7 @@ class Communicator {
   void exchange(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in, std::string_view name);
   /// The byte strings of all ranks, in rank order; lengths may differ.
   virtual std::vector<std::string> all_gather_bytes(std::string_view mine, std::string_view name) = 0;
-  /// The same on the first rank; nothing elsewhere.
+  /// The byte strings of all ranks on the first rank; an empty list elsewhere.
   virtual std::vector<std::string> gather_bytes(std::string_view mine, std::string_view name) = 0;
   /// As all_gather_bytes(), beside other work, into `all`. For news now and then, not for what somebody waits for: it
   /// looks for the others' bytes every half a millisecond.
@@ -131,12 +135,13 @@ class Communicator {
 
  protected:
   explicit Communicator(Membership own);
-  /// The same, on dense contiguous tensors; `all` has size() times the elements of the other one, rank after rank.
+  /// The collectives above on dense contiguous tensors; `all` has size() times the elements of the other one, rank
+  /// after rank.
   virtual void reduce_dense(at::Tensor& tensor, Reduce op, std::string_view name) = 0;
   virtual void broadcast_dense(at::Tensor& tensor, int root, std::string_view name) = 0;
   virtual void gather_dense(const at::Tensor& tensor, at::Tensor& all, std::string_view name) = 0;
   virtual void reduce_scatter_dense(const at::Tensor& all, at::Tensor& mine, std::string_view name) = 0;
-  /// The same without this rank's own part; every tensor is defined.
+  /// exchange() without this rank's own part; every tensor is defined.
   virtual void exchange_dense(const std::vector<at::Tensor>& out, const std::vector<at::Tensor>& in,
                               std::string_view name) = 0;
   /// Runs a collective of the kinds above beside other work; several run in the order of their calls.

@@ -1,4 +1,4 @@
-// What many ranks say of one thing, as one.
+// Metrics of many ranks as one.
 #pragma once
 
 #include "dist/communicator.h"

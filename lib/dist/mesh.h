@@ -58,8 +58,8 @@ class RoleMesh {
  public:
   /// `own`: the communicator of `ranks` (ascending) on those ranks, null elsewhere. **Collective** over `ranks`.
   RoleMesh(Communicator& world, std::vector<int> ranks, Communicator* own, MeshShape shape);
-  /// The same mesh, as `part` of its world knows it: a communicator of `members` (ascending ranks of the world), the
-  /// role's among them.
+  /// This mesh with its ranks named as those of `part`, a communicator of `members` (ascending ranks of the world, the
+  /// role's among them).
   RoleMesh within(Communicator& part, const std::vector<int>& members) const;
 
   bool is_here() const { return mesh_ != nullptr; }

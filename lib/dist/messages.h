@@ -28,7 +28,7 @@ std::vector<M> all_gather_messages(const M& mine, Communicator& ranks, std::stri
   return decode_messages<M>(ranks.all_gather_bytes(encode_message(mine), name), ranks.group());
 }
 
-/// The same on the first rank; nothing elsewhere.
+/// The messages of all ranks on the first rank; an empty list elsewhere.
 template <class M>
 std::vector<M> gather_messages(const M& mine, Communicator& ranks, std::string_view name = M::kMessage.name) {
   return decode_messages<M>(ranks.gather_bytes(encode_message(mine), name), ranks.group());

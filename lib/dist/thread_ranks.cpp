@@ -16,12 +16,30 @@ namespace roll {
 
 namespace {
 
-/// A rank that holds the mutex works.
+/// What all ranks share. In turn, a rank that holds the mutex works; together, it holds the mutex in collectives only.
 struct Turns {
+  ThreadPace pace = ThreadPace::kInTurn;
   std::mutex mutex;
   std::condition_variable changed;
   int num_alive = 0, num_waiting = 0;
   std::exception_ptr error;  // of the rank that failed first
+};
+
+/// Holds a rank's lock, and leaves it as it was.
+class Locked {
+ public:
+  explicit Locked(std::unique_lock<std::mutex>& turn) : turn_(turn), was_held_(turn.owns_lock()) {
+    if (!was_held_) turn_.lock();
+  }
+  ~Locked() {
+    if (!was_held_) turn_.unlock();
+  }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  std::unique_lock<std::mutex>& turn_;
+  bool was_held_;
 };
 
 struct Group;
@@ -126,6 +144,7 @@ class ThreadCommunicator : public ImmediateCommunicator {
   /// `read` sees what all ranks of the group give; what it reads from is not to be written before this returns.
   template <class Read>
   void meet(const Given& mine, const Read& read) {
+    const Locked locked(turn_);
     group_->given[rank()] = &mine;
     wait_for_all();
     for (const Given* other : group_->given) ROLL_CHECK_EQ(other->call, mine.call, "ranks make the same calls");
@@ -136,7 +155,8 @@ class ThreadCommunicator : public ImmediateCommunicator {
   void wait_for_all() {
     const int64_t round = group_->round;
     if (++group_->num_here == size()) {
-      group_->num_here = 0, ++group_->round;
+      group_->num_here = 0;
+      ++group_->round;
       turns_.num_waiting -= size() - 1;
       return turns_.changed.notify_all();
     }
@@ -155,19 +175,22 @@ class ThreadCommunicator : public ImmediateCommunicator {
 void run_rank(Turns& turns, const std::shared_ptr<Group>& world, int rank,
               const std::function<void(Communicator&)>& body) {
   std::unique_lock turn(turns.mutex);
-  const auto guarded = [&turns](const auto& work) {
+  const auto guarded = [&](const auto& work) {
     if (!turns.error) try {
         work();
       } catch (...) {
+        const Locked locked(turn);
         if (!turns.error) turns.error = std::current_exception();
       }
   };
   guarded([&] {
+    if (turns.pace == ThreadPace::kTogether) turn.unlock();
     const auto size = static_cast<int>(world->given.size());
     ThreadCommunicator ranks(turns, turn, world,
                              {.rank = rank, .size = size, .world = {.rank = rank, .size = size, .step = -1}});
     body(ranks);
   });
+  const Locked locked(turn);
   --turns.num_alive;
   guarded(
       [&] { ROLL_CHECK(turns.num_alive == 0 || turns.num_waiting < turns.num_alive, "no rank waits for this one"); });
@@ -176,9 +199,9 @@ void run_rank(Turns& turns, const std::shared_ptr<Group>& world, int rank,
 
 }  // namespace
 
-void run_thread_ranks(int num_ranks, const std::function<void(Communicator& ranks)>& body) {
+void run_thread_ranks(int num_ranks, const std::function<void(Communicator& ranks)>& body, ThreadPace pace) {
   if (num_ranks == 1) return body(*make_single_communicator());
-  Turns turns{.num_alive = num_ranks};
+  Turns turns{.pace = pace, .num_alive = num_ranks};
   const auto world = std::make_shared<Group>(Group{.given = std::vector<const Given*>(num_ranks)});
   {
     std::vector<std::jthread> threads;

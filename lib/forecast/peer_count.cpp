@@ -1,11 +1,10 @@
 #include "forecast/peer_count.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "settings/placement.h"
-#include "step/roles.h"
+#include "step/role_meshes.h"
 
 namespace roll {
 
@@ -28,11 +27,7 @@ std::set<RoleShape> meshes_of(const Config& config) {
 std::set<std::vector<int>> sets_of(const Config& config, const std::set<RoleShape>& meshes, int64_t num_ranks) {
   std::set<std::vector<int>> sets;
   for (const auto& [ranks, shape] : meshes) sets.insert(ranks);
-  if (!shares_weights(config)) {
-    std::vector<int> movers;
-    std::ranges::set_union(config.actor_train.ranks, config.actor_infer.ranks, std::back_inserter(movers));
-    sets.insert(movers);
-  }
+  if (!shares_weights(config)) sets.insert(mover_ranks(config.actor_train.ranks, config.actor_infer.ranks));
   std::erase_if(sets, [&](const auto& ranks) { return std::ssize(ranks) == num_ranks; });
   return sets;
 }

@@ -1,4 +1,4 @@
-// How many connections a rank keeps.
+// How many TCP connections a rank keeps open.
 #pragma once
 
 #include "forecast/simulated_world.h"

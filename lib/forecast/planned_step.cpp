@@ -8,14 +8,11 @@
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "forecast/sampling_traffic.h"
-#include "model/device.h"
+#include "model/spec.h"
 #include "rollout/engine.h"
-#include "settings/placement.h"
-#include "step/advantage_stage.h"
-#include "step/learners.h"
-#include "step/rl_step.h"
 #include "step/step_index.h"
-#include "step/token_samples.h"
+#include "step/step_settings.h"
+#include "step/step_trainer.h"
 
 namespace roll {
 
@@ -27,7 +24,8 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
   for (const int64_t s : share) {
     RolloutRecord& record = records.emplace_back();
     record.step = step.number;
-    record.group_index = s / step.group_size, record.sample_index = s % step.group_size;
+    record.group_index = s / step.group_size;
+    record.sample_index = s % step.group_size;
     record.domain = step.domain_of_group[record.group_index];
     record.prompt_ids.assign(step.prompt_lengths[s], 0);
     record.response_ids.assign(step.response_lengths[s], 0);
@@ -46,48 +44,47 @@ bool samples_baseline(const Config& config) {
   return config.experience.adv_estimator->samples_baseline;
 }
 
-/// Those of a rank, without data.
-Roles planned_roles(const Config& config, const PlannedModels& models, const RoleMeshes& meshes, at::Device device) {
-  Roles roles{.policy_spec = models.policy};
-  const auto policy = [&](RoleMesh& role, const WorkerConfig& worker) {
-    return Transformer::planned(models.policy, model_dtype(worker.model_args, device), model_parallel(role.mesh()));
+/// Without data.
+RoleModels planned_models(const Config& config, const PlannedModels& models, at::Device device) {
+  const RoleDtypes dtypes = role_dtypes(config, device);
+  RoleModels planned{.actor = {models.policy, dtypes.actor}, .reference = {}, .critic = {}};
+  if (config.uses_reference()) planned.reference = {models.policy, dtypes.reference};
+  if (config.uses_critic()) planned.critic = {*models.critic, dtypes.critic};
+  return planned;
+}
+
+/// The model's function, which also counts what it computes of a micro-batch: `passes` forward ones, shared by the
+/// ranks of `role` that share the model.
+template <class Function>
+void count_flops(Function& forward, const ModelSpec& spec, bool gives_values, int64_t passes, const RoleMesh& role,
+                 double& flops) {
+  const double share = static_cast<double>(passes) / static_cast<double>(role.shape().model_ranks());
+  forward = [forward, gives_values, share, of_model = ForwardFlops(spec), &flops](const auto& micro_batch) {
+    const int64_t responses = gives_values ? 0 : micro_batch.mask("response_mask").sum().template item<int64_t>();
+    double all = of_model(0, responses);
+    for (const int64_t length : lengths_of(micro_batch)) all += of_model(length, 0);
+    flops += share * all;
+    return forward(micro_batch);
   };
-  if (meshes.actor.is_here()) roles.actor = policy(meshes.actor, config.actor_train);
-  if (config.uses_reference() && meshes.reference.is_here()) {
-    roles.reference = policy(meshes.reference, config.reference);
-    for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
-  }
-  if (config.uses_critic()) {
-    roles.critic_spec = models.critic;
-    if (meshes.critic.is_here())
-      roles.critic = ValueModel::planned(*models.critic, model_dtype(config.critic.model_args, device),
-                                         model_parallel(meshes.critic.mesh()));
-  }
-  if (meshes.sampler.is_here() && !shares_weights(config, meshes.sampler.world().rank()))
-    roles.sampler = policy(meshes.sampler, config.actor_train);
-  return roles;
 }
 
 /// One rank of a run.
 class PlannedRank {
  public:
-  PlannedRank(const SimulatedWorld& world, const ThinStep& step, const Distribution& holders, Communicator& ranks)
+  PlannedRank(const SimulatedWorld& world, const ThinStep& step, const Distribution& holders, Communicator& ranks,
+              std::map<std::string, double>& flops)
       : config_(world.planned),
         step_(step),
         holders_(holders),
         ranks_(ranks),
         log_(lines_, lines_, {.rank = ranks.rank(), .num_ranks = ranks.size(), .terminal = {}}),
         meshes_(ranks),
-        mesh_of_(role_meshes(config_, meshes_)),
-        learners_(config_, meshes_, mesh_of_),
+        settings_(step_settings(config_)),
+        mesh_of_(role_meshes(settings_.places, meshes_)),
         roles_(
-            planned_roles(config_, world.models, mesh_of_, world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU)),
-        state_(config_.experience) {
-    if (roles_.actor)
-      actor_.emplace(config_, trained(config_, *roles_.actor, mesh_of_.actor.mesh()), mesh_of_.actor.mesh(), log_);
-    if (roles_.critic)
-      critic_.emplace(config_, trained(config_, *roles_.critic, mesh_of_.critic.mesh()), mesh_of_.critic.mesh(), log_);
-  }
+            make_roles(planned_models(config_, world.models, world.ranks.path == Path::kDevice ? at::kCUDA : at::kCPU),
+                       settings_.places, mesh_of_, at::kMeta)),
+        trainer_(settings_, counted_models(flops), mesh_of_, log_) {}
 
   /// Makes what only a run's first step makes.
   void prepare() {
@@ -100,13 +97,29 @@ class PlannedRank {
     stop_agreed(ranks_);
     std::vector<RolloutRecord> mine = records_of(step_, holders_.shares[ranks_.rank()], samples_baseline(config_));
     if (!config_.rollout_replay) sample(mine);
-    RlStep step = distribute_step(mine, step_.number, config_, roles_.policy_spec, mesh_of_.actor);
-    Metrics metrics;
-    if (learners_.is_here()) learn(step, metrics);
-    learners_.broadcast(metrics);
+    RlStep step{.number = step_.number};
+    trainer_.run(step, mine, {});
   }
 
  private:
+  StepModels counted_models(std::map<std::string, double>& flops) {
+    const ModelSettings& how = settings_.models;
+    StepModels models = step_models(roles_, mesh_of_, at::kMeta, how);
+    const ModelSpec& policy = models.policy_spec;
+    if (roles_.reference) count_flops(models.ref_log_probs, policy, false, 1, mesh_of_.reference, flops["reference"]);
+    if (roles_.actor) {
+      count_flops(models.old_log_probs, policy, false, 1, mesh_of_.actor, flops["old_log_probs"]);
+      count_flops(models.actor->forward, policy, false, 3 + how.actor_recomputes, mesh_of_.actor, flops["train_actor"]);
+    }
+    if (roles_.critic) {
+      const ModelSpec& critic = *models.critic_spec;
+      count_flops(models.values, critic, true, 1, mesh_of_.critic, flops["values"]);
+      count_flops(models.critic->forward, critic, true, 3 + how.critic_recomputes, mesh_of_.critic,
+                  flops["train_critic"]);
+    }
+    return models;
+  }
+
   void sample(const std::vector<RolloutRecord>& mine) {
     update_sampler(roles_, mesh_of_, ranks_.traffic());
     if (!mesh_of_.sampler.is_here()) return;
@@ -122,17 +135,6 @@ class PlannedRank {
     for (const auto& [domain, worker] : config_.rewards) statistics.add_rewards(domain, mine, {}, mesh);
   }
 
-  /// As rlvr.cpp does.
-  void learn(RlStep& step, Metrics& metrics) {
-    const LearnerMeshes meshes = learners_.meshes();
-    step.home.ranks = world_groups(meshes.actor);
-    run_forwards(step.here, step.facts, step.home, config_, roles_, forward_needs(config_), meshes, at::kMeta, log_,
-                 metrics);
-    metrics.merge(complete_step(step, config_, state_, meshes.actor));
-    TokenSamples samples(step, 0, meshes.actor);
-    metrics.merge(train_roles(step, config_, roles_, meshes, {actor_, critic_}, nullptr, samples));
-  }
-
   const Config& config_;
   const ThinStep& step_;
   const Distribution& holders_;
@@ -140,36 +142,34 @@ class PlannedRank {
   std::ostringstream lines_;  // that nobody reads
   Log log_;
   Meshes meshes_;
+  const StepSettings settings_;
   RoleMeshes mesh_of_;
-  Learners learners_;
   Roles roles_;
-  ExperienceState state_;
-  std::optional<ActorTrainer> actor_;
-  std::optional<CriticTrainer> critic_;
+  StepTrainer trainer_;
 };
 
 }  // namespace
 
-std::vector<RankTraffic> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
+std::vector<PlannedWork> run_planned_step(const SimulatedWorld& world, const ThinStep& step,
                                           const Distribution& holders) {
-  std::vector<RankTraffic> traffic(world.ranks.running.size());
-  const auto make_groups = [&](Communicator& asked) {
+  std::vector<PlannedWork> all(world.ranks.running.size());
+  const auto make_groups = [&, places = step_settings(world.asked).places](Communicator& asked) {
     Meshes meshes(asked);
-    const RoleMeshes roles = role_meshes(world.asked, meshes);
-    const Learners learners(world.asked, meshes, roles);
+    role_meshes(places, meshes);
   };
   const auto absent = [&](int rank, std::string_view name) -> std::string {
     if (name != FactsMessage::kMessage.name) return {};
     return encode_message(facts_message(records_of(step, holders.shares[rank], samples_baseline(world.planned))));
   };
   run_planned_ranks(world.ranks, make_groups, absent, [&](int rank, Communicator& ranks, RankTraffic& counted) {
-    PlannedRank planned(world, step, holders, ranks);
+    PlannedWork& work = all[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()];
+    PlannedRank planned(world, step, holders, ranks, work.flops);
     planned.prepare();
     counted = {};
     planned.run();
-    traffic[std::ranges::lower_bound(world.ranks.running, rank) - world.ranks.running.begin()] = std::move(counted);
+    work.traffic = std::move(counted);
   });
-  return traffic;
+  return all;
 }
 
 }  // namespace roll

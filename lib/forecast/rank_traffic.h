@@ -8,13 +8,14 @@
 
 namespace roll {
 
-/// In one direction.
+/// Bytes that a rank moves in one direction.
 struct Flow {
   int64_t bytes = 0;
   double far_bytes = 0;  // of them between hosts
 
   Flow& operator+=(const Flow& more) {
-    bytes += more.bytes, far_bytes += more.far_bytes;
+    bytes += more.bytes;
+    far_bytes += more.far_bytes;
     return *this;
   }
 };
@@ -32,8 +33,11 @@ struct RankTraffic {
   void add(const std::string& key, const Moved& more, int64_t message) {
     if (more.sent.bytes + more.received.bytes == 0) return;
     Moved& all = moved[key];
-    all.sent += more.sent, all.received += more.received;
-    if (message > largest_message) largest_message = message, largest_key = key;
+    all.sent += more.sent;
+    all.received += more.received;
+    if (message <= largest_message) return;
+    largest_message = message;
+    largest_key = key;
   }
 };
 

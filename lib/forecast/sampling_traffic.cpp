@@ -12,10 +12,12 @@ void add_sampling_traffic(const Transformer& model, Communicator& tp, const Thin
   int64_t computed = 0, logits = 0, last_group = -1;
   for (const int64_t s : sequences) {
     const int64_t after_first = std::max<int64_t>(0, step.response_lengths[s] - 1);
-    computed += after_first, logits += after_first;  // nobody computes the last token that is drawn
+    computed += after_first;
+    logits += after_first;  // nobody computes the last token that is drawn
     if (s / step.group_size == last_group) continue;
     last_group = s / step.group_size;
-    computed += step.prompt_lengths[s], ++logits;  // from which the group's first tokens are drawn
+    computed += step.prompt_lengths[s];
+    ++logits;  // from which the group's first tokens are drawn
   }
   const ModelSpec& spec = model.spec();
   const auto options = at::TensorOptions(at::kMeta).dtype(model.dtype());

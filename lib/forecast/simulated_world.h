@@ -8,7 +8,7 @@
 namespace roll {
 
 struct SimulatedWorld {
-  Config planned, asked;  // the same where the world is small
+  Config planned, asked;  // equal where the world is small
   PlannedModels models;
   PlannedWorld ranks;
 };

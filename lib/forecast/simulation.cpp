@@ -13,7 +13,6 @@
 #include "model/parameter_shards.h"
 #include "settings/judging_models.h"
 #include "settings/placement.h"
-#include "step/roles.h"
 
 namespace roll {
 
@@ -98,7 +97,8 @@ void add_traffic(const std::vector<RankForecast>& ranks, const std::vector<doubl
       auto& of_key = moved[key.substr(phase.name.size() + 1)];
       of_key.resize(ranks.size());
       of_key[i] = of_rank;
-      spent[i].sent_bytes += of_rank.sent.bytes, spent[i].received_bytes += of_rank.received.bytes;
+      spent[i].sent_bytes += of_rank.sent.bytes;
+      spent[i].received_bytes += of_rank.received.bytes;
       spent[i].traffic_s += std::max(link_seconds(of_rank.sent, machine), link_seconds(of_rank.received, machine));
     }
   for (const auto& [what, of_ranks] : moved) {
@@ -148,7 +148,8 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
   std::vector<ClassWork> classes;
   for (size_t i = 0; i < asked.size(); ++i) {
     ClassWork& work = classes.emplace_back();
-    work.ranks = ranges_text(asked[i].ranks), work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
+    work.ranks = ranges_text(asked[i].ranks);
+    work.roles = fmt::format("{}", fmt::join(asked[i].roles, ", "));
     work.memory_bytes = estimate_memory(world.asked, world.models, on_gpu, asked[i].ranks.front()).total();
     for (const PhaseSimulation& phase : phases)
       for (size_t k = 0; k < phase.rank_seconds.size(); ++k)

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "forecast/planned_step.h"
 #include "model/device.h"
 #include "model/spec.h"
-#include "step/advantage_stage.h"
-#include "step/ppo.h"
-#include "step/roles.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -43,7 +40,8 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   double prompt_flops = 0;
   for (const int64_t s : sequences) {
     const int64_t prompt = step.prompt_lengths[s], response = step.response_lengths[s];
-    drawn += response, longest = std::max(longest, response);
+    drawn += response;
+    longest = std::max(longest, response);
     read += response * (prompt + response / 2);
     if (s % step.group_size != 0) continue;
     longest_prompt = std::max(longest_prompt, prompt);
@@ -58,59 +56,13 @@ SamplingWork sampling_work(const SimulatedWorld& world, const ThinStep& step, co
   return {work.prompts * share, work.decoding * share};
 }
 
-/// What the ranks of a role compute.
-class Computation {
- public:
-  Computation(const SimulatedWorld& world, const ThinStep& step, std::vector<RankForecast>& ranks)
-      : world_(world), step_(step), lengths_(step.lengths()), ranks_(ranks) {}
-
-  void add_forward(const char* phase, const WorkerConfig& worker, const ModelSpec& spec, bool gives_values) {
-    const BatchRule rule = batch_rule(worker, Stage::kForward, spec);
-    add(phase, worker, spec, gives_values, 1, shares_of({plan_ranks(lengths_, rule, worker.data_ranks())}));
-  }
-  void add_training(const char* phase, const WorkerConfig& worker, const ModelSpec& spec, bool gives_values) {
-    for (int64_t epoch = 0; epoch < world_.planned.ppo_epochs; ++epoch)
-      add(phase, worker, spec, gives_values, 3 + worker.recomputes(),
-          epoch_shares(world_.planned, worker, spec, lengths_, step_.number, epoch));
-  }
-
- private:
-  /// `passes`: forward ones that the work amounts to.
-  void add(const char* phase, const WorkerConfig& worker, const ModelSpec& spec, bool gives_values, int64_t passes,
-           const Partition& shares) {
-    const MeshShape shape = mesh_shape(worker);
-    const ForwardFlops forward(spec);
-    for (size_t i = 0; i < ranks_.size(); ++i) {
-      const auto found = std::ranges::find(worker.ranks, world_.ranks.running[i]);
-      if (found == worker.ranks.end()) continue;
-      double flops = 0;
-      for (const int64_t s : shares[mesh_place(found - worker.ranks.begin(), shape).dp])
-        flops += forward(lengths_[s], gives_values ? 0 : step_.response_lengths[s]);
-      ranks_[i].flops[phase] += flops * static_cast<double>(passes) / static_cast<double>(shape.model_ranks());
-    }
-  }
-
-  const SimulatedWorld& world_;
-  const ThinStep& step_;
-  std::vector<int64_t> lengths_;
-  std::vector<RankForecast>& ranks_;
-};
-
 }  // namespace
 
 std::vector<RankForecast> forecast_step(const SimulatedWorld& world, const ThinStep& step) {
   const Config& config = world.planned;
   const Distribution holders = sampled_by(config, world.ranks.num_planned(), step);
   std::vector<RankForecast> ranks;
-  for (RankTraffic& traffic : run_planned_step(world, step, holders)) ranks.push_back({std::move(traffic), {}, {}});
-  const ModelSpec& policy = world.models.policy;
-  const ForwardNeeds needs = forward_needs(config);
-  Computation computation(world, step, ranks);
-  if (needs.ref_log_probs) computation.add_forward("reference", config.reference, policy, false);
-  if (needs.old_log_probs) computation.add_forward("old_log_probs", config.actor_train, policy, false);
-  if (needs.values) computation.add_forward("values", config.critic, *world.models.critic, true);
-  if (config.uses_critic()) computation.add_training("train_critic", config.critic, *world.models.critic, true);
-  if (step.number > config.critic_warmup) computation.add_training("train_actor", config.actor_train, policy, false);
+  for (PlannedWork& work : run_planned_step(world, step, holders)) ranks.push_back({std::move(work), {}});
   if (config.rollout_replay) return ranks;
   const std::vector<int>& samplers = config.actor_infer.ranks;
   for (size_t i = 0; i < ranks.size(); ++i) {

@@ -1,13 +1,10 @@
-// One step of reinforcement learning on a world of any size: who sends what, and who computes how much. What is sent is
-// what training's own code sends (planned_step.h); what is computed follows from its plans.
+// One step of reinforcement learning on a world of any size: who sends what, and who computes how much. Training's own
+// code says so (planned_step.h), and a model of the engine what sampling computes.
 #pragma once
 
-#include <map>
-#include <string>
 #include <vector>
 
-#include "forecast/simulated_world.h"
-#include "forecast/thin_step.h"
+#include "forecast/planned_step.h"
 #include "rollout/roofline.h"
 
 namespace roll {
@@ -18,9 +15,7 @@ struct SamplingWork {
 };
 
 /// Of each running rank.
-struct RankForecast {
-  RankTraffic traffic;
-  std::map<std::string, double> flops;  // by phase
+struct RankForecast : PlannedWork {
   SamplingWork sampling;
 };
 

@@ -1,4 +1,4 @@
-// A step of which nothing is known but what plans are made of.
+// A step of which only lengths, groups and domains are known: all that plans over ranks are made of.
 #pragma once
 
 #include <cstdint>

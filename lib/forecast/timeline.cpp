@@ -52,7 +52,8 @@ char letter_of(const ClassTimeline& timeline, double begin_s, double end_s) {
   double idle_s = end_s - begin_s;
   for (const Stretch& stretch : timeline.stretches) {
     const double seconds = std::max(0.0, std::min(end_s, stretch.end_s) - std::max(begin_s, stretch.begin_s));
-    within_s[stretch.phase] += seconds, idle_s -= seconds;
+    within_s[stretch.phase] += seconds;
+    idle_s -= seconds;
   }
   char letter = '.';
   double most_s = idle_s;

@@ -90,7 +90,7 @@ UpdateResult Learner::update(int64_t num_micro_batches, const std::function<at::
 }
 
 Json Learner::state() const {
-  // next_lr tells a resumed run whether its schedule is still the same (step/worker_setup.h).
+  // next_lr tells a resumed run whether its schedule is still the same (step/schedule_change.h).
   return {{"updates", num_updates_}, {"skipped_in_a_row", num_skipped_in_a_row_}, {"next_lr", lr()}};
 }
 

@@ -45,6 +45,16 @@ struct PackingArgs {
   bool use_dynamic_batching_in_infer = false;
   std::optional<int64_t> max_tokens_per_microbatch_in_infer;
 
+  /// Tokens of a micro-batch in training, else of log-probs; none: it is cut by sequences.
+  std::optional<int64_t> budget(bool trains) const {
+    const SequencePackingArgs& packing = sequence_packing_args;
+    if (use_sequence_packing)
+      return trains ? packing.max_packed_sequence_length_train : packing.max_packed_sequence_length_forward;
+    if (trains && use_dynamic_batching_in_train) return max_tokens_per_microbatch_in_train;
+    if (!trains && use_dynamic_batching_in_infer) return max_tokens_per_microbatch_in_infer;
+    return std::nullopt;
+  }
+
   template <class V>
   void fields(V& v) {
     v("use_sequence_packing", use_sequence_packing, "micro-batches hold as many sequences as fit a token budget");

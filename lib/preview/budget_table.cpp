@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "packing/alignment.h"
-#include "step/batches.h"
-#include "step/ppo.h"
+#include "step/step_settings.h"
 
 namespace roll {
 
@@ -27,7 +26,8 @@ void set_budget(WorkerConfig& worker, int64_t budget) {
 std::vector<std::vector<int64_t>> mini_batches_of(const Config& config, const StepLengths& step) {
   std::vector<std::vector<int64_t>> batches;
   int64_t planned = 0;
-  for (const auto& indices : step_mini_batches(config, config.actor_train, std::ssize(step.lengths), step.step)) {
+  const EpochRule epochs = epoch_rule(config, config.actor_train);
+  for (const auto& indices : step_mini_batches(epochs, std::ssize(step.lengths), step.step)) {
     if (planned >= kMostSequences) break;
     auto& lengths = batches.emplace_back();
     for (const int64_t i : indices) lengths.push_back(step.lengths[i]);
@@ -91,7 +91,7 @@ void add_budgets(PackReport& report, const Config& config, const std::optional<P
   if (memory_bytes && !models)
     throw user_error("--memory-gb: needs the shape of the model, which is not known here; give it by --arch");
   const Workload workload = models ? workload_of(models->policy) : Workload{};
-  const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain, workload);
+  const BatchRule configured = batch_rule(config.actor_train, Stage::kTrain).with(workload);
   const auto batches = mini_batches_of(config, step);
   const int64_t longest =
       std::max(config.sequence_length.value(), *std::max_element(step.lengths.begin(), step.lengths.end()));

@@ -9,9 +9,8 @@
 #include "dist/thread_ranks.h"
 #include "preview/whole_loss.h"
 #include "settings/placement.h"
-#include "step/ppo.h"
-#include "step/rl_step.h"
-#include "step/token_samples.h"
+#include "step/step_settings.h"
+#include "step/step_trainer.h"
 
 namespace roll {
 
@@ -49,8 +48,10 @@ std::vector<Cut> cuts_of(const LossStep& step) {
   for (const PackAlgorithm algorithm : {PackAlgorithm::kNone, PackAlgorithm::kLoadBalance}) {
     Cut& cut = cuts.emplace_back();
     cut.packing.use_sequence_packing = true;
+    const auto budget = static_cast<int64_t>(2 * longest);
     cut.packing.sequence_packing_args = {.algorithm = algorithm,
-                                         .max_packed_sequence_length_train = static_cast<int64_t>(2 * longest)};
+                                         .max_packed_sequence_length_train = budget,
+                                         .max_packed_sequence_length_forward = budget};
     cut.name = fmt::format("packed into {} tokens, {}", 2 * longest,
                            algorithm == PackAlgorithm::kNone ? "greedily" : "balanced");
   }
@@ -70,43 +71,51 @@ std::vector<Layout> layouts_of(const LossStep& step) {
 Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.rollout_batch_size = step.num_sequences() / config.num_return_sequences_in_group;
   config.rollout_replay.reset();
+  config.rewards.clear();
   config.ppo_epochs = 1;
   config.critic_warmup = 0;
+  config.enable_old_logprobs_recompute = true;                         // the definition has them, too
   config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // a non-finite loss is reported as a deviation
-  for (WorkerConfig* worker : {&config.actor_train, &config.critic}) {
+  for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer, &config.reference, &config.critic}) {
     worker->ranks = all_ranks(layout.num_ranks);
     StrategyConfig& strategy = worker->strategy_args.strategy_config;
     strategy = {.use_distributed_optimizer = strategy.use_distributed_optimizer};
     worker->model_args.freeze_module_prefix.clear();
     worker->training_args.train_batch_size = step.mini_batch;
     worker->training_args.per_device_train_batch_size = layout.cut.micro_batch;
+    worker->infer_batch_size = layout.cut.micro_batch;
     worker->packing = layout.cut.packing;
   }
   return config;
 }
 
-/// A model whose forward looks up its results in tables.
-template <class Computed, class Forward>
-Trained<Computed> lookup(NamedTensors tables, Communicator& ranks, const Forward& forward) {
-  for (auto& [name, table] : tables) table = table.clone();
-  const auto computed = [tables, forward](const Experience& e) {
-    std::vector<at::Tensor> of_tokens;
-    for (const auto& [name, table] : tables) of_tokens.push_back(table.index_select(0, e.tokens.ids));
-    return forward(of_tokens, e);
+/// What a table says of the tokens of a micro-batch.
+at::Tensor looked_up(const at::Tensor& table, const Batch& micro_batch) {
+  return table.index_select(0, micro_batch.tokens.ids);
+}
+
+ForwardPass lookup(const at::Tensor& table) {
+  return [&table](const Batch& micro_batch) { return looked_up(table, micro_batch); };
+}
+
+/// Models whose forward looks up what they compute of a token; those in training have tables of their own.
+StepModels models_of(const TokenTables& tables, bool has_critic, Communicator& dp) {
+  StepModels models{.policy_spec = kSpec,
+                    .old_log_probs = lookup(tables.old_log_probs),
+                    .ref_log_probs = lookup(tables.ref_log_probs),
+                    .values = lookup(tables.old_values)};
+  const at::Tensor log_probs = tables.log_probs.clone();
+  const at::Tensor entropy = tables.entropy.clone();
+  const auto policy = [log_probs, entropy](const Experience& e) -> TokenLogProbs {
+    return {looked_up(log_probs, e) * e.response_mask(), looked_up(entropy, e) * e.response_mask()};
   };
-  return {tables, ranks, kSpec, at::kCPU, computed};
-}
-
-TrainedPolicy policy_of(const TokenTables& tables, Communicator& ranks) {
-  return lookup<TokenLogProbs>({{"log_probs", tables.log_probs}, {"entropy", tables.entropy}}, ranks,
-                               [](const std::vector<at::Tensor>& found, const Experience& e) -> TokenLogProbs {
-                                 return {found[0] * e.response_mask(), found[1] * e.response_mask()};
-                               });
-}
-
-TrainedCritic critic_of(const TokenTables& tables, Communicator& ranks) {
-  return lookup<at::Tensor>({{"values", tables.values}}, ranks,
-                            [](const std::vector<at::Tensor>& found, const Experience&) { return found[0]; });
+  models.actor.emplace(TrainedPolicy{{{"log_probs", log_probs}, {"entropy", entropy}}, dp, policy});
+  if (!has_critic) return models;
+  const at::Tensor values = tables.values.clone();
+  models.critic_spec = kSpec;
+  models.critic.emplace(
+      TrainedCritic{{{"values", values}}, dp, [values](const Experience& e) { return looked_up(values, e); }});
+  return models;
 }
 
 LossAndGradient result_of(const FirstUpdates& first) {
@@ -120,32 +129,20 @@ struct Results {
 };
 
 /// A step of training on one rank, which has sampled every n-th of its responses.
-Results train_as(Communicator& world, const LossStep& from, const Config& config, int64_t number) {
-  RoleMesh role(world, all_ranks(world.size()), &world, {});
+Results train_as(Communicator& world, const LossStep& from, const StepSettings& settings, int64_t number) {
   std::ostream nowhere(nullptr);
   Log log(nowhere, nowhere, {.rank = world.rank(), .num_ranks = world.size()});
   std::vector<RolloutRecord> mine;
   for (size_t i = world.rank(); i < from.records.size(); i += world.size()) mine.push_back(from.records[i]);
 
-  RlStep step = distribute_step(mine, number, config, kSpec, role);
-  const auto computed = [&](const at::Tensor& table) { return table.index_select(0, step.here.tokens.ids); };
-  step.here.old_log_probs = computed(from.tables.old_log_probs);
-  if (config.uses_reference()) step.here.ref_log_probs = computed(from.tables.ref_log_probs);
-  if (config.uses_critic()) step.here.values = computed(from.tables.old_values);
-  ExperienceState state(config.experience);
-  complete_step(step, config, state, role);
-
-  Results results;
-  FirstUpdates of_actor, of_critic;
-  TokenSamples samples(step, 0, role);
-  ActorTrainer(config, policy_of(from.tables, role.mesh().dp()), role.mesh(), log)
-      .train(training_step(step, config, config.actor_train, kSpec, role), &of_actor, samples);
-  results.actor = result_of(of_actor);
-  if (!config.uses_critic()) return results;
-  CriticTrainer(config, critic_of(from.tables, role.mesh().dp()), role.mesh(), log)
-      .train(training_step(step, config, config.critic, kSpec, role), &of_critic);
-  results.critic = result_of(of_critic);
-  return results;
+  Meshes meshes(world);
+  RoleMeshes roles = role_meshes(settings.places, meshes);
+  const bool has_critic = settings.critic.has_value();
+  StepTrainer trainer(settings, models_of(from.tables, has_critic, roles.actor.mesh().dp()), roles, log);
+  RlStep step{.number = number};
+  FirstOfRoles first;
+  trainer.run(step, mine, {.first = &first});
+  return {result_of(first.actor), has_critic ? result_of(first.critic) : LossAndGradient()};
 }
 
 LayoutDeviation deviation(const std::string& role, const Layout& layout, const LossAndGradient& exact,
@@ -163,13 +160,13 @@ std::vector<LayoutDeviation> check_layouts(const LossStep& step, const Config& c
   const WholeLoss exact(step, config);
   std::vector<LayoutDeviation> of_actor, of_critic;
   for (const Layout& layout : layouts_of(step)) {
-    const Config its = configured(config, step, layout);
+    const StepSettings settings = step_settings(configured(config, step, layout));
     const std::vector<int64_t> mini_batch =
-        epoch_mini_batches(its, its.actor_train, step.num_sequences(), layout.shuffle, 0).front();
+        epoch_mini_batches(settings.actor.epochs, step.num_sequences(), layout.shuffle, 0).front();
     const LossAndGradient exact_actor = exact.actor(mini_batch);
     Results found;
     run_thread_ranks(layout.num_ranks, [&](Communicator& world) {
-      const Results results = train_as(world, step, its, layout.shuffle);
+      const Results results = train_as(world, step, settings, layout.shuffle);
       if (world.is_first()) found = results;
     });
     of_actor.push_back(deviation("actor", layout, exact_actor, found.actor));

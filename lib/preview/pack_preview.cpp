@@ -11,9 +11,8 @@
 #include "checkpoint/hub_cache.h"
 #include "model/known_shapes.h"
 #include "preview/budget_table.h"
-#include "step/advantage_stage.h"
-#include "step/packing_metrics.h"
-#include "step/ppo.h"
+#include "step/step_metrics.h"
+#include "step/step_settings.h"
 
 namespace roll {
 
@@ -36,7 +35,7 @@ std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs) {
   const Workload actor = workload_of(specs.actor), critic = workload_of(specs.critic);
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
   if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
-  const ForwardNeeds needs = forward_needs(config);
+  const ForwardSettings needs = forward_settings(config);
   if (needs.ref_log_probs)
     passes.push_back({Stage::kForward, "reference", "reference", config.reference, workload_of(specs.reference)});
   if (needs.old_log_probs)
@@ -69,7 +68,8 @@ std::string plan_key(const Pass& pass, const BatchRule& rule) {
 }
 
 Partition batches_of(const Config& config, const Pass& pass, const StepLengths& step) {
-  if (pass.stage == Stage::kTrain) return step_mini_batches(config, pass.worker, std::ssize(step.lengths), step.step);
+  if (pass.stage == Stage::kTrain)
+    return step_mini_batches(epoch_rule(config, pass.worker), std::ssize(step.lengths), step.step);
   std::vector<int64_t> all(step.lengths.size());
   std::iota(all.begin(), all.end(), 0);
   return {all};
@@ -77,7 +77,7 @@ Partition batches_of(const Config& config, const Pass& pass, const StepLengths& 
 
 BatchReport batch_report(const std::vector<int64_t>& lengths, const std::vector<BatchRule>& rules, int64_t num_ranks) {
   BatchReport batch;
-  batch.padded_work = padded_work(lengths, rules.front().num_sequences, rules.front().workload);
+  batch.padded_work = padded_work(lengths, rules.front().num_sequences, rules.front().packing.workload);
   for (const auto& rule : rules)
     batch.plans.push_back(batch_stats(plan_ranks(lengths, rule, num_ranks), lengths, rule.packing));
   return batch;
@@ -185,7 +185,7 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
     report.lengths.insert(report.lengths.end(), step.lengths.begin(), step.lengths.end());
   std::vector<std::string> keys;
   for (const Pass& pass : passes_of(config, specs)) {
-    const auto rules = rules_of(batch_rule(pass.worker, pass.stage, pass.workload));
+    const auto rules = rules_of(batch_rule(pass.worker, pass.stage).with(pass.workload));
     const std::string key = plan_key(pass, rules.front());
     auto found = static_cast<size_t>(std::find(keys.begin(), keys.end(), key) - keys.begin());
     if (found == keys.size()) {

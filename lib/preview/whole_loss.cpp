@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "experience/build.h"
 #include "loss/sample_weights.h"
+#include "step/step_settings.h"
 #include "step/updates.h"
 
 namespace roll {
@@ -63,8 +64,8 @@ LossAndGradient backward(const LossResult& result, const std::vector<at::Tensor>
 
 WholeLoss::WholeLoss(const LossStep& step, const Config& config)
     : tables_(step.tables),
-      actor_loss_(config),
-      critic_loss_(config),
+      actor_loss_(step_settings(config).actor.loss),
+      critic_loss_(step_settings(config).critic.value_or(TrainingSettings()).loss),
       num_groups_(1 + step.records.back().group_index),
       step_(responses_of(step.records)) {
   step_.old_log_probs = tables_.old_log_probs;

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/open_file.h"
 #include "base/ranges.h"
 #include "base/utf8.h"
 #include "records/informative_groups.h"

@@ -23,10 +23,7 @@ int64_t ceil_div(int64_t a, int64_t b) {
 
 /// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
 std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
-  const PackingArgs& packing = worker.packing;
-  const auto budget = packing.use_sequence_packing ? packing.sequence_packing_args.max_packed_sequence_length_train
-                      : packing.use_dynamic_batching_in_train ? packing.max_tokens_per_microbatch_in_train
-                                                              : std::nullopt;
+  const auto budget = worker.packing.budget(/*trains=*/true);
   if (!budget)
     return fmt::format("{} of {} each per rank",
                        count(ceil_div(worker.mini_batch_per_rank(), worker.micro_batch()), "micro-batch"),

@@ -26,7 +26,7 @@ std::string mini_batch_text(const WorkerConfig& worker, const Checker& check) {
                      worker.data_ranks());
 }
 
-/// Whether a mini-batch can be told.
+/// Whether the size of a mini-batch is known.
 bool check_train_batch(const WorkerConfig& worker, Checker& check) {
   const TrainingArgs& args = worker.training_args;
   if (!args.train_batch_size) return true;

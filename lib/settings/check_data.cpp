@@ -55,7 +55,7 @@ void check_template(const std::string& name, const auto& member, Checker& check)
 }
 
 void check_templates(const std::optional<std::string>& global, const DataArgs& data, Checker& check) {
-  // What was inherited is told of at the key that says it.
+  // An error of an inherited value names the key that it was inherited from.
   if (data.template_name && !global && check.is_set(data.template_name))
     check_template(*data.template_name, data.template_name, check);
   if (data.template_name && global && *data.template_name != *global)
@@ -165,10 +165,7 @@ DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
 }
 
 void note_reward_model(const Config& config, Checker& check) {
-  const auto is_asked = [](const auto& domain) {
-    const auto* judge = domain.second.reward.type ? std::get_if<LlmJudgeArgs>(&*domain.second.reward.type) : nullptr;
-    return judge && judge->judge_model_type == JudgeModelType::kCluster;
-  };
+  const auto is_asked = [](const auto& domain) { return domain.second.shares_model(); };
   if (check.is_set(config.reward_model) && !std::ranges::any_of(config.rewards, is_asked))
     check.note(
         fmt::format("{} has no effect, as no reward has judge_model_type: cluster", check.key(config.reward_model)));

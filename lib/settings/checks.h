@@ -22,7 +22,7 @@ void check_loss(const LossConfig& loss, const LossMasks& masks, Checker& check);
 /// Notes the keys that were set and have no effect beside the others, such as pg_clip_low without use_pg_clip_range.
 void note_idle_keys(const Config& config, Checker& check);
 
-/// `low` is at most `high`; told at the one that is set.
+/// `low` is at most `high`; the error names the one that is set.
 void check_bounds(const double& low, const double& high, Checker& check);
 
 /// The keys of the policy loss against each other.
@@ -54,7 +54,7 @@ void check_best_metric(const SftConfig& config, Checker& check);
 
 /// Mini-batches against the step's sequences, groups against mini-batches, token budgets against sequence lengths.
 void check_batches(const Config& config, Checker& check);
-/// The same of a fine-tuning, whose updates know no steps.
+/// Mini-batches and token budgets of a fine-tuning, which has updates but no steps.
 void check_sft_batch(const WorkerConfig& worker, Checker& check);
 /// The longest sequence that a role sees, and the key that says so.
 struct LongestSequence {

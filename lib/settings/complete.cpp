@@ -33,7 +33,7 @@ void complete_validation_lengths(Config& config, Checker& check) {
   check.require(!prompt || sequence, prompt, "needs {} as well", check.key(sequence));
   if (!prompt) prompt = config.prompt_length;
   if (!sequence) sequence = config.sequence_length;
-  // What was inherited is told of at the key that says it.
+  // An error of an inherited value names the key that it was inherited from.
   if (sequence && check.is_set(sequence)) require_room(*sequence > *prompt, sequence, prompt, check);
 }
 

@@ -8,7 +8,7 @@
 namespace roll {
 
 void complete(Config& config, Checker& check);
-/// What of it concerns the models that judge; one without a folder may be left.
+/// Fills the keys of models that judge; one without a folder may be left.
 void complete_judging_models(Config& config);
 void complete(SftConfig& config, Checker& check);
 

@@ -20,7 +20,7 @@ const std::set<std::string>& free_keys() {
       "dump_experience", "dump_samples", "hostfile", "system_envs", "validation", "val_prompt_length",
       "val_sequence_length",
       "file_name",  // that the rows are the same is known of the rows
-      // how long it runs: what follows for the learning rate is said by who knows it (step/worker_setup.h)
+      // how long it runs: what follows for the learning rate is said by who knows it (step/schedule_change.h)
       "max_steps", "num_train_epochs",
       // the job
       "max_restarts", "max_nonfinite_updates", "backend_timeout", "device_mapping", "num_gpus_per_worker",

@@ -156,7 +156,7 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   const auto& policy_name = config.actor_train.model_args.model_name_or_path;
   const auto policy =
       spec_of(policy_name, written(policy_name, config.pretrain, check), FolderUse::kWrites, offline, check);
-  // Of the same name only one is told.
+  // Of several notes on keys of one name only the first is shown.
   const auto spec_of_role = [&](const WorkerConfig& worker, const ModelName& source, FolderUse use) {
     const auto& name = worker.model_args.model_name_or_path;
     return name == policy_name ? policy : spec_of(name, written(name, source, check), use, offline, check);

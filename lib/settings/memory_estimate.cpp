@@ -53,11 +53,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
 }
 
 int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
-  const PackingArgs& packing = worker.packing;
-  const auto budget = packing.use_sequence_packing ? packing.sequence_packing_args.max_packed_sequence_length_train
-                      : packing.use_dynamic_batching_in_train ? packing.max_tokens_per_microbatch_in_train
-                                                              : std::nullopt;
-  return budget.value_or(worker.micro_batch() * config.sequence_length.value_or(0));
+  return worker.packing.budget(/*trains=*/true).value_or(worker.micro_batch() * config.sequence_length.value_or(0));
 }
 
 /// Inputs of every layer, and what one layer keeps while it is differentiated; all layers' without recomputation.

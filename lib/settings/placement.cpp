@@ -53,6 +53,11 @@ std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles) {
   return {devices.begin(), devices.end()};
 }
 
+MeshShape mesh_shape(const WorkerConfig& worker) {
+  const StrategyConfig& sizes = worker.strategy_args.strategy_config;
+  return {.cp = sizes.context_parallel(), .tp = sizes.tensor_parallel()};
+}
+
 std::vector<int> all_ranks(int64_t num_ranks) {
   std::vector<int> ranks(static_cast<size_t>(num_ranks));
   std::iota(ranks.begin(), ranks.end(), 0);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dist/mesh.h"
 #include "settings/config.h"
 
 namespace roll {
@@ -23,6 +24,9 @@ std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
 /// All devices that these roles name, ascending; empty: none names any.
 std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
+
+/// The layout that a worker's strategy asks for.
+MeshShape mesh_shape(const WorkerConfig& worker);
 
 /// 0, 1, ... num_ranks - 1.
 std::vector<int> all_ranks(int64_t num_ranks);

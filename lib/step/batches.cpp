@@ -1,22 +1,13 @@
 #include "step/batches.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/random.h"
-#include "packing/alignment.h"
+#include "experience/batch.h"
 
 namespace roll {
-
-namespace {
-
-std::vector<int64_t> pick(const std::vector<int64_t>& values, const std::vector<int64_t>& indices) {
-  std::vector<int64_t> picked;
-  for (const int64_t i : indices) picked.push_back(values[i]);
-  return picked;
-}
-
-}  // namespace
 
 // linear * s + attention * s^2 through the model's own formula at two lengths.
 Workload workload_of(const ModelSpec& spec) {
@@ -25,37 +16,18 @@ Workload workload_of(const ModelSpec& spec) {
   return {.linear = at_1 - attention, .attention = attention};
 }
 
-BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const Workload& workload) {
-  const PackingArgs& args = worker.packing;
-  const SequencePackingArgs& packing = args.sequence_packing_args;
-  const bool trains = stage == Stage::kTrain;
-  BatchRule rule;
-  rule.workload = workload;
-  rule.num_sequences = trains ? worker.micro_batch() : worker.infer_batch_size;
+BatchRule BatchRule::with(const Workload& workload) const {
+  BatchRule rule = *this;
   rule.packing.workload = workload;
-  const StrategyConfig& layout = worker.strategy_args.strategy_config;
-  rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
-  if (args.use_sequence_packing) {
-    rule.is_packed = true;
-    rule.packing.algorithm = packing.algorithm;
-    rule.packing.budget =
-        (trains ? packing.max_packed_sequence_length_train : packing.max_packed_sequence_length_forward).value();
-    rule.packing.min_num_micro_batches =
-        trains ? packing.min_num_micro_batches_train : packing.min_num_micro_batches_forward;
-  } else if (trains ? args.use_dynamic_batching_in_train : args.use_dynamic_batching_in_infer) {
-    rule.is_packed = true;
-    rule.packing.budget =
-        (trains ? args.max_tokens_per_microbatch_in_train : args.max_tokens_per_microbatch_in_infer).value();
-  }
   return rule;
 }
 
 std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks) {
-  const Partition shares = balance_ranks(lengths, num_ranks, rule.workload);
+  const Partition shares = balance_ranks(lengths, num_ranks, rule.packing.workload);
   std::vector<Partition> plans;
   size_t most = 0;
   const auto cut = [&](const std::vector<int64_t>& share) {
-    return rule.is_packed ? plan_micro_batches(pick(lengths, share), rule.packing)
+    return rule.is_packed ? plan_micro_batches(picked(lengths, share), rule.packing)
                           : fixed_micro_batches(static_cast<int64_t>(share.size()), rule.num_sequences);
   };
   for (const auto& share : shares) {
@@ -64,7 +36,7 @@ std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const Bat
   }
   for (size_t rank = 0; rank < plans.size(); ++rank) {
     if (rule.is_packed && plans[rank].size() < most)
-      plans[rank] = plan_micro_batches(pick(lengths, shares[rank]), rule.packing, static_cast<int64_t>(most));
+      plans[rank] = plan_micro_batches(picked(lengths, shares[rank]), rule.packing, static_cast<int64_t>(most));
     plans[rank].resize(most);
     for (auto& micro_batch : plans[rank])
       for (auto& index : micro_batch) index = shares[rank][index];
@@ -72,8 +44,9 @@ std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const Bat
   return plans;
 }
 
-Partition plan_mini_batches(int64_t num_sequences, int64_t size, int64_t group_size, uint64_t seed, int64_t step,
-                            int64_t epoch) {
+Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch) {
+  const int64_t size = rule.mini_batch;
+  const int64_t group_size = rule.group_size;
   if (num_sequences % size)
     throw user_error(
         "{} sequences of a step are not a multiple of the mini-batch of {}; use rollouts of this "
@@ -82,17 +55,53 @@ Partition plan_mini_batches(int64_t num_sequences, int64_t size, int64_t group_s
   if (size % group_size)
     throw user_error("a mini-batch of {} sequences would split groups of {}: prompt-mean needs whole groups", size,
                      group_size);
-  const auto order = random_permutation(num_sequences / group_size, {.seed = seed,
+  const auto order = random_permutation(num_sequences / group_size, {.seed = rule.seed,
                                                                      .purpose = Purpose::kMiniBatchShuffle,
                                                                      .step = static_cast<uint32_t>(step),
                                                                      .sequence = static_cast<uint64_t>(epoch)});
   Partition mini_batches;
   for (size_t i = 0; i < order.size(); ++i)
     for (int64_t member = 0; member < group_size; ++member) {
-      if (mini_batches.empty() || static_cast<int64_t>(mini_batches.back().size()) == size) mini_batches.emplace_back();
+      if (mini_batches.empty() || std::ssize(mini_batches.back()) == size) mini_batches.emplace_back();
       mini_batches.back().push_back(order[i] * group_size + member);
     }
   return mini_batches;
+}
+
+Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step) {
+  Partition all;
+  for (int64_t epoch = 0; epoch < rule.num_epochs; ++epoch)
+    std::ranges::move(epoch_mini_batches(rule, num_sequences, step, epoch), std::back_inserter(all));
+  return all;
+}
+
+Partition epoch_shares(const EpochRule& rule, const std::vector<int64_t>& lengths, int64_t step, int64_t epoch) {
+  std::vector<std::vector<Partition>> plans;
+  for (const auto& mini_batch : epoch_mini_batches(rule, std::ssize(lengths), step, epoch)) {
+    plans.push_back(plan_ranks(picked(lengths, mini_batch), rule.micro_batches, rule.num_ranks));
+    for (Partition& of_rank : plans.back())
+      for (auto& micro_batch : of_rank) micro_batch = picked(mini_batch, micro_batch);
+  }
+  return shares_of(plans);
+}
+
+Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
+  Partition shares;
+  for (const auto& plans : batches) {
+    shares.resize(plans.size());
+    for (size_t rank = 0; rank < plans.size(); ++rank)
+      for (const auto& micro_batch : plans[rank])
+        shares[rank].insert(shares[rank].end(), micro_batch.begin(), micro_batch.end());
+  }
+  return shares;
+}
+
+Partition places_in_share(const Partition& plan) {
+  Partition places = plan;
+  int64_t place = 0;
+  for (auto& micro_batch : places)
+    for (int64_t& sequence : micro_batch) sequence = place++;
+  return places;
 }
 
 }  // namespace roll

@@ -1,5 +1,6 @@
-// Who computes what: sequences -> data-parallel ranks -> micro-batches. Pure functions of lengths, so every rank knows
-// every rank's plan and nothing is communicated.
+// Who computes what: the sequences of a step -> mini-batches (one optimizer update each) -> data-parallel ranks ->
+// micro-batches (one forward and backward each). Pure functions of lengths, so every rank knows every rank's plan and
+// nothing is communicated.
 #pragma once
 
 #include <cstdint>
@@ -7,38 +8,48 @@
 
 #include "model/spec.h"
 #include "packing/micro_batches.h"
-#include "settings/config.h"
 
 namespace roll {
 
-enum class Stage { kTrain, kForward };
-
-/// How one worker cuts its share of sequences into micro-batches.
+/// How a rank cuts its share of sequences into micro-batches.
 struct BatchRule {
   bool is_packed = false;
-  PackOptions packing;        // when packed: the token budget
+  PackOptions packing;        // when packed: the token budget; its workload balances the ranks in any case
   int64_t num_sequences = 8;  // else: sequences of a micro-batch (computed without padding all the same)
-  Workload workload;          // FLOPs of a sequence in this worker's model
+
+  /// This rule where sequences cost `workload`.
+  BatchRule with(const Workload& workload) const;
 };
 
 /// FLOPs of a sequence.
 Workload workload_of(const ModelSpec& spec);
 
-/// From the worker's packing keys (or their dynamic-batching spelling), per_device_train_batch_size (kTrain) and
-/// infer_batch_size (kForward).
-BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const Workload& workload);
-inline BatchRule batch_rule(const WorkerConfig& worker, Stage stage, const ModelSpec& spec) {
-  return batch_rule(worker, stage, workload_of(spec));
-}
-
 /// [rank][micro-batch][i]: indices into `lengths`. Ranks get equal work (and counts that differ by one at most), and
 /// every rank the same number of micro-batches (some may be empty). UserError: a sequence longer than the budget.
 std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks);
 
-/// The mini-batches of one pass over `num_sequences` sequences: a shuffle named by (seed, step, epoch), cut into pieces
-/// of `size`. `group_size` > 1 shuffles whole groups of that many neighbours (prompt-mean needs them together).
-/// UserError when `size` does not divide num_sequences, or group_size does not divide `size`.
-Partition plan_mini_batches(int64_t num_sequences, int64_t size, int64_t group_size, uint64_t seed, int64_t step,
-                            int64_t epoch);
+/// How a role trains on a step: epochs of mini-batches.
+struct EpochRule {
+  int64_t mini_batch = 1;  // sequences of an optimizer update, of all ranks
+  int64_t group_size = 1;  // > 1: groups of so many neighbours stay in one mini-batch, as prompt-mean needs them
+  uint64_t seed = 0;       // names the shuffles
+  int64_t num_epochs = 1;
+  int64_t num_ranks = 1;  // data-parallel ones
+  BatchRule micro_batches{};
+};
+
+/// The mini-batches of an epoch of a step of `num_sequences`: a shuffle named by (seed, step, epoch), cut into pieces.
+/// UserError when mini_batch does not divide num_sequences, or group_size does not divide mini_batch.
+Partition epoch_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step, int64_t epoch);
+/// Of all epochs, one after the other.
+Partition step_mini_batches(const EpochRule& rule, int64_t num_sequences, int64_t step);
+/// What each data rank trains on in an epoch, of sequences of these lengths: sequences of the step, mini-batch after
+/// mini-batch.
+Partition epoch_shares(const EpochRule& rule, const std::vector<int64_t>& lengths, int64_t step, int64_t epoch);
+
+/// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
+Partition shares_of(const std::vector<std::vector<Partition>>& batches);
+/// The micro-batches of a data rank whose only plan this is, as places in its share.
+Partition places_in_share(const Partition& plan);
 
 }  // namespace roll

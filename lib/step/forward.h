@@ -5,7 +5,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <functional>
-#include <vector>
 
 #include "dist/mesh.h"
 #include "experience/batch.h"
@@ -14,16 +13,16 @@
 
 namespace roll {
 
-/// Takes one micro-batch, on its device, and gives tensors [T] of it.
-using ForwardPass = std::function<std::vector<at::Tensor>(const Batch& micro_batch)>;
+/// Takes one micro-batch, on its device, and gives a tensor [T] of it.
+using ForwardPass = std::function<at::Tensor(const Batch& micro_batch)>;
 
-/// `micro_batches` holds each sequence of `share` once. Returns the `num_outputs` tensors of `compute` for the share:
-/// [num_outputs, T] float32 on the CPU. **Collective** over the ranks that share a model, of which each has this share.
-at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device, int64_t num_outputs,
+/// `micro_batches` holds each sequence of `share` once. Returns what `compute` gives for the share: [T] float32 on the
+/// CPU. **Collective** over the ranks that share a model, of which each has this share.
+at::Tensor forward_share(const Batch& share, const Partition& micro_batches, at::Device device,
                          const ForwardPass& compute, const Phase& phase = {});
 
-/// Of a whole step, [T] each, the same bits on every rank. **Collective**.
-std::vector<at::Tensor> forward_step(const Batch& step, const BatchRule& rule, at::Device device, int64_t num_outputs,
-                                     Mesh& mesh, const ForwardPass& compute, const Phase& phase = {});
+/// Of a whole step, [T], the same bits on every rank. **Collective**.
+at::Tensor forward_step(const Batch& step, const BatchRule& rule, at::Device device, Mesh& mesh,
+                        const ForwardPass& compute, const Phase& phase = {});
 
 }  // namespace roll

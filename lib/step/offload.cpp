@@ -4,15 +4,15 @@ namespace roll {
 
 void Offload::put_away() {
   if (!is_on_) return;
-  if (actor_) actor_->put_away();
-  if (critic_) critic_->put_away();
+  if (Learner* actor = trainer_.actor()) actor->offload(/*keeps_parameters=*/true);
+  if (Learner* critic = trainer_.critic()) critic->offload(/*keeps_parameters=*/false);
   if (roles_.reference) move_parameters(roles_.reference->parameters(), at::kCPU);
 }
 
 void Offload::bring_back() {
   if (!is_on_) return;
-  if (actor_) actor_->bring_back();
-  if (critic_) critic_->bring_back();
+  for (Learner* learner : {trainer_.actor(), trainer_.critic()})
+    if (learner) learner->reload();
   if (roles_.reference) move_parameters(roles_.reference->parameters(), device_);
 }
 

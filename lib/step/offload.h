@@ -1,28 +1,25 @@
 // `offload: true`: while a GPU samples, what only training needs lies in host memory.
 #pragma once
 
-#include "settings/config.h"
-#include "step/ppo.h"
-#include "step/roles.h"
+#include "step/step_trainer.h"
 
 namespace roll {
 
 class Offload {
  public:
-  /// Does nothing unless the key is set and `device` is a GPU. All outlive this.
-  Offload(const Config& config, at::Device device, std::optional<ActorTrainer>& actor,
-          std::optional<CriticTrainer>& critic, Roles& roles)
-      : is_on_(config.offload && device.is_cuda()), device_(device), actor_(actor), critic_(critic), roles_(roles) {}
+  /// Does nothing unless it is wanted and `device` is a GPU. References must outlive this.
+  Offload(bool is_wanted, at::Device device, StepTrainer& trainer, Roles& roles)
+      : is_on_(is_wanted && device.is_cuda()), device_(device), trainer_(trainer), roles_(roles) {}
 
-  /// Leaves the device to the sampler: optimizer states, the critic and the reference go.
+  /// Leaves the device to the sampler: optimizer states, the critic and the reference go. The actor's weights stay,
+  /// which the sampler reads.
   void put_away();
   void bring_back();
 
  private:
   bool is_on_;
   at::Device device_;
-  std::optional<ActorTrainer>& actor_;
-  std::optional<CriticTrainer>& critic_;
+  StepTrainer& trainer_;
   Roles& roles_;
 };
 

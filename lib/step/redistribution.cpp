@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 
 #include "base/error.h"
 
@@ -46,61 +45,39 @@ std::vector<std::vector<int>> world_groups(const std::vector<int>& ranks, const 
   return groups;
 }
 
-Partition shares_of(const std::vector<std::vector<Partition>>& batches) {
-  Partition shares;
-  for (const auto& plans : batches) {
-    shares.resize(plans.size());
-    for (size_t rank = 0; rank < plans.size(); ++rank)
-      for (const auto& micro_batch : plans[rank])
-        shares[rank].insert(shares[rank].end(), micro_batch.begin(), micro_batch.end());
+namespace {
+
+/// Who sends a sequence to whom.
+class Senders {
+ public:
+  Senders(const Distribution& from, size_t num_sequences) : from_(from), holder_(num_sequences, -1) {
+    for (size_t group = 0; group < from.shares.size(); ++group)
+      for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
   }
-  return shares;
-}
 
-Partition places_in_share(const Partition& plan) {
-  Partition places = plan;
-  int64_t place = 0;
-  for (auto& micro_batch : places)
-    for (int64_t& sequence : micro_batch) sequence = place++;
-  return places;
-}
+  /// From whom rank `to` gets a sequence: itself where it has it.
+  int operator()(int64_t sequence, int to) const {
+    ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
+    const std::vector<int>& holders = from_.ranks[holder_[sequence]];
+    if (std::ranges::find(holders, to) != holders.end()) return to;
+    return holders[static_cast<size_t>(to) % holders.size()];
+  }
 
-RedistributionPlan::RedistributionPlan(const std::vector<int64_t>& lengths, const Distribution& from,
-                                       const Distribution& to)
-    : lengths_(lengths), from_(from), to_(to), holder_(lengths.size(), -1) {
-  for (size_t group = 0; group < from.shares.size(); ++group)
-    for (const int64_t sequence : from.shares[group]) holder_.at(sequence) = static_cast<int64_t>(group);
-}
+ private:
+  const Distribution& from_;
+  std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
+};
 
-int RedistributionPlan::sender(int64_t sequence, int to) const {
-  ROLL_CHECK(holder_[sequence] >= 0, "a sequence that is wanted is somewhere");
-  const std::vector<int>& holders = from_.ranks[holder_[sequence]];
-  if (std::ranges::find(holders, to) != holders.end()) return to;
-  return holders[static_cast<size_t>(to) % holders.size()];
-}
+}  // namespace
 
-std::vector<RedistributionPlan::Message> RedistributionPlan::messages() const {
-  std::vector<Message> all;
-  for (size_t group = 0; group < to_.ranks.size(); ++group)
-    for (const int rank : to_.ranks[group]) {
-      std::map<int, int64_t> tokens;  // by sender
-      for (const int64_t s : to_.shares[group]) tokens[sender(s, rank)] += lengths_[s];
-      for (const auto& [from, count] : tokens)
-        if (from != rank && count > 0) all.push_back({from, rank, count});
-    }
-  return all;
-}
-
-Redistribution::Redistribution(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
-                               Communicator& ranks)
-    : lengths_(lengths), from_(from), to_(to), ranks_(ranks), plan_(lengths, from, to) {}
-
-std::vector<at::Tensor> Redistribution::redistribute(const std::vector<at::Tensor>& columns,
-                                                     std::string_view name) const {
-  const int own = ranks_.rank();
-  const std::vector<int64_t>& mine = from_.share_of(own);
-  const std::vector<int64_t> offsets = offsets_of(mine, lengths_);
-  std::vector<int64_t> offset_of(lengths_.size(), -1);
+std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, const std::vector<int64_t>& lengths,
+                                     const Distribution& from, const Distribution& to, Communicator& ranks,
+                                     std::string_view name) {
+  const Senders sender(from, lengths.size());
+  const int own = ranks.rank();
+  const std::vector<int64_t>& mine = from.share_of(own);
+  const std::vector<int64_t> offsets = offsets_of(mine, lengths);
+  std::vector<int64_t> offset_of(lengths.size(), -1);
   for (size_t i = 0; i < mine.size(); ++i) offset_of[mine[i]] = offsets[i];
   std::vector<const std::byte*> bytes;
   for (const at::Tensor& column : columns) {
@@ -111,49 +88,43 @@ std::vector<at::Tensor> Redistribution::redistribute(const std::vector<at::Tenso
   }
   const int64_t num_columns = std::ssize(columns);
   // A message: sequence after sequence in the receiver's order, column after column.
-  std::vector<at::Tensor> out(ranks_.size()), in(ranks_.size());
-  for (size_t group = 0; group < to_.ranks.size(); ++group)
-    for (const int rank : to_.ranks[group]) {
+  std::vector<at::Tensor> out(ranks.size());
+  std::vector<at::Tensor> in(ranks.size());
+  for (size_t group = 0; group < to.ranks.size(); ++group)
+    for (const int rank : to.ranks[group]) {
       int64_t num_tokens = 0;
-      for (const int64_t s : to_.shares[group]) num_tokens += plan_.sender(s, rank) == own ? lengths_[s] : 0;
+      for (const int64_t s : to.shares[group]) num_tokens += sender(s, rank) == own ? lengths[s] : 0;
       if (num_tokens == 0) continue;
       out[rank] = at::empty({num_tokens * num_columns * kElement_bytes}, at::kByte);
       auto* place = static_cast<std::byte*>(out[rank].mutable_data_ptr());
-      for (const int64_t s : to_.shares[group]) {
-        if (plan_.sender(s, rank) != own) continue;
+      for (const int64_t s : to.shares[group]) {
+        if (sender(s, rank) != own) continue;
         for (const std::byte* column : bytes) {
-          std::memcpy(place, column + offset_of[s] * kElement_bytes, lengths_[s] * kElement_bytes);
-          place += lengths_[s] * kElement_bytes;
+          std::memcpy(place, column + offset_of[s] * kElement_bytes, lengths[s] * kElement_bytes);
+          place += lengths[s] * kElement_bytes;
         }
       }
     }
-  const std::vector<int64_t>& wanted = to_.share_of(own);
-  std::vector<int64_t> num_bytes(ranks_.size());
-  for (const int64_t s : wanted) num_bytes[plan_.sender(s, own)] += lengths_[s] * num_columns * kElement_bytes;
-  for (int rank = 0; rank < ranks_.size(); ++rank)
+  const std::vector<int64_t>& wanted = to.share_of(own);
+  std::vector<int64_t> num_bytes(ranks.size());
+  for (const int64_t s : wanted) num_bytes[sender(s, own)] += lengths[s] * num_columns * kElement_bytes;
+  for (int rank = 0; rank < ranks.size(); ++rank)
     if (num_bytes[rank] > 0) in[rank] = at::empty({num_bytes[rank]}, at::kByte);
-  ranks_.exchange(out, in, name);
+  ranks.exchange(out, in, name);
   std::vector<at::Tensor> redistributed;
-  const std::vector<int64_t> places = offsets_of(wanted, lengths_);
+  const std::vector<int64_t> places = offsets_of(wanted, lengths);
   for (const at::Tensor& column : columns) redistributed.push_back(at::empty({places.back()}, column.options()));
-  std::vector<int64_t> read(ranks_.size());
+  std::vector<int64_t> read(ranks.size());
   for (size_t i = 0; i < wanted.size(); ++i) {
-    const int from = plan_.sender(wanted[i], own);
-    const int64_t size = lengths_[wanted[i]] * kElement_bytes;
+    const int giver = sender(wanted[i], own);
+    const int64_t size = lengths[wanted[i]] * kElement_bytes;
     for (at::Tensor& column : redistributed) {
-      const auto* source = static_cast<const std::byte*>(in[from].const_data_ptr()) + read[from];
+      const auto* source = static_cast<const std::byte*>(in[giver].const_data_ptr()) + read[giver];
       std::memcpy(static_cast<std::byte*>(column.mutable_data_ptr()) + places[i] * kElement_bytes, source, size);
-      read[from] += size;
+      read[giver] += size;
     }
   }
   return redistributed;
-}
-
-int64_t Redistribution::bytes_sent() const {
-  int64_t tokens = 0;
-  for (const RedistributionPlan::Message& message : plan_.messages())
-    if (message.from == ranks_.rank()) tokens += message.tokens;
-  return tokens * kElement_bytes;
 }
 
 Experience redistribute(const Experience& here, const StepFacts& step, const Distribution& from, const Distribution& to,
@@ -176,7 +147,7 @@ Experience redistribute(const Experience& here, const StepFacts& step, const Dis
   for (size_t i = 0; i < kComputedMasks.size(); ++i)
     if (is_defined(32 + i)) columns.push_back(has_any ? here.mask(kComputedMasks[i]) : none);
   const std::vector<int64_t> lengths = step.lengths();
-  std::vector<at::Tensor> redistributed = Redistribution(lengths, from, to, ranks).redistribute(columns, "sequences");
+  const std::vector<at::Tensor> redistributed = redistribute(columns, lengths, from, to, ranks, "sequences");
 
   auto next = redistributed.begin();
   Experience there = make_experience(step, to.share_of(ranks.rank()), (next++)->to(at::kLong));

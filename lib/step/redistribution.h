@@ -32,53 +32,14 @@ inline std::vector<std::vector<int>> world_groups(const RoleMesh& role) {
 /// Of a mesh of so many ranks, as its own ranks.
 std::vector<std::vector<int>> mesh_groups(int64_t num_ranks, const MeshShape& shape);
 
-/// Of plans of batches, [batch][data rank][micro-batch], what each data rank has, in the order in which it is packed.
-Partition shares_of(const std::vector<std::vector<Partition>>& batches);
-/// The micro-batches of a data rank whose only plan this is, as places in its share.
-Partition places_in_share(const Partition& plan);
-
-/// Who sends whom what.
-class RedistributionPlan {
- public:
-  /// `lengths` [B]: tokens of each sequence. The distributions must outlive this. A sequence may be wanted by nobody.
-  RedistributionPlan(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to);
-
-  /// From whom rank `to` gets a sequence: itself where it has it. Bug: nobody has it.
-  int sender(int64_t sequence, int to) const;
-
-  struct Message {
-    int from = 0, to = 0;
-    int64_t tokens = 0;
-  };
-  /// All between different ranks, by receiver.
-  std::vector<Message> messages() const;
-
- private:
-  const std::vector<int64_t>& lengths_;
-  const Distribution &from_, &to_;
-  std::vector<int64_t> holder_;  // [B] group of `from`; -1: nobody
-};
-
-class Redistribution {
- public:
-  /// As RedistributionPlan. `ranks`: the communicator whose ranks the distributions name; it must outlive this, too.
-  Redistribution(const std::vector<int64_t>& lengths, const Distribution& from, const Distribution& to,
-                 Communicator& ranks);
-
-  /// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
-  /// The same over its sequences in `to`. A rank that had a sequence keeps its own copy; what a group wants goes to
-  /// each of its ranks once, from ranks of the group that has it in turn. **Collective**.
-  std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, std::string_view name) const;
-
-  /// Bytes that a column of 4 bytes a token makes this rank send to others.
-  int64_t bytes_sent() const;
-
- private:
-  const std::vector<int64_t>& lengths_;
-  const Distribution &from_, &to_;
-  Communicator& ranks_;
-  RedistributionPlan plan_;
-};
+/// `columns`: [T] each over this rank's sequences in `from`, of 4 bytes an element; where it has none, empty ones.
+/// `lengths` [B]: tokens of each sequence. Returns the columns over this rank's sequences in `to`; a sequence may be
+/// wanted by nobody. A rank that had a sequence keeps its own copy; what a group wants goes to each of its ranks once,
+/// from ranks of the group that has it in turn. Bug: nobody has what is wanted. **Collective** over `ranks`, which the
+/// distributions name.
+std::vector<at::Tensor> redistribute(const std::vector<at::Tensor>& columns, const std::vector<int64_t>& lengths,
+                                     const Distribution& from, const Distribution& to, Communicator& ranks,
+                                     std::string_view name);
 
 /// What is here of a step, from one distribution to another: tokens, masks and all [T] tensors that are defined
 /// anywhere. **Collective** over `ranks`.

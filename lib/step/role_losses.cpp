@@ -9,10 +9,10 @@
 
 namespace roll {
 
-ActorLoss::ActorLoss(const Config& config)
-    : settings_(loss_settings(config.loss, config.actor_train.policy)),
-      loss_(open_plugin(config.actor_train.loss_func, "actor_train.loss_func")),
-      reducer_(open_plugin(config.actor_train.pg_loss_reducer, "actor_train.pg_loss_reducer")) {}
+ActorLoss::ActorLoss(const RoleLossSettings& settings)
+    : settings_(settings.built_in),
+      loss_(open_plugin(settings.plugin, "actor_train.loss_func")),
+      reducer_(open_plugin(settings.reducer, "actor_train.pg_loss_reducer")) {}
 
 LossResult ActorLoss::operator()(const Experience& e, const TokenLogProbs& computed,
                                  const MiniBatchCounts& counts) const {
@@ -61,8 +61,8 @@ Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here,
   };
 }
 
-CriticLoss::CriticLoss(const Config& config)
-    : settings_(loss_settings(config.loss)), loss_(open_plugin(config.critic.loss_func, "critic.loss_func")) {}
+CriticLoss::CriticLoss(const RoleLossSettings& settings)
+    : settings_(settings.built_in), loss_(open_plugin(settings.plugin, "critic.loss_func")) {}
 
 LossResult CriticLoss::operator()(const Experience& e, const at::Tensor& values, const MiniBatchCounts& counts) const {
   if (loss_) return call_plugin(*loss_, plugin_inputs(e, {{"values", values}}), counts, settings_.modes);

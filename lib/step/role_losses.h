@@ -8,15 +8,21 @@
 #include "loss/losses.h"
 #include "loss/plugin.h"
 #include "model/log_probs.h"
-#include "settings/config.h"
 #include "step/updates.h"
 
 namespace roll {
 
+/// The built-in loss of a role, or plug-ins that stand in for it (library empty: none).
+struct RoleLossSettings {
+  LossSettings built_in{};
+  PluginArgs plugin{};   // in place of the whole loss
+  PluginArgs reducer{};  // in place of the policy term's reduction
+};
+
 class ActorLoss {
  public:
   /// UserError: a plug-in that cannot be opened.
-  explicit ActorLoss(const Config& config);
+  explicit ActorLoss(const RoleLossSettings& settings);
 
   /// The loss of a micro-batch of which the policy computed `computed` (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const TokenLogProbs& computed,
@@ -37,7 +43,7 @@ Prepare<Experience> weigh_samples(const StepFacts& step, const Experience& here,
 
 class CriticLoss {
  public:
-  explicit CriticLoss(const Config& config);
+  explicit CriticLoss(const RoleLossSettings& settings);
   /// The loss of a micro-batch of which the critic computed `values` [T] (with gradient), on its device.
   LossResult operator()(const Experience& micro_batch, const at::Tensor& values, const MiniBatchCounts& counts) const;
   const LossSettings& settings() const { return settings_; }

@@ -4,63 +4,15 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/error.h"
 #include "checkpoint/hf_folder.h"
-#include "checkpoint/hub_cache.h"
-#include "model/device.h"
 #include "model/spec.h"
-#include "settings/placement.h"
 
 namespace roll {
 
-MeshShape mesh_shape(const StrategyArgs& strategy) {
-  const StrategyConfig& sizes = strategy.strategy_config;
-  return {.cp = sizes.context_parallel(), .tp = sizes.tensor_parallel()};
-}
-
 ModelParallel model_parallel(Mesh& mesh) {
   return {.tp = mesh.shape().tp > 1 ? &mesh.tp() : nullptr, .cp = mesh.shape().cp > 1 ? &mesh.cp() : nullptr};
-}
-
-std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler) {
-  std::vector<int> movers;
-  std::ranges::set_union(trainer, sampler, std::back_inserter(movers));
-  return movers;
-}
-
-WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler) {
-  const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
-  for (WeightLayout* layout : {&trainer, &sampler})
-    for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());
-  return {policy, policy_parameters(policy), std::move(trainer), std::move(sampler)};
-}
-
-RoleMeshes role_meshes(const Config& config, Meshes& meshes) {
-  const auto mesh_of = [&](const WorkerConfig& worker, const MeshShape& shape) -> RoleMesh& {
-    return meshes.of(worker.ranks, shape);
-  };
-  const auto own_mesh = [&](const WorkerConfig& worker) -> RoleMesh& { return mesh_of(worker, mesh_shape(worker)); };
-  // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
-  RoleMeshes roles{.actor = own_mesh(config.actor_train),
-                   .reference = own_mesh(config.uses_reference() ? config.reference : config.actor_train),
-                   .critic = own_mesh(config.uses_critic() ? config.critic : config.actor_train),
-                   .sampler = mesh_of(config.actor_infer, {.cp = 1, .tp = mesh_shape(config.actor_infer).tp}),
-                   .movers = nullptr};
-  if (shares_weights(config)) return roles;
-  roles.movers = meshes.group(mover_ranks(config.actor_train.ranks, config.actor_infer.ranks));
-  return roles;
-}
-
-RoleFolders role_folders(const Config& config) {
-  const auto folder = [](const WorkerConfig& worker) {
-    return model_folder(worker.model_args.model_name_or_path.value());
-  };
-  RoleFolders folders{.actor = folder(config.actor_train), .reference = {}, .critic = {}};
-  if (config.uses_reference()) folders.reference = folder(config.reference);
-  if (config.uses_critic()) folders.critic = folder(config.critic);
-  return folders;
 }
 
 namespace {
@@ -69,41 +21,62 @@ ModelSpec spec_of(const std::filesystem::path& folder) {
   return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
 }
 
-void check_vocabulary(const char* role, const std::filesystem::path& folder, const ModelSpec& spec,
-                      const ModelSpec& policy) {
-  if (spec.vocab_size != policy.vocab_size)
-    throw user_error("{} {}: vocab_size = {}: must be the policy's, which is {}", role, folder.string(),
-                     spec.vocab_size, policy.vocab_size);
+void check_vocabulary(const char* role, const RoleModel& model, const ModelSpec& policy) {
+  if (model.spec.vocab_size != policy.vocab_size)
+    throw user_error("{} {}: vocab_size = {}: must be the policy's, which is {}", role, model.folder.string(),
+                     model.spec.vocab_size, policy.vocab_size);
+}
+
+/// This rank's part.
+template <class Model>
+Model make_model(const RoleModel& model, RoleMesh& role, at::Device device) {
+  const ModelParallel parallel = model_parallel(role.mesh());
+  return model.folder.empty() ? Model::planned(model.spec, model.dtype, parallel)
+                              : Model::load(model.folder, device, model.dtype, parallel);
 }
 
 }  // namespace
 
-Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device) {
-  Roles roles{.policy_spec = spec_of(folders.actor)};
-  const at::ScalarType dtype = model_dtype(config.actor_train.model_args, device);
-  const auto load_policy = [&](RoleMesh& mesh, const std::filesystem::path& folder, at::ScalarType of_role) {
-    return Transformer::load(folder, device, of_role, model_parallel(mesh.mesh()));
-  };
-  if (meshes.actor.is_here()) roles.actor = load_policy(meshes.actor, folders.actor, dtype);
-  if (config.uses_reference()) {
-    check_vocabulary("reference", folders.reference, spec_of(folders.reference), roles.policy_spec);
-    if (meshes.reference.is_here()) {
-      roles.reference =
-          load_policy(meshes.reference, folders.reference, model_dtype(config.reference.model_args, device));
-      for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
-    }
+RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
+  RoleModels models{.actor = {spec_of(folders.actor), dtypes.actor, folders.actor}, .reference = {}, .critic = {}};
+  if (folders.reference) {
+    models.reference = {spec_of(*folders.reference), dtypes.reference, *folders.reference};
+    check_vocabulary("reference", *models.reference, models.actor.spec);
   }
-  if (config.uses_critic()) {
-    roles.critic_spec = spec_of(folders.critic);
-    check_vocabulary("critic", folders.critic, *roles.critic_spec, roles.policy_spec);
-    if (meshes.critic.is_here())
-      roles.critic = ValueModel::load(folders.critic, device, model_dtype(config.critic.model_args, device),
-                                      model_parallel(meshes.critic.mesh()));
+  if (folders.critic) {
+    models.critic = {spec_of(*folders.critic), dtypes.critic, *folders.critic};
+    check_vocabulary("critic", *models.critic, models.actor.spec);
   }
-  if (meshes.sampler.is_here() && !shares_weights(config, meshes.sampler.world().rank()))
-    roles.sampler = load_policy(meshes.sampler, folders.actor, dtype);
+  return models;
+}
+
+Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device) {
+  Roles roles{.policy_spec = models.actor.spec};
+  if (meshes.actor.is_here()) roles.actor = make_model<Transformer>(models.actor, meshes.actor, device);
+  if (models.reference && meshes.reference.is_here()) {
+    roles.reference = make_model<Transformer>(*models.reference, meshes.reference, device);
+    for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
+  }
+  if (models.critic) {
+    roles.critic_spec = models.critic->spec;
+    if (meshes.critic.is_here()) roles.critic = make_model<ValueModel>(*models.critic, meshes.critic, device);
+  }
+  if (std::ranges::binary_search(places.sampler_copies, meshes.sampler.world().rank()))
+    roles.sampler = make_model<Transformer>(models.actor, meshes.sampler, device);
   return roles;
 }
+
+namespace {
+
+/// Who sends what; layouts in ranks of the world, the schedule in those of the movers.
+WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler) {
+  const std::vector<int> movers = mover_ranks(trainer.ranks, sampler.ranks);
+  for (WeightLayout* layout : {&trainer, &sampler})
+    for (int& rank : layout->ranks) rank = static_cast<int>(std::ranges::lower_bound(movers, rank) - movers.begin());
+  return {policy, policy_parameters(policy), std::move(trainer), std::move(sampler)};
+}
+
+}  // namespace
 
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
   if (!meshes.movers) return;

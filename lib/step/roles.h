@@ -10,7 +10,7 @@
 #include "model/transformer.h"
 #include "model/value_model.h"
 #include "model/weight_transfer.h"
-#include "settings/config.h"
+#include "step/role_meshes.h"
 
 namespace roll {
 
@@ -27,35 +27,36 @@ struct Roles {
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
 
-/// The layout that a strategy asks for.
-MeshShape mesh_shape(const StrategyArgs& strategy);
-inline MeshShape mesh_shape(const WorkerConfig& worker) {
-  return mesh_shape(worker.strategy_args);
-}
 /// The ranks of a mesh that share a model; null where it is this rank alone.
 ModelParallel model_parallel(Mesh& mesh);
 
-/// The ranks between which weights move from trainer to sampler: those of both. Ascending.
-std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler);
-/// Who sends what; layouts in ranks of the world, the schedule in those of the movers.
-WeightSchedule policy_schedule(const ModelSpec& policy, WeightLayout trainer, WeightLayout sampler);
-
-/// Each role has its own ranks and layout; equal ones share a mesh.
-struct RoleMeshes {
-  RoleMesh &actor, &reference, &critic, &sampler;
-  Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
-};
-/// **Collective**.
-RoleMeshes role_meshes(const Config& config, Meshes& meshes);
-
+/// The folders of the roles that a run has.
 struct RoleFolders {
-  std::filesystem::path actor, reference, critic;
+  std::filesystem::path actor;
+  std::optional<std::filesystem::path> reference, critic;
 };
-/// Of the roles that the configuration uses. UserError: a model that is not here.
-RoleFolders role_folders(const Config& config);
 
-/// UserError of the loaders; or critic and policy whose vocabularies differ.
-Roles load_roles(const Config& config, const RoleFolders& folders, const RoleMeshes& meshes, at::Device device);
+/// What the models compute in.
+struct RoleDtypes {
+  at::ScalarType actor = at::kFloat, reference = at::kFloat, critic = at::kFloat;
+};
+
+/// Where a role's model comes from.
+struct RoleModel {
+  ModelSpec spec;
+  at::ScalarType dtype = at::kFloat;
+  std::filesystem::path folder{};  // empty: a model without weights (Transformer::planned)
+};
+struct RoleModels {
+  RoleModel actor;
+  std::optional<RoleModel> reference, critic;
+};
+
+/// UserError: an unknown model; reference or critic with another vocabulary than the policy.
+RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes);
+
+/// The models of this rank. UserError of the loaders.
+Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device);
 
 /// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the
 /// mesh.

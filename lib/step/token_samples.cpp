@@ -20,13 +20,6 @@ std::vector<int64_t> telling_sequences(const StepFacts& facts, int64_t count) {
   return informative_responses(responses, count);
 }
 
-Json list_of(const at::Tensor& tensor) {
-  const at::Tensor values = tensor.to(at::kCPU, at::kFloat).contiguous();
-  Json list = Json::array();
-  for (int64_t i = 0; i < values.numel(); ++i) list.push_back(json_float(values.const_data_ptr<float>()[i]));
-  return list;
-}
-
 /// Sequences of a step are in the order of their groups.
 int64_t place_in_group(const StepFacts& facts, int64_t sequence) {
   return sequence - (std::ranges::find(facts.group_index, facts.group_index[sequence]) - facts.group_index.begin());
@@ -75,13 +68,20 @@ void TokenSamples::write(const std::filesystem::path& folder, const Tokenizer& t
               {"reward", json_float(step_.facts.rewards[sequence])},
               {"tokens", token_texts(response_ids(here, place), tokenizer)}};
     for (const auto& [name, tensor] : columns)
-      if (tensor.defined()) line[name] = list_of(response_part(here, tensor, place));
+      if (tensor.defined()) line[name] = number_list(response_part(here, tensor, place));
     if (const auto found = log_probs_.find(sequence); found != log_probs_.end())
-      line["log_probs"] = list_of(found->second);
+      line["log_probs"] = number_list(found->second);
     lines += to_line(line) + "\n";
   }
   make_folder(folder);
   write_file_atomic(numbered(folder, "step_", step_.number, part_suffix(share_)), lines);
+}
+
+Json number_list(const at::Tensor& tensor) {
+  const at::Tensor values = tensor.to(at::kCPU, at::kFloat).contiguous();
+  Json list = Json::array();
+  for (int64_t i = 0; i < values.numel(); ++i) list.push_back(json_float(values.const_data_ptr<float>()[i]));
+  return list;
 }
 
 std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "base/json.h"
 #include "records/rollout_files.h"
 #include "step/rl_step.h"
 #include "text/tokenizer.h"
@@ -35,6 +36,9 @@ class TokenSamples {
   std::map<int64_t, int64_t> places_;        // sequence of the step -> where it is among those at home
   std::map<int64_t, at::Tensor> log_probs_;  // by sequence, on the device of training
 };
+
+/// A tensor's numbers, as float32.
+Json number_list(const at::Tensor& tensor);
 
 /// The text that each token adds: what makes no whole character yet comes with the token that completes it.
 std::vector<std::string> token_texts(const std::vector<int64_t>& ids, const Tokenizer& tokenizer);

@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "dist/merged_metrics.h"
-#include "step/comm_metrics.h"
-#include "step/packing_metrics.h"
+#include "step/step_metrics.h"
 
 namespace roll {
 
@@ -58,18 +57,19 @@ void add_update_metrics(const std::string& prefix, const UpdateResult& result, c
   for (const auto& [name, value] : of_loss.values()) over.add(name + "@mean", value);
 }
 
-void tell_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& result, const Learner& learner,
-                  const Communicator& ranks) {
-  if (plan.log && ranks.is_first())
-    plan.log->warn("step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient's norm {}; it is from {}",
-                   plan.step, plan.prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss,
-                   result.grad_norm, plan.source ? plan.source() : "");
-  if (learner.num_skipped_in_a_row() <= plan.max_nonfinite_updates) return;
+void log_skipped(const UpdatePlan& plan, size_t mini_batch, const UpdateResult& result, const Learner& learner,
+                 const Communicator& ranks) {
+  const std::string& prefix = plan.settings.prefix;
+  const int64_t most = plan.settings.max_nonfinite_updates;
+  if (plan.phase.log && ranks.is_first())
+    plan.phase.log->warn("step {}: {}: mini-batch {} is skipped: its loss is {}, its gradient's norm {}; it is from {}",
+                         plan.step, prefix, plan.num_done + static_cast<int64_t>(mini_batch) + 1, result.loss,
+                         result.grad_norm, plan.source ? plan.source() : "");
+  if (learner.num_skipped_in_a_row() <= most) return;
   throw system_error(
       "step {}: {}: {} updates in a row whose loss or gradient is not finite, and max_nonfinite_updates = {}; lower "
-      "the "
-      "learning rate, or look at what was trained on",
-      plan.step, plan.prefix, learner.num_skipped_in_a_row(), plan.max_nonfinite_updates);
+      "the learning rate, or look at what was trained on",
+      plan.step, prefix, learner.num_skipped_in_a_row(), most);
 }
 
 }  // namespace
@@ -97,7 +97,8 @@ MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& ke
   for (int64_t k = 0; k < std::ssize(keys); ++k) {
     const MaskCounts& of_mask = counts.at(keys[k]);
     auto* row = numbers[k].mutable_data_ptr<int64_t>();
-    row[0] = of_mask.batch_num_tokens, row[1] = of_mask.global_valid_samples;
+    row[0] = of_mask.batch_num_tokens;
+    row[1] = of_mask.global_valid_samples;
     std::ranges::copy(of_mask.prompt_tokens, row + 2);
   }
   ranks.all_reduce_sum(numbers, "counts of a mini-batch");
@@ -113,7 +114,9 @@ MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& ke
 template <class B>
 Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mesh& mesh,
                     const MicroBatchLoss<B>& micro_batch_loss, const Prepare<B>& prepare) {
-  mesh.world().traffic().set_phase("train_" + plan.prefix);
+  const UpdateSettings& settings = plan.settings;
+  const std::string& prefix = settings.prefix;
+  mesh.world().traffic().set_phase("train_" + prefix);
   std::vector<std::vector<Partition>> all_plans;
   int64_t num_micro_batches = 0;
   for (const auto& sequences : plan.mini_batches) {
@@ -130,15 +133,15 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
     const OwnPart own = flat_shard(places, sequences, plans[mesh.place().dp]);
     B mini_batch = select(here, own.sequences);
     if (prepare) prepare(mini_batch, sequences);
-    const auto counts = count_masks(mini_batch, plan.counted_masks, plan.num_groups, mesh.dp());
+    const auto counts = count_masks(mini_batch, settings.counted_masks, plan.num_groups, mesh.dp());
     const Partition& mine = own.micro_batches;
-    const double scale = loss_scale(plan.apply_loss_scale, num_filled(plans));
-    if (counts.at(plan.loss_mask).batch_num_tokens == 0) {
+    const double scale = loss_scale(settings.apply_loss_scale, num_filled(plans));
+    if (counts.at(settings.loss_mask).batch_num_tokens == 0) {
       learner.skip_update();
       if (plan.phase.log && mesh.world().is_first())
-        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out",
-                             plan.prefix, sequences.size(), plan.loss_mask);
-      over_updates.add(plan.prefix + "/empty_mini_batches@sum", 1);
+        plan.phase.log->warn("{}: no token of a mini-batch of {} sequences is in {}; this update is left out", prefix,
+                             sequences.size(), settings.loss_mask);
+      over_updates.add(prefix + "/empty_mini_batches@sum", 1);
       continue;
     }
     Metrics of_update;
@@ -149,14 +152,13 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
       of_update.merge(loss.metrics);
       return scale == 1.0 ? loss.loss : loss.loss * scale;
     });
-    add_update_metrics(plan.prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
-    if (result.skipped) tell_skipped(plan, update, result, learner, mesh.world());
-    add_packing_metrics(plan.prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing),
-                        over_updates);
-    add_wait_metric(plan.prefix, result.compute_s, mesh.world(), over_updates);
-    if (mesh.shards().size() > 1) add_reduction_metrics(plan.prefix, learner.trace(), over_updates);
+    add_update_metrics(prefix, result, merge_over_ranks(of_update, mesh.dp()), over_updates);
+    if (result.skipped) log_skipped(plan, update, result, learner, mesh.world());
+    add_packing_metrics(prefix, batch_stats(plans, picked(plan.lengths, sequences), plan.rule.packing), over_updates);
+    add_wait_metric(prefix, result.compute_s, mesh.world(), over_updates);
+    if (mesh.shards().size() > 1) add_reduction_metrics(prefix, learner.trace(), over_updates);
   }
-  over_updates.add("memory/" + plan.prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
+  over_updates.add("memory/" + prefix + "/optimizer_bytes", static_cast<double>(learner.optimizer_bytes()));
   return over_updates;
 }
 

@@ -17,21 +17,26 @@
 
 namespace roll {
 
-struct UpdatePlan {
-  std::string prefix;            // of the metrics: "actor", "critic", "sft"
-  BatchRule rule;                // mini-batch -> micro-batches
-  Partition mini_batches;        // sequence indices of the step, over all ranks
-  std::vector<int64_t> lengths;  // tokens of each sequence of the step, over all ranks
-  int64_t num_groups = 0;        // prompts of the step
+/// What holds for all updates of a trained model.
+struct UpdateSettings {
+  std::string prefix;                        // of the metrics: "actor", "critic", "sft"
+  std::string loss_mask;                     // the mask without whose tokens there is nothing to learn
+  std::vector<std::string> counted_masks{};  // over each whole mini-batch
   bool apply_loss_scale = true;
+  int64_t max_nonfinite_updates = 0;
+};
+
+/// Some updates of a step.
+struct UpdatePlan {
+  UpdateSettings settings;
+  BatchRule rule{};                // mini-batch -> micro-batches
+  Partition mini_batches{};        // sequence indices of the step, over all ranks
+  std::vector<int64_t> lengths{};  // tokens of each sequence of the step, over all ranks
+  int64_t num_groups = 0;          // prompts of the step
   at::Device device = at::kCPU;
-  std::vector<std::string> counted_masks;
-  std::string loss_mask;  // the mask without whose tokens there is nothing to learn
   Phase phase{};
   int64_t step = 0;
   int64_t num_done = 0;  // mini-batches of the step that earlier plans held
-  int64_t max_nonfinite_updates = 0;
-  Log* log = nullptr;
   /// The file from which the step's updates can be made again; asked on the first rank, when one is skipped.
   std::function<std::string()> source{};
 };
@@ -43,8 +48,8 @@ using MicroBatchLoss = std::function<LossResult(const B& micro_batch, const Mini
 /// One optimizer update per mini-batch, in order. `here`: at least the sequences of the step that this rank computes
 /// (plan_ranks of each mini-batch). `prepare`, where given, adds to this rank's part of a mini-batch what depends on
 /// the whole of it, whose sequences it is told. Returns the metrics of the loss (per update summed over micro-batches
-/// and ranks, then the mean over the updates), <prefix>/{grad_norm,lr} and those of packing_metrics.h and
-/// comm_metrics.h; the same on every rank. A mini-batch without a token under loss_mask makes no update and is counted
+/// and ranks, then the mean over the updates), <prefix>/{grad_norm,lr} and those of
+/// step_metrics.h; the same on every rank. A mini-batch without a token under loss_mask makes no update and is counted
 /// as <prefix>/empty_mini_batches; one whose loss or gradient is not finite neither, is counted as
 /// <prefix>/skipped_updates and told. **Collective**. UserError: a loss_mask_key that is no mask. SystemError: more
 /// than max_nonfinite_updates skipped in a row.
@@ -56,7 +61,7 @@ Metrics run_updates(const B& here, const UpdatePlan& plan, Learner& learner, Mes
 
 /// Counts of the declared masks over a whole mini-batch. UserError: the batch has no such mask.
 MiniBatchCounts count_masks(const Batch& mini_batch, const std::vector<std::string>& keys, int64_t num_groups);
-/// The same of a mini-batch that `ranks` share out. **Collective** over them.
+/// Of a mini-batch that `ranks` share out, of which `own` is here. **Collective** over them.
 MiniBatchCounts count_masks(const Batch& own, const std::vector<std::string>& keys, int64_t num_groups,
                             Communicator& ranks);
 

@@ -19,14 +19,13 @@
 #include "run/run.h"
 #include "run/throughput.h"
 #include "settings/placement.h"
-#include "step/advantage_stage.h"
-#include "step/comm_metrics.h"
 #include "step/experience_dump.h"
-#include "step/learners.h"
 #include "step/offload.h"
-#include "step/rl_step.h"
+#include "step/schedule_change.h"
+#include "step/step_metrics.h"
+#include "step/step_settings.h"
+#include "step/step_trainer.h"
 #include "step/token_samples.h"
-#include "step/worker_setup.h"
 #include "train/prompts.h"
 #include "train/summary.h"
 
@@ -45,7 +44,10 @@ struct Data {
 
 Data load_data(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
-  if (start.resume) folders.actor = start.resume->folder / "actor", folders.critic = start.resume->folder / "critic";
+  if (start.resume) {
+    folders.actor = start.resume->folder / "actor";
+    if (folders.critic) folders.critic = start.resume->folder / "critic";
+  }
   Data data{folders, Tokenizer::load(folders.actor), {}};
   RolloutManager::Data& rows = data.of_sampling;
   if (!config.rollout_replay) {
@@ -75,8 +77,10 @@ std::vector<std::string> domains_of(const Config& config) {
 std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler,
                                                Log& log) {
   if (!sampler.is_here()) return std::nullopt;
-  return std::optional<RolloutWorker>(std::in_place, config.rewards, config.response_length.value(), models, sampler,
-                                      log);
+  RewardsByDomain rewards;
+  for (const auto& [domain, worker] : config.rewards)
+    rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
+  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log);
 }
 
 class Rlvr {
@@ -85,19 +89,14 @@ class Rlvr {
   void run();
 
  private:
-  template <class Trainer, class Model>
-  std::optional<Trainer> trainer_of(std::optional<Model>& model, RoleMesh& mesh);
   void take_up(const ResumePoint& point);
-  void tell_schedules(const Json& state);
   Json state();
   RunState run_state(Json state);
   void run_step(int64_t number);
   std::vector<RolloutRecord> rollouts_of(int64_t step, Metrics& metrics);
   std::vector<RolloutRecord> replayed(int64_t step);
   bool samples_baseline() const { return config_.experience.adv_estimator->samples_baseline; }
-  Metrics learn(RlStep& step, const std::vector<RolloutRecord>& rollouts);
-  void dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communicator& learners);
-  void update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics);
+  Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
   std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
@@ -108,15 +107,12 @@ class Rlvr {
   Log& log_;
   Tokenizer tokenizer_;
   Meshes meshes_;
+  const StepSettings settings_;
   RoleMeshes mesh_of_;
-  Learners learners_;
   Roles roles_;
-  ForwardNeeds needs_;
 
   // What a run that goes on takes up where it was, beside the weights.
-  ExperienceState experience_state_;
-  std::optional<ActorTrainer> actor_;    // optimizer and schedule, where the policy is trained
-  std::optional<CriticTrainer> critic_;  // the same
+  StepTrainer trainer_;
   History history_;
   int64_t tokens_seen_ = 0;  // prompts and responses that were trained on
 
@@ -140,16 +136,13 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       log_(log),
       tokenizer_(std::move(data.tokenizer)),
       meshes_(ranks),
-      mesh_of_(role_meshes(config, meshes_)),
-      learners_(config, meshes_, mesh_of_),
-      roles_(load_roles(config, data.folders, mesh_of_, device)),
-      needs_(forward_needs(config)),
-      experience_state_(config.experience),
-      actor_(trainer_of<ActorTrainer>(roles_.actor, mesh_of_.actor)),
-      critic_(trainer_of<CriticTrainer>(roles_.critic, mesh_of_.critic)),
+      settings_(step_settings(config)),
+      mesh_of_(role_meshes(settings_.places, meshes_)),
+      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), settings_.places, mesh_of_, device)),
+      trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
       sampling_(sampling_plan(config)),
       reward_models_(config, meshes_, device, log),
-      offload_(config, device, actor_, critic_, roles_),
+      offload_(config.offload, device, trainer_, roles_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
               ranks.traffic()),
@@ -165,23 +158,17 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }
 
-/// On the ranks of its model.
-template <class Trainer, class Model>
-std::optional<Trainer> Rlvr::trainer_of(std::optional<Model>& model, RoleMesh& mesh) {
-  if (!model) return std::nullopt;
-  return std::optional<Trainer>(std::in_place, config_, trained(config_, *model, mesh.mesh()), mesh.mesh(), log_);
-}
-
 /// What is not in the models' folders.
 void Rlvr::take_up(const ResumePoint& point) {
-  const std::filesystem::path file = point.folder / "state.json", optimizers = point.folder / "optimizer";
+  const std::filesystem::path file = point.folder / "state.json";
   const Json state = read_json(file);
   try {
     rollout_manager_.load_prompts_state(state.value("prompts", Json()));
-    experience_state_.load_state(state.at("experience"));
-    if (actor_) actor_->learner().load(state.at("actor"), optimizers, "actor");
-    if (critic_) critic_->learner().load(state.at("critic"), optimizers, "critic");
-    if (ranks_.is_first()) tell_schedules(state);
+    trainer_.load_state(state, point.folder / "optimizer");
+    if (ranks_.is_first()) {
+      log_schedule_change("actor_train", state.at("actor"), settings_.actor.learner.schedule, log_);
+      if (settings_.critic) log_schedule_change("critic", state.at("critic"), settings_.critic->learner.schedule, log_);
+    }
     tokens_seen_ = state.at("tokens_seen").get<int64_t>();
     history_ = history_from(state.at("history"));
   } catch (const nlohmann::json::exception& error) {
@@ -189,38 +176,24 @@ void Rlvr::take_up(const ResumePoint& point) {
   }
 }
 
-void Rlvr::tell_schedules(const Json& state) {
-  tell_schedule("actor_train", state.at("actor"),
-                schedule_of(config_.actor_train.training_args, actor_updates(config_)), log_);
-  if (config_.uses_critic())
-    tell_schedule("critic", state.at("critic"), schedule_of(config_.critic.training_args, critic_updates(config_)),
-                  log_);
-}
-
 /// **Collective**.
 Json Rlvr::state() {
-  const auto learner_state = [](RoleMesh& role, const auto& trainer) {
-    return broadcast_message(StateMessage{trainer ? trainer->learner().state() : Json()}, role, "a learner's state")
-        .state;
-  };
-  Json state{{"tokens_seen", tokens_seen_},
-             {"experience", learners_.broadcast(experience_state_.state(), "statistics of rewards")},
-             {"actor", learner_state(mesh_of_.actor, actor_)},
-             {"history", to_json(history_)}};
+  Json state = trainer_.state();
+  state["tokens_seen"] = tokens_seen_;
+  state["history"] = to_json(history_);
   if (!rollout_manager_.prompts_state().is_null()) state["prompts"] = rollout_manager_.prompts_state();
-  if (config_.uses_critic()) state["critic"] = learner_state(mesh_of_.critic, critic_);
   return state;
 }
 
 RunState Rlvr::run_state(Json state) {
   rollout_manager_.close();  // saving gathers what may be put away
   RunState run{std::move(state), {}};
-  if (actor_)
-    run.parts.push_back(checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(),
-                                        [this] { return actor_->learner().optimizer_shard(); }));
-  if (critic_)
+  if (Learner* actor = trainer_.actor())
+    run.parts.push_back(
+        checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(), [actor] { return actor->optimizer_shard(); }));
+  if (Learner* critic = trainer_.critic())
     run.parts.push_back(checkpoint_part("critic", *roles_.critic, mesh_of_.critic.mesh(),
-                                        [this] { return critic_->learner().optimizer_shard(); }));
+                                        [critic] { return critic->optimizer_shard(); }));
   return run;
 }
 
@@ -238,7 +211,7 @@ void Rlvr::run() {
     if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), step, [&] { return run_state(state()); });
   }
   run_.finish();
-  tell_history(history_, log_);
+  log_history(history_, log_);
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
@@ -247,15 +220,11 @@ void Rlvr::run_step(int64_t number) {
   ranks_.set_step(number);
   Stopwatch watch;
   memory_.begin("sampling");
-  Metrics metrics, of_learning;
+  Metrics metrics;
   std::vector<RolloutRecord> rollouts = rollouts_of(number, metrics);
   if (!rollouts.empty()) run_.show(sample_of(rollouts[static_cast<size_t>(31 * number) % rollouts.size()], false));
-  RlStep step = distribute_step(rollouts, number, config_, roles_.policy_spec, mesh_of_.actor);
-  // The only time that one rank holds a step; those who sample are elsewhere while others learn.
-  rollouts = config_.dump_experience ? exchange_rollouts(std::move(rollouts), ranks_) : std::vector<RolloutRecord>();
-  if (learners_.is_here()) of_learning = learn(step, rollouts);
-  rollout_manager_.run_ahead(number);
-  metrics.merge(learners_.broadcast(of_learning));
+  RlStep step{.number = number};
+  metrics.merge(train(step, std::move(rollouts)));
   add_traffic_metrics(ranks_.traffic(), metrics);
   tokens_seen_ += step.facts.num_tokens();
   throughput_.add_step(step.facts, number, watch.seconds(), metrics);
@@ -292,47 +261,36 @@ std::vector<RolloutRecord> Rlvr::replayed(int64_t step) {
   return mine;
 }
 
-/// What training makes of a step; metrics of all learners. **Collective** over these.
-Metrics Rlvr::learn(RlStep& step, const std::vector<RolloutRecord>& rollouts) {
-  Metrics metrics;
-  const LearnerMeshes meshes = learners_.meshes();
-  step.home.ranks = world_groups(meshes.actor);
-  memory_.begin("forwards");
-  run_forwards(step.here, step.facts, step.home, config_, roles_, needs_, meshes, device_, log_, metrics);
-  Stopwatch watch;
-  memory_.begin("advantages");
-  metrics.merge(complete_step(step, config_, experience_state_, meshes.actor));
-  metrics.add("time/advantages", watch.seconds());
-  if (config_.dump_experience) dump(step, rollouts, meshes.actor.world());
-  update(step, meshes, metrics);
-  return metrics;
-}
-
-/// `rollouts`: of all ranks. **Collective** over the learners.
-void Rlvr::dump(const RlStep& step, std::vector<RolloutRecord> rollouts, Communicator& learners) {
-  const Experience experience = whole_on_first(step, learners);
-  std::erase_if(rollouts, [](const RolloutRecord& record) { return record.is_baseline; });
-  if (learners.is_first()) dump_experience(run_.folder().experience(), step.number, rollouts, experience);
-}
-
-void Rlvr::update(const RlStep& step, const LearnerMeshes& meshes, Metrics& metrics) {
-  Stopwatch watch;
-  memory_.begin("train");
+/// What training makes of a step. `rollouts`: of this rank. **Collective**.
+Metrics Rlvr::train(RlStep& step, std::vector<RolloutRecord> rollouts) {
   FirstOfRoles first;
-  const bool is_looked_at = config_.dump_experience && step.number == 1;
-  TokenSamples samples(step, config_.dump_samples, meshes.actor);
-  metrics.merge(
-      train_roles(step, config_, roles_, meshes, {actor_, critic_}, is_looked_at ? &first : nullptr, samples));
-  if (is_looked_at) {
-    broadcast(first.critic, meshes.critic);
-    broadcast(first.actor, meshes.actor);
-    if (meshes.actor.world().is_first())
+  const bool shows_first = config_.dump_experience && step.number == 1;
+  std::optional<TokenSamples> samples;
+  Stopwatch watch;  // of the stage
+  StepHooks hooks{.first = shows_first ? &first : nullptr};
+  hooks.on_distributed = [&] {
+    // The only time that one rank holds a step; those who sample are elsewhere while others learn.
+    rollouts = config_.dump_experience ? exchange_rollouts(std::move(rollouts), ranks_) : std::vector<RolloutRecord>();
+  };
+  hooks.on_stage = [&](const char* stage) {
+    memory_.begin(stage);
+    watch.restart();
+  };
+  hooks.on_experience = [&] {
+    RoleMesh& actor = mesh_of_.learners->actor;
+    if (config_.dump_experience) dump_experience(run_.folder().experience(), step, rollouts, actor.world());
+    samples.emplace(step, config_.dump_samples, actor);
+  };
+  hooks.on_log_probs = [&](const Experience& e, const at::Tensor& log_probs) { samples->take(e, log_probs); };
+  hooks.on_trained = [&](Metrics& metrics) {
+    if (shows_first && mesh_of_.learners->actor.world().is_first())
       dump_updates(run_.folder().experience(), step.number, {std::move(first.critic), std::move(first.actor)});
-  }
-  const bool trains_actor = step.number > config_.critic_warmup;
-  throughput_.add_training(training_flops(step.facts, roles_, trains_actor, config_.ppo_epochs), watch.seconds(),
-                           metrics);
-  samples.write(run_.folder().samples(), tokenizer_);
+    throughput_.add_training(training_flops(step.facts, roles_, trainer_.trains_actor(step.number), config_.ppo_epochs),
+                             watch.seconds(), metrics);
+    samples->write(run_.folder().samples(), tokenizer_);
+  };
+  hooks.on_learnt = [&] { rollout_manager_.run_ahead(step.number); };
+  return trainer_.run(step, rollouts, hooks);
 }
 
 /// Those of the first rank that samples, on all ranks. **Collective**.

@@ -21,10 +21,13 @@
 #include "records/rollout_record.h"
 #include "run/memory_watch.h"
 #include "run/run.h"
-#include "step/comm_metrics.h"
+#include "settings/placement.h"
 #include "step/forward.h"
 #include "step/plugin_inputs.h"
-#include "step/worker_setup.h"
+#include "step/schedule_change.h"
+#include "step/step_metrics.h"
+#include "step/step_settings.h"
+#include "step/updates.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -92,7 +95,8 @@ SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) 
           validation = load(config.validation.data_args, "validation rows");
   const std::string shared = log.is_first() ? warning_of_shared(training.keyed, validation.keyed) : "";
   if (!shared.empty()) log.warn("{}", shared);
-  data.training = std::move(training.rows), data.validation = std::move(validation.rows);
+  data.training = std::move(training.rows);
+  data.validation = std::move(validation.rows);
   return data;
 }
 
@@ -132,6 +136,7 @@ class Sft {
   Meshes meshes_;
   Mesh& mesh_;
   Transformer model_;
+  LearnerOptions options_;
   Learner learner_;
   MemoryWatch memory_;
   LossSettings settings_;
@@ -154,8 +159,8 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
       mesh_(meshes_.of(mesh_shape(config.sft_train))),
       model_(Transformer::load(data.model_folder, device, model_dtype(config.sft_train.model_args, device),
                                model_parallel(mesh_))),
-      learner_("sft_train", model_.parameters(),
-               learner_options(config.sft_train, config.max_grad_norm, total_updates_), {mesh_, model_.parts()}),
+      options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
+      learner_("sft_train", model_.parameters(), options_, {mesh_, model_.parts()}),
       settings_(loss_settings(config.loss)),
       loss_(open_plugin(config.sft_train.loss_func, "sft_train.loss_func")),
       resume_(plan.start.resume),
@@ -172,8 +177,7 @@ void Sft::take_up(const ResumePoint& point) {
       throw user_error("the rows of sft_train are not those of {}; resume with the data of that run",
                        point.folder.string());
     learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
-    if (ranks_.is_first())
-      tell_schedule("sft_train", state.at("actor"), schedule_of(config_.sft_train.training_args, total_updates_), log_);
+    if (ranks_.is_first()) log_schedule_change("sft_train", state.at("actor"), options_.schedule, log_);
   } catch (const nlohmann::json::exception& error) {
     throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
   }
@@ -204,16 +208,19 @@ Metrics Sft::train(int64_t update) {
   const std::vector<int64_t> rows = rows_of(update);
   const Batch batch = batch_of(rows_, rows);
   const bool recompute = config_.sft_train.recomputes();
-  UpdatePlan plan = update_plan("sft", config_.sft_train, settings_, model_.spec(), model_.device());
-  plan.mini_batches = {first_indices(batch.num_sequences())};
-  plan.lengths = lengths_of(batch);
-  plan.num_groups = batch.num_sequences();
-  plan.loss_mask = "labels_mask";
-  plan.step = update;
-  plan.phase = {&log_, fmt::format("step {}: train", update)};
-  plan.max_nonfinite_updates = config_.max_nonfinite_updates;
-  plan.log = &log_;
-  plan.source = [&] { return write_origins(update, rows); };
+  const UpdatePlan plan{.settings = {.prefix = "sft",
+                                     .loss_mask = "labels_mask",
+                                     .counted_masks = settings_.counted_masks,
+                                     .apply_loss_scale = config_.sft_train.apply_loss_scale,
+                                     .max_nonfinite_updates = config_.max_nonfinite_updates},
+                        .rule = batch_rule(config_.sft_train, Stage::kTrain).with(workload_of(model_.spec())),
+                        .mini_batches = {first_indices(batch.num_sequences())},
+                        .lengths = lengths_of(batch),
+                        .num_groups = batch.num_sequences(),
+                        .device = model_.device(),
+                        .phase = {&log_, fmt::format("step {}: train", update)},
+                        .step = update,
+                        .source = [&] { return write_origins(update, rows); }};
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
@@ -237,13 +244,12 @@ std::string Sft::write_origins(int64_t update, const std::vector<int64_t>& rows)
 Metrics Sft::validate(int64_t update) {
   memory_.begin("validate");
   const Batch batch = batch_of(validation_rows_, first_indices(std::ssize(validation_rows_)));
-  const auto rule = batch_rule(config_.sft_train, Stage::kForward, model_.spec());
+  const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
   const auto forward = [&](const Batch& b) {
-    const auto out = token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool));
-    return std::vector<at::Tensor>{out.log_probs};
+    return token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool)).log_probs;
   };
   const Phase phase{&log_, fmt::format("step {}: validate", update)};
-  const at::Tensor log_probs = forward_step(batch, rule, model_.device(), 1, mesh_, forward, phase)[0];
+  const at::Tensor log_probs = forward_step(batch, rule, model_.device(), mesh_, forward, phase);
   Metrics metrics;
   const at::Tensor& mask = batch.mask("labels_mask");
   const double num_tokens = mask.sum(at::kDouble).item<double>();

@@ -83,7 +83,7 @@ History history_from(const Json& json) {
   return {json.at("scores").get<std::vector<double>>(), json.at("validated").get<std::vector<double>>()};
 }
 
-void tell_history(const History& history, Log& log) {
+void log_history(const History& history, Log& log) {
   if (history.scores.size() > 1) log.say("training score by step:\n{}", plot_curve(history.scores, 60, 8));
   if (history.validated.size() > 1)
     log.say("validation, share of right responses before: {:.4f}, after: {:.4f}", history.validated.front(),

@@ -31,6 +31,6 @@ struct History {
 Json to_json(const History& history);
 History history_from(const Json& json);
 /// The curve of the scores, and the first and the last validation.
-void tell_history(const History& history, Log& log);
+void log_history(const History& history, Log& log);
 
 }  // namespace roll

@@ -58,7 +58,9 @@ std::vector<RolloutRecord> records_of(const Step& step) {
     for (int64_t sample : {0, 1}) {
       RolloutRecord record;
       record.domain = step.prompts[i].row->domain;
-      record.group_index = i, record.sample_index = sample, record.response = step.prompts[i].row->id;
+      record.group_index = i;
+      record.sample_index = sample;
+      record.response = step.prompts[i].row->id;
       records.push_back(record);
     }
   return records;

@@ -31,11 +31,8 @@ struct Setup {
 };
 
 /// Domain a keeps the groups of which some responses hold a "b", domain b all.
-std::map<std::string, RewardWorkerConfig> rewards_of_two() {
-  std::map<std::string, RewardWorkerConfig> rewards;
-  rewards["a"].reward.type = RegexArgs{.pattern = "(b)"};
-  rewards["b"].reward.type = ExactMatchArgs();
-  return rewards;
+RewardsByDomain rewards_of_two() {
+  return {{"a", {.reward = {.type = RegexArgs{.pattern = "(b)"}}}}, {"b", {.reward = {.type = ExactMatchArgs()}}}};
 }
 
 const std::map<std::string, QueryFilterConfig> kFilters = {
@@ -46,7 +43,9 @@ std::vector<Row> rows_of_two(int64_t per_domain) {
   for (const char* domain : {"a", "b"})
     for (int64_t i = 0; i < per_domain; ++i) {
       Row row;
-      row.id = domain + std::to_string(i), row.domain = domain, row.ground_truth = "b";
+      row.id = domain + std::to_string(i);
+      row.domain = domain;
+      row.ground_truth = "b";
       row.prompt_ids = {i % 3, i % 20, i % 2, 7};
       rows.push_back(row);
     }
@@ -62,12 +61,17 @@ SamplingParams sampling_of(int64_t max_new_tokens) {
 
 RolloutRecord record_for(const RolloutCoordinator& collection, int64_t request, const Generation& generation) {
   RolloutRecord record;
-  record.domain = collection.prompt(request).row->domain;
-  record.prompt_id = collection.prompt(request).row->id;
-  record.group_index = collection.sample(request).prompt, record.sample_index = collection.sample(request).number;
-  record.prompt = "p", record.response = "r", record.finish_reason = "stop";
-  record.prompt_ids = collection.prompt(request).row->prompt_ids;
-  record.response_ids = generation.ids, record.log_probs = generation.log_probs;
+  const Row& row = *collection.prompt(request).row;
+  record.domain = row.domain;
+  record.prompt_id = row.id;
+  record.group_index = collection.sample(request).prompt;
+  record.sample_index = collection.sample(request).number;
+  record.prompt = "p";
+  record.response = "r";
+  record.finish_reason = "stop";
+  record.prompt_ids = row.prompt_ids;
+  record.response_ids = generation.ids;
+  record.log_probs = generation.log_probs;
   record.weights = collection.weights_of(request, std::ssize(generation.ids));
   return record;
 }
@@ -99,7 +103,8 @@ Collected collect_with(
     request += collection.first_request();
     by_request[request] = record_for(collection, request, generation);
     RewardQuery query;
-    query.response = generation.text, query.ground_truth = "b";
+    query.response = generation.text;
+    query.ground_truth = "b";
     query.prompt =
         fmt::format("prompt {}, sample {}", by_request[request].group_index, by_request[request].sample_index);
     collection.finished(request, query);
@@ -146,7 +151,8 @@ std::string told_of_weights(const std::vector<RolloutRecord>& records, bool is_a
     int64_t num_tokens = 0, last = -1;
     for (const auto& [version, tokens] : record.weights) {
       if (tokens < 1 || version <= last) return "weights out of order ";
-      num_tokens += tokens, last = version;
+      num_tokens += tokens;
+      last = version;
     }
     if (num_tokens != std::ssize(record.response_ids)) return "tokens of nobody ";
     most_runs = std::max(most_runs, std::ssize(record.weights));
@@ -346,12 +352,13 @@ TEST_CASE("a step does not wait for rewards that it does not need", "[train]") {
   // Those of the second prompt are not made before the file is there.
   const test::TemporaryFolder folder;
   const std::string gate = (folder.path() / "gate").string();
-  std::map<std::string, RewardWorkerConfig> rewards;
+  RewardsByDomain rewards;
   RewardArgs& args = rewards["a"].reward;
   args = program("while read x; do case $x in *'prompt 1,'*) while [ ! -e " + gate +
                  " ]; do sleep 0.01; done;; esac; case $x in *'sample 0'*) echo '{\"reward\": 0}';; *) echo "
                  "'{\"reward\": 1}';; esac; done");
-  args.timeout_s = 30, args.world_size = kGroupSize + 1;
+  args.timeout_s = 30;
+  args.world_size = kGroupSize + 1;
   const auto alone = make_communicator({.kind = Transport::kSingle});
   PromptStream stream(rows_of_two(11), {}, 3);
   Mesh mesh(*alone, {});

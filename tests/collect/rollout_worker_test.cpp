@@ -6,30 +6,21 @@
 
 #include "dist/local_ranks.h"
 #include "job/join.h"
+#include "records/written_record.h"
 
 namespace roll {
 
 namespace {
 
 /// Numbers that a decimal text does not hold exactly, as a record of the sampler has them.
-RolloutRecord record(int64_t group, int64_t sample) {
-  return {.step = 2,
-          .domain = "math",
-          .prompt_id = "p",
-          .group_index = group,
-          .sample_index = sample,
-          .prompt = "1+1=",
-          .response = "2\n",
-          .prompt_ids = {5, 6},
-          .response_ids = {7, 8, 9},
-          .log_probs = {std::nextafter(-0.1F, 0.0F), std::numeric_limits<float>::denorm_min(), -12.345678F},
-          .finish_reason = "stop",
-          .score = as_written(2.0 / 3),
-          .reward = as_written(1e-5 / 3 - 1),
-          .reward_detail = {{"rule", "number"}, {"length_penalty", as_written(0.1)}},
-          .ground_truth = "2",
-          .tag = "t",
-          .difficulty = as_written(M_PI)};
+RolloutRecord sampled_record(int64_t group, int64_t sample) {
+  RolloutRecord record = test::written_record(group, sample);
+  record.log_probs = {std::nextafter(-0.1F, 0.0F), std::numeric_limits<float>::denorm_min(), -12.345678F};
+  record.score = as_written(2.0 / 3);
+  record.reward = as_written(1e-5 / 3 - 1);
+  record.reward_detail["length_penalty"] = as_written(0.1);
+  record.difficulty = as_written(M_PI);
+  return record;
 }
 
 }  // namespace
@@ -37,7 +28,7 @@ RolloutRecord record(int64_t group, int64_t sample) {
 TEST_CASE("records are the same whether they were exchanged between ranks or stayed with the only one", "[train]") {
   std::vector<RolloutRecord> all;
   for (int64_t group = 0; group < 3; ++group)
-    for (int64_t sample = 0; sample < 2; ++sample) all.push_back(record(group, sample));
+    for (int64_t sample = 0; sample < 2; ++sample) all.push_back(sampled_record(group, sample));
   const auto alone = make_communicator({.kind = Transport::kSingle});
   const std::vector<RolloutRecord> reversed(all.rbegin(), all.rend());
   const bool same_alone = exchange_rollouts(reversed, *alone) == all;

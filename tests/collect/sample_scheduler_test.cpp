@@ -84,7 +84,9 @@ int64_t steps_of(const std::vector<int64_t>& lengths, int64_t num_slots, bool kn
   Queues queues = {0};
   std::vector<GenerationRequest> requests;
   SamplingParams params;
-  params.generating.max_new_tokens = 1, params.ignore_eos = true, params.max_running_requests = 1000;
+  params.generating.max_new_tokens = 1;
+  params.ignore_eos = true;
+  params.max_running_requests = 1000;
   const SampleAssignment deal = dealer.assign(queues);
   for (const SampleIndex& sample : deal[0]) {
     SamplingSettings generating;

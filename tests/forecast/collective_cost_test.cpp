@@ -56,7 +56,8 @@ TEST_CASE("what all ranks of a group send through host memory is what they get",
     int64_t sent = 0, received = 0;
     for (int64_t rank = 0; rank < size; ++rank) {
       const Cost cost = cost_of(Member{size, rank});
-      sent += cost.sent, received += cost.received;
+      sent += cost.sent;
+      received += cost.received;
     }
     CHECK(sent > 0);
     CHECK(sent == received);

@@ -17,8 +17,13 @@ std::vector<RankForecast> recipe_forecast(int64_t num_ranks, int64_t num_planned
       .models = {},
       .ranks = {.asked_rank = all_ranks(num_planned), .num_asked = num_ranks, .running = all_ranks(num_planned)}};
   ModelSpec spec;
-  spec.vocab_size = 1000, spec.hidden_size = 64, spec.intermediate_size = 128, spec.num_layers = 2;
-  spec.num_heads = 4, spec.num_kv_heads = 2, spec.head_dim = 16;
+  spec.vocab_size = 1000;
+  spec.hidden_size = 64;
+  spec.intermediate_size = 128;
+  spec.num_layers = 2;
+  spec.num_heads = 4;
+  spec.num_kv_heads = 2;
+  spec.head_dim = 16;
   world.models = {.policy = spec, .critic = spec};
   ThinStep step{.number = 6, .group_size = world.planned.num_return_sequences_in_group};
   step.prompt_lengths.assign(world.planned.sequences_per_step(), 10);

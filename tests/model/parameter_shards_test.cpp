@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "dist/local_ranks.h"
 #include "dist/single.h"
+#include "model/small_spec.h"
 
 namespace roll {
 
@@ -14,25 +15,18 @@ using test::run_local_ranks;
 
 namespace {
 
-/// 4 heads of size 2 over 2 key/value heads; vocabulary 10 and inner size 6 are no multiples of 4.
-ModelSpec small_spec() {
-  return {.vocab_size = 10,
-          .hidden_size = 8,
-          .intermediate_size = 6,
-          .num_layers = 1,
-          .num_heads = 4,
-          .num_kv_heads = 2,
-          .head_dim = 2,
-          .qkv_bias = true,
-          .o_bias = true,
-          .mlp_bias = true,
-          .qk_norm = true};
+/// With every bias that a layer may have.
+ModelSpec biased_spec() {
+  ModelSpec spec = test::small_spec();
+  spec.o_bias = true;
+  spec.mlp_bias = true;
+  return spec;
 }
 
 std::vector<ParameterShape> all_parameters() {
-  std::vector<ParameterShape> list = backbone_parameters(small_spec());
-  list.push_back(lm_head_parameter(small_spec()));
-  list.push_back(value_head_parameters(small_spec()).front());
+  std::vector<ParameterShape> list = backbone_parameters(biased_spec());
+  list.push_back(lm_head_parameter(biased_spec()));
+  list.push_back(value_head_parameters(biased_spec()).front());
   return list;
 }
 
@@ -64,7 +58,7 @@ std::map<std::string, std::vector<std::string>> parts_over(int num_ranks) {
   std::map<std::string, std::vector<std::string>> parts;
   for (int rank = 0; rank < num_ranks; ++rank) {
     const auto tp = make_single_communicator({.rank = rank, .size = num_ranks});  // no message is needed
-    const ParameterShards own(small_spec(), all_parameters(), tp.get());
+    const ParameterShards own(biased_spec(), all_parameters(), tp.get());
     for (const auto& [name, shape, cut] : all_parameters()) parts[name].push_back(text_of(own.part(name)));
   }
   return parts;
@@ -107,7 +101,7 @@ TEST_CASE("as many ranks as key/value heads hold one each", "[model]") {
 }
 
 TEST_CASE("a process alone holds every parameter whole", "[model]") {
-  const ParameterShards parts(small_spec(), all_parameters(), nullptr);
+  const ParameterShards parts(biased_spec(), all_parameters(), nullptr);
   CHECK(parts.is_whole());
   for (const auto& [name, tensor] : numbers(at::kFloat)) {
     CHECK(at::equal(parts.cut(name, tensor), tensor));
@@ -122,7 +116,7 @@ TEST_CASE("a process alone holds every parameter whole", "[model]") {
 TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps it", "[model]") {
   const int num_ranks = GENERATE(2, 4);
   const auto said = run_local_ranks(num_ranks, [](Communicator& tp) {
-    const ParameterShards parts(small_spec(), all_parameters(), &tp);
+    const ParameterShards parts(biased_spec(), all_parameters(), &tp);
     const NamedTensors whole = numbers(at::kBFloat16), mine = cut_all(parts, whole);
     std::string wrong;
     for (size_t i = 0; i < whole.size(); ++i)
@@ -139,7 +133,7 @@ TEST_CASE("what was cut comes back whole, on every rank or on the one that keeps
 
 TEST_CASE("gradients of copies are added up among the ranks that hold the same part", "[model]") {
   const auto said = run_local_ranks(4, [](Communicator& tp) {
-    const ParameterShards parts(small_spec(), all_parameters(), &tp);
+    const ParameterShards parts(biased_spec(), all_parameters(), &tp);
     std::string text;
     for (const char* name :
          {"self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.bias", "self_attn.k_norm.weight"}) {
@@ -163,7 +157,7 @@ TEST_CASE("the checksum of weights does not depend on how they are cut, and sees
     for (auto& [name, tensor] : whole)
       if (name == changed) *static_cast<uint8_t*>(tensor.data_ptr()) ^= 1;
     const auto said = run_local_ranks(num_ranks, [&](Communicator& tp) {
-      const ParameterShards parts(small_spec(), all_parameters(), &tp);
+      const ParameterShards parts(biased_spec(), all_parameters(), &tp);
       return std::to_string(parts.checksum(cut_all(parts, whole)));
     });
     for (const auto& text : said) CHECK(text == said[0]);
@@ -177,7 +171,7 @@ TEST_CASE("the checksum of weights does not depend on how they are cut, and sees
 }
 
 TEST_CASE("tensor ranks that cannot share a model are told why", "[model]") {
-  ModelSpec spec = small_spec();
+  ModelSpec spec = biased_spec();
   for (const int64_t tp : {1, 2, 4}) CHECK(tensor_parallel_rule(spec, tp).empty());
   CHECK(tensor_parallel_rule(spec, 3) == "must divide the model's 4 attention heads");
   CHECK(tensor_parallel_rule(spec, 8) == "must divide the model's 4 attention heads");

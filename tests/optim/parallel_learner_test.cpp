@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "dist/local_ranks.h"
 #include "job/join.h"
+#include "model/small_spec.h"
 #include "optim/allocated.h"
 #include "optim/learner.h"
 
@@ -65,19 +66,6 @@ std::string weights_after(Communicator& ranks, const Variant& variant) {
   return bits;
 }
 
-/// A small model cut over tp ranks: whole parameters, and the gradient that all ranks together must find.
-ModelSpec small_spec() {
-  return {.vocab_size = 10,
-          .hidden_size = 8,
-          .intermediate_size = 6,
-          .num_layers = 1,
-          .num_heads = 4,
-          .num_kv_heads = 2,
-          .head_dim = 2,
-          .qkv_bias = true,
-          .qk_norm = true};
-}
-
 at::Tensor whole_numbers(size_t k, const std::vector<int64_t>& shape, int64_t purpose) {
   const int64_t numel = c10::multiply_integers(shape), period = 5 + static_cast<int64_t>(k) + purpose;
   return at::arange(numel, at::kFloat).remainder(period).sub(2).view(shape);
@@ -87,8 +75,8 @@ at::Tensor whole_numbers(size_t k, const std::vector<int64_t>& shape, int64_t pu
 /// rank has its share. Gives norm, and what differs from the whole gradient and from a whole model's new weights.
 std::string cut_update(Communicator& world, int64_t tp, bool shares, at::ScalarType dtype) {
   Mesh mesh(world, {.tp = tp});
-  const std::vector<ParameterShape> shapes = backbone_parameters(small_spec());
-  const ParameterShards parts(small_spec(), shapes, &mesh.tp());
+  const std::vector<ParameterShape> shapes = backbone_parameters(test::small_spec());
+  const ParameterShards parts(test::small_spec(), shapes, &mesh.tp());
   const LearnerOptions options = options_of({.shares = shares});
   NamedTensors mine, whole;
   for (size_t k = 0; k < shapes.size(); ++k) {

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "step/comm_metrics.h"
+#include "step/step_metrics.h"
 
 namespace roll {
 

@@ -6,29 +6,11 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "records/written_record.h"
 
 namespace roll {
 
 namespace {
-
-RolloutRecord written_record(int64_t group, int64_t sample) {
-  return {.step = 3,
-          .domain = "math_rule",
-          .prompt_id = "p7",
-          .group_index = group,
-          .sample_index = sample,
-          .prompt = "1+1=",
-          .response = "2\n",
-          .prompt_ids = {5, 6},
-          .response_ids = {7, 8, 9},
-          .log_probs = {-0.1f, -1e-7f, -12.345678f},
-          .finish_reason = "stop",
-          .score = 1,
-          .reward = 1.0 / 3,
-          .reward_detail = {{"rule", "number"}},
-          .ground_truth = "2",
-          .tag = "t"};
-}
 
 struct Folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() / fmt::format("roll_replay_{}", ::getpid());
@@ -39,7 +21,7 @@ struct Folder {
 }  // namespace
 
 TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
-  RolloutRecord r = written_record(0, 0);
+  RolloutRecord r = test::written_record(0, 0);
   r.log_probs = {std::nextafter(-0.1f, 0.0f), -0.1f, std::numeric_limits<float>::denorm_min()};
   const auto back = records_from_lines(to_lines({r}), "test");
   REQUIRE(back.size() == 1);
@@ -48,7 +30,7 @@ TEST_CASE("a rollout line keeps every float32 log-prob to the bit", "[train]") {
 }
 
 TEST_CASE("a rollout line without a score was not penalised", "[train]") {
-  RolloutRecord r = written_record(0, 0);
+  RolloutRecord r = test::written_record(0, 0);
   r.score = 1;
   r.reward = 0.25;
   Json json = to_json(r);
@@ -59,7 +41,7 @@ TEST_CASE("a rollout line without a score was not penalised", "[train]") {
 }
 
 TEST_CASE("a response that nobody could judge has no numbers in its line", "[train]") {
-  RolloutRecord r = written_record(0, 0);
+  RolloutRecord r = test::written_record(0, 0);
   r.is_judged = false, r.score = 0, r.reward = 0;
   const Json json = to_json(r);
   CHECK(json["score"].is_null());
@@ -69,7 +51,7 @@ TEST_CASE("a response that nobody could judge has no numbers in its line", "[tra
 }
 
 TEST_CASE("a line says which weights drew its tokens, where they are not all the step's own", "[train]") {
-  RolloutRecord r = written_record(0, 0);
+  RolloutRecord r = test::written_record(0, 0);
   CHECK_FALSE(to_json(r).contains("weights"));
   r.weights = {{.version = 0, .num_tokens = 1}, {.version = 2, .num_tokens = 2}};
   Json json = to_json(r);
@@ -85,7 +67,7 @@ TEST_CASE("a line says which weights drew its tokens, where they are not all the
 
 TEST_CASE("a broken rollout line names file, line and field", "[train]") {
   const auto broken = [](const std::function<void(Json&)>& change, const std::string& message) {
-    Json json = to_json(written_record(0, 0));
+    Json json = to_json(test::written_record(0, 0));
     change(json);
     CHECK_THROWS_WITH(record_from_json(json, "f.jsonl:4"), Catch::Contains("f.jsonl:4") && Catch::Contains(message));
   };
@@ -109,27 +91,28 @@ TEST_CASE("a replay is sorted into data order and its groups are checked", "[tra
   const auto write = [&](const std::vector<RolloutRecord>& records) {
     write_file_atomic(folder.path / "step_000003.jsonl", to_lines(records));
   };
-  write({written_record(1, 1), written_record(0, 1), written_record(1, 0), written_record(0, 0)});
+  write(
+      {test::written_record(1, 1), test::written_record(0, 1), test::written_record(1, 0), test::written_record(0, 0)});
   const auto records = read_replay(folder.path, 3, 2);
   REQUIRE(records.size() == 4);
   CHECK(records[2].group_index == 1);
   CHECK(records[2].sample_index == 0);
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 4), Catch::Contains("num_return_sequences_in_group = 4"));
   CHECK_THROWS_WITH(read_replay(folder.path, 4, 2), Catch::Contains("step_000004.jsonl"));
-  write({written_record(0, 0), written_record(0, 1), written_record(1, 0)});
+  write({test::written_record(0, 0), test::written_record(0, 1), test::written_record(1, 0)});
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("3 responses: must be a positive multiple"));
-  write({written_record(0, 0), written_record(0, 0)});
+  write({test::written_record(0, 0), test::written_record(0, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 2), UserError);
-  RolloutRecord of_another_step = written_record(0, 1);
+  RolloutRecord of_another_step = test::written_record(0, 1);
   of_another_step.step = 2;
-  write({written_record(0, 0), of_another_step});
+  write({test::written_record(0, 0), of_another_step});
   CHECK_THROWS_WITH(read_replay(folder.path, 3, 2), Catch::Contains("step = 2: must be 3, as the file's name says"));
-  write({written_record(0, 0), written_record(2, 0)});
+  write({test::written_record(0, 0), test::written_record(2, 0)});
   CHECK_THROWS_AS(read_replay(folder.path, 3, 1), UserError);
 }
 
 TEST_CASE("a line says that it is a baseline; others say nothing of it", "[train]") {
-  RolloutRecord r = written_record(0, 2);
+  RolloutRecord r = test::written_record(0, 2);
   CHECK_FALSE(to_json(r).contains("is_baseline"));
   CHECK_FALSE(record_from_json(to_json(r), "test").is_baseline);
   r.is_baseline = true;
@@ -142,13 +125,13 @@ TEST_CASE("a line says that it is a baseline; others say nothing of it", "[train
 TEST_CASE("a replay gives baselines to those that want them, one to each group", "[train]") {
   const Folder folder;
   const auto baseline = [](int64_t group, int64_t sample = 2) {
-    RolloutRecord r = written_record(group, sample);
+    RolloutRecord r = test::written_record(group, sample);
     r.is_baseline = true;
     return r;
   };
   const auto replay = [&](std::vector<RolloutRecord> records, bool with_baselines) {
     for (int64_t group = 0; group < 2; ++group)
-      for (int64_t sample = 0; sample < 2; ++sample) records.push_back(written_record(group, sample));
+      for (int64_t sample = 0; sample < 2; ++sample) records.push_back(test::written_record(group, sample));
     write_file_atomic(folder.path / "step_000003.jsonl", to_lines(records));
     return read_replay(folder.path, 3, 2, with_baselines);
   };
@@ -169,7 +152,7 @@ TEST_CASE("a replay gives baselines to those that want them, one to each group",
 }
 
 TEST_CASE("a replay holds only tokens of the model", "[train]") {
-  const std::vector<RolloutRecord> records{written_record(0, 0), written_record(0, 1)};
+  const std::vector<RolloutRecord> records{test::written_record(0, 0), test::written_record(0, 1)};
   CHECK_NOTHROW(check_vocabulary(records, 10, "f"));
   CHECK_THROWS_WITH(
       check_vocabulary(records, 9, "f"),

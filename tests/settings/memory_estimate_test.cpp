@@ -79,7 +79,9 @@ TEST_CASE("weights, gradients and optimizer are estimated to the byte", "[train]
 TEST_CASE("the parts of tensor ranks are estimated to the byte, copies of key/value heads too", "[train]") {
   const bool is_fp32 = GENERATE(true, false);
   ModelSpec spec = small_spec(false);
-  spec.num_heads = 8, spec.vocab_size = 302, spec.intermediate_size = 80;
+  spec.num_heads = 8;
+  spec.vocab_size = 302;
+  spec.intermediate_size = 80;
   Config config = config_of(is_fp32, true);
   for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer})
     worker->strategy_args.strategy_config.tensor_model_parallel_size = 4;
@@ -164,7 +166,8 @@ TEST_CASE("offload leaves the policy's weights and the cache to the sampler, on 
 TEST_CASE("the cache holds greedy responses too", "[train]") {
   Config config = config_of(true, true);
   config.sequence_length = 100;
-  config.rollout_batch_size = 4, config.num_return_sequences_in_group = 2;
+  config.rollout_batch_size = 4;
+  config.num_return_sequences_in_group = 2;
   config.experience.adv_estimator = "reinforce";
   const ModelSpec spec = small_spec(true);
   const double without = estimate_memory(config, {spec, {}, {}}, false, 0).kv_cache;

@@ -9,7 +9,8 @@ namespace {
 /// As load_config() leaves it.
 Config complete_config() {
   Config config;
-  config.prompt_length = 20, config.val_prompt_length = 50;
+  config.prompt_length = 20;
+  config.val_prompt_length = 50;
   config.num_return_sequences_in_group = 4;
   config.rollout_batch_size = 6;
   config.max_running_requests = 9;
@@ -45,15 +46,19 @@ TEST_CASE("a run's sampling is resolved from its keys", "[settings]") {
   }
   SECTION("the engine's keys") {
     StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
-    engine.max_num_batched_tokens = 64, engine.enable_prefix_caching = false, engine.block_size = 32;
+    engine.max_num_batched_tokens = 64;
+    engine.enable_prefix_caching = false;
+    engine.block_size = 32;
     plan = sampling_plan(config);
     CHECK(plan.limits.max_rows == 64);
     CHECK_FALSE(plan.shares_prefill);
     CHECK(plan.cache.page_size == 32);
   }
   SECTION("ahead, and beyond what is lacked") {
-    config.async_generation_ratio = 1.5, config.max_steps = 7;
-    config.is_use_additional_prompts = true, config.max_additional_running_prompts = 2;
+    config.async_generation_ratio = 1.5;
+    config.max_steps = 7;
+    config.is_use_additional_prompts = true;
+    config.max_additional_running_prompts = 2;
     plan = sampling_plan(config);
     CHECK(plan.steps_ahead == 1.5);
     CHECK(plan.last_step == 7);

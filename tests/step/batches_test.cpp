@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/small_spec.h"
 
 namespace roll {
 
@@ -24,6 +25,11 @@ BatchRule packed_rule(int64_t budget, PackAlgorithm algorithm) {
   rule.packing.budget = budget;
   rule.packing.algorithm = algorithm;
   return rule;
+}
+
+/// The mini-batches of 12 of an epoch of 48 sequences.
+Partition mini_batches(int64_t group_size, uint64_t seed, int64_t step, int64_t epoch) {
+  return epoch_mini_batches({.mini_batch = 12, .group_size = group_size, .seed = seed}, 48, step, epoch);
 }
 
 /// How often each of n sequences occurs.
@@ -49,8 +55,10 @@ TEST_CASE("plan_ranks places every sequence once, under the budget, in equally m
         for (const auto& plan : plans) {
           REQUIRE(plan.size() == plans.front().size());
           int64_t num_sequences = 0, num_filled = 0;
-          for (const auto& micro_batch : plan)
-            num_sequences += std::ssize(micro_batch), num_filled += !micro_batch.empty();
+          for (const auto& micro_batch : plan) {
+            num_sequences += std::ssize(micro_batch);
+            num_filled += !micro_batch.empty();
+          }
           REQUIRE(num_filled ==
                   std::min(num_sequences, std::ssize(plan)));  // a filler only where nothing is left to split
           for (const auto& micro_batch : plan) {
@@ -75,50 +83,26 @@ TEST_CASE("without packing a micro-batch holds per_device_train_batch_size seque
   for (const auto& plan : uneven) CHECK(plan.size() == 2);
 }
 
-TEST_CASE("training and forward passes have their own sizes and budgets", "[train]") {
-  const ModelSpec spec{.vocab_size = 100,
-                       .hidden_size = 32,
-                       .intermediate_size = 64,
-                       .num_layers = 2,
-                       .num_heads = 4,
-                       .num_kv_heads = 2,
-                       .head_dim = 8};
-  WorkerConfig worker;
-  worker.training_args.per_device_train_batch_size = 3;
-  worker.infer_batch_size = 5;
-  CHECK(batch_rule(worker, Stage::kTrain, spec).num_sequences == 3);
-  CHECK(batch_rule(worker, Stage::kForward, spec).num_sequences == 5);
-  CHECK_FALSE(batch_rule(worker, Stage::kTrain, spec).is_packed);
+TEST_CASE("a sequence's work is what the model computes of it", "[train]") {
+  const ModelSpec spec = test::small_spec();
+  const BatchRule rule = BatchRule{.num_sequences = 3}.with(workload_of(spec));
+  CHECK(rule.num_sequences == 3);
   for (const int64_t length : {1, 7, 1000})
-    CHECK(batch_rule(worker, Stage::kTrain, spec).workload(length) == Approx(spec.forward_flops(length, length)));
-
-  WorkerConfig dynamic = worker;
-  dynamic.packing.use_dynamic_batching_in_train = dynamic.packing.use_dynamic_batching_in_infer = true;
-  dynamic.packing.max_tokens_per_microbatch_in_train = 30;
-  dynamic.packing.max_tokens_per_microbatch_in_infer = 40;
-  WorkerConfig packed = worker;
-  packed.packing.use_sequence_packing = true;
-  packed.packing.sequence_packing_args.max_packed_sequence_length_train = 30;
-  packed.packing.sequence_packing_args.max_packed_sequence_length_forward = 40;
-  for (const WorkerConfig& budgeted : {dynamic, packed}) {
-    CHECK(batch_rule(budgeted, Stage::kTrain, spec).is_packed);
-    CHECK(batch_rule(budgeted, Stage::kTrain, spec).packing.budget == 30);
-    CHECK(batch_rule(budgeted, Stage::kForward, spec).packing.budget == 40);
-  }
+    CHECK(rule.packing.workload(length) == Approx(spec.forward_flops(length, length)));
 }
 
 TEST_CASE("mini-batches do not depend on the number of ranks and cover the step once per epoch", "[train]") {
-  const auto a = plan_mini_batches(48, 12, 1, 7, 3, 0);
-  CHECK(a == plan_mini_batches(48, 12, 1, 7, 3, 0));
-  CHECK(a != plan_mini_batches(48, 12, 1, 7, 4, 0));
-  CHECK(a != plan_mini_batches(48, 12, 1, 7, 3, 1));
-  CHECK(a != plan_mini_batches(48, 12, 1, 8, 3, 0));
+  const auto a = mini_batches(1, 7, 3, 0);
+  CHECK(a == mini_batches(1, 7, 3, 0));
+  CHECK(a != mini_batches(1, 7, 4, 0));
+  CHECK(a != mini_batches(1, 7, 3, 1));
+  CHECK(a != mini_batches(1, 8, 3, 0));
   REQUIRE(a.size() == 4);
   CHECK(uses({a}, 48) == std::vector<int64_t>(48, 1));
 }
 
 TEST_CASE("whole groups stay in one mini-batch", "[train]") {
-  for (const auto& mini_batch : plan_mini_batches(48, 12, 4, 1, 1, 0))
+  for (const auto& mini_batch : mini_batches(4, 1, 1, 0))
     for (size_t i = 0; i < mini_batch.size(); i += 4) {
       CHECK(mini_batch[i] % 4 == 0);
       for (int64_t k = 1; k < 4; ++k) CHECK(mini_batch[i + k] == mini_batch[i] + k);
@@ -126,8 +110,27 @@ TEST_CASE("whole groups stay in one mini-batch", "[train]") {
 }
 
 TEST_CASE("mini-batches that do not fit are refused", "[train]") {
-  CHECK_THROWS_AS(plan_mini_batches(50, 12, 1, 1, 1, 0), UserError);
-  CHECK_THROWS_AS(plan_mini_batches(48, 12, 8, 1, 1, 0), UserError);
+  CHECK_THROWS_AS(epoch_mini_batches({.mini_batch = 12}, 50, 1, 0), UserError);
+  CHECK_THROWS_AS(mini_batches(8, 1, 1, 0), UserError);
+}
+
+TEST_CASE("ranks train in each epoch on the mini-batches in their order, micro-batch after micro-batch", "[train]") {
+  EpochRule rule{.mini_batch = 4, .seed = 3, .num_epochs = 2, .num_ranks = 2};
+  rule.micro_batches.num_sequences = 1;
+  const std::vector<int64_t> lengths(8, 10);
+  Partition of_epochs;
+  for (int64_t epoch = 0; epoch < rule.num_epochs; ++epoch) {
+    const Partition shares = epoch_shares(rule, lengths, 5, epoch);
+    REQUIRE(shares.size() == 2);
+    for (const auto& mini_batch : epoch_mini_batches(rule, 8, 5, epoch)) {
+      of_epochs.push_back(mini_batch);
+      const size_t first = of_epochs.size() % 2 == 1 ? 0 : 2;  // of each rank's four sequences two are of a mini-batch
+      for (const auto& share : shares)
+        for (size_t i = first; i < first + 2; ++i)
+          CHECK(std::ranges::find(mini_batch, share.at(i)) != mini_batch.end());
+    }
+  }
+  CHECK(of_epochs == step_mini_batches(rule, 8, 5));
 }
 
 }  // namespace roll

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
@@ -26,13 +27,23 @@ std::vector<at::Tensor> columns_of(const std::vector<int64_t>& sequences) {
   return {at::tensor(ids, at::kInt), at::tensor(numbers, at::kFloat)};
 }
 
+/// Since the last call, where a token has 4 bytes.
+int64_t tokens_sent(Communicator& ranks) {
+  int64_t bytes = 0;
+  for (const auto& [name, count] : ranks.traffic().take()) bytes += count.bytes;
+  return bytes / 4;
+}
+
 std::string bring_and_compare(const Distribution& from, const Distribution& to, Communicator& ranks) {
-  const Redistribution routes(kLengths, from, to, ranks);
+  const std::vector<int64_t>& wanted = to.share_of(ranks.rank());
+  const std::vector<int64_t>& mine = from.share_of(ranks.rank());
+  int64_t missing = 0;  // tokens that are not here yet
+  for (const int64_t s : wanted) missing += std::ranges::find(mine, s) == mine.end() ? kLengths[s] : 0;
   ranks.traffic().take();
-  const auto redistributed = routes.redistribute(columns_of(from.share_of(ranks.rank())), "columns");
-  int64_t counted = 0;
-  for (const auto& [name, count] : ranks.traffic().take()) counted += count.bytes;
-  if (counted != 2 * routes.bytes_sent()) return fmt::format("{} bytes, not {}; ", counted, 2 * routes.bytes_sent());
+  const auto redistributed = redistribute(columns_of(mine), kLengths, from, to, ranks, "columns");
+  const int64_t sent = tokens_sent(ranks);
+  if (ranks.all_reduce_sum(sent, "sent") != 2 * ranks.all_reduce_sum(missing, "missing"))
+    return fmt::format("{} tokens sent; ", sent);
   const auto expected = columns_of(to.share_of(ranks.rank()));
   return at::equal(redistributed[0], expected[0]) && at::equal(redistributed[1], expected[1]) ? "" : "other columns; ";
 }
@@ -58,7 +69,10 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
   const auto said = test::run_local_ranks(4, [](Communicator& ranks) {
     // From {0, 1} and {2, 3} to ranks 2 and 3, which have the second share already.
     const Distribution to{{{2}, {3}}, {{0, 5}, {7}}};
-    return std::to_string(Redistribution(kLengths, kTrained, to, ranks).bytes_sent() / 4);
+    const auto ids = columns_of(kTrained.share_of(ranks.rank()))[0];
+    ranks.traffic().take();
+    redistribute({ids}, kLengths, kTrained, to, ranks, "ids");
+    return std::to_string(tokens_sent(ranks));
   });
   CHECK(said == std::vector<std::string>{"3", "6", "0", "0"});
 }
@@ -66,9 +80,8 @@ TEST_CASE("a group's ranks take turns in sending, and a rank keeps what it has",
 TEST_CASE("a sequence that nobody has is an error where it is wanted", "[train]") {
   const auto alone = make_single_communicator();
   const Distribution none{{{0}}, {{1}}}, all{{{0}}, {{0, 1}}};
-  CHECK_THROWS_AS(Redistribution(kLengths, none, all, *alone).redistribute(columns_of({1}), "columns"), Bug);
-  CHECK_THROWS_AS(Redistribution(kLengths, all, none, *alone).redistribute(columns_of({1}), "columns"),
-                  Bug);  // too few tokens
+  CHECK_THROWS_AS(redistribute(columns_of({1}), kLengths, none, all, *alone, "columns"), Bug);
+  CHECK_THROWS_AS(redistribute(columns_of({1}), kLengths, all, none, *alone, "columns"), Bug);  // too few tokens
 }
 
 TEST_CASE("an experience arrives with all that is known of it, also on ranks that had nothing", "[train][dist]") {

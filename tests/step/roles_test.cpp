@@ -8,7 +8,9 @@
 #include "dist/local_ranks.h"
 #include "dist/single.h"
 #include "model/init_spec.h"
+#include "settings/config.h"
 #include "settings/placement.h"
+#include "step/step_settings.h"
 
 namespace roll {
 
@@ -19,7 +21,12 @@ namespace {
 
 Transformer tiny(uint64_t seed) {
   InitSizes sizes;
-  sizes.arch = "qwen3", sizes.tie = false, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.arch = "qwen3";
+  sizes.tie = false;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
   sizes.intermediate = 46;
   return Transformer::init(make_spec(sizes, {}), seed);
 }
@@ -39,11 +46,12 @@ Config partly_shared() {
 TEST_CASE("the sampler reads the trainer's weights where it can, and is sent them elsewhere", "[train][dist]") {
   const TemporaryFolder folder;
   tiny(1).save(folder / "a");
-  const Config config = partly_shared();
+  const RolePlaces places = step_settings(partly_shared()).places;
   const auto said = run_local_ranks(3, [&](Communicator& world) {
     Meshes meshes(world);
-    const RoleMeshes mesh_of = role_meshes(config, meshes);
-    Roles roles = load_roles(config, {.actor = folder / "a", .reference = {}, .critic = {}}, mesh_of, at::kCPU);
+    const RoleMeshes mesh_of = role_meshes(places, meshes);
+    const RoleModels models = models_in({.actor = folder / "a", .reference = {}, .critic = {}}, {});
+    Roles roles = make_roles(models, places, mesh_of, at::kCPU);
     const at::NoGradGuard no_grad;
     for (int64_t update = 1; update <= 2; ++update) {
       if (roles.actor)
@@ -96,7 +104,7 @@ TEST_CASE("each role asks for its own layout; the sampler shares weights, never 
   place_roles(config, 4);
   const auto said = run_local_ranks(4, [&](Communicator& world) {
     Meshes meshes(world);
-    const RoleMeshes roles = role_meshes(config, meshes);
+    const RoleMeshes roles = role_meshes(step_settings(config).places, meshes);
     std::string text;
     for (RoleMesh* mesh : {&roles.actor, &roles.reference, &roles.critic, &roles.sampler})
       text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);

@@ -25,18 +25,25 @@ Experience five_sequences() {
   return make_experience(samples);
 }
 
+UpdateSettings settings(bool apply_loss_scale, int64_t max_nonfinite_updates) {
+  return {.prefix = "test",
+          .loss_mask = "response_mask",
+          .counted_masks = {"response_mask"},
+          .apply_loss_scale = apply_loss_scale,
+          .max_nonfinite_updates = max_nonfinite_updates};
+}
+
 /// One update over all five, one sequence a micro-batch, with the loss w * tokens.
 std::string update(Communicator& ranks, bool apply_loss_scale) {
   Mesh mesh(ranks, {});
   const Experience step = five_sequences();
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
-  UpdatePlan plan{.prefix = "test", .mini_batches = {{0, 1, 2, 3, 4}}, .num_groups = 1};
-  plan.rule.num_sequences = 1;
-  plan.apply_loss_scale = apply_loss_scale;
-  plan.counted_masks = {"response_mask"};
-  plan.loss_mask = "response_mask";
-  plan.lengths = lengths_of(step);
+  const UpdatePlan plan{.settings = settings(apply_loss_scale, 0),
+                        .rule = {.num_sequences = 1},
+                        .mini_batches = {{0, 1, 2, 3, 4}},
+                        .lengths = lengths_of(step),
+                        .num_groups = 1};
   int calls = 0;
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
     ++calls;
@@ -59,13 +66,14 @@ std::string three_updates(Communicator& ranks, const std::vector<int64_t>& bad, 
   Log log(out, err, {});
   const NamedTensors parameters = {{"w", at::ones({1}).requires_grad_()}};
   Learner learner("test", parameters, {.schedule = {.type = LrScheduleType::kConstant, .peak_lr = 0}}, ranks);
-  UpdatePlan plan{
-      .prefix = "test", .mini_batches = {{0}, {1}, {2}}, .lengths = lengths_of(five_sequences()), .num_groups = 1};
-  plan.rule.num_sequences = 1;
-  plan.counted_masks = {"response_mask"};
-  plan.loss_mask = "response_mask";
-  plan.step = 12, plan.max_nonfinite_updates = max_nonfinite_updates, plan.log = &log;
-  plan.source = [] { return "rollouts.jsonl"; };
+  const UpdatePlan plan{.settings = settings(true, max_nonfinite_updates),
+                        .rule = {.num_sequences = 1},
+                        .mini_batches = {{0}, {1}, {2}},
+                        .lengths = lengths_of(five_sequences()),
+                        .num_groups = 1,
+                        .phase = {&log, "train"},
+                        .step = 12,
+                        .source = [] { return "rollouts.jsonl"; }};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts&) {
     const bool is_bad = std::find(bad.begin(), bad.end(), e.sequence_index[0]) != bad.end();
     LossResult result{parameters[0].second.sum() * (is_bad ? std::nan("") : 1), {}};

@@ -18,8 +18,11 @@ std::vector<RolloutRecord> records_with_baselines(double first, double second) {
   std::vector<RolloutRecord> records;
   const auto add = [&](int64_t group, int64_t sample, double reward) {
     RolloutRecord record{.group_index = group, .sample_index = sample, .is_baseline = sample == 2};
-    record.domain = "d", record.finish_reason = sample == 2 ? "length" : "stop";
-    record.prompt_ids = {1}, record.response_ids = {2, 3}, record.log_probs = {-1, -2};
+    record.domain = "d";
+    record.finish_reason = sample == 2 ? "length" : "stop";
+    record.prompt_ids = {1};
+    record.response_ids = {2, 3};
+    record.log_probs = {-1, -2};
     record.score = record.reward = reward;
     records.push_back(record);
   };

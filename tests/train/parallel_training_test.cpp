@@ -17,7 +17,12 @@ namespace {
 
 void save_tiny(const std::filesystem::path& folder) {
   InitSizes sizes;
-  sizes.arch = "qwen2", sizes.tie = true, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.arch = "qwen2";
+  sizes.tie = true;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
   sizes.intermediate = 46;
   Transformer model = Transformer::init(make_spec(sizes, {}), 1);
   const at::NoGradGuard no_grad;

@@ -46,7 +46,7 @@ Case random_case(uint64_t seed) {
   }
   PackOptions& packing = c.rule.packing;
   c.rule.is_packed = true;
-  c.rule.workload = packing.workload = {1, below(seed, 4, 2) * 0.002};
+  packing.workload = {1, below(seed, 4, 2) * 0.002};
   packing.alignment = std::vector<int64_t>{1, 1, 4, 8}[below(seed, 5, 4)];
   packing.algorithm = below(seed, 6, 4) ? PackAlgorithm::kLoadBalance : PackAlgorithm::kNone;
   packing.min_num_micro_batches = 1 + below(seed, 7, 2) * below(seed, 8, 6);
@@ -86,7 +86,7 @@ std::vector<int64_t> pick(const std::vector<int64_t>& values, const std::vector<
 
 std::vector<double> work_of(const Case& c, const std::vector<int64_t>& sequences) {
   std::vector<double> work;
-  for (const int64_t i : sequences) work.push_back(c.rule.workload(c.lengths[i]));
+  for (const int64_t i : sequences) work.push_back(c.rule.packing.workload(c.lengths[i]));
   return work;
 }
 
@@ -158,7 +158,8 @@ TEST_CASE("neither ranks nor their micro-batches are less even than by plain Kar
     for (const auto& plan : plans) ranks.push_back(sequences_of(plan));
     const double plain_ranks = imbalance(karmarkar_karp_equal_counts(work, c.num_ranks), work);
     REQUIRE(imbalance(ranks, work) <= plain_ranks + 1e-12);
-    plain += plain_ranks, ours += imbalance(ranks, work);
+    plain += plain_ranks;
+    ours += imbalance(ranks, work);
     for (const auto& plan : plans) {
       const auto k = std::count_if(plan.begin(), plan.end(), [](const auto& part) { return !part.empty(); });
       if (k == 0) continue;
@@ -198,9 +199,11 @@ struct BestPeak {
     for (size_t p = 0; p < loads.size(); ++p) {
       const bool was_empty = filled[p] == 0;
       if (filled[p] + tokens[next] <= budget) {
-        loads[p] += work[next], filled[p] += tokens[next];
+        loads[p] += work[next];
+        filled[p] += tokens[next];
         search(next + 1, std::max(peak, loads[p]));
-        loads[p] -= work[next], filled[p] -= tokens[next];
+        loads[p] -= work[next];
+        filled[p] -= tokens[next];
       }
       if (was_empty) return;  // the other empty parts are like this one
     }
@@ -233,13 +236,15 @@ TEST_CASE("up to 10 sequences: as few parts as possible but for one, and nearly 
     while (std::isinf(peak_of(fewest))) ++fewest;
     REQUIRE(k >= fewest);
     REQUIRE(k <= fewest + 1);
-    best_count += k == fewest, one_more += k != fewest;
+    best_count += k == fewest;
+    one_more += k != fewest;
     double peak = 0;
     for (const auto& part : parts) peak = std::max(peak, part_sum(part, work));
     const double ratio = peak / peak_of(k);
     REQUIRE(ratio >= 1 - 1e-12);
     best_peak += ratio < 1 + 1e-9;
-    worst = std::max(worst, ratio), sum += ratio;
+    worst = std::max(worst, ratio);
+    sum += ratio;
   }
   CAPTURE(best_count, one_more, best_peak, worst, sum / num_cases);
   CHECK(one_more <= num_cases / 100);

@@ -11,6 +11,7 @@
 #include "golden_maths.h"
 #include "settings/load_config.h"
 #include "step/role_losses.h"
+#include "step/step_settings.h"
 #include "step/updates.h"
 
 namespace roll {
@@ -66,7 +67,7 @@ at::Tensor gradient_of(const Config& config, const Json& golden) {
   const at::Tensor log_probs = floats(golden["inputs"]["log_probs"]).requires_grad_();
   const at::Tensor of_step = log_probs.index_select(0, token_indices(whole, kept));
   const auto counts = count_masks(step, config.loss.loss_mask_keys, num_groups);
-  const ActorLoss loss(config);
+  const ActorLoss loss(step_settings(config).actor.loss);
   loss(step, {of_step, at::zeros_like(of_step)}, counts).loss.backward();
   return log_probs.grad().to(at::kDouble);
 }

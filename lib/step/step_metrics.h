@@ -1,11 +1,12 @@
-// The packing/* metrics of a training: the same function serves `roll pack-stats`, whose numbers are to be those that a
-// training then reports.
+// Metrics of a step's work and traffic: packing/* (also of `roll pack-stats`, whose numbers are to be those that a
+// training then reports) and comm/*.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "dist/communicator.h"
+#include "optim/update_trace.h"
 #include "packing/statistics.h"
 #include "step/batches.h"
 #include "track/metrics.h"
@@ -21,11 +22,18 @@ std::string packing_prefix(const std::string& who);
 ///   padding             tokens that alignment adds / all tokens
 ///   num_micro_batches   of each rank
 ///   imbalance           max / mean - 1 of the ranks' FLOPs
-///   imbalance_tokens    the same of their tokens
+///   imbalance_tokens    max / mean - 1 of the ranks' tokens
 void add_packing_metrics(const std::string& who, const BatchStats& stats, Metrics& metrics);
 
 /// `wait_s`, summed over the updates of a step: how long a rank waits, in the mean over ranks, for the slowest one's
 /// gradient: the time that uneven work costs. `compute_s`: this rank's seconds of one update. **Collective**.
 void add_wait_metric(const std::string& who, double compute_s, Communicator& ranks, Metrics& metrics);
+
+/// "comm/<phase>/<group>/<collective>_bytes" that this rank sent since the last call; nothing where nothing was sent.
+void add_traffic_metrics(Traffic& traffic, Metrics& metrics);
+
+/// comm/<role>/reduce_s: seconds that the gradients' collectives of an update took; reduce_hidden_s: of those, beside
+/// backward. Summed over the updates of a step.
+void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics);
 
 }  // namespace roll

@@ -1,4 +1,4 @@
-#include "step/packing_metrics.h"
+#include "step/step_metrics.h"
 
 namespace roll {
 
@@ -19,6 +19,16 @@ void add_wait_metric(const std::string& who, double compute_s, Communicator& ran
   const double slowest = ranks.all_reduce_max(compute_s, "slowest rank's time");
   const double mean = ranks.all_reduce_sum(compute_s, "ranks' time") / ranks.size();
   metrics.add(packing_prefix(who) + "wait_s@sum", slowest - mean);
+}
+
+void add_traffic_metrics(Traffic& traffic, Metrics& metrics) {
+  for (const auto& [key, count] : traffic.take())
+    if (count.bytes > 0) metrics.add(fmt::format("comm/{}_bytes", key), static_cast<double>(count.bytes));
+}
+
+void add_reduction_metrics(const std::string& role, const UpdateTrace& update, Metrics& metrics) {
+  metrics.add(fmt::format("comm/{}/reduce_s@sum", role), update.reduce_s());
+  metrics.add(fmt::format("comm/{}/reduce_hidden_s@sum", role), update.hidden_s());
 }
 
 }  // namespace roll

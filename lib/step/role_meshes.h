@@ -1,0 +1,44 @@
+// On which ranks the roles of a run live, and their communicators: each role has a mesh of its own ranks, and the ranks
+// that train, or compute what training needs, are a world of their own: while sampling runs ahead, they work without
+// the ranks that sample. Otherwise they are all ranks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "dist/mesh.h"
+
+namespace roll {
+
+/// The ranks of a role, ascending ranks of the world, and how these share its model out.
+struct RolePlace {
+  std::vector<int> ranks{0};
+  MeshShape shape{};
+};
+
+/// A role that a run does not have is where the actor is.
+struct RolePlaces {
+  RolePlace actor, reference, critic, sampler;
+  std::vector<int> learners;        // ranks that train, or compute what training needs, ascending
+  std::vector<int> sampler_copies;  // ranks of the sampler that cannot read the trainer's tensors, ascending
+};
+
+/// The roles that learn, as the learners know each other.
+struct LearnerMeshes {
+  RoleMesh actor, reference, critic;
+};
+
+/// Equal ranks and layouts share a mesh.
+struct RoleMeshes {
+  RoleMesh &actor, &reference, &critic, &sampler;
+  Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
+  RoleMesh& learning;    // the learners among all ranks: what all of them know is broadcast from there
+  std::optional<LearnerMeshes> learners;  // on these
+};
+/// **Collective** over the world.
+RoleMeshes role_meshes(const RolePlaces& places, Meshes& meshes);
+
+/// The ranks between which weights move from trainer to sampler: those of both. Ascending.
+std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<int>& sampler);
+
+}  // namespace roll

@@ -1,0 +1,90 @@
+#include "step/role_trainer.h"
+
+#include <ATen/ATen.h>
+
+#include "dist/messages.h"
+#include "records/messages.h"
+
+namespace roll {
+
+namespace {
+
+/// Runs the plan; the first update alone when it is to be looked at.
+Metrics run_plan(const Experience& here, UpdatePlan plan, Learner& learner, Mesh& mesh,
+                 const MicroBatchLoss<Experience>& loss, FirstUpdates* first, const Prepare<Experience>& prepare) {
+  if (!first) return run_updates(here, plan, learner, mesh, loss, prepare);
+  const Partition rest(plan.mini_batches.begin() + 1, plan.mini_batches.end());
+  plan.mini_batches.resize(1);
+  learner.keep_gradients(true);
+  Metrics metrics = run_updates(here, plan, learner, mesh, loss, prepare);
+  learner.keep_gradients(false);
+  const std::string& role = plan.settings.prefix;
+  for (const auto& [name, gradient] : learner.kept_gradient())
+    first->gradients.emplace_back(role + "." + name, gradient.to(at::kCPU));
+  first->traces.emplace_back(role, learner.trace());
+  first->losses.emplace_back(role, learner.last_loss());
+  plan.mini_batches = rest;
+  plan.num_done = 1;
+  metrics.merge(run_updates(here, plan, learner, mesh, loss, prepare));
+  return metrics;
+}
+
+}  // namespace
+
+RoleTrainer::RoleTrainer(const std::string& name, const TrainingSettings& settings, const EpochRule& epochs,
+                         at::Device device, const NamedTensors& parameters, const LearnerRanks& ranks, Mesh& mesh,
+                         Log& log)
+    : updates_(settings.updates),
+      epochs_(epochs),
+      device_(device),
+      mesh_(mesh),
+      log_(log),
+      learner_(name, parameters, settings.learner, ranks) {}
+
+Metrics RoleTrainer::train(TrainingStep step, const MicroBatchLoss<Experience>& loss, FirstUpdates* first,
+                           const Prepare<Experience>& prepare) {
+  UpdatePlan plan{.settings = updates_,
+                  .rule = epochs_.micro_batches,
+                  .lengths = step.facts.lengths(),
+                  .num_groups = step.num_groups,
+                  .device = device_,
+                  .phase = {&log_, "train " + updates_.prefix},
+                  .step = step.number,
+                  .source = [&] { return step.rollouts; }};
+  Metrics metrics;
+  for (int64_t epoch = 0; epoch < epochs_.num_epochs; ++epoch) {
+    Distribution wanted{mesh_groups(mesh_.world().size(), mesh_.shape()),
+                        epoch_shares(epochs_, plan.lengths, step.number, epoch)};
+    step.here = redistribute(step.here, step.facts, step.at, wanted, mesh_.world());
+    step.at = std::move(wanted);
+    plan.mini_batches = epoch_mini_batches(epochs_, step.facts.num_sequences(), step.number, epoch);
+    metrics.merge(run_plan(step.here, plan, learner_, mesh_, loss, epoch == 0 ? first : nullptr, prepare));
+    plan.num_done += std::ssize(plan.mini_batches);
+  }
+  return metrics;
+}
+
+void broadcast(FirstUpdates& of_role, RoleMesh& role) {
+  if (role.is_everywhere()) return;
+  FirstUpdateMessage mine;
+  std::vector<at::Tensor> parts{at::empty({0})};
+  for (const auto& [name, gradient] : of_role.gradients) {
+    mine.gradients.push_back({name, gradient.sizes().vec()});
+    parts.push_back(gradient.to(at::kFloat).flatten());
+  }
+  for (const auto& [name, trace] : of_role.traces) mine.traces.push_back({name, trace});
+  const FirstUpdateMessage message = broadcast_message(mine, role);
+  int64_t numel = 0;
+  for (const auto& [name, shape] : message.gradients) numel += c10::multiply_integers(shape);
+  at::Tensor flat = role.is_here() ? at::cat(parts) : at::empty({numel});
+  role.broadcast(flat, "gradients of a first update");
+  of_role = {};
+  for (const auto& [name, shape] : message.gradients) {
+    const int64_t size = c10::multiply_integers(shape);
+    of_role.gradients.emplace_back(name, flat.narrow(0, 0, size).view(shape));
+    flat = flat.narrow(0, size, flat.numel() - size);
+  }
+  for (const auto& [name, trace] : message.traces) of_role.traces.emplace_back(name, trace);
+}
+
+}  // namespace roll

@@ -1,0 +1,42 @@
+#include "step/step_models.h"
+
+#include <ATen/ATen.h>
+
+namespace roll {
+
+namespace {
+
+ForwardPass log_probs_of(const Transformer& model, double temperature) {
+  return [&model, temperature](const Batch& micro_batch) {
+    const at::Tensor wanted = micro_batch.mask("response_mask").to(at::kBool);
+    return token_log_probs(model, micro_batch.tokens, temperature, /*with_entropy=*/false, /*recompute=*/false, wanted)
+        .log_probs;
+  };
+}
+
+}  // namespace
+
+StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings) {
+  StepModels models{.device = device, .policy_spec = roles.policy_spec, .critic_spec = roles.critic_spec};
+  if (roles.reference) models.ref_log_probs = log_probs_of(*roles.reference, settings.temperature);
+  if (roles.actor) {
+    models.old_log_probs = log_probs_of(*roles.actor, settings.temperature);
+    const auto forward = [&model = *roles.actor, settings](const Experience& e) {
+      return token_log_probs(model, e.tokens, settings.temperature, /*with_entropy=*/true, settings.actor_recomputes,
+                             e.response_mask().to(at::kBool));
+    };
+    models.actor.emplace(
+        TrainedPolicy{roles.actor->parameters(), {meshes.actor.mesh(), roles.actor->parts()}, forward});
+  }
+  if (roles.critic) {
+    models.values = [&model = *roles.critic](const Batch& part) { return model.values(part.tokens); };
+    const auto forward = [&model = *roles.critic, settings](const Experience& e) {
+      return model.values(e.tokens, settings.critic_recomputes);
+    };
+    models.critic.emplace(
+        TrainedCritic{roles.critic->parameters(), {meshes.critic.mesh(), roles.critic->parts()}, forward});
+  }
+  return models;
+}
+
+}  // namespace roll

@@ -1,0 +1,45 @@
+// The models of a step as its trainer sees them: tensors that are updated, and functions of a micro-batch. What is
+// trained need not be a transformer: `roll check-loss` trains tables.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "experience/experience.h"
+#include "model/log_probs.h"
+#include "optim/learner.h"
+#include "step/forward.h"
+#include "step/roles.h"
+
+namespace roll {
+
+/// A model in training.
+template <class Computed>
+struct Trained {
+  NamedTensors parameters;  // updated in place; they must stay these tensors
+  LearnerRanks ranks;
+  std::function<Computed(const Experience& micro_batch)> forward;  // with gradient
+};
+using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere
+using TrainedCritic = Trained<at::Tensor>;     // values [T]
+
+/// Of each role only what lives on this rank. Functions get micro-batches on `device`.
+struct StepModels {
+  at::Device device = at::kCPU;
+  ModelSpec policy_spec{};  // specs say what a sequence costs, and are known everywhere
+  std::optional<ModelSpec> critic_spec{};
+  std::optional<TrainedPolicy> actor{};
+  std::optional<TrainedCritic> critic{};
+  ForwardPass old_log_probs{}, ref_log_probs{}, values{};  // without gradient, before the step's first update
+};
+
+/// How transformers compute that.
+struct ModelSettings {
+  double temperature = 1;         // of log-probs: the sampler's, or 1 where that is greedy
+  bool actor_recomputes = false;  // activations, in backward
+  bool critic_recomputes = false;
+};
+/// Of transformers; `roles` and `meshes` must outlive what is given back.
+StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings);
+
+}  // namespace roll

@@ -1,0 +1,158 @@
+#include "step/step_settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "checkpoint/hub_cache.h"
+#include "model/device.h"
+#include "packing/alignment.h"
+#include "settings/batch_plan.h"
+#include "settings/placement.h"
+
+namespace roll {
+
+namespace {
+
+RolePlace place_of(const WorkerConfig& worker) {
+  return {worker.ranks, mesh_shape(worker)};
+}
+
+RolePlaces role_places(const Config& config) {
+  RolePlaces places{.actor = place_of(config.actor_train),
+                    .reference = place_of(config.uses_reference() ? config.reference : config.actor_train),
+                    .critic = place_of(config.uses_critic() ? config.critic : config.actor_train),
+                    .sampler = place_of(config.actor_infer),
+                    .learners = learner_ranks(config),
+                    .sampler_copies = {}};
+  // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
+  places.sampler.shape.cp = 1;
+  for (const int rank : places.sampler.ranks)
+    if (!shares_weights(config, rank)) places.sampler_copies.push_back(rank);
+  return places;
+}
+
+LrSchedule schedule_of(const TrainingArgs& args, int64_t total_updates) {
+  const auto by_ratio = static_cast<int64_t>(std::ceil(args.warmup_ratio * static_cast<double>(total_updates)));
+  return {.type = args.lr_scheduler_type,
+          .peak_lr = args.learning_rate,
+          .warmup_steps = args.warmup_steps > 0 ? args.warmup_steps : by_ratio,
+          .total_steps = total_updates};
+}
+
+/// `num_steps`: in which it is trained.
+TrainingSettings training_settings(const Config& config, const WorkerConfig& worker, int64_t num_steps,
+                                   RoleLossSettings loss, UpdateSettings updates) {
+  updates.apply_loss_scale = worker.apply_loss_scale;
+  updates.counted_masks = loss.built_in.counted_masks;
+  updates.max_nonfinite_updates = config.max_nonfinite_updates;
+  return {.epochs = epoch_rule(config, worker),
+          .learner = learner_options(worker, config.max_grad_norm, num_steps * updates_per_step(config, worker)),
+          .loss = std::move(loss),
+          .updates = std::move(updates)};
+}
+
+/// Replayed ones; else in the run folder, where nothing says otherwise.
+RolloutFiles rollout_files(const Config& config) {
+  const int64_t groups = std::ssize(config.actor_infer.ranks) / mesh_shape(config.actor_infer).tp;
+  return {.folder = config.rollout_replay.value_or(config.rollout_dump_dir.value_or("rollouts")),
+          .ending = config.rollout_replay || groups <= 1 ? ".jsonl" : "-*.jsonl"};
+}
+
+}  // namespace
+
+StepSettings step_settings(const Config& config) {
+  const WorkerConfig &actor = config.actor_train, &critic = config.critic;
+  const double temperature = config.actor_infer.generating_args.temperature;
+  StepSettings settings{
+      .places = role_places(config),
+      .num_groups = config.rollout_batch_size,
+      .group_size = config.num_return_sequences_in_group,
+      .critic_warmup = config.critic_warmup,
+      .replay = config.rollout_replay.value_or(""),
+      .rollouts = rollout_files(config),
+      .models = {.temperature = temperature == 0 ? 1.0 : temperature,
+                 .actor_recomputes = actor.recomputes(),
+                 .critic_recomputes = critic.recomputes()},
+      .forwards = forward_settings(config),
+      .experience = config.experience,
+      .actor = training_settings(config, actor, config.max_steps - config.critic_warmup,
+                                 {loss_settings(config.loss, actor.policy), actor.loss_func, actor.pg_loss_reducer},
+                                 {.prefix = "actor", .loss_mask = "final_response_mask"}),
+      .critic = {}};
+  if (config.uses_critic())
+    settings.critic =
+        training_settings(config, critic, config.max_steps, {loss_settings(config.loss), critic.loss_func, {}},
+                          {.prefix = "critic", .loss_mask = "response_mask"});
+  return settings;
+}
+
+RoleDtypes role_dtypes(const Config& config, at::Device device) {
+  RoleDtypes dtypes{.actor = model_dtype(config.actor_train.model_args, device)};
+  if (config.uses_reference()) dtypes.reference = model_dtype(config.reference.model_args, device);
+  if (config.uses_critic()) dtypes.critic = model_dtype(config.critic.model_args, device);
+  return dtypes;
+}
+
+RoleFolders role_folders(const Config& config) {
+  const auto folder = [](const WorkerConfig& worker) {
+    return model_folder(worker.model_args.model_name_or_path.value());
+  };
+  RoleFolders folders{.actor = folder(config.actor_train), .reference = {}, .critic = {}};
+  if (config.uses_reference()) folders.reference = folder(config.reference);
+  if (config.uses_critic()) folders.critic = folder(config.critic);
+  return folders;
+}
+
+ForwardSettings forward_settings(const Config& config) {
+  ForwardSettings settings{
+      .old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
+      .ref_log_probs = config.uses_reference(),
+      .values = config.uses_critic(),
+      .actor = batch_rule(config.actor_train, Stage::kForward),
+      .reference = {},
+      .critic = {}};
+  if (settings.ref_log_probs) settings.reference = batch_rule(config.reference, Stage::kForward);
+  if (settings.values) settings.critic = batch_rule(config.critic, Stage::kForward);
+  return settings;
+}
+
+EpochRule epoch_rule(const Config& config, const WorkerConfig& worker) {
+  return {.mini_batch = worker.mini_batch(),
+          .group_size = needs_whole_groups(loss_modes(config.loss)) ? config.num_return_sequences_in_group : 1,
+          .seed = static_cast<uint64_t>(config.seed),
+          .num_epochs = config.ppo_epochs,
+          .num_ranks = worker.data_ranks(),
+          .micro_batches = batch_rule(worker, Stage::kTrain)};
+}
+
+BatchRule batch_rule(const WorkerConfig& worker, Stage stage) {
+  const PackingArgs& args = worker.packing;
+  const SequencePackingArgs& packing = args.sequence_packing_args;
+  const bool trains = stage == Stage::kTrain;
+  BatchRule rule{.num_sequences = trains ? worker.micro_batch() : worker.infer_batch_size};
+  const StrategyConfig& layout = worker.strategy_args.strategy_config;
+  rule.packing.alignment = sequence_alignment(layout.context_parallel(), layout.tensor_parallel());
+  const std::optional<int64_t> budget = args.budget(trains);
+  rule.is_packed = budget.has_value();
+  rule.packing.budget = budget.value_or(0);
+  if (args.use_sequence_packing) {
+    rule.packing.algorithm = packing.algorithm;
+    rule.packing.min_num_micro_batches =
+        trains ? packing.min_num_micro_batches_train : packing.min_num_micro_batches_forward;
+  }
+  return rule;
+}
+
+LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates) {
+  const TrainingArgs& args = worker.training_args;
+  return {.adamw = {.beta1 = args.adam_beta1,
+                    .beta2 = args.adam_beta2,
+                    .epsilon = args.adam_epsilon,
+                    .weight_decay = args.weight_decay},
+          .schedule = schedule_of(args, total_updates),
+          .max_grad_norm = max_grad_norm,
+          .frozen_prefixes = worker.model_args.freeze_module_prefix,
+          .shares_optimizer = worker.strategy_args.strategy_config.use_distributed_optimizer};
+}
+
+}  // namespace roll

@@ -1,0 +1,59 @@
+// What a step of training does, as plain values: the configuration's keys with their spellings, defaults and
+// exceptions resolved in one place. Every other part of lib/step takes only what it needs of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "experience/config.h"
+#include "step/role_forwards.h"
+#include "step/role_trainer.h"
+#include "step/roles.h"
+
+namespace roll {
+
+struct Config;        // settings/config.h
+struct WorkerConfig;  // settings/config.h
+
+/// Files that hold the responses of a step, from which its updates can be made again.
+struct RolloutFiles {
+  std::string folder;
+  std::string ending;  // ".jsonl", or "-*.jsonl" where several ranks write parts
+};
+
+struct StepSettings {
+  RolePlaces places;
+  int64_t num_groups = 0;     // prompts of a step
+  int64_t group_size = 1;     // responses to each
+  int64_t critic_warmup = 0;  // first steps in which the actor is not trained
+  std::string replay;         // folder of the responses that are trained on; empty: they are sampled
+  RolloutFiles rollouts;
+  ModelSettings models;
+  ForwardSettings forwards;
+  ExperienceConfig experience;
+  TrainingSettings actor;
+  std::optional<TrainingSettings> critic;
+};
+
+/// Of a configuration that is complete.
+StepSettings step_settings(const Config& config);
+
+RoleDtypes role_dtypes(const Config& config, at::Device device);
+/// Of the roles that the configuration uses. UserError: a model that is not here.
+RoleFolders role_folders(const Config& config);
+
+// Parts of it, for whoever plans a step without training it; and of a worker alone.
+
+ForwardSettings forward_settings(const Config& config);
+EpochRule epoch_rule(const Config& config, const WorkerConfig& worker);
+
+enum class Stage { kTrain, kForward };
+/// From the worker's packing keys (or their dynamic-batching spelling), per_device_train_batch_size (kTrain) and
+/// infer_batch_size (kForward).
+BatchRule batch_rule(const WorkerConfig& worker, Stage stage);
+
+/// The learning rate follows a schedule over `total_updates`.
+LearnerOptions learner_options(const WorkerConfig& worker, double max_grad_norm, int64_t total_updates);
+
+}  // namespace roll
