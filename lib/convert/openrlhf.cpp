@@ -178,8 +178,8 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  c.num_ranks = c.count("actor_num_nodes") * c.count("actor_num_gpus_per_node");
-  set_devices(c, c.origin("actor_num_nodes") + " x actor_num_gpus_per_node");
+  c.set_num_ranks("actor_num_gpus_per_node", "actor_num_nodes");
+  set_devices(c, {"actor_num_gpus_per_node", "actor_num_nodes"});
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
     c.set_from(layout + "tensor_model_parallel_size", "ds_tensor_parallel_size");

@@ -215,8 +215,8 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_devices(Conversion& c) {
-  c.num_ranks = c.count("actor-num-nodes") * c.count("actor-num-gpus-per-node");
-  set_devices(c, c.origin("actor-num-nodes") + " x actor-num-gpus-per-node");
+  c.set_num_ranks("actor-num-gpus-per-node", "actor-num-nodes");
+  set_devices(c, {"actor-num-gpus-per-node", "actor-num-nodes"});
   const int64_t engine = c.count("rollout-num-gpus-per-engine");
   if (!c.is_true("colocate") && c.is_set("rollout-num-gpus"))
     c.set("actor_infer.device_mapping",

@@ -161,8 +161,8 @@ void combine_advantages(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  if (c.is_set("num_processes")) c.num_ranks = c.count("num_processes");
-  set_devices(c, c.is_set("num_processes") ? "num_processes" : "-n");
+  c.set_num_ranks("num_processes", nullptr);
+  set_devices(c, {"num_processes"});
   const int64_t micro = c.count("per_device_train_batch_size"), accumulated = c.count("gradient_accumulation_steps");
   const int64_t update = micro * accumulated * c.num_ranks, group = c.count("num_generations");
   const auto count_or = [&](const char* key, int64_t otherwise) {
