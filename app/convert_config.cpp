@@ -170,7 +170,8 @@ void add_convert_config(CLI::App& app) {
   sub->allow_extras();
   sub->footer(
       "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
-      "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they replace\n"
+      "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
+      "replace\n"
       "its values; NAME=VALUE there sets a variable that a script leaves to its environment. No script is run.\n"
       "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
   sub->callback([=] { convert(*flags, sub->remaining()); });

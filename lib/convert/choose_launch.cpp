@@ -14,9 +14,8 @@ namespace {
 
 bool has_known_key(const Launch& launch) {
   return std::ranges::any_of(launch.keys, [](const ForeignKey& key) {
-    return std::ranges::any_of(foreign_trainers(), [&](const ForeignTrainer& trainer) {
-      return find_row(trainer, key.key) != nullptr;
-    });
+    return std::ranges::any_of(foreign_trainers(),
+                               [&](const ForeignTrainer& trainer) { return find_row(trainer, key.key) != nullptr; });
   });
 }
 
@@ -45,8 +44,9 @@ void add_processes(Launch& launch) {
   const auto processes = parse_number(of_machine->value), nodes = parse_number(machines ? machines->value : "1");
   const bool is_known = processes && nodes;
   const std::string unknown = !of_machine->unknown.empty() ? of_machine->unknown : machines ? machines->unknown : "";
-  launch.keys.insert(launch.keys.begin(), {"num_processes", is_known ? fmt::format("{}", *processes * *nodes) : of_machine->value,
-                                           of_machine->place, unknown});
+  launch.keys.insert(launch.keys.begin(),
+                     {"num_processes", is_known ? fmt::format("{}", *processes * *nodes) : of_machine->value,
+                      of_machine->place, unknown});
 }
 
 }  // namespace

@@ -61,8 +61,8 @@ std::vector<ForeignKey> keys_of_words(const std::vector<ArgumentWord>& words) {
       last.value = last.value == "true" ? word.text : last.value + " " + word.text;
       if (last.unknown.empty()) last.unknown = word.unknown;
     } else if (!word.unknown.empty()) {
-      throw user_error("{}: an argument that may be any key is not known, as it depends on {}; write it out", word.place,
-                       word.unknown);
+      throw user_error("{}: an argument that may be any key is not known, as it depends on {}; write it out",
+                       word.place, word.unknown);
     }
   }
   return keys;

@@ -12,7 +12,7 @@ namespace roll {
 
 namespace {
 
-using Words = std::vector<ArgumentWord>;
+using ArgumentWords = std::vector<ArgumentWord>;
 
 bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
@@ -38,13 +38,13 @@ bool is_launcher_module(const std::string& module) {
 }
 
 /// The program's own words begin behind it; what stands before are flags of what starts it.
-std::optional<Launch> launch_of(const Words& words) {
+std::optional<Launch> launch_of(const ArgumentWords& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
     Launch launch;
     if (file_name(word) == "trl" && i + 1 < words.size() && !words[i + 1].text.starts_with("-")) {
       launch.program = "trl " + words[i + 1].text;
-      launch.keys = keys_of_words(Words(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
+      launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
       return launch;
     }
     if (!is_python(word) && !is_launcher(word)) continue;
@@ -57,8 +57,9 @@ std::optional<Launch> launch_of(const Words& words) {
       if (!is_module && !words[j].text.ends_with(".py")) continue;
       const auto begin = words.begin() + static_cast<ptrdiff_t>(j) + (is_module ? 2 : 1);
       launch.program = words[is_module ? j + 1 : j].text;
-      launch.launcher = keys_of_words(Words(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.begin() + static_cast<ptrdiff_t>(j)));
-      launch.keys = keys_of_words(Words(begin, words.end()));
+      launch.launcher = keys_of_words(
+          ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.begin() + static_cast<ptrdiff_t>(j)));
+      launch.keys = keys_of_words(ArgumentWords(begin, words.end()));
       return launch;
     }
     return std::nullopt;
@@ -96,16 +97,17 @@ Script read_script(std::string_view text, const std::string& origin, const shell
   Script script{{}, shell.notes(), shell.exit_place()};
   for (const shell::Call& call : shell.calls()) {
     const std::string place = shell.text_of(call.words[0].place);
-    Words words;
+    ArgumentWords words;
     for (size_t i = 0; i < call.words.size(); ++i) {
       const bool is_value = i > 0 && call.words[i - 1].text.starts_with("--");
       if (is_value || !is_nothing(shell, call.words[i])) words.push_back(word_of(shell, call.words[i]));
     }
     const bool is_argument = !words.empty() && words[0].text.find('=') != std::string::npos;
     if (is_argument && !keys_of_words({words[0]}).empty())
-      script.notes.push_back(fmt::format("{}: {} is a command of its own here: a line above it ends without a "
-                                         "backslash, or a comment stands there; no shell passes it on",
-                                         place, words[0].text));
+      script.notes.push_back(
+          fmt::format("{}: {} is a command of its own here: a line above it ends without a "
+                      "backslash, or a comment stands there; no shell passes it on",
+                      place, words[0].text));
     if (auto launch = launch_of(words); launch && !launch->keys.empty()) {
       launch->place = place, launch->condition = call.condition;
       script.launches.push_back(std::move(*launch));

@@ -15,7 +15,7 @@ struct ProgramRow {
 
 // The first row that fits counts.
 constexpr std::array kPrograms{
-    ProgramRow{"main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
+    ProgramRow{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
                "samples or measures, and trains nothing; roll generate samples"},
     ProgramRow{"vlm", "trains on images; roll reads text only"},
     ProgramRow{"agent", "lets the model act in several turns; roll samples one response to each prompt"},

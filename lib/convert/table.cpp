@@ -17,6 +17,8 @@ namespace roll {
 
 namespace {
 
+constexpr std::string_view kFromEnvironment = "${oc.env:";
+
 const char* words_of(Fate fate) {
   switch (fate) {
     case Fate::kAutomatic:
@@ -34,7 +36,8 @@ const char* words_of(Fate fate) {
 }
 
 bool is_off(const std::string& value, const char* standard) {
-  static constexpr std::array<std::string_view, 12> kOff{"", "0", "0.0", "false", "False", "FALSE", "null", "None", "none", "~", "[]", "no"};
+  static constexpr std::array<std::string_view, 12> kOff{"",     "0",    "0.0",  "false", "False", "FALSE",
+                                                         "null", "None", "none", "~",     "[]",    "no"};
   return value == standard || std::ranges::find(kOff, value) != kOff.end();
 }
 
@@ -48,6 +51,11 @@ std::string given_as(const ForeignKey& key) {
   return is_override ? key.key + "=VALUE" : "--" + key.key + " VALUE";
 }
 
+/// A name is not worth a variable that must be set.
+bool known_name(const ForeignKey& key, std::string_view ours) {
+  return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
+}
+
 /// Python's and YAML's words as ours; nothing for none.
 std::string plain(const std::string& value) {
   if (value == "None" || value == "null" || value == "~") return "";
@@ -56,8 +64,7 @@ std::string plain(const std::string& value) {
 
 }  // namespace
 
-Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys,
-                       std::optional<int64_t> ranks)
+Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
     : asked_ranks(ranks), trainer_(trainer) {
   const auto name_of = [&](const ForeignKey& key) {
     const ForeignRow* row = row_of(key.key);
@@ -89,7 +96,7 @@ void Conversion::tell(const ForeignKey& key) {
 void Conversion::copy(const ForeignRow& row) {
   if (row.fate != Fate::kCopied) return;
   const auto found = given_.find(row.theirs);
-  if (found != given_.end() && !found->second->unknown.empty() && is_name_key(row.ours)) return copy_name(row);
+  if (found != given_.end() && is_name_key(row.ours) && !known_name(*found->second, row.ours)) return copy_name(row);
   const std::string value = text(row.theirs);
   if (!value.empty()) set(row.ours, row.change ? row.change(value) : value, origin(row.theirs));
 }
@@ -97,10 +104,16 @@ void Conversion::copy(const ForeignRow& row) {
 /// Of a name what is known of it is enough.
 void Conversion::copy_name(const ForeignRow& row) {
   const ForeignKey& key = *given_.at(row.theirs);
-  std::string rest = key.value;
+  std::string rest = key.value, left_out = key.unknown;
+  for (size_t at = rest.find(kFromEnvironment); row.ours == std::string_view("exp_name") && at != rest.npos;
+       at = rest.find(kFromEnvironment, at)) {
+    const size_t end = std::min(rest.find('}', at), rest.size() - 1) + 1;
+    left_out += (left_out.empty() ? "" : ", ") + rest.substr(at, end - at);
+    rest.erase(at, end - at);
+  }
   while (!rest.empty() && std::string_view("-_/. ").find(rest.back()) != std::string_view::npos) rest.pop_back();
-  differs(fmt::format("{}: {} is left out of it: no command of a script is run ({}: {})", row.ours, key.unknown,
-                      key.place, key.key));
+  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.ours,
+                      left_out, key.place, key.key));
   if (!rest.empty()) set(row.ours, rest, origin(row.theirs));
 }
 
@@ -118,7 +131,8 @@ void Conversion::tell_unread() {
   for (const auto& [name, key] : given_) {
     const ForeignRow* row = row_of(name);
     if (row && row->fate == Fate::kCombined && !read_.contains(name))
-      without.push_back(fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
+      without.push_back(
+          fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
   }
 }
 
@@ -126,9 +140,10 @@ std::string Conversion::text(const std::string& key) const {
   read_.insert(key);
   const auto found = given_.find(key);
   if (found != given_.end() && !found->second->unknown.empty())
-    throw refused(key, fmt::format("depends on {}, which only a run of the script would tell; write the value behind "
-                                   "the file, as {}, or the variable, as NAME=VALUE",
-                                   found->second->unknown, given_as(*found->second)));
+    throw user_error(
+        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or the "
+        "variable as NAME=VALUE",
+        found->second->place, found->second->key, found->second->unknown, given_as(*found->second));
   if (found != given_.end()) return plain(found->second->value);
   const ForeignRow* row = row_of(key);
   return row ? row->standard : "";
@@ -137,9 +152,13 @@ std::string Conversion::text(const std::string& key) const {
 double Conversion::number(const std::string& key) const {
   const std::string value = text(key);
   if (const auto parsed = parse_number(value)) return *parsed;
-  const bool is_variable = value.find('$') != std::string::npos;
-  throw user_error("{}: must be a number{}", said(key),
-                   is_variable ? "; write it out, as this program knows nothing of the shell's variables" : "");
+  std::string remedy;
+  if (const size_t at = value.find(kFromEnvironment); at != value.npos) {
+    const std::string name =
+        value.substr(at + kFromEnvironment.size(), value.find('}', at) - at - kFromEnvironment.size());
+    remedy = fmt::format("; give {}=VALUE behind the file", name);
+  }
+  throw refused(key, "must be a number" + remedy);
 }
 
 std::string Conversion::said(const std::string& key) const {
@@ -177,10 +196,10 @@ std::string Conversion::origin(std::initializer_list<const char*> keys) const {
 }
 
 void Conversion::set_num_ranks(const char* gpus, const char* nodes) {
+  const int64_t machines = nodes ? count(nodes) : 1;
   if (!is_set(gpus) && asked_ranks) return void(num_ranks = *asked_ranks);
-  if (!is_set(gpus))
-    throw user_error("{} is not given, so the number of GPUs is not known: say it with -n", gpus);
-  num_ranks = count(gpus) * (nodes ? count(nodes) : 1);
+  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: say it with -n", gpus);
+  num_ranks = count(gpus) * machines;
 }
 
 const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key) {
@@ -251,6 +270,15 @@ void set_clip(Conversion& conversion, const std::string& low, const std::string&
   conversion.set("dual_clip_c", c, origin);
 }
 
+void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type) {
+  if (!conversion.is_true(use)) return;
+  if (conversion.number(coefficient) == 0)
+    return conversion.set("use_kl_loss", "false", conversion.origin(coefficient) + " is 0");
+  conversion.set("use_kl_loss", "true", conversion.origin(use));
+  conversion.set_from("kl_loss_coef", coefficient);
+  set_kl_loss_penalty(conversion, conversion.text(type), conversion.origin(type));
+}
+
 void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin) {
   const auto is_one_of = [&](auto... names) { return ((type == names) || ...); };
   if (is_one_of("k3", "low_var_kl")) return;
@@ -306,7 +334,8 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
   }
   if (has_active || has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b"))
     throw conversion.refused(key, "by its name a mixture of experts; dense models only");
-  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") || name.ends_with("-vl"))
+  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
+      name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");
 }
 

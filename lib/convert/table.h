@@ -46,7 +46,7 @@ class Conversion;
 struct ForeignTrainer {
   const char* name;
   std::span<const ForeignRow> rows;
-  void (*combine)(Conversion& conversion);  // what several keys make together
+  void (*combine)(Conversion& conversion);                   // what several keys make together
   const char* (*renamed)(const std::string& key) = nullptr;  // a newer name's key of `rows`; nullptr: none
 };
 /// The row of a key under any of its names.
@@ -136,6 +136,8 @@ void set_devices(Conversion& conversion, std::initializer_list<const char*> keys
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// The KL in the loss, from their keys; none where its coefficient is 0.
+void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type);
 /// The estimate of the KL in the loss, where it is not k3: `type` is k1, k2, k3 or one of verl's words for them.
 void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin);
 /// Groups that are all right or all wrong are dropped, and made up for.

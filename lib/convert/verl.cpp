@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "config/scalar.h"
 #include "convert/table.h"
+#include "convert/verl_correction.h"
 
 namespace roll {
 
@@ -253,7 +253,8 @@ std::string own_range_of(const std::string& loss_mode) {
 
 /// verl's names for estimators that are here; empty: it is not.
 std::string estimator_of(const std::string& name) {
-  for (const char* same : {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo", "gpg"})
+  for (const char* same :
+       {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo", "gpg"})
     if (name == same || name == std::string(same) + "_vectorized") return same;
   return "";
 }
@@ -267,7 +268,8 @@ void combine_policy_loss(Conversion& c) {
   else if (!own_range_of(mode).empty())
     c.set("actor_train.pg_variant", own_range_of(mode), from);
   else if (mode != "vanilla")
-    throw c.refused(ACTOR "policy_loss.loss_mode", "a policy loss that is not here; `roll keys pg_variant` lists those that are");
+    throw c.refused(ACTOR "policy_loss.loss_mode",
+                    "a policy loss that is not here; `roll keys pg_variant` lists those that are");
 
   const auto bound = [&](const char* key) { return c.is_set(key) ? key : ACTOR "clip_ratio"; };
   const char *const low_key = bound(ACTOR "clip_ratio_low"), *const high_key = bound(ACTOR "clip_ratio_high");
@@ -290,7 +292,8 @@ void combine_algorithm(Conversion& c) {
   const std::string estimator = estimator_of(c.text("algorithm.adv_estimator")),
                     from = c.origin("algorithm.adv_estimator");
   if (estimator.empty())
-    throw c.refused("algorithm.adv_estimator", "an estimator that is not here; `roll keys adv_estimator` lists those that are");
+    throw c.refused("algorithm.adv_estimator",
+                    "an estimator that is not here; `roll keys adv_estimator` lists those that are");
   constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
   if (estimator == "grpo" && !c.is_true(kStd)) {
     c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
@@ -303,10 +306,7 @@ void combine_algorithm(Conversion& c) {
 }
 
 void combine_kl(Conversion& c) {
-  if (c.is_true(ACTOR "use_kl_loss")) {
-    c.set_from("kl_loss_coef", ACTOR "kl_loss_coef");
-    set_kl_loss_penalty(c, c.text(ACTOR "kl_loss_type"), c.origin(ACTOR "kl_loss_type"));
-  }
+  set_kl_loss(c, ACTOR "use_kl_loss", ACTOR "kl_loss_coef", ACTOR "kl_loss_type");
   if (!c.is_true("algorithm.use_kl_in_reward")) return;
   const std::string penalty = c.text("algorithm.kl_penalty");
   c.set("kl_penalty", penalty == "low_var_kl" ? "k3" : penalty, c.origin("algorithm.kl_penalty"));
@@ -316,41 +316,16 @@ void combine_kl(Conversion& c) {
   c.set_from("kl_horizon", "algorithm.kl_ctrl.horizon");
 }
 
-/// "0.5_2.0" are bounds of the sampler's over the trainer's probability; one number is the upper one, and its inverse
-/// the lower.
-void set_rejection(Conversion& c) {
-  constexpr const char *kWhat = "algorithm.rollout_correction.rollout_rs", *kBounds = "algorithm.rollout_correction.rollout_rs_threshold";
-  const std::string what = c.text(kWhat), bounds = c.text(kBounds);
-  const char* const level = what == "token_k1" ? "token" : what == "seq_sum_k1" ? "sequence" : what == "seq_mean_k1" ? "geometric" : "";
-  if (!*level) throw c.refused(kWhat, "a filter that is not here; of them token_k1, seq_sum_k1 and seq_mean_k1 are");
-  const size_t line = bounds.find('_');
-  const auto upper = parse_number(bounds.substr(line == bounds.npos ? 0 : line + 1));
-  const auto lower = line == bounds.npos && upper ? 1 / *upper : parse_number(bounds.substr(0, line));
-  if (!upper || !lower || *lower <= 0 || *upper < *lower) throw c.refused(kBounds, "must be bounds such as 0.5_2.0");
-  const std::string from = c.origin({kWhat, kBounds});
-  c.set("train_infer_correction.filters",
-        fmt::format("[{{enabled: true, agg_type: {}, ratio_low: {:g}, ratio_high: {:g}}}]", level, 1 / *upper, 1 / *lower), from);
-}
-
-void combine_correction(Conversion& c) {
-  constexpr const char *kWeight = "algorithm.rollout_correction.rollout_is", *kBound = "algorithm.rollout_correction.rollout_is_threshold";
-  if (const std::string level = c.text(kWeight); !level.empty()) {
-    if (level != "token" && level != "sequence") throw c.refused(kWeight, "must be token or sequence");
-    c.set("train_infer_correction.is_weight.enabled", "true", c.origin(kWeight));
-    c.set("train_infer_correction.is_weight.weight_type", level, c.origin(kWeight));
-    c.set_from("train_infer_correction.is_weight.upper_bound", kBound);
-  }
-  if (!c.text("algorithm.rollout_correction.rollout_rs").empty()) set_rejection(c);
-}
-
 /// Defaults are those of verl's own configurations; another one's keys are not known.
 void check_configuration(Conversion& c) {
   std::string name = c.text("config-name");
   if (name.ends_with(".yaml")) name.resize(name.size() - 5);
   if (name.empty() || name == "ppo_trainer" || name == "ppo_megatron_trainer") return;
-  throw c.refused("config-name", fmt::format("a configuration of its own{}, which the script does not show; give that file before the script, and "
-                                             "behind it --config-name ppo_trainer",
-                                             name.find("multiturn") != name.npos ? ", by its name of several turns" : ""));
+  throw c.refused(
+      "config-name",
+      fmt::format("a configuration of its own{}, which the script does not show; give that file before the script, and "
+                  "behind it --config-name ppo_trainer",
+                  name.find("multiturn") != name.npos ? ", by its name of several turns" : ""));
 }
 
 void combine_batches(Conversion& c) {
@@ -362,7 +337,8 @@ void combine_batches(Conversion& c) {
   const int64_t sampler = std::min(c.num_ranks, c.count(ROLLOUT "tensor_model_parallel_size"));
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
-    if (context > 1) c.set(layout + "context_parallel_size", fmt::format("{}", context),
+    if (context > 1)
+      c.set(layout + "context_parallel_size", fmt::format("{}", context),
             c.origin({ACTOR "ulysses_sequence_parallel_size", ACTOR "megatron.context_parallel_size"}));
     if (tensor > 1)
       c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor),
@@ -390,7 +366,7 @@ void combine_verl(Conversion& c) {
   combine_algorithm(c);
   combine_policy_loss(c);
   combine_kl(c);
-  combine_correction(c);
+  combine_verl_correction(c);
   combine_batches(c);
   const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
   const size_t comma = betas.find(',');

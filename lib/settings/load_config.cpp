@@ -192,7 +192,7 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
 template <class T, class F>
-CheckedConfig<T> load_checked(std::string_view yaml, const std::string& origin,
+CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
                               const std::vector<std::string>& overrides, F&& body) {
   auto loaded = load_yaml<T>(yaml, origin, overrides, foreign_advice<T>);
   CheckedConfig<T> result;
@@ -216,7 +216,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
   return load_config_text(read_file(file), file.string(), overrides, options);
 }
 
-CheckedConfig<Config> load_config_text(std::string_view yaml, const std::string& origin,
+CheckedConfig<Config> load_config_text(const std::string& yaml, const std::string& origin,
                                        const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;

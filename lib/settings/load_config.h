@@ -36,7 +36,7 @@ struct CheckedConfig {
 CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                   const LoadOptions& options);
 /// The same of a text that messages call `origin`.
-CheckedConfig<Config> load_config_text(std::string_view yaml, const std::string& origin,
+CheckedConfig<Config> load_config_text(const std::string& yaml, const std::string& origin,
                                        const std::vector<std::string>& overrides, const LoadOptions& options);
 CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                          const LoadOptions& options);

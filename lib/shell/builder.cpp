@@ -25,17 +25,17 @@ void Interpreter::Builder::end() {
 void Interpreter::Builder::value(std::string_view piece, Place of_value, bool in_quotes) {
   if (in_quotes) return literal(piece);
   if (!splits) return piece.empty() ? void() : plain(piece);
-  constexpr std::string_view kBlanks = " \t\n";
-  const auto first = piece.find_first_not_of(kBlanks);
-  const bool is_several = first != piece.npos && piece.find_first_of(kBlanks, first) < piece.find_last_not_of(kBlanks);
+  const std::string_view blanks = separators;
+  const auto first = piece.find_first_not_of(blanks);
+  const bool is_several = first != piece.npos && piece.find_first_of(blanks, first) < piece.find_last_not_of(blanks);
   const Place of_word = place;
   for (size_t at = 0; at < piece.size();) {
-    if (kBlanks.find(piece[at]) != kBlanks.npos) {
+    if (blanks.find(piece[at]) != blanks.npos) {
       end();
       if (piece[at++] == '\n') ++of_value.line;
       continue;
     }
-    const size_t stop = std::min(piece.find_first_of(kBlanks, at), piece.size());
+    const size_t stop = std::min(piece.find_first_of(blanks, at), piece.size());
     if (is_several) place = of_value;
     plain(piece.substr(at, stop - at));
     at = stop;

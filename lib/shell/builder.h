@@ -13,6 +13,7 @@ struct Interpreter::Builder {
   Place place = {};
   bool has_text = false;  // also an empty one in quotes
   bool splits = false, makes_pattern = false;
+  std::string separators = " \t\n";
 
   void plain(std::string_view piece) { text += piece, has_text = true; }
   /// What means itself, whatever signs it has.

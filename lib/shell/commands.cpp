@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <array>
+#include <utility>
 
 #include "base/error.h"
 #include "shell/interpreter.h"
@@ -30,6 +30,25 @@ std::string parent_of(std::string path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// What printf makes of a format with nothing but %s and \\n in it, one for each word; nullopt: it has more.
+std::optional<std::string> printed(const std::vector<Field>& words, size_t from) {
+  if (from >= words.size()) return std::nullopt;
+  std::string text;
+  const std::string& format = words[from].text;
+  size_t next = from + 1;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%' && format[i] != '\\')
+      text += format[i];
+    else if (const std::string sign = format.substr(i++, 2); sign == "\\n")
+      text += '\n';
+    else if ((sign != "%s" && sign != "%d") || next == words.size())
+      return std::nullopt;
+    else
+      text += words[next++].text;
+  }
+  return next == words.size() ? std::optional(text) : std::nullopt;
+}
+
 std::string last_of(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path == "/" ? path : path.substr(path.rfind('/') + 1);
@@ -52,6 +71,32 @@ std::string plain_path(const std::string& path) {
 
 }  // namespace
 
+/// NAME=value before a command holds for that command alone.
+class Interpreter::Assigned {
+ public:
+  Assigned(Interpreter& shell, const std::vector<Word>& words) : shell_(shell) {
+    for (const Word& word : words) {
+      const std::string name = word.text.substr(0, word.text.find_first_of("+=["));
+      const Variable* before = shell.find(name);
+      before_.emplace_back(name, before ? std::optional(*before) : std::nullopt);
+      shell.assign(word);
+    }
+  }
+  ~Assigned() {
+    for (auto& [name, value] : before_)
+      if (value)
+        shell_.state_.variables[name] = std::move(*value);
+      else
+        shell_.state_.variables.erase(name);
+  }
+  Assigned(const Assigned&) = delete;
+  Assigned& operator=(const Assigned&) = delete;
+
+ private:
+  Interpreter& shell_;
+  std::vector<std::pair<std::string, std::optional<Variable>>> before_;
+};
+
 Truth Interpreter::run_command(const Node& node) {
   if (const auto declared = run_declaration(node)) return *declared;
   size_t first = 0;
@@ -62,6 +107,8 @@ Truth Interpreter::run_command(const Node& node) {
     for (const Word& word : node.words) assign(word);
     return Truth::kYes;
   }
+  const Assigned assigned(*this,
+                          std::vector<Word>(node.words.begin(), node.words.begin() + static_cast<ptrdiff_t>(first)));
   const auto function = state_.functions.find(words[0].text);
   if (function != state_.functions.end()) return call_function(function->second, words);
   if (const auto truth = run_builtin_redirected(words, node)) return *truth;
@@ -77,7 +124,14 @@ Truth Interpreter::call_function(const NodePtr& body, const Fields& words) {
   const NodePtr kept = body;  // it may define itself anew
   Fields arguments = std::exchange(state_.arguments, Fields(words.begin() + 1, words.end()));
   const std::string doubt = state_.doubt;
+  locals_.emplace_back();
   const Truth truth = run(kept);
+  for (auto& [name, value] : locals_.back())
+    if (value)
+      state_.variables[name] = std::move(*value);
+    else
+      state_.variables.erase(name);
+  locals_.pop_back();
   state_.arguments = std::move(arguments);
   state_.doubt = doubt;
   if (flow_ == Flow::kReturn) flow_ = Flow::kOn;
@@ -88,8 +142,12 @@ Truth Interpreter::call_function(const NodePtr& body, const Fields& words) {
 std::optional<Truth> Interpreter::run_declaration(const Node& node) {
   if (node.words.empty() || !is_one_of(node.words[0].text, {"export", "declare", "typeset", "local", "readonly"}))
     return std::nullopt;
+  const bool is_local = node.words[0].text != "export" && node.words[0].text != "readonly" && !locals_.empty();
   for (size_t i = 1; i < node.words.size(); ++i) {
     const Word& word = node.words[i];
+    const std::string name = word.text.substr(0, word.text.find_first_of("+=["));
+    const Variable* before = find(name);
+    if (is_local && is_name(name)) locals_.back().try_emplace(name, before ? std::optional(*before) : std::nullopt);
     if (assignment_at(word.text) != std::string::npos)
       assign(word);
     else if (node.words[0].text == "local" && is_name(word.text))
@@ -127,10 +185,12 @@ std::optional<Truth> Interpreter::run_builtin(const Fields& words, const Node& n
   if (name == "read") return run_read(words, node);
   if (name == "source" || name == ".") return run_source(words);
   if (name == "cd" || name == "pushd") return run_cd(words);
-  if (name == "eval") return run_text(joined(words, 1), origin_of(words[0].place.file), words[0].place.file, words[0].place.line);
+  if (name == "eval")
+    return run_text(joined(words, 1), origin_of(words[0].place.file), words[0].place.file, words[0].place.line);
   if (name == "shift") {
     const auto count = words.size() > 1 ? number_of(words[1].text, words[1].place) : 1;
-    const size_t taken = std::min(static_cast<size_t>(std::max<int64_t>(0, count.value_or(1))), state_.arguments.size());
+    const size_t taken =
+        std::min(static_cast<size_t>(std::max<int64_t>(0, count.value_or(1))), state_.arguments.size());
     state_.arguments.erase(state_.arguments.begin(), state_.arguments.begin() + static_cast<ptrdiff_t>(taken));
     return Truth::kYes;
   }
@@ -143,13 +203,17 @@ std::optional<Truth> Interpreter::run_builtin(const Fields& words, const Node& n
     return !value ? Truth::kUnknown : *value != 0 ? Truth::kYes : Truth::kNo;
   }
   if (name == "break" || name == "continue" || name == "return" || name == "exit") {
-    flow_ = name == "break" ? Flow::kBreak : name == "continue" ? Flow::kContinue : name == "return" ? Flow::kReturn : Flow::kExit;
+    flow_ = name == "break"      ? Flow::kBreak
+            : name == "continue" ? Flow::kContinue
+            : name == "return"   ? Flow::kReturn
+                                 : Flow::kExit;
     if (name == "exit") exit_place_ = text_of(words[0].place);
     return words.size() < 2 ? Truth::kUnknown : words[1].text == "0" ? Truth::kYes : Truth::kNo;
   }
   if (name == "mapfile" || name == "readarray" || name == "getopts") {
     const std::string& target = words.back().text;
-    if (is_name(target)) set(target, unknown_text(target + ", which `" + name + "` reads", words[0].place), words[0].place);
+    if (is_name(target))
+      set(target, unknown_text(target + ", which `" + name + "` reads", words[0].place), words[0].place);
     return Truth::kUnknown;
   }
   return std::nullopt;
@@ -157,23 +221,41 @@ std::optional<Truth> Interpreter::run_builtin(const Fields& words, const Node& n
 
 Truth Interpreter::run_output(const Fields& words) {
   const std::string& name = words[0].text;
+  if (name == "printf" && words.size() > 2 && words[1].text == "-v") {
+    std::string made;
+    std::string* const output = std::exchange(output_, &made);
+    const bool was_known = std::exchange(output_is_known_, true);
+    Fields rest(words.begin() + 3, words.end());
+    rest.insert(rest.begin(), words[0]);
+    run_output(rest);
+    output_ = output;
+    const bool is_known = std::exchange(output_is_known_, was_known);
+    set(words[2].text, is_known ? made : unknown_text(words[2].text + ", which `printf` makes", words[0].place),
+        words[0].place);
+    return Truth::kYes;
+  }
   const bool takes_dashes = words.size() > 1 && words[1].text == "--";
   const size_t from = takes_dashes ? 2 : 1;
   const auto argument = [&](size_t i) { return from + i < words.size() ? words[from + i].text : std::string(); };
   if (name == "echo") {
     const bool has_options = words.size() > 1 && is_one_of(words[1].text, {"-n", "-e", "-ne", "-en"});
-    if (has_options && words[1].text != "-n" && joined(words, 2).find('\\') != std::string::npos) output_is_known_ = false;
+    if (has_options && words[1].text != "-n" && joined(words, 2).find('\\') != std::string::npos)
+      output_is_known_ = false;
     print(joined(words, has_options ? 2 : 1) + "\n");
   } else if (name == "basename" && words.size() == from + 1) {
     print(last_of(argument(0)) + "\n");
+  } else if (name == "basename" && words.size() == from + 2) {
+    std::string last = last_of(argument(0));
+    if (last.size() > argument(1).size() && last.ends_with(argument(1))) last.resize(last.size() - argument(1).size());
+    print(last + "\n");
   } else if (name == "dirname" && words.size() == from + 1) {
     print(parent_of(argument(0)) + "\n");
   } else if (name == "pwd") {
     print((state_.folder.empty() ? environment("PWD", words[0].place) : state_.folder) + "\n");
   } else if (name == "printf" && argument(0).find_first_of("%\\") == std::string::npos) {
     print(argument(0));
-  } else if (name == "printf" && (argument(0) == "%s" || argument(0) == "%s\\n") && words.size() == from + 2) {
-    print(argument(1) + (argument(0) == "%s" ? "" : "\n"));
+  } else if (const auto text = name == "printf" ? printed(words, from) : std::nullopt) {
+    print(*text);
   } else if (name == "seq" && (words.size() == 2 || words.size() == 3)) {
     const auto first = words.size() == 2 ? 1 : number_of(words[1].text, words[1].place);
     const auto last = number_of(words.back().text, words.back().place);
@@ -196,7 +278,15 @@ Truth Interpreter::run_set(const Fields& words) {
 Truth Interpreter::run_read(const Fields& words, const Node& node) {
   const std::string& name = words.back().text;
   if (!is_name(name)) return Truth::kUnknown;
+  const auto is_option = [&](const Field& word) { return word.text.starts_with("-"); };
+  const bool makes_array = std::ranges::any_of(
+      words, [&](const Field& word) { return is_option(word) && word.text.find('a') != std::string::npos; });
+  const bool has_dash_d = std::ranges::find(words, "-d", &Field::text) != words.end();
+  const auto names =
+      std::ranges::count_if(words.begin() + 1, words.end(), [&](const Field& word) { return is_name(word.text); });
   for (const Redirect& redirect : node.redirects) {
+    if (names > 1) break;
+
     std::string text;
     if (redirect.body)
       text = redirect.expands ? expand_quoted(*redirect.body, redirect.target.place) : *redirect.body;
@@ -206,13 +296,23 @@ Truth Interpreter::run_read(const Fields& words, const Node& node) {
       continue;
     const size_t begin = text.find_first_not_of(" \t\n"), end = text.find_last_not_of(" \t\n");
     Place place = redirect.target.place;  // the text begins in the line below
-    place.line += redirect.body ? 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(begin == text.npos ? 0 : begin), '\n')) : 0;
-    const bool is_whole = redirect.op == "<<<" || std::ranges::find(words, "-d", &Field::text) != words.end();
+    place.line +=
+        redirect.body
+            ? 1 + static_cast<int>(std::count(
+                      text.begin(), text.begin() + static_cast<ptrdiff_t>(begin == text.npos ? 0 : begin), '\n'))
+            : 0;
+    const bool is_whole = redirect.op == "<<<" || has_dash_d;
     text = begin == text.npos ? "" : text.substr(begin, end + 1 - begin);
-    set(name, is_whole ? text : text.substr(0, text.find('\n')), place);
+    if (!is_whole) text.resize(std::min(text.find('\n'), text.size()));
+    if (makes_array)
+      set(name, Variable{split(text, place), true});
+    else
+      set(name, text, place);
     return Truth::kUnknown;
   }
-  set(name, unknown_text(name + ", which is read from the keyboard or a file", words[0].place), words[0].place);
+  for (size_t i = 1; i < words.size(); ++i)
+    if (is_name(words[i].text))
+      set(words[i].text, unknown_text(words[i].text + ", which `read` sets", words[0].place), words[0].place);
   return Truth::kUnknown;
 }
 
@@ -235,7 +335,8 @@ Truth Interpreter::run_source(const Fields& words) {
     return Truth::kUnknown;
   }
   constexpr size_t kMostFiles = 100;
-  if (files_.size() >= kMostFiles) throw user_error("{}: more than {} files are sourced", text_of(words[0].place), kMostFiles);
+  if (files_.size() >= kMostFiles)
+    throw user_error("{}: more than {} files are sourced", text_of(words[0].place), kMostFiles);
   files_.push_back(shown);
   Fields arguments = state_.arguments;
   if (words.size() > 2) state_.arguments.assign(words.begin() + 2, words.end());
@@ -265,7 +366,8 @@ std::optional<Truth> Interpreter::run_nested_shell(const Fields& words) {
     const bool is_text = words[next].text.starts_with("-");
     if (is_text && next + 1 == words.size()) return std::nullopt;
     return run_apart([&] {
-      state_.arguments.assign(words.begin() + static_cast<ptrdiff_t>(std::min(next + (is_text ? 3 : 1), words.size())), words.end());
+      state_.arguments.assign(words.begin() + static_cast<ptrdiff_t>(std::min(next + (is_text ? 3 : 1), words.size())),
+                              words.end());
       if (!is_text) return run_source({words[i], words[next]});
       const Place place = words[next + 1].place;
       return run_text(words[next + 1].text, origin_of(place.file), place.file, place.line);

@@ -24,7 +24,7 @@ Truth or_(Truth a, Truth b) {
   return not_(and_(not_(a), not_(b)));
 }
 
-constexpr std::array<std::string_view, 15> kComparisons{"=",   "==",  "!=",  "=~", "<",   ">",   "-eq", "-ne",
+constexpr std::array<std::string_view, 15> kComparisons{"=",   "==",  "!=",  "=~",  "<",   ">",   "-eq", "-ne",
                                                         "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"};
 
 bool is_comparison(std::string_view word) {

@@ -65,12 +65,25 @@ Interpreter::Fields Interpreter::expand(const std::vector<Word>& words) {
 Interpreter::Fields Interpreter::expand(const Word& word) {
   const Deeper deeper(*this, word.place);
   spend(word.text.size(), word.place);
-  Builder builder{.place = word.place, .splits = true};
-  for (const std::string& text : word.text.find('{') == std::string::npos ? std::vector{word.text} : brace_words(word.text)) {
+  Builder builder{.place = word.place, .splits = true, .separators = separators()};
+  for (const std::string& text :
+       word.text.find('{') == std::string::npos ? std::vector{word.text} : brace_words(word.text)) {
     expand_into(builder, text, word.place, /*in_quotes=*/false);
     builder.end();
   }
   for (const Field& field : builder.done) spend(field.text.size(), word.place);
+  return std::move(builder.done);
+}
+
+std::string Interpreter::separators() const {
+  const Variable* set = find("IFS");
+  return set && !set->fields.empty() ? set->fields[0].text : " \t\n";
+}
+
+Interpreter::Fields Interpreter::split(const std::string& text, Place place) {
+  Builder builder{.place = place, .splits = true, .separators = separators()};
+  builder.value(text, place, /*in_quotes=*/false);
+  builder.end();
   return std::move(builder.done);
 }
 
@@ -134,9 +147,9 @@ void Interpreter::expand_into(Builder& builder, std::string_view text, Place pla
 void Interpreter::expand_dollar(Builder& builder, std::string_view piece, Place place, bool in_quotes) {
   if (piece.starts_with("$((") && piece.ends_with("))")) {
     const auto value = number_of(std::string(piece.substr(3, piece.size() - 5)), place);
-    return builder.value(value ? fmt::format("{}", *value)
-                               : unknowns_.mark({Unknown::Kind::kOutput, shortened(piece), place}),
-                         place, in_quotes);
+    return builder.value(
+        value ? fmt::format("{}", *value) : unknowns_.mark({Unknown::Kind::kOutput, shortened(piece), place}), place,
+        in_quotes);
   }
   if (piece.size() < 2) return builder.literal("$");
   if (piece[1] == '(')

@@ -35,8 +35,8 @@ struct Call {
 using ReadScript = std::function<std::optional<std::string>(const std::string& path)>;
 
 struct Reading {
-  std::string path = {};                               // of the script, for $0 and what it sources
-  ReadScript read = {};                                // may be empty: nothing is sourced
+  std::string path = {};                                // of the script, for $0 and what it sources
+  ReadScript read = {};                                 // may be empty: nothing is sourced
   std::map<std::string, std::string> environment = {};  // variables that are known
 };
 
@@ -74,6 +74,7 @@ class Interpreter {
   enum class Flow { kOn, kBreak, kContinue, kReturn, kExit };
   using Fields = std::vector<Field>;
   class Deeper;
+  class Assigned;
 
   // ---- run.cpp: commands of commands
   Truth run(const NodePtr& node);
@@ -112,6 +113,7 @@ class Interpreter {
   void assign(const Word& word);
   void set(const std::string& name, Variable value);
   void set(const std::string& name, const std::string& text, Place place) { set(name, Variable{{{text, place}}}); }
+  std::string without_itself(const std::string& name, const std::string& text) const;
   const Variable* find(const std::string& name) const;
   std::optional<int64_t> number_of(const std::string& expression, Place place);
   std::optional<size_t> index_of(const std::string& subscript, size_t size, Place place);
@@ -119,6 +121,9 @@ class Interpreter {
 
   // ---- expand.cpp
   struct Builder;
+  /// The signs that words without quotes are split at.
+  std::string separators() const;
+  Fields split(const std::string& text, Place place);
   Fields expand(const std::vector<Word>& words);
   Fields expand(const Word& word);
   /// Without splitting; of [[ x == PATTERN ]] quoted pieces match themselves.
@@ -143,7 +148,7 @@ class Interpreter {
   std::string unknown_text(const std::string& why, Place place);
 
   // ---- conditions.cpp
-  Truth test(const Fields& words);               // of [ ]
+  Truth test(const Fields& words);                   // of [ ]
   Truth test_words(const std::vector<Word>& words);  // of [[ ]]
   Truth compare(const std::string& left, const std::string& sign, const std::string& right, Place place);
   Truth check(const std::string& sign, const std::string& operand);
@@ -157,6 +162,8 @@ class Interpreter {
   Unknowns unknowns_;
   std::vector<Call> calls_;
   std::vector<std::string> notes_;
+  std::vector<std::map<std::string, std::optional<Variable>>>
+      locals_;                      // of each function that runs: values from before
   std::vector<std::string> files_;  // names, by Place::file
   std::string exit_place_;
   Flow flow_ = Flow::kOn;

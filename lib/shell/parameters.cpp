@@ -76,7 +76,8 @@ void Interpreter::expand_braces(Builder& builder, std::string_view inside, Place
     const auto known = values.empty() ? std::optional(std::string()) : unknowns_.known(values[0].text);
     const size_t length = parameter.is_list ? values.size() : known.value_or("").size();
     const bool is_known = parameter.is_list ? values.size() != 1 || !has_unknown(values[0].text) : known.has_value();
-    return builder.value(is_known ? fmt::format("{}", length) : unknown_text(parameter.written, place), place, in_quotes);
+    return builder.value(is_known ? fmt::format("{}", length) : unknown_text(parameter.written, place), place,
+                         in_quotes);
   }
   if (expand_default(builder, parameter, values, place, in_quotes)) return;
   Fields made = values;
@@ -84,13 +85,16 @@ void Interpreter::expand_braces(Builder& builder, std::string_view inside, Place
     slice(made, parameter, place);
     parameter.operation.clear();
   }
-  if (values.empty() && !parameter.is_list && is_name(parameter.name)) made = {{environment(parameter.name, place), place}};
+  if (values.empty() && !parameter.is_list && is_name(parameter.name))
+    made = {{environment(parameter.name, place), place}};
   for (Field& value : made)
     if (!parameter.operation.empty()) value.text = changed(value.text, parameter.operation, place);
-  if (!parameter.is_list) return builder.value(made.empty() ? "" : made[0].text, made.empty() ? place : made[0].place, in_quotes);
+  if (!parameter.is_list)
+    return builder.value(made.empty() ? "" : made[0].text, made.empty() ? place : made[0].place, in_quotes);
   if (!parameter.is_joined || !in_quotes) return builder.list(made, in_quotes);
   std::string all;
-  for (const Field& value : made) all += (all.empty() ? "" : " ") + value.text;
+  const std::string between = separators().substr(0, 1);
+  for (size_t i = 0; i < made.size(); ++i) all += (i > 0 ? between : "") + made[i].text;
   builder.value(all, place, in_quotes);
 }
 
@@ -100,7 +104,8 @@ void Interpreter::slice(Fields& values, const Parameter& parameter, Place place)
   const size_t colon = std::min(operation.find(':'), operation.size());
   const auto size = static_cast<int64_t>(values.size());
   const auto first = number_of(std::string(operation.substr(0, colon)), place);
-  const auto count = colon == operation.size() ? std::optional(size) : number_of(std::string(operation.substr(colon + 1)), place);
+  const auto count =
+      colon == operation.size() ? std::optional(size) : number_of(std::string(operation.substr(colon + 1)), place);
   if (!first || !count || *count < 0) return void(values = {{unknown_text(parameter.written, place), place}});
   const int64_t from_zero = parameter.subscript.empty() && *first > 0 ? *first - 1 : *first;
   const int64_t begin = std::clamp<int64_t>(from_zero < 0 ? size + std::max(from_zero, -size) : from_zero, 0, size);
@@ -161,7 +166,8 @@ std::string Interpreter::changed(const std::string& value, std::string_view oper
 /// ${NAME#pattern}, ##, %, %%. What is unknown may stand in what is kept or cut, but not decide where.
 std::string Interpreter::cut(const std::string& value, std::string_view operation, Place place) {
   const bool is_front = operation[0] == '#', is_longest = operation.substr(1, 1) == operation.substr(0, 1);
-  const std::string pattern = expand_one({std::string(operation.substr(is_longest ? 2 : 1)), place}, /*as_pattern=*/true);
+  const std::string pattern =
+      expand_one({std::string(operation.substr(is_longest ? 2 : 1)), place}, /*as_pattern=*/true);
   spend((value.size() + 1) * value.size() / 4 * std::max<size_t>(1, pattern.size() / 8), place);
   if (has_unknown(pattern)) return unknown_text("${..." + std::string(operation) + "}", place);
   const std::string_view text = value;

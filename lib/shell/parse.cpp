@@ -34,8 +34,8 @@ class Parser {
   Place here() const { return {file_, line_}; }
   bool is_at(std::string_view sign) const { return text_.substr(at_, sign.size()) == sign; }
   void go_to(size_t end) {
-    line_ += static_cast<int>(std::count(text_.begin() + static_cast<ptrdiff_t>(at_),
-                                         text_.begin() + static_cast<ptrdiff_t>(end), '\n'));
+    line_ += static_cast<int>(
+        std::count(text_.begin() + static_cast<ptrdiff_t>(at_), text_.begin() + static_cast<ptrdiff_t>(end), '\n'));
     at_ = end;
   }
   bool take(std::string_view sign) {
@@ -143,7 +143,7 @@ class Parser {
     go_to(digits + std::string_view(*sign).size());
     skip_blanks();
     redirect.target = word();
-    if (redirect.op.ends_with("<<") || redirect.op.ends_with("<<-")) {
+    if (!redirect.op.ends_with("<<<") && (redirect.op.ends_with("<<") || redirect.op.ends_with("<<-"))) {
       const std::string quoted = redirect.target.text;
       std::erase_if(redirect.target.text, [](char c) { return c == '\'' || c == '"' || c == '\\'; });
       redirect.expands = quoted == redirect.target.text;

@@ -146,9 +146,9 @@ Truth Interpreter::run_for(const Node& node) {
     set(name, value.text, value.place);
     const auto once = [&] { return run_body(node.parts[0]) ? Truth::kYes : Truth::kNo; };
     const bool is_known = unknowns_.known(value.text).has_value() || values.size() > 1;
-    const Truth goes_on =
-        is_known ? once()
-                 : run_either(once, [] { return Truth::kYes; }, "what the loop goes over", node.place);
+    const Truth goes_on = is_known ? once()
+                                   : run_either(
+                                         once, [] { return Truth::kYes; }, "what the loop goes over", node.place);
     if (flow_ != Flow::kOn || goes_on == Truth::kNo) break;
   }
   return Truth::kUnknown;

@@ -32,13 +32,8 @@ std::string Unknowns::mark(const Unknown& unknown) {
   return kOpen + std::to_string(index) + kClose;
 }
 
-std::vector<size_t> Unknowns::in(std::string_view text) const {
-  std::vector<size_t> found;
-  filled(text, [&](const Unknown& unknown) {
-    found.push_back(static_cast<size_t>(&unknown - all_.data()));
-    return std::string();
-  });
-  return found;
+std::string Unknowns::mark_of(const Unknown& unknown) const {
+  return kOpen + std::to_string(&unknown - all_.data()) + kClose;
 }
 
 std::string Unknowns::filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const {

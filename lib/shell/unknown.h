@@ -27,10 +27,9 @@ class Unknowns {
  public:
   /// What stands in a text for it; one that is known already is not added again.
   std::string mark(const Unknown& unknown);
-  const Unknown& at(size_t index) const { return all_[index]; }
+  /// The same of one that a function of filled() is given.
+  std::string mark_of(const Unknown& unknown) const;
 
-  /// The unknown pieces of `text`, in order.
-  std::vector<size_t> in(std::string_view text) const;
   /// `text` with `piece` of each unknown one in its place.
   std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
   /// As on a machine whose environment has nothing but what every shell sets; nullopt: an unknown piece remains.

@@ -35,6 +35,16 @@ std::string Interpreter::unknown_text(const std::string& why, Place place) {
   return unknowns_.mark({Unknown::Kind::kChoice, why, place});
 }
 
+/// X="$X more" of an X that nobody has set begins with nothing.
+std::string Interpreter::without_itself(const std::string& name, const std::string& text) const {
+  if (!has_unknown(text) || is_always_set(name) || find(name)) return text;
+  const std::string rest = unknowns_.filled(text, [&](const Unknown& unknown) {
+    return unknown.kind == Unknown::Kind::kVariable && unknown.text == name ? std::string()
+                                                                            : unknowns_.mark_of(unknown);
+  });
+  return rest.empty() ? text : rest;
+}
+
 /// NAME=word, NAME+=word, NAME[...]=word, NAME=( ... ), NAME+=( ... ).
 void Interpreter::assign(const Word& word) {
   const size_t equals = assignment_at(word.text);
@@ -52,11 +62,12 @@ void Interpreter::assign(const Word& word) {
     value.fields.insert(value.fields.end(), added.begin(), added.end());
     value.is_array = true;
   } else {
-    const std::string text = expand_one({word.text.substr(equals + 1), word.place});
+    const std::string text = without_itself(name, expand_one({word.text.substr(equals + 1), word.place}));
     size_t index = 0;
     if (!subscript.empty()) {
       const auto wanted = index_of(subscript, value.fields.size(), word.place);
-      if (!wanted || *wanted >= kMostFields) return set(name, unknown_text(name + "[" + subscript + "]", word.place), word.place);
+      if (!wanted || *wanted >= kMostFields)
+        return set(name, unknown_text(name + "[" + subscript + "]", word.place), word.place);
       index = *wanted, value.is_array = true;
     }
     if (value.fields.size() <= index) value.fields.resize(index + 1, {"", word.place});
@@ -64,8 +75,9 @@ void Interpreter::assign(const Word& word) {
   }
   for (const Field& field : value.fields)
     if (field.text.size() > kLongestText || value.fields.size() > kMostFields)
-      throw user_error("{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
-                       text_of(word.place), name, kLongestText >> 10, kMostFields);
+      throw user_error(
+          "{}: {}: more than {} KB in a variable, or {} words in an array; this is not a script that starts a training",
+          text_of(word.place), name, kLongestText >> 10, kMostFields);
   set(name, std::move(value));
 }
 
@@ -73,14 +85,13 @@ std::optional<int64_t> Interpreter::number_of(const std::string& expression, Pla
   const Deeper deeper(*this, place);
   std::string text = expand_quoted(expression, place);
   std::erase(text, '"');
-  const NumberVariables variables{
-      [&](const std::string& name) -> std::optional<std::string> {
-        spend(expression.size(), place);
-        const Variable* known = find(name);
-        if (!known) return std::nullopt;
-        return known->fields.empty() ? std::string() : known->fields[0].text;
-      },
-      [&](const std::string& name, const std::string& value) { set(name, value, place); }};
+  const NumberVariables variables{[&](const std::string& name) -> std::optional<std::string> {
+                                    spend(expression.size(), place);
+                                    const Variable* known = find(name);
+                                    if (!known) return std::nullopt;
+                                    return known->fields.empty() ? std::string() : known->fields[0].text;
+                                  },
+                                  [&](const std::string& name, const std::string& value) { set(name, value, place); }};
   return evaluate(text, variables);
 }
 

@@ -41,7 +41,7 @@ def make_path(folder):
 
 
 def run(script, variables):
-    """The words of each stub that bash started, in order, and the environment that it started with."""
+    """The words of each stub that bash started, in order, the environment that it had, and whether the script came to its end in time."""
     with tempfile.TemporaryDirectory() as base:
         base = pathlib.Path(base)
         base.chmod(0o755)
@@ -55,14 +55,15 @@ def run(script, variables):
                   "/bin/bash", "-c", "ulimit -f 2048 -u 400 -v 4000000; exec /bin/bash \"$0\"", str(script)]
         try:
             subprocess.run(inside, cwd=base / "empty", env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS)
+            ended = True
         except subprocess.TimeoutExpired:
-            pass
+            ended = False
         calls = []
         for record in sorted((base / "record").glob("*.argv")):
             words = record.read_bytes().decode(errors="replace").split("\0")[:-1]
             if words[0] in STARTERS:
                 calls.append(words)
-        return calls, {**environment, "PWD": str(base / "empty")}
+        return calls, {**environment, "PWD": str(base / "empty")}, ended
 
 
 def trainer_words(words):
@@ -104,6 +105,12 @@ def in_environment(value, environment):
     return re.sub(r"\$\{oc\.env:(\w+)\}", lambda match: environment.get(match[1], ""), value)
 
 
+def is_same(read, passed, environment):
+    """Without quotes a variable that is not set is no word, and its flag a switch."""
+    filled = in_environment(read, environment)
+    return filled == passed or (filled == "" and passed == "true")
+
+
 def read_by_roll(binary, script, variables):
     done = subprocess.run([binary, "convert-config", "--keys", script, *(f"{name}={value}" for name, value in variables.items())], capture_output=True, text=True, timeout=60)
     if done.returncode:
@@ -119,21 +126,20 @@ def read_by_roll(binary, script, variables):
 
 
 def compare(binary, script, variables):
-    calls, environment = run(script, variables)
+    calls, environment, ended = run(script, variables)
     ran = [found for words in calls if (found := trainer_words(words)) and keys_of(found[1])]
     launches, refused = read_by_roll(binary, script, variables)
     if launches is None:
         return "refused", refused, ran
     problems = []
-    for program, words in ran:
-        wanted = keys_of(words)
-        same = [keys for name, keys in launches if name == program]
-        if not same:
-            problems.append(f"{program}: not read")
+    for name, keys in launches:  # those that the converter takes for the trainer's
+        others = [keys_of(words) for program, words in ran if program == name]
+        if not others:
+            if ended and ran:
+                problems.append(f"{name}: bash did not start it")
             continue
-        best = min(([f"{key}: bash {wanted.get(key)!r}, read {keys.get(key)}" for key in sorted({*wanted, *keys})
-                     if key not in keys or not keys[key][2] and (key not in wanted or in_environment(keys[key][0], environment) != wanted[key])] for keys in same), key=len)
-        problems += [f"{program}: {line}" for line in best]
+        problems += min(([f"{name}: {key}: bash {wanted.get(key)!r}, read {keys.get(key)}" for key in sorted({*wanted, *keys})
+                          if key not in keys or not keys[key][2] and not is_same(keys[key][0], wanted.get(key), environment)] for wanted in others), key=len)
     return ("differs" if problems else "same" if ran else "starts nothing"), problems, ran
 
 
