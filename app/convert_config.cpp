@@ -17,6 +17,7 @@
 #include "base/harmless.h"
 #include "base/shell.h"
 #include "checkpoint/manifest.h"
+#include "convert/python.h"
 #include "settings/load_config.h"
 
 namespace roll {
@@ -69,7 +70,9 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
   const std::string text = read_file(file, kMostBytes);
   if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
   const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables};
-  const Script script = file.ends_with(".md") ? read_markdown(text, file, reading) : read_script(text, file, reading);
+  const Script script = file.ends_with(".md")   ? read_markdown(text, file, reading)
+                        : file.ends_with(".py") ? read_python(text, file, reading)
+                                                : read_script(text, file, reading);
   Launch launch = choose_launch(script, file, flags.pick);
   notes = script.notes;
   if (!launch.condition.empty())

@@ -60,9 +60,9 @@ Launch choose_launch(const Script& script, const std::string& origin, std::optio
     if (!is_other) convertible.push_back(&launch);
   }
   if (all.empty())
-    throw user_error("{}: no command in it starts a trainer that is known here with arguments of its own{}", origin,
+    throw user_error("{}: nothing in it starts a trainer that is known here, with settings of its own{}", origin,
                      script.ended.empty() ? "" : fmt::format("; it ends at the exit of {}", script.ended));
-  const Launch* chosen = convertible.size() == 1 ? convertible[0] : all.size() == 1 ? all[0] : nullptr;
+  const Launch* chosen = convertible.empty() ? all[0] : convertible.size() == 1 ? convertible[0] : nullptr;
   if (pick) {
     if (*pick > static_cast<int64_t>(all.size()))
       throw user_error("--pick = {}: {} has {} such commands:{}", *pick, origin, all.size(), list_of(all));

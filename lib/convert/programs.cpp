@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "base/nearest.h"
+
 namespace roll {
 
 namespace {
@@ -19,7 +21,7 @@ constexpr std::array kPrograms{
                "samples or measures, and trains nothing; roll generate samples"},
     ProgramRow{"vlm", "trains on images; roll reads text only"},
     ProgramRow{"agent", "lets the model act in several turns; roll samples one response to each prompt"},
-    ProgramRow{"distill gkd minillm sdft sdpo train_kd", "distils one model into another, which roll does not"},
+    ProgramRow{"distill gkd gold minillm sdft sdpo train_kd", "distils one model into another, which roll does not"},
     ProgramRow{"dpo cpo orpo kto bco xpo nash_md tpo", "trains on preferences (DPO and its like), which roll does not"},
     ProgramRow{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
     ProgramRow{"sft", "fine-tunes on responses; `roll sft` does so, with keys of its own"},
@@ -29,7 +31,7 @@ constexpr std::array kPrograms{
 }  // namespace
 
 std::string other_kind_of(const std::string& program) {
-  const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
+  const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
   for (const ProgramRow& row : kPrograms)
     for (std::string_view rest = row.names; !rest.empty();) {
       const std::string_view word = rest.substr(0, rest.find(' '));

@@ -84,7 +84,7 @@ void Conversion::tell(const ForeignKey& key) {
     for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
     without.push_back(fmt::format("{}: not a key that this program knows of{}", said, did_you_mean(key.key, names)));
   } else if (row->fate == Fate::kRefused) {
-    if (is_off(key.value, row->standard))
+    if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", said));
     else
       throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, row->ours);
@@ -164,7 +164,8 @@ double Conversion::number(const std::string& key) const {
 std::string Conversion::said(const std::string& key) const {
   const auto found = given_.find(key);
   if (found == given_.end()) return fmt::format("defaults: {} = {}", key, text(key));
-  return fmt::format("{}: {} = {}", found->second->place, found->second->key, found->second->value);
+  const ForeignKey& given = *found->second;
+  return fmt::format("{}: {} = {}", given.place, given.key, given.unknown.empty() ? given.value : given.unknown);
 }
 
 UserError Conversion::refused(const std::string& key, const std::string& what) const {

@@ -48,7 +48,7 @@ TEST_CASE("no keys, and none that any trainer has, are refused", "[convert]") {
     CHECK_THROWS_WITH(convert_config({}, trainer, 1), Contains("no keys: give a YAML file"));
   CHECK_THROWS_WITH(convert_config({{"a.b", "1", "s:1", ""}}, "auto", 1),
                     Contains("s:1: a.b: not a key of verl, trl, slime, openrlhf"));
-  CHECK_THROWS_WITH(converted("run.py a.b=1"), Contains("s: no command in it starts a trainer"));
+  CHECK_THROWS_WITH(converted("run.py a.b=1"), Contains("s: nothing in it starts a trainer"));
 }
 
 TEST_CASE("a count that is none is named with its place", "[convert]") {

@@ -1,7 +1,8 @@
-// Another trainer's configuration: a line "yaml", "readme" or "script", then such a text. What comes out is
+// Another trainer's configuration: a line "yaml", "readme", "python" or "script", then such a text. What comes out is
 // YAML.
 #include "config/yaml.h"
 #include "convert/convert.h"
+#include "convert/python.h"
 #include "input.h"
 
 FUZZ(input) {
@@ -15,8 +16,9 @@ FUZZ(input) {
       // A script that sources is given itself.
       const auto read = [&](const std::string&) { return std::optional(std::string(parts.rest)); };
       const roll::shell::Reading reading{"/x/x.sh", read, {{"N", "8"}}};
-      const auto script = parts.first == "readme" ? roll::read_markdown(parts.rest, "x.md", reading)
-                                                  : roll::read_script(parts.rest, "x.sh", reading);
+      const auto script = parts.first == "readme"   ? roll::read_markdown(parts.rest, "x.md", reading)
+                          : parts.first == "python" ? roll::read_python(parts.rest, "x.py", reading)
+                                                    : roll::read_script(parts.rest, "x.sh", reading);
       keys = roll::choose_launch(script, "x.sh", 1).keys;
     }
     converted = roll::convert_config(keys, "auto", 8);

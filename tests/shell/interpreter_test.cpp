@@ -54,8 +54,7 @@ TEST_CASE("what the environment or a command would tell is unknown, and named", 
   CHECK(only("run $GPUS \"${HOME}/m\" ${N:-4}") == "run|<GPUS>|/home/x/m|4");
   CHECK(only("run $N ${N:-4}", {.environment = {{"N", "8"}}}) == "run|8|8");
   CHECK(only("D=$(date +%F); run x-$D $((GPUS * 2))") == "run|x-<$(date +%F)>|<$((GPUS * 2))>");
-  CHECK(only("N=$(nvidia-smi -L | wc -l); run $N ${N:-3}") ==
-        "run|<$(nvidia-smi -L | wc -l)>|<${N:-3}>");
+  CHECK(only("N=$(nvidia-smi -L | wc -l); run $N ${N:-3}") == "run|<$(nvidia-smi -L | wc -l)>|<${N:-3}>");
   CHECK(only("M=$HOME/a/b; run ${M##*/} ${M%/*} ${M#*/}") == "run|b|/home/x/a|<${...#*/}>");
   CHECK(only("read A B < file; run $A") == "run|<A, which `read` sets>");
 }
@@ -68,7 +67,8 @@ TEST_CASE("where a condition is unknown, so is what both ways leave differently"
   CHECK(last("if gpus; then A=2; else echo no; exit 1; fi; run $A") == std::vector<std::string>{"run", "2"});
   CHECK(last("[ -f x ] || exit 1; A=2; run $A") == std::vector<std::string>{"run", "2"});
   CHECK(last("case $(uname) in Linux) A=1 ;; esac; run $A $B").at(1).find("the case of s:1") != std::string::npos);
-  CHECK(last("f() { if gpus; then return; fi; A=3; }; A=1; f; run $A") == std::vector<std::string>{"run", "<" + choice + ">"});
+  CHECK(last("f() { if gpus; then return; fi; A=3; }; A=1; f; run $A") ==
+        std::vector<std::string>{"run", "<" + choice + ">"});
   CHECK(last("A=1; for f in $(ls); do A=2; done; run $A").at(1).find("what the loop goes over") != std::string::npos);
 }
 
@@ -86,7 +86,10 @@ TEST_CASE("a sourced file is read beside the script, and its words keep its line
     return std::nullopt;
   };
   Interpreter shell({.path = "/x/run.sh", .read = read});
-  shell.run("D=\"$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" &>/dev/null && pwd)\"\nsource $D/models/m.sh\nrun ${MODEL[@]}\n. gone.sh", "run.sh");
+  shell.run(
+      "D=\"$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" &>/dev/null && pwd)\"\nsource $D/models/m.sh\nrun "
+      "${MODEL[@]}\n. gone.sh",
+      "run.sh");
   REQUIRE(shell.calls().size() == 1);
   CHECK(shell.text_of(shell.calls()[0].words[1].place) == "/x/models/m.sh:2");
   REQUIRE(shell.notes().size() == 1);
