@@ -70,10 +70,10 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
   const std::string text = read_file(file, kMostBytes);
   if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
   const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables};
-  const Script script = file.ends_with(".md")   ? read_markdown(text, file, reading)
-                        : file.ends_with(".py") ? read_python(text, file, reading)
-                                                : read_script(text, file, reading);
-  Launch launch = choose_launch(script, file, flags.pick);
+  const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
+                               : file.ends_with(".py") ? read_python(text, file, reading)
+                                                       : read_script(text, file, reading);
+  ForeignLaunch launch = choose_launch(script, file, flags.pick);
   notes = script.notes;
   if (!launch.condition.empty())
     notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));

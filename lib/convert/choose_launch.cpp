@@ -12,14 +12,14 @@ namespace roll {
 
 namespace {
 
-bool has_known_key(const Launch& launch) {
+bool has_known_key(const ForeignLaunch& launch) {
   return std::ranges::any_of(launch.keys, [](const ForeignKey& key) {
     return std::ranges::any_of(foreign_trainers(),
                                [&](const ForeignTrainer& trainer) { return find_row(trainer, key.key) != nullptr; });
   });
 }
 
-std::string list_of(const std::vector<const Launch*>& launches) {
+std::string list_of(const std::vector<const ForeignLaunch*>& launches) {
   std::string text;
   for (size_t i = 0; i < launches.size(); ++i) {
     const std::string kind = other_kind_of(launches[i]->program);
@@ -30,7 +30,7 @@ std::string list_of(const std::vector<const Launch*>& launches) {
 }
 
 /// Processes on all machines, from what torchrun or accelerate were told.
-void add_processes(Launch& launch) {
+void add_processes(ForeignLaunch& launch) {
   const ForeignKey *of_machine = nullptr, *machines = nullptr;
   for (ForeignKey& key : launch.launcher) {
     std::string name = key.key;
@@ -51,9 +51,9 @@ void add_processes(Launch& launch) {
 
 }  // namespace
 
-Launch choose_launch(const Script& script, const std::string& origin, std::optional<int64_t> pick) {
-  std::vector<const Launch*> all, convertible;
-  for (const Launch& launch : script.launches) {
+ForeignLaunch choose_launch(const ForeignScript& script, const std::string& origin, std::optional<int64_t> pick) {
+  std::vector<const ForeignLaunch*> all, convertible;
+  for (const ForeignLaunch& launch : script.launches) {
     const bool is_other = !other_kind_of(launch.program).empty();
     if (!is_other && !has_known_key(launch)) continue;
     all.push_back(&launch);
@@ -62,7 +62,7 @@ Launch choose_launch(const Script& script, const std::string& origin, std::optio
   if (all.empty())
     throw user_error("{}: nothing in it starts a trainer that is known here, with settings of its own{}", origin,
                      script.ended.empty() ? "" : fmt::format("; it ends at the exit of {}", script.ended));
-  const Launch* chosen = convertible.empty() ? all[0] : convertible.size() == 1 ? convertible[0] : nullptr;
+  const ForeignLaunch* chosen = convertible.empty() ? all[0] : convertible.size() == 1 ? convertible[0] : nullptr;
   if (pick) {
     if (*pick > static_cast<int64_t>(all.size()))
       throw user_error("--pick = {}: {} has {} such commands:{}", *pick, origin, all.size(), list_of(all));
@@ -72,7 +72,7 @@ Launch choose_launch(const Script& script, const std::string& origin, std::optio
     throw user_error("{}: {} commands start a training; choose one with --pick:{}", origin, all.size(), list_of(all));
   if (const std::string kind = other_kind_of(chosen->program); !kind.empty())
     throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
-  Launch launch = *chosen;
+  ForeignLaunch launch = *chosen;
   add_processes(launch);
   return launch;
 }

@@ -30,7 +30,7 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
 /// The command of `script` that starts a trainer: the only one, or the `pick`th, from 1. Its keys begin with those of
 /// what starts it (num_processes). UserError: there is none, or there are several, which are listed; it starts a
 /// training of another kind.
-Launch choose_launch(const Script& script, const std::string& origin, std::optional<int64_t> pick);
+ForeignLaunch choose_launch(const ForeignScript& script, const std::string& origin, std::optional<int64_t> pick);
 
 /// "verl", "trl", ...
 std::vector<std::string> foreign_trainer_names();

@@ -38,10 +38,10 @@ bool is_launcher_module(const std::string& module) {
 }
 
 /// The program's own words begin behind it; what stands before are flags of what starts it.
-std::optional<Launch> launch_of(const ArgumentWords& words) {
+std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
-    Launch launch;
+    ForeignLaunch launch;
     if (file_name(word) == "trl" && i + 1 < words.size() && !words[i + 1].text.starts_with("-")) {
       launch.program = "trl " + words[i + 1].text;
       launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
@@ -90,11 +90,11 @@ bool is_nothing(const shell::Interpreter& shell, const shell::Field& field) {
 
 }  // namespace
 
-Script read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
   check_text(text, origin);
   shell::Interpreter shell(reading);
   shell.run(text, origin);
-  Script script{{}, shell.notes(), shell.exit_place()};
+  ForeignScript script{{}, shell.notes(), shell.exit_place()};
   for (const shell::Call& call : shell.calls()) {
     const std::string place = shell.text_of(call.words[0].place);
     ArgumentWords words;
@@ -116,9 +116,9 @@ Script read_script(std::string_view text, const std::string& origin, const shell
   return script;
 }
 
-Script read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {
   check_text(text, origin);
-  Script all;
+  ForeignScript all;
   std::string block;
   bool is_inside = false, is_shell = false;
   int line = 0, begin = 0;
@@ -138,8 +138,8 @@ Script read_markdown(std::string_view text, const std::string& origin, const she
     } else if (is_shell) {
       try {
         // Lines are counted from the file's first.
-        Script script = read_script(std::string(static_cast<size_t>(begin), '\n') + block, origin, reading);
-        for (Launch& launch : script.launches) all.launches.push_back(std::move(launch));
+        ForeignScript script = read_script(std::string(static_cast<size_t>(begin), '\n') + block, origin, reading);
+        for (ForeignLaunch& launch : script.launches) all.launches.push_back(std::move(launch));
         for (std::string& note : script.notes) all.notes.push_back(std::move(note));
       } catch (const UserError&) {
         // Output of programs, or of another language.

@@ -19,20 +19,22 @@ namespace {
 constexpr int kDeepestExpression = 50;
 
 struct PythonValue {
-  std::string text;             // as YAML has it
+  std::string text;  // as YAML has it
   std::optional<double> number;
   bool is_known = true;
   bool is_text = false;
 };
 
-constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig", "DPOConfig", "PPOConfig", "TrainingArguments"};
+constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
+                                                   "DPOConfig",  "PPOConfig",  "TrainingArguments"};
 constexpr std::array<std::string_view, 4> kTrainers{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
 
 class PythonReader {
  public:
-  PythonReader(std::vector<PythonToken> tokens, const std::string& origin) : tokens_(std::move(tokens)), origin_(origin) {}
+  PythonReader(std::vector<PythonToken> tokens, const std::string& origin)
+      : tokens_(std::move(tokens)), origin_(origin) {}
 
-  std::vector<Launch> launches() {
+  std::vector<ForeignLaunch> launches() {
     for (at_ = 0; at_ < tokens_.size(); ++at_) {
       const PythonToken& token = tokens_[at_];
       if (token.kind != PythonToken::Kind::kName) continue;
@@ -69,7 +71,9 @@ class PythonReader {
   void take_trainer() {
     const std::string name = tokens_[at_].text, where = place(tokens_[at_]);
     std::vector<ForeignKey> keys = keywords(/*holds_config=*/true);
-    std::erase_if(keys, [](const ForeignKey& key) { return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class"; });
+    std::erase_if(keys, [](const ForeignKey& key) {
+      return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class";
+    });
     for (ForeignKey& key : keys)
       if (key.key == "model") key.key = "model_name_or_path";
     if (launches_.empty()) launches_.push_back({name, where, "", {}, {}});
@@ -77,7 +81,8 @@ class PythonReader {
   }
 
   bool is_config(size_t at) const {
-    return at < tokens_.size() && is_sign(at + 1, "(") && std::ranges::find(kConfigs, tokens_[at].text) != kConfigs.end();
+    return at < tokens_.size() && is_sign(at + 1, "(") &&
+           std::ranges::find(kConfigs, tokens_[at].text) != kConfigs.end();
   }
   void take_config() {
     const PythonToken& name = tokens_[at_];
@@ -130,7 +135,8 @@ class PythonReader {
     return {text, std::nullopt, is_literal && text.find('(') == text.npos && text.size() < 60};
   }
   bool ends_argument() const {
-    return at_ >= tokens_.size() || is_sign(at_, ",") || is_sign(at_, ")") || is_sign(at_, "]") || is_sign(at_, "}") || tokens_[at_].begins_line;
+    return at_ >= tokens_.size() || is_sign(at_, ",") || is_sign(at_, ")") || is_sign(at_, "]") || is_sign(at_, "}") ||
+           tokens_[at_].begins_line;
   }
 
   static PythonValue unknown() { return {"", std::nullopt, false}; }
@@ -164,7 +170,11 @@ class PythonReader {
   PythonValue product() {
     PythonValue value = power();
     for (;;) {
-      const char sign = is_sign(at_, "*") ? '*' : is_sign(at_, "/") ? '/' : is_sign(at_, "//") ? 'f' : is_sign(at_, "%") ? '%' : ' ';
+      const char sign = is_sign(at_, "*")    ? '*'
+                        : is_sign(at_, "/")  ? '/'
+                        : is_sign(at_, "//") ? 'f'
+                        : is_sign(at_, "%")  ? '%'
+                                             : ' ';
       if (sign == ' ') return value;
       ++at_;
       value = apply(sign, value, power());
@@ -199,16 +209,20 @@ class PythonReader {
     PythonValue value{"", std::nullopt, true, true};
     for (const PythonToken* token = &first;; token = &tokens_[at_++]) {
       for (size_t at = 0; at < token->text.size();) {
-        const size_t open = token->is_format ? std::min(token->text.find('{', at), token->text.size()) : token->text.size();
+        const size_t open =
+            token->is_format ? std::min(token->text.find('{', at), token->text.size()) : token->text.size();
         value.text += token->text.substr(at, open - at);
         const size_t close = token->text.find('}', open);
         if (open == token->text.size()) break;
-        const auto constant = close == std::string::npos ? constants_.end() : constants_.find(token->text.substr(open + 1, close - open - 1));
+        const auto constant = close == std::string::npos
+                                  ? constants_.end()
+                                  : constants_.find(token->text.substr(open + 1, close - open - 1));
         if (constant == constants_.end() || !constant->second.is_known || value.text.size() > 10'000) return unknown();
         value.text += constant->second.text;
         at = close + 1;
       }
-      if (at_ >= tokens_.size() || tokens_[at_].kind != PythonToken::Kind::kText || tokens_[at_].begins_line) return value;
+      if (at_ >= tokens_.size() || tokens_[at_].kind != PythonToken::Kind::kText || tokens_[at_].begins_line)
+        return value;
     }
   }
 
@@ -217,22 +231,15 @@ class PythonReader {
   size_t at_ = 0;
   int depth_ = 0;
   std::map<std::string, PythonValue> constants_;
-  std::vector<Launch> launches_;
+  std::vector<ForeignLaunch> launches_;
 };
 
-}  // namespace
-
-Script read_python(std::string_view text, const std::string& origin, const shell::Reading& reading) {
-  check_text(text, origin);
-  const std::vector<PythonToken> tokens = python_tokens(text);
-  Script script{PythonReader(tokens, origin).launches(), {}, ""};
-  if (!script.launches.empty()) return script;
-  const auto shown = std::ranges::find_if(tokens, [](const PythonToken& token) { return token.kind == PythonToken::Kind::kText && token.begins_line; });
-  if (shown == tokens.end()) return script;
-  // Commands in the text that says how to start it, a paragraph each.
+/// Commands in the text that says how to start a script, a paragraph each.
+ForeignScript commands_in(const PythonToken& shown, const std::string& origin, const shell::Reading& reading) {
+  ForeignScript script;
   std::string paragraph;
-  int line = shown->line, begin = line;
-  const std::string whole = shown->text + "\n\n";
+  int line = shown.line, begin = line;
+  const std::string whole = shown.text + "\n\n";
   for (size_t at = 0; at < whole.size(); ++line) {
     const size_t end = whole.find('\n', at);
     const std::string each = whole.substr(at, end - at);
@@ -243,7 +250,8 @@ Script read_python(std::string_view text, const std::string& origin, const shell
       continue;
     }
     try {
-      for (Launch& launch : read_script(std::string(static_cast<size_t>(begin - 1), '\n') + paragraph, origin, reading).launches)
+      const std::string lines(static_cast<size_t>(begin - 1), '\n');
+      for (ForeignLaunch& launch : read_script(lines + paragraph, origin, reading).launches)
         script.launches.push_back(std::move(launch));
     } catch (const UserError&) {
       // A sentence.
@@ -251,6 +259,31 @@ Script read_python(std::string_view text, const std::string& origin, const shell
     paragraph.clear();
   }
   return script;
+}
+
+}  // namespace
+
+ForeignScript read_python(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+  check_text(text, origin);
+  const std::vector<PythonToken> tokens = python_tokens(text);
+  ForeignScript script{PythonReader(tokens, origin).launches(), {}, ""};
+  const auto is_trainer = [](const ForeignLaunch& launch) {
+    return std::ranges::find(kTrainers, launch.program) != kTrainers.end();
+  };
+  const bool has_settings = !std::ranges::all_of(script.launches, is_trainer);
+  if (has_settings) return script;
+  const auto shown = std::ranges::find_if(
+      tokens, [](const PythonToken& token) { return token.kind == PythonToken::Kind::kText && token.begins_line; });
+  if (shown == tokens.end()) return script;
+  ForeignScript commands = commands_in(*shown, origin, reading);
+  if (commands.launches.empty()) return script;
+  // What makes it a training of another kind is in the script all the same.
+  for (ForeignLaunch& command : commands.launches)
+    for (const ForeignLaunch& trainer : script.launches)
+      for (const ForeignKey& key : trainer.keys)
+        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func")
+          command.keys.push_back(key);
+  return commands;
 }
 
 }  // namespace roll

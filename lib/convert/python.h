@@ -13,6 +13,6 @@ namespace roll {
 
 /// One launch for each call of a class whose name ends with Config or TrainingArguments. UserError: bytes that are no
 /// text.
-Script read_python(std::string_view text, const std::string& origin, const shell::Reading& reading);
+ForeignScript read_python(std::string_view text, const std::string& origin, const shell::Reading& reading);
 
 }  // namespace roll

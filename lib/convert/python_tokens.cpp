@@ -50,8 +50,9 @@ class PythonLexer {
   }
   void number() {
     const size_t begin = at_;
-    while (at_ < text_.size() && (shell::is_name_char(text_[at_]) || text_[at_] == '.' ||
-                                  ((text_[at_] == '-' || text_[at_] == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
+    while (at_ < text_.size() &&
+           (shell::is_name_char(text_[at_]) || text_[at_] == '.' ||
+            ((text_[at_] == '-' || text_[at_] == '+') && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
       ++at_;
     std::string digits(text_.substr(begin, at_ - begin));
     std::erase(digits, '_');

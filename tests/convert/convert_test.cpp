@@ -153,6 +153,15 @@ TEST_CASE("each key names its line, and a name keeps what is known of it", "[con
              Contains("$(date +%F) (s:2), ${oc.env:SUFFIX} is left out of it"));
 }
 
+TEST_CASE("slime's validation may have longer responses, and a KL of coefficient 0 is none", "[convert]") {
+  const Converted out = converted(
+      "train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --num-rollout 3 --rollout-max-response-len 8192 "
+      "--eval-prompt-data aime a.jsonl --eval-max-response-len 16384 --use-kl-loss --kl-loss-coef 0.00");
+  CHECK(value_in(out, "val_sequence_length") == "17408");
+  CHECK(value_in(out, "use_kl_loss") == "false");
+  CHECK(value_in(out, "kl_loss_coef") == "none");
+}
+
 TEST_CASE("OpenRLHF's newer flags are other names of the older ones", "[convert]") {
   const std::string script =
       "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 8 --rollout.batch_size 64 "

@@ -10,13 +10,13 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-Script script_of(const std::string& text) {
+ForeignScript script_of(const std::string& text) {
   return read_script(text, "s", {});
 }
 
 /// "key=value place" of the only launch.
 std::vector<std::string> keys_of(const std::string& text) {
-  const Script script = script_of(text);
+  const ForeignScript script = script_of(text);
   REQUIRE(script.launches.size() == 1);
   std::vector<std::string> lines;
   for (const ForeignKey& key : script.launches[0].keys) lines.push_back(key.key + "=" + key.value + " " + key.place);
@@ -42,7 +42,7 @@ TEST_CASE("the trainer may be started by other programs", "[convert]") {
         "nohup env A=b python3.11", "srun --nodes=2 bash -c 'true' ; exec python", "deepspeed",
         "python -m torch.distributed.run --nproc-per-node 16"}) {
     INFO(starts);
-    const Script script = script_of(std::string(starts) + " train.py --a 1");
+    const ForeignScript script = script_of(std::string(starts) + " train.py --a 1");
     REQUIRE(script.launches.size() == 1);
     CHECK(script.launches[0].program == "train.py");
     REQUIRE(script.launches[0].keys.size() == 1);
@@ -55,8 +55,8 @@ TEST_CASE("the trainer may be started by other programs", "[convert]") {
 
 TEST_CASE("processes are those that the launcher is told", "[convert]") {
   const auto processes = [](const std::string& starts) {
-    const Script script = script_of(starts + " grpo.py --num_generations 8");
-    const Launch launch = choose_launch(script, "s", {});
+    const ForeignScript script = script_of(starts + " grpo.py --num_generations 8");
+    const ForeignLaunch launch = choose_launch(script, "s", {});
     return launch.keys[0].key + "=" + launch.keys[0].value;
   };
   CHECK(processes("accelerate launch --num_processes 16") == "num_processes=16");
@@ -66,7 +66,7 @@ TEST_CASE("processes are those that the launcher is told", "[convert]") {
 }
 
 TEST_CASE("of several commands one must be chosen", "[convert]") {
-  const Script script = script_of("for lr in 1e-6 2e-6; do python3 grpo.py --learning_rate $lr; done");
+  const ForeignScript script = script_of("for lr in 1e-6 2e-6; do python3 grpo.py --learning_rate $lr; done");
   CHECK_THROWS_WITH(choose_launch(script, "s", {}),
                     Contains("2 commands start a training; choose one with --pick:\n  1. s:1: grpo.py"));
   CHECK(choose_launch(script, "s", 2).keys.at(0).value == "2e-6");
@@ -76,7 +76,7 @@ TEST_CASE("of several commands one must be chosen", "[convert]") {
 TEST_CASE("a script that ends before says where, and an argument that is none is told", "[convert]") {
   CHECK_THROWS_WITH(choose_launch(script_of("if [ $# -lt 1 ]; then\n exit 1\nfi\npython grpo.py --beta 0"), "s", {}),
                     Contains("it ends at the exit of s:2"));
-  const Script script =
+  const ForeignScript script =
       script_of("python3 -m verl.trainer.main_ppo data.train_batch_size=8 \\\n # comment\n data.seed=1");
   REQUIRE(script.notes.size() == 1);
   CHECK_THAT(script.notes[0], Contains("s:3: data.seed=1 is a command of its own here"));
@@ -86,7 +86,7 @@ TEST_CASE("a script that ends before says where, and an argument that is none is
 }
 
 TEST_CASE("code blocks of a README are scripts with the file's lines", "[convert]") {
-  const Script script = read_markdown(
+  const ForeignScript script = read_markdown(
       "# Title\n```bash\n$ python grpo.py \\\n  --beta 0.1\n```\n```python\nx = 'python a.py --b 1'\n```\n"
       "text\n```\nif broken\n```\n```sh\npython rloo.py --beta 1\n```\n",
       "README.md", {});
