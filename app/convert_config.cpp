@@ -77,7 +77,7 @@ std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& a
   notes = script.notes;
   if (!launch.condition.empty())
     notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
-  if (flags.shows_keys) std::printf("%s\n", shell_line({"starts", launch.place, launch.program}).c_str());
+  if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
   return launch.keys;
 }
 

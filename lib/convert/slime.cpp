@@ -283,10 +283,12 @@ void combine_slime(Conversion& c) {
     c.differs(
         "length: a run has max_steps steps here (default 500); num-epoch counts passes: set it to rows x passes / "
         "rollout_batch_size");
-  if (c.is_set("eval-max-response-len") && c.draft.find("validation.data_args.file_name"))
-    c.set("val_sequence_length",
-          fmt::format("{}", c.count("rollout-max-prompt-len") + c.count("eval-max-response-len")),
-          "prompt_length, and " + c.origin("eval-max-response-len"));
+  if (c.is_set("eval-max-response-len") && c.draft.find("validation.data_args.file_name")) {
+    const int64_t prompt = c.count("rollout-max-prompt-len"), response = c.count("eval-max-response-len");
+    c.set("val_prompt_length", fmt::format("{}", prompt), c.origin("rollout-max-prompt-len"));
+    c.set("val_sequence_length", fmt::format("{}", prompt + response),
+          "val_prompt_length, and " + c.origin("eval-max-response-len"));
+  }
   set_data(c, {"rollout-temperature", "rollout-top-p", "rollout-top-k", "n-samples-per-eval-prompt"});
   set_reward(c);
   set_roles(c);
