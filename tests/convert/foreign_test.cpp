@@ -33,6 +33,8 @@ TEST_CASE("flags and key=value words of a command are keys", "[convert]") {
         std::vector<std::string>{"a=two words s:1", "b=c s:1"});
   CHECK(keys_of("ARGS=(\n --a 1 # one\n --b $X\n)\npython a.py ${ARGS[@]}") ==
         std::vector<std::string>{"a=1 s:2", "b=${oc.env:X} s:3"});
+  CHECK(keys_of("python a.py --a 1 $EXTRA ${MORE} b.c=$X") ==
+        std::vector<std::string>{"a=1 s:1", "b.c=${oc.env:X} s:1"});
 }
 
 TEST_CASE("the trainer may be started by other programs", "[convert]") {
