@@ -1,18 +1,24 @@
 // roll convert-config: another trainer's configuration as one of ours.
 #include "convert/convert.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/harmless.h"
 #include "base/shell.h"
 #include "checkpoint/manifest.h"
+#include "convert/python.h"
+#include "settings/load_config.h"
 
 namespace roll {
 
@@ -20,38 +26,116 @@ namespace {
 
 struct ConvertFlags {
   std::string trainer = "auto", out;
-  int64_t num_ranks = 1;
+  std::optional<int64_t> num_ranks, pick;
+  bool shows_keys = false;
 };
 
-bool is_yaml(const std::string& word) {
-  return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".json");
+constexpr const char* kCommandLine = "command line";
+constexpr size_t kMostBytes = 4 << 20;
+
+/// What the arguments of the command are: files, then variables of the script, then words that replace its values.
+struct Arguments {
+  std::vector<std::string> files;
+  std::map<std::string, std::string> variables;
+  std::vector<ArgumentWord> words;
+};
+
+Arguments sorted(const std::vector<std::string>& all) {
+  Arguments arguments;
+  for (const std::string& word : all) {
+    const size_t equals = word.find('=');
+    const bool is_flag = word.starts_with("-");
+    if (arguments.words.empty() && !is_flag && equals == std::string::npos)
+      arguments.files.push_back(word);
+    else if (!is_flag && equals != std::string::npos && shell::is_name(word.substr(0, equals)))
+      arguments.variables[word.substr(0, equals)] = word.substr(equals + 1);
+    else
+      arguments.words.push_back({word, kCommandLine, ""});
+  }
+  return arguments;
 }
 
-constexpr const char* kCommandLine = "command line";
+std::optional<std::string> script_beside(const std::string& path) {
+  if (!is_there(path) || is_folder(path)) return std::nullopt;
+  return read_file(path, kMostBytes);
+}
 
-/// Of files and words of a command line alike: where both say something, the words count.
-std::vector<ForeignKey> read_keys(const std::vector<std::string>& words) {
-  std::vector<ForeignKey> keys;
-  std::vector<std::string> line;
-  for (const std::string& word : words) {
-    const bool is_file = line.empty() && !word.starts_with("-") && word.find('=') == std::string::npos;
-    if (!is_file) {
-      line.push_back(word);
-      continue;
+bool ends_with_one(const std::string& file, std::initializer_list<const char*> ends) {
+  return std::ranges::any_of(ends, [&](const char* end) { return file.ends_with(end); });
+}
+
+/// The keys of one file: YAML and JSON are keys, all else has a command that passes them.
+std::vector<ForeignKey> keys_of_file(const std::string& file, const Arguments& arguments, const ConvertFlags& flags,
+                                     std::vector<std::string>& notes) {
+  const std::string text = read_file(file, kMostBytes);
+  if (ends_with_one(file, {".yaml", ".yml", ".json"})) return keys_of_yaml(text, file);
+  const shell::Reading reading{std::filesystem::absolute(file).lexically_normal(), script_beside, arguments.variables};
+  const ForeignScript script = file.ends_with(".md")   ? read_markdown(text, file, reading)
+                               : file.ends_with(".py") ? read_python(text, file, reading)
+                                                       : read_script(text, file, reading);
+  ForeignLaunch launch = choose_launch(script, file, flags.pick);
+  notes = script.notes;
+  if (!launch.condition.empty())
+    notes.push_back(fmt::format("{}: whether this command is reached depends on {}", launch.place, launch.condition));
+  if (flags.shows_keys) print_data(shell_line({"starts", launch.place, launch.program}) + "\n");
+  return launch.keys;
+}
+
+/// Of a configuration file that the keys of a command name: --config FILE, --config_file FILE.
+std::vector<ForeignKey> with_files(const std::vector<ForeignKey>& keys, const std::string& script,
+                                   std::vector<std::string>& notes) {
+  std::vector<ForeignKey> all;
+  for (const ForeignKey& key : keys) {
+    if (key.key == "config" || key.key == "config_file") {
+      const std::filesystem::path beside = std::filesystem::path(script).parent_path() / key.value;
+      const std::filesystem::path file = is_there(key.value) ? std::filesystem::path(key.value) : beside;
+      if (is_there(file) && !is_folder(file)) {
+        for (ForeignKey& read : keys_of_yaml(read_file(file, kMostBytes), file)) all.push_back(std::move(read));
+        continue;
+      }
+      notes.push_back(fmt::format("{}: {} = {}: is not read: no such file here; give it before the script", key.place,
+                                  key.key, key.value));
     }
-    const std::string text = read_file(word);
-    for (ForeignKey& key : is_yaml(word) ? keys_of_yaml(text, word) : keys_of_script(text, word))
+    all.push_back(key);
+  }
+  return all;
+}
+
+std::vector<ForeignKey> read_keys(const Arguments& arguments, const ConvertFlags& flags,
+                                  std::vector<std::string>& notes) {
+  std::vector<ForeignKey> keys;
+  for (const std::string& file : arguments.files)
+    for (ForeignKey& key : with_files(keys_of_file(file, arguments, flags, notes), file, notes))
       keys.push_back(std::move(key));
-  }
-  for (ForeignKey& key : keys_of_script(shell_line(line), kCommandLine)) {
-    key.place = kCommandLine;  // it has no lines
-    keys.push_back(std::move(key));
-  }
+  for (ForeignKey& key : with_files(keys_of_words(arguments.words), "", notes)) keys.push_back(std::move(key));
   return keys;
 }
 
-void convert(const ConvertFlags& flags, const std::vector<std::string>& words) {
-  const Converted converted = convert_config(read_keys(words), flags.trainer, flags.num_ranks);
+/// "PLACE KEY VALUE" of each, quoted as a shell has it, and what a run would tell of it.
+void show_keys(const std::vector<ForeignKey>& keys) {
+  for (const ForeignKey& key : keys) {
+    std::vector<std::string> words{key.place, key.key, on_one_line(key.value)};
+    if (!key.unknown.empty()) words.insert(words.end(), {"?", on_one_line(key.unknown)});
+    print_data(shell_line(words) + "\n");
+  }
+}
+
+/// Nothing is given out that `roll validate-config --offline` would refuse.
+void check(const std::string& yaml) {
+  try {
+    load_config_text(yaml, "converted.yaml", {}, {.offline = true});
+  } catch (const UserError& error) {
+    throw user_error("what it converts to is refused; give other values behind the file:\n{}\n{}", yaml, error.what());
+  }
+}
+
+void convert(const ConvertFlags& flags, const std::vector<std::string>& all) {
+  const Arguments arguments = sorted(all);
+  std::vector<std::string> notes;
+  const std::vector<ForeignKey> keys = read_keys(arguments, flags, notes);
+  if (flags.shows_keys) return show_keys(keys);
+  const Converted converted = convert_config(keys, flags.trainer, flags.num_ranks);
+  check(converted.yaml);
   if (flags.out.empty()) {
     print_data(converted.yaml);
   } else {
@@ -59,6 +143,7 @@ void convert(const ConvertFlags& flags, const std::vector<std::string>& words) {
     refuse_in_checkpoint("--out", flags.out);
     write_file_atomic(flags.out, converted.yaml);
   }
+  for (const std::string& note : notes) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (!flags.out.empty() || ::isatty(STDOUT_FILENO) == 0) {  // a terminal has just shown them, above the keys
     for (const std::string& line : converted.differences) std::fprintf(stderr, "differs: %s\n", line.c_str());
     for (const std::string& line : converted.without) std::fprintf(stderr, "without counterpart: %s\n", line.c_str());
@@ -79,16 +164,18 @@ void add_convert_config(CLI::App& app) {
   sub->add_option("--from", flags->trainer, "whose it is; auto: whoever knows most of the keys")
       ->check(CLI::IsMember(names))
       ->capture_default_str();
-  sub->add_option("-n", flags->num_ranks, "processes, where the keys do not say it (TRL)")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
+  sub->add_option("-n", flags->num_ranks, "GPUs, one process each, where the keys do not say it")
+      ->check(CLI::Range(1, 65536));
+  sub->add_option("--pick", flags->pick, "which command, where a script or README has several that start a training")
+      ->check(CLI::Range(1, 65536));
+  sub->add_flag("--keys", flags->shows_keys, "show the keys as they are read, with their lines, and convert nothing");
   sub->add_option("--out", flags->out, "file to write; default: standard output");
   sub->allow_extras();
   sub->footer(
-      "Its other arguments: a YAML file, a shell script that starts the training, that command's own "
-      "arguments\n"
-      "(data.train_batch_size=1024 ..., --rollout-batch-size 32 ...), or a file with arguments behind it that replace "
-      "its values.\n"
+      "Its other arguments: YAML files, a shell script or README with the command that starts the training, or that\n"
+      "command's own arguments (data.train_batch_size=1024 ..., --rollout-batch-size 32 ...). Behind a file they "
+      "replace\n"
+      "its values; NAME=VALUE there sets a variable that a script leaves to its environment. No script is run.\n"
       "What differs in meaning, and which keys have no counterpart and why, is told and stands in the file's head.");
   sub->callback([=] { convert(*flags, sub->remaining()); });
 }

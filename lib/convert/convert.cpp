@@ -18,7 +18,7 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
   for (const ForeignTrainer& trainer : foreign_trainers()) {
     if (trainer.name == name) return trainer;
     const int64_t known =
-        std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer.rows, key.key) != nullptr; });
+        std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer, key.key) != nullptr; });
     if (known > most) best = &trainer, most = known;
   }
   if (!best)
@@ -38,13 +38,14 @@ std::string comment_list(const std::string& title, const std::vector<std::string
 
 }  // namespace
 
-Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer, int64_t num_ranks) {
+Converted convert_config(const std::vector<ForeignKey>& keys, const std::string& trainer,
+                         std::optional<int64_t> num_ranks) {
   if (keys.empty())
     throw UserError(
         "no keys: give a YAML file, a script, or arguments such as data.train_batch_size=1024 or --rollout-batch-size "
         "32");
   const ForeignTrainer& chosen = trainer_of(keys, trainer);
-  Conversion conversion(chosen.rows, keys, num_ranks);
+  Conversion conversion(chosen, keys, num_ranks);
   chosen.combine(conversion);
   conversion.tell_unread();
   std::stable_partition(conversion.without.begin(), conversion.without.end(),

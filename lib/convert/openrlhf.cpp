@@ -1,6 +1,9 @@
 // OpenRLHF: flags with underscores (--rollout_batch_size 1024) of train_ppo_ray. rollout_batch_size counts prompts,
-// train_batch_size samples.
+// train_batch_size samples. Since 0.10 the flags have groups (--rollout.batch_size), which are other names of these.
 #include <fmt/format.h>
+
+#include <array>
+#include <string_view>
 
 #include "convert/table.h"
 
@@ -27,7 +30,19 @@ constexpr ForeignRow kRows[] = {
     {"critic_pretrain", kCopied, "reward_pretrain"},
     {"reward_pretrain", kUnsupported, "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
     {"remote_rm_url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
-    {"agent_func_path", kUnsupported, "Python that is loaded at run time"},
+    {"agent_func_path", kRefused, "an agent of several turns; one response to each prompt is sampled here"},
+    {"data.image_key", kNothing, "nothing without data.max_images_per_prompt"},
+    {"data.max_images_per_prompt", kRefused, "images; text only"},
+    {"actor.freeze_visual_encoder", kRefused, "images; text only"},
+    {"actor.optim", kRefused, "an optimizer that is not here; AdamW is", "adam"},
+    {"data.max_len", kCombined},
+    {"actor.muon.*", kNothing},
+    {"critic.muon.*", kNothing},
+    {"min_lr_ratio", kNothing, "learning rates end at 0"},
+    {"stop_properly_penalty_coef", kUnsupported, "rewards.<name>.overlong_buffer takes off for long responses"},
+    {"vllm_is_correction_type", kCombined, "", "tis"},
+    {"tensorboard_dir", kAutomatic, "track_with; curves lie in output_dir"},
+    {"critic.*", kAutomatic, "as the policy's"},
     {"prompt_data", kCopied, "actor_train.data_args.file_name", "", listed},
     {"eval_dataset", kCopied, "validation.data_args.file_name", "", listed},
     {"eval_temperature", kCopied, "validation.generating_args.temperature", "0.6"},
@@ -97,8 +112,8 @@ constexpr ForeignRow kRows[] = {
     {"freezing_actor_steps", kCopied, "critic_warmup", "", steps_or_never},
     {"ptx_coef", kNothing},
     {"aux_loss_coef", kNothing, "dense models only"},
-    {"enable_vllm_is_correction", kUnsupported, "write it as train_infer_correction"},
-    {"vllm_is_truncated_threshold", kUnsupported, "write it as train_infer_correction"},
+    {"enable_vllm_is_correction", kCombined, "", "false"},
+    {"vllm_is_truncated_threshold", kCombined, "", "0.5 5.0"},
     {"actor_num_nodes", kCombined, "", "1"},
     {"actor_num_gpus_per_node", kCombined, "", "8"},
     {"ref_num_*", kAutomatic, "roles share the policy's devices; device_mapping changes it"},
@@ -123,9 +138,10 @@ constexpr ForeignRow kRows[] = {
     {"param_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
     {"flash_attn", kAutomatic},
     {"attn_implementation", kAutomatic},
-    {"load_in_4bit", kUnsupported},
-    {"lora_*", kUnsupported, "all weights are trained"},
-    {"target_modules", kUnsupported, "all weights are trained"},
+    {"load_in_4bit", kRefused, "weights of 4 bits"},
+    {"lora_rank", kRefused, "LoRA, while all weights are trained here"},
+    {"lora_*", kAutomatic, "nothing without LoRA"},
+    {"target_modules", kAutomatic, "nothing without LoRA"},
     {"async_train", kUnsupported, "async_generation_ratio, with devices that only sample"},
     {"use_wandb", kAutomatic, "track_with; curves go to TensorBoard files"},
     {"wandb_*", kNothing},
@@ -133,6 +149,143 @@ constexpr ForeignRow kRows[] = {
     {"save_hf_ckpt", kAutomatic, "roll export"},
     {"disable_ds_ckpt", kNothing},
 };
+
+struct Renamed {
+  std::string_view now;
+  const char* before;
+};
+/// Groups whose flags keep their names: "data.input_key" was "input_key".
+constexpr std::array<std::string_view, 9> kSameNames{"data.", "ds.",     "train.",  "rollout.", "logger.",
+                                                     "algo.", "reward.", "critic.", "actor."};
+constexpr Renamed kRenamed[] = {
+    {"actor.model_name_or_path", "pretrain"},
+    {"critic.model_name_or_path", "critic_pretrain"},
+    {"reward.model_name_or_path", "reward_pretrain"},
+    {"reward.remote_url", "remote_rm_url"},
+    {"reward.clip_range", "reward_clip_range"},
+    {"reward.normalize_enable", "normalize_reward"},
+    {"actor.adam.lr", "actor_learning_rate"},
+    {"actor.adam.betas", "adam_betas"},
+    {"actor.adam.weight_decay", "l2"},
+    {"critic.adam.lr", "critic_learning_rate"},
+    {"critic.value_clip", "value_clip"},
+    {"critic.freezing_steps", "freezing_actor_steps"},
+    {"actor.entropy_coef", "entropy_loss_coef"},
+    {"actor.gradient_checkpointing_enable", "gradient_checkpointing"},
+    {"actor.num_nodes", "actor_num_nodes"},
+    {"actor.num_gpus_per_node", "actor_num_gpus_per_node"},
+    {"ref.num_nodes", "ref_num_nodes"},
+    {"ref.num_gpus_per_node", "ref_num_gpus_per_node"},
+    {"critic.num_nodes", "critic_num_nodes"},
+    {"critic.num_gpus_per_node", "critic_num_gpus_per_node"},
+    {"reward.num_nodes", "reward_num_nodes"},
+    {"reward.num_gpus_per_node", "reward_num_gpus_per_node"},
+    {"ref.offload", "ref_reward_offload"},
+    {"algo.advantage.estimator", "advantage_estimator"},
+    {"algo.advantage.gamma", "gamma"},
+    {"algo.advantage.lambd", "lambd"},
+    {"algo.advantage.no_std_norm", "no_advantage_std_norm"},
+    {"algo.advantage.is_correction_enable", "enable_vllm_is_correction"},
+    {"algo.advantage.is_correction_threshold", "vllm_is_truncated_threshold"},
+    {"algo.advantage.is_correction_type", "vllm_is_correction_type"},
+    {"algo.kl.init_coef", "init_kl_coef"},
+    {"algo.kl.target", "kl_target"},
+    {"algo.kl.horizon", "kl_horizon"},
+    {"algo.kl.estimator", "kl_estimator"},
+    {"algo.kl.use_loss", "use_kl_loss"},
+    {"algo.dynamic_filtering_enable", "dynamic_filtering"},
+    {"algo.dynamic_filtering_range", "dynamic_filtering_reward_range"},
+    {"rollout.batch_size", "rollout_batch_size"},
+    {"rollout.micro_batch_size", "micro_rollout_batch_size"},
+    {"rollout.max_new_tokens", "generate_max_len"},
+    {"rollout.max_tokens_per_gpu", "rollout_max_tokens_per_gpu"},
+    {"train.batch_size", "train_batch_size"},
+    {"train.micro_batch_size", "micro_train_batch_size"},
+    {"train.max_tokens_per_gpu", "train_max_tokens_per_gpu"},
+    {"train.dynamic_batch_enable", "use_dynamic_batch"},
+    {"train.full_determinism_enable", "full_determinism"},
+    {"train.async_enable", "async_train"},
+    {"train.partial_rollout_enable", "async_train"},
+    {"train.colocate_all", "colocate_all_models"},
+    {"data.prompt_dataset", "prompt_data"},
+    {"data.prompt_probs", "prompt_data_probs"},
+    {"eval.dataset", "eval_dataset"},
+    {"eval.steps", "eval_steps"},
+    {"eval.split", "eval_split"},
+    {"eval.temperature", "eval_temperature"},
+    {"eval.n_samples_per_prompt", "eval_n_samples_per_prompt"},
+    {"ckpt.output_dir", "save_path"},
+    {"ckpt.path", "ckpt_path"},
+    {"ckpt.save_hf", "save_hf_ckpt"},
+    {"ckpt.load_enable", "load_checkpoint"},
+    {"ckpt.max_num", "max_ckpt_num"},
+    {"ckpt.save_steps", "save_steps"},
+    {"ckpt.disable_ds", "disable_ds_ckpt"},
+    {"ds.lora.rank", "lora_rank"},
+    {"ds.lora.alpha", "lora_alpha"},
+    {"ds.lora.dropout", "lora_dropout"},
+    {"ds.lora.target_modules", "target_modules"},
+    {"ds.ring_attn_head_stride", "ring_head_stride"},
+    {"ds.tensor_parallel_size", "ds_tensor_parallel_size"},
+    {"ds.enable_sleep", "deepspeed_enable_sleep"},
+    {"vllm.enforce_eager", "enforce_eager"},
+    {"vllm.enable_prefix_caching", "enable_prefix_caching"},
+    {"vllm.tensor_parallel_size", "vllm_tensor_parallel_size"},
+    {"vllm.gpu_memory_utilization", "vllm_gpu_memory_utilization"},
+    {"logger.wandb.key", "use_wandb"},
+    {"logger.tensorboard_dir", "tensorboard_dir"},
+};
+
+/// A row's name, as the rest of a longer one.
+const char* same_name(std::string_view rest) {
+  for (const ForeignRow& row : kRows)
+    if (rest == row.theirs) return row.theirs;
+  return nullptr;
+}
+
+const char* renamed(const std::string& key) {
+  for (const Renamed& name : kRenamed)
+    if (key == name.now) return name.before;
+  if (key.starts_with("vllm.")) return "vllm_*";
+  if (key.starts_with("logger.wandb.")) return "wandb_*";
+  for (const std::string_view group : kSameNames)
+    if (key.starts_with(group) && find_row(kRows, key) == nullptr)
+      return same_name(std::string_view(key).substr(group.size()));
+  return nullptr;
+}
+
+/// The new flags bound prompt and response together; the response alone only where it is asked for.
+void combine_lengths(Conversion& c) {
+  if (!c.is_set("data.max_len")) return;
+  const int64_t all = c.count("data.max_len");
+  const int64_t response = c.is_set("generate_max_len") ? c.count("generate_max_len") : all / 2;
+  if (response >= all) throw c.refused("data.max_len", "leaves nothing of generate_max_len for the prompt");
+  c.set("prompt_length", fmt::format("{}", all - response),
+        c.origin({"data.max_len", "generate_max_len"}) + " less the response");
+  c.set("response_length", fmt::format("{}", response), c.origin({"generate_max_len", "data.max_len"}));
+  if (!c.is_set("generate_max_len"))
+    c.differs(
+        "lengths: there prompt and response share data.max_len; here each has half of it: set prompt_length and "
+        "response_length");
+}
+
+/// Weights of the sampler's tokens (TIS), or a filter of them (ICEPOP), between two bounds.
+void combine_correction(Conversion& c) {
+  if (!c.is_true("enable_vllm_is_correction")) return;
+  const std::string type = c.text("vllm_is_correction_type"), bounds = c.text("vllm_is_truncated_threshold");
+  const std::string low = bounds.substr(0, bounds.find(' ')), high = upper(bounds);
+  const std::string from =
+      c.origin({"enable_vllm_is_correction", "vllm_is_correction_type", "vllm_is_truncated_threshold"});
+  c.set("train_infer_correction.is_weight.enabled", "true", from);
+  c.set("train_infer_correction.is_weight.upper_bound", high, from);
+  if (type == "tis")
+    return c.differs(
+        fmt::format("correction: weights had a lower bound of {} there; here they have an upper one only", low));
+  c.set("train_infer_correction.filters",
+        fmt::format("[{{enabled: true, agg_type: {}, ratio_low: {}, ratio_high: {}}}]",
+                    type == "icepop" ? "token" : "geometric", low, high),
+        from);
+}
 
 void combine_algorithm(Conversion& c) {
   const std::string name = c.text("advantage_estimator"), from = c.origin("advantage_estimator");
@@ -147,15 +300,15 @@ void combine_algorithm(Conversion& c) {
   else
     c.set("adv_estimator", name, from);
   if (name == "gae") c.set("whiten_advantages", "true", "always so there");
-  if (c.text("policy_loss_type") == "gspo") c.set("importance_sampling", "seq", "policy_loss_type");
+  if (c.text("policy_loss_type") == "gspo") c.set("importance_sampling", "seq", c.origin("policy_loss_type"));
   const std::string both = c.text("eps_clip_low_high");
   const size_t blank = both.find(' ');
   if (blank == std::string::npos)
     set_clip(c, c.text("eps_clip"), c.text("eps_clip"), c.text("dual_clip"), c.origin("eps_clip"));
   else
-    set_clip(c, both.substr(0, blank), both.substr(blank + 1), c.text("dual_clip"), "eps_clip_low_high");
+    set_clip(c, both.substr(0, blank), both.substr(blank + 1), c.text("dual_clip"), c.origin("eps_clip_low_high"));
   c.set("loss_agg_mode", c.text("policy_loss_type") == "gspo" ? "seq-mean-token-mean" : "token-mean",
-        "policy_loss_type");
+        c.origin("policy_loss_type"));
   c.differs(
       "loss: OpenRLHF averages over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
 }
@@ -178,8 +331,8 @@ void combine_kl(Conversion& c) {
 }
 
 void combine_batches(Conversion& c) {
-  c.num_ranks = c.count("actor_num_nodes") * c.count("actor_num_gpus_per_node");
-  set_devices(c, c.origin("actor_num_nodes") + " x actor_num_gpus_per_node");
+  c.set_num_ranks("actor_num_gpus_per_node", "actor_num_nodes");
+  set_devices(c, {"actor_num_gpus_per_node", "actor_num_nodes"});
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
     c.set_from(layout + "tensor_model_parallel_size", "ds_tensor_parallel_size");
@@ -195,6 +348,9 @@ void combine_batches(Conversion& c) {
 }
 
 void combine_openrlhf(Conversion& c) {
+  refuse_other_models(c, "pretrain");
+  combine_lengths(c);
+  combine_correction(c);
   combine_algorithm(c);
   combine_kl(c);
   combine_batches(c);
@@ -206,11 +362,11 @@ void combine_openrlhf(Conversion& c) {
           c.origin("gradient_checkpointing"));
   }
   if (!c.text("overlong_buffer_len").empty()) {
-    c.set("rewards.math_rule.overlong_buffer.enable", "true", "overlong_buffer_len");
+    c.set("rewards.math_rule.overlong_buffer.enable", "true", c.origin("overlong_buffer_len"));
     c.set_from("rewards.math_rule.overlong_buffer.len", "overlong_buffer_len");
     c.set_from("rewards.math_rule.overlong_buffer.penalty_factor", "overlong_penalty_factor");
   }
-  if (c.is_true("dynamic_filtering")) set_group_filter(c, "dynamic_filtering");
+  if (c.is_true("dynamic_filtering")) set_group_filter(c, c.origin("dynamic_filtering"));
   c.differs(
       "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
       "rollout_batch_size");
@@ -223,7 +379,7 @@ void combine_openrlhf(Conversion& c) {
 }  // namespace openrlhf
 
 const ForeignTrainer& openrlhf_trainer() {
-  static const ForeignTrainer trainer{"openrlhf", openrlhf::kRows, openrlhf::combine_openrlhf};
+  static const ForeignTrainer trainer{"openrlhf", openrlhf::kRows, openrlhf::combine_openrlhf, openrlhf::renamed};
   return trainer;
 }
 

@@ -19,8 +19,8 @@ std::string second_word(const std::string& value) {
 
 constexpr const char* kShape = "config.json of the model says it";
 constexpr const char* kEngine = "the sampler is built in";
+constexpr const char* kExperts = "a mixture of experts; dense models only";
 constexpr const char* kPython = "Python that is loaded at run time";
-constexpr const char* kRay = "no Ray: roll train -n starts the processes";
 
 constexpr ForeignRow kRows[] = {
     {"hf-checkpoint", kCopied, "pretrain", "set-me/to-a-model-folder"},
@@ -59,7 +59,8 @@ constexpr ForeignRow kRows[] = {
     {"rollout-top-k", kCopied, "actor_infer.generating_args.top_k", "-1"},
     {"rollout-stop", kCopied, "actor_infer.generating_args.stop_strings", "", listed},
     {"rollout-stop-token-ids", kUnsupported, "the model's own end tokens, and stop_strings"},
-    {"rollout-function-path", kUnsupported, kPython},
+    {"rollout-function-path", kRefused, "a rollout of one's own Python (agents, fine-tuning)"},
+    {"custom-generate-function-path", kRefused, "a rollout of one's own Python (agents)"},
     {"custom-*", kUnsupported, kPython},
     {"over-sampling-batch-size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
     {"dynamic-sampling-filter-path", kCombined},
@@ -93,7 +94,7 @@ constexpr ForeignRow kRows[] = {
     {"kl-coef", kCombined, "", "0.0"},
     {"entropy-coef", kCopied, "entropy_loss_coef", "0.0"},
     {"calculate-per-token-loss", kCombined, "", "false"},
-    {"loss-type", kAutomatic, "roll train trains by rewards, roll sft on responses"},
+    {"loss-type", kRefused, "another loss; roll train trains by rewards, roll sft on responses", "policy_loss"},
     {"use-tis", kCopied, "train_infer_correction.is_weight.enabled"},
     {"tis-clip", kCombined, "", "2.0"},
     {"tis-clip-low", kUnsupported, "weights have an upper bound only"},
@@ -103,8 +104,8 @@ constexpr ForeignRow kRows[] = {
     {"ref-update-interval", kUnsupported, "the reference is frozen"},
     {"num-critic-only-steps", kCopied, "critic_warmup", "0"},
     {"critic-lr", kCopied, "critic.training_args.learning_rate"},
-    {"use-opd", kUnsupported},
-    {"opd-*", kUnsupported},
+    {"use-opd", kRefused, "a distillation"},
+    {"opd-*", kNothing, "nothing without use-opd"},
 
     {"lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {"lr-decay-style", kCopied, "actor_train.training_args.lr_scheduler_type", "linear"},
@@ -129,8 +130,41 @@ constexpr ForeignRow kRows[] = {
     {"tensor-model-parallel-size", kCombined, "", "1"},
     {"context-parallel-size", kCombined, "", "1"},
     {"sequence-parallel", kAutomatic, "always, where tensor ranks are several"},
-    {"pipeline-model-parallel-size", kUnsupported, "share the weights by tensor ranks instead"},
-    {"expert-*", kUnsupported, "dense models only"},
+    {"pipeline-model-parallel-size", kRefused, "pipeline stages; share the weights by tensor ranks instead", "1"},
+    {"decoder-last-pipeline-num-layers", kNothing, "nothing without pipeline stages"},
+    {"expert-model-parallel-size", kRefused, kExperts, "1"},
+    {"expert-tensor-parallel-size", kNothing, "nothing without experts"},
+    {"num-experts", kRefused, kExperts},
+    {"moe-*", kNothing, "nothing without experts"},
+    {"multi-latent-attention", kRefused, "an attention that is not here"},
+    {"mtp-num-layers", kRefused, "predictions of several tokens at once"},
+    {"enable-mtp-training", kRefused, "predictions of several tokens at once"},
+    {"multimodal-keys", kRefused, "images; text only"},
+    {"spec", kRefused, "a model of its own, made by Python"},
+    {"debug-train-only", kRefused, "training on what was sampled before; rollout_replay does so"},
+    {"keep-old-actor", kAutomatic, "ratios are against the step's first weights"},
+    {"seq-length", kAutomatic, "prompt_length + response_length"},
+    {"ref-micro-batch-size", kAutomatic, "reference.infer_batch_size, or packing"},
+    {"min-lr", kUnsupported, "learning rates end at 0"},
+    {"rotary-*", kAutomatic, kShape},
+    {"max-position-embeddings", kAutomatic, kShape},
+    {"position-embedding-type", kAutomatic, kShape},
+    {"make-vocab-size-divisible-by", kAutomatic, kShape},
+    {"apply-layernorm-1p", kAutomatic, kShape},
+    {"post-mlp-layernorm", kAutomatic, kShape},
+    {"post-self-attn-layernorm", kAutomatic, kShape},
+    {"use-gated-attention", kRefused, "an attention that is not here"},
+    {"no-rope-fusion", kAutomatic},
+    {"no-masked-softmax-fusion", kAutomatic},
+    {"no-check-for-nan-in-loss-and-grad", kAutomatic},
+    {"no-position-embedding", kAutomatic, kShape},
+    {"log-passrate", kAutomatic, "always a metric"},
+    {"log-probs-chunk-size", kAutomatic},
+    {"data-pad-size-multiplier", kAutomatic, "there is no padding"},
+    {"allgather-cp", kAutomatic, "always"},
+    {"overlap-*", kAutomatic},
+    {"save-debug-rollout-data", kAutomatic, "rollouts/ has every response"},
+    {"rollout-buffer-url", kRefused, "responses from a server of one's own"},
     {"recompute-granularity", kCopied, "actor_train.strategy_args.strategy_config.recompute_granularity"},
     {"recompute-*", kAutomatic, "layer by layer"},
     {"attention-*", kAutomatic},
@@ -162,14 +196,6 @@ constexpr ForeignRow kRows[] = {
     {"add-qkv-bias", kAutomatic, kShape},
     {"disable-bias-linear", kAutomatic, kShape},
     {"untie-embeddings-and-output-weights", kAutomatic, kShape},
-    {"head", kNothing, kRay},
-    {"node-ip-address", kNothing, kRay},
-    {"num-gpus", kNothing, kRay},
-    {"disable-usage-stats", kNothing, kRay},
-    {"dashboard-*", kNothing, kRay},
-    {"address", kNothing, kRay},
-    {"runtime-env-json", kAutomatic, "system_envs sets variables"},
-    {"force", kNothing, kRay},
 };
 
 void combine_algorithm(Conversion& c) {
@@ -179,7 +205,7 @@ void combine_algorithm(Conversion& c) {
              keeps_std = c.is_true("disable-grpo-std-normalization");
   if (is_group && (keeps_mean || keeps_std)) {
     c.set("adv_estimator", "reinforce",
-          keeps_mean ? "disable-rewards-normalization" : "disable-grpo-std-normalization");
+          c.origin(keeps_mean ? "disable-rewards-normalization" : "disable-grpo-std-normalization"));
     if (!keeps_mean) c.set("norm_mean_type", "group", from);
   } else {
     c.set("adv_estimator", is_group ? "grpo" : name == "ppo" ? "gae" : name, from);
@@ -191,13 +217,13 @@ void combine_algorithm(Conversion& c) {
     c.set("actor_train.cispo_epsilon_low", low, c.origin("eps-clip"));
     c.set("actor_train.cispo_epsilon_high", high, c.origin("eps-clip-high"));
   } else {
-    set_clip(c, low, high, c.text("eps-clip-c"), "eps-clip, -high, -c");
+    set_clip(c, low, high, c.text("eps-clip-c"), c.origin({"eps-clip", "eps-clip-high", "eps-clip-c"}));
   }
   const bool by_token = c.is_true("calculate-per-token-loss");
   c.set("loss_agg_mode", by_token ? "token-mean" : "seq-mean-token-mean", c.origin("calculate-per-token-loss"));
   if (c.is_set("use-tis")) c.set_from("train_infer_correction.is_weight.upper_bound", "tis-clip");
   if (c.is_set("dynamic-sampling-filter-path")) {
-    set_group_filter(c, "dynamic-sampling-filter-path");
+    set_group_filter(c, c.origin("dynamic-sampling-filter-path"));
     c.differs(
         "filter: groups whose responses are all right or all wrong are dropped; a filter function of yours does not "
         "run here");
@@ -205,23 +231,20 @@ void combine_algorithm(Conversion& c) {
 }
 
 void combine_kl(Conversion& c) {
-  if (c.is_true("use-kl-loss")) {
-    c.set_from("kl_loss_coef", "kl-loss-coef");
-    set_kl_loss_penalty(c, c.text("kl-loss-type"), c.origin("kl-loss-type"));
-  }
+  set_kl_loss(c, "use-kl-loss", "kl-loss-coef", "kl-loss-type");
   if (c.number("kl-coef") == 0) return;
-  c.set("add_token_level_kl", "true", "kl-coef");
+  c.set("add_token_level_kl", "true", c.origin("kl-coef"));
   c.set_from("init_kl_coef", "kl-coef");
 }
 
 void combine_devices(Conversion& c) {
-  c.num_ranks = c.count("actor-num-nodes") * c.count("actor-num-gpus-per-node");
-  set_devices(c, c.origin("actor-num-nodes") + " x actor-num-gpus-per-node");
+  c.set_num_ranks("actor-num-gpus-per-node", "actor-num-nodes");
+  set_devices(c, {"actor-num-gpus-per-node", "actor-num-nodes"});
   const int64_t engine = c.count("rollout-num-gpus-per-engine");
   if (!c.is_true("colocate") && c.is_set("rollout-num-gpus"))
     c.set("actor_infer.device_mapping",
           fmt::format("\"list(range({},{}))\"", c.num_ranks, c.num_ranks + c.count("rollout-num-gpus")),
-          "rollout-num-gpus, beside the others");
+          c.origin("rollout-num-gpus") + ", beside the others");
   c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", engine),
         c.origin("rollout-num-gpus-per-engine"));
   for (const char* role : {"actor_train", "reference", "critic"}) {
@@ -237,19 +260,21 @@ void combine_batches(Conversion& c) {
   std::string origin = "a step's samples: no global-batch-size";
   if (c.is_set("num-steps-per-rollout"))
     update = std::max<int64_t>(1, sampled / c.count("num-steps-per-rollout")),
-    origin = "samples / num-steps-per-rollout";
+    origin = "samples / " + c.origin("num-steps-per-rollout");
   if (c.is_set("global-batch-size"))
-    update = c.count("global-batch-size"), origin = "global-batch-size, which counts samples";
+    update = c.count("global-batch-size"), origin = c.origin("global-batch-size") + ", which counts samples";
   const bool packs = c.is_true("use-dynamic-batch-size");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, update, origin, packs ? 1 : c.count("micro-batch-size"),
                     c.count("tensor-model-parallel-size") * c.count("context-parallel-size")});
   if (!packs || !c.is_set("max-tokens-per-gpu")) return;
   const std::string tokens = c.text("max-tokens-per-gpu"), forward = c.text("log-probs-max-tokens-per-gpu");
-  set_packing(c, tokens, forward.empty() ? tokens : forward, "max-tokens-per-gpu");
+  set_packing(c, tokens, forward.empty() ? tokens : forward,
+              c.origin({"max-tokens-per-gpu", "log-probs-max-tokens-per-gpu"}));
 }
 
 void combine_slime(Conversion& c) {
+  refuse_other_models(c, "hf-checkpoint");
   combine_algorithm(c);
   combine_kl(c);
   combine_devices(c);
@@ -258,6 +283,12 @@ void combine_slime(Conversion& c) {
     c.differs(
         "length: a run has max_steps steps here (default 500); num-epoch counts passes: set it to rows x passes / "
         "rollout_batch_size");
+  if (c.is_set("eval-max-response-len") && c.draft.find("validation.data_args.file_name")) {
+    const int64_t prompt = c.count("rollout-max-prompt-len"), response = c.count("eval-max-response-len");
+    c.set("val_prompt_length", fmt::format("{}", prompt), c.origin("rollout-max-prompt-len"));
+    c.set("val_sequence_length", fmt::format("{}", prompt + response),
+          "val_prompt_length, and " + c.origin("eval-max-response-len"));
+  }
   set_data(c, {"rollout-temperature", "rollout-top-p", "rollout-top-k", "n-samples-per-eval-prompt"});
   set_reward(c);
   set_roles(c);

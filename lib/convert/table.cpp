@@ -17,6 +17,8 @@ namespace roll {
 
 namespace {
 
+constexpr std::string_view kFromEnvironment = "${oc.env:";
+
 const char* words_of(Fate fate) {
   switch (fate) {
     case Fate::kAutomatic:
@@ -25,11 +27,33 @@ const char* words_of(Fate fate) {
       return "nothing of the kind here";
     case Fate::kUnsupported:
       return kNotSupported;
+    case Fate::kRefused:
     case Fate::kCopied:
     case Fate::kCombined:
       break;
   }
   return "";
+}
+
+bool is_off(const std::string& value, const char* standard) {
+  static constexpr std::array<std::string_view, 12> kOff{"",     "0",    "0.0",  "false", "False", "FALSE",
+                                                         "null", "None", "none", "~",     "[]",    "no"};
+  return value == standard || std::ranges::find(kOff, value) != kOff.end();
+}
+
+/// Keys of ours that only name something.
+bool is_name_key(std::string_view ours) {
+  return ours == "exp_name" || ours == "output_dir" || ours == "rollout_dump_dir";
+}
+
+std::string given_as(const ForeignKey& key) {
+  const bool is_override = key.key.find('.') != std::string::npos && key.key.find('-') == std::string::npos;
+  return is_override ? key.key + "=VALUE" : "--" + key.key + " VALUE";
+}
+
+/// A name is not worth a variable that must be set.
+bool known_name(const ForeignKey& key, std::string_view ours) {
+  return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
 /// Python's and YAML's words as ours; nothing for none.
@@ -40,25 +64,57 @@ std::string plain(const std::string& value) {
 
 }  // namespace
 
-Conversion::Conversion(std::span<const ForeignRow> rows, const std::vector<ForeignKey>& keys, int64_t ranks)
-    : num_ranks(ranks), rows_(rows) {
-  std::vector<std::string> names;
-  for (const ForeignRow& row : rows) names.emplace_back(row.theirs);
-  for (const ForeignKey& key : keys) {
+Conversion::Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> ranks)
+    : asked_ranks(ranks), trainer_(trainer) {
+  const auto name_of = [&](const ForeignKey& key) {
     const ForeignRow* row = row_of(key.key);
-    given_.insert_or_assign(row ? row->theirs : key.key, key);
-    if (!row)
-      without.push_back(fmt::format("{} = {} ({}): not a key that this program knows of{}", key.key, key.value,
-                                    key.place, did_you_mean(key.key, names)));
-    else if (row->fate >= Fate::kAutomatic)
-      without.push_back(fmt::format("{} = {} ({}): {}{}{}", key.key, key.value, key.place, words_of(row->fate),
-                                    *row->ours ? ": " : "", row->ours));
+    return row && !std::string_view(row->theirs).ends_with('*') ? std::string(row->theirs) : key.key;
+  };
+  for (const ForeignKey& key : keys) given_[name_of(key)] = &key;  // the last counts
+  for (const ForeignKey& key : keys)
+    if (given_.at(name_of(key)) == &key) tell(key);
+  for (const ForeignRow& row : trainer.rows) copy(row);
+}
+
+void Conversion::tell(const ForeignKey& key) {
+  const ForeignRow* row = row_of(key.key);
+  const std::string said = fmt::format("{} = {} ({})", key.key, key.value, key.place);
+  if (!row) {
+    std::vector<std::string> names;
+    for (const ForeignRow& each : trainer_.rows) names.emplace_back(each.theirs);
+    without.push_back(fmt::format("{}: not a key that this program knows of{}", said, did_you_mean(key.key, names)));
+  } else if (row->fate == Fate::kRefused) {
+    if (key.unknown.empty() && is_off(key.value, row->standard))
+      without.push_back(fmt::format("{}: it is off", said));
+    else
+      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, row->ours);
+  } else if (row->fate >= Fate::kAutomatic) {
+    without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->ours ? ": " : "", row->ours));
   }
-  for (const ForeignRow& row : rows) {
-    if (row.fate != Fate::kCopied) continue;
-    const std::string value = text(row.theirs);
-    if (!value.empty()) set(row.ours, row.change ? row.change(value) : value, origin(row.theirs));
+}
+
+void Conversion::copy(const ForeignRow& row) {
+  if (row.fate != Fate::kCopied) return;
+  const auto found = given_.find(row.theirs);
+  if (found != given_.end() && is_name_key(row.ours) && !known_name(*found->second, row.ours)) return copy_name(row);
+  const std::string value = text(row.theirs);
+  if (!value.empty()) set(row.ours, row.change ? row.change(value) : value, origin(row.theirs));
+}
+
+/// Of a name what is known of it is enough.
+void Conversion::copy_name(const ForeignRow& row) {
+  const ForeignKey& key = *given_.at(row.theirs);
+  std::string rest = key.value, left_out = key.unknown;
+  for (size_t at = rest.find(kFromEnvironment); row.ours == std::string_view("exp_name") && at != rest.npos;
+       at = rest.find(kFromEnvironment, at)) {
+    const size_t end = std::min(rest.find('}', at), rest.size() - 1) + 1;
+    left_out += (left_out.empty() ? "" : ", ") + rest.substr(at, end - at);
+    rest.erase(at, end - at);
   }
+  while (!rest.empty() && std::string_view("-_/. ").find(rest.back()) != std::string_view::npos) rest.pop_back();
+  differs(fmt::format("{}: {} is left out of it, as only a run of the script would tell it ({}: {})", row.ours,
+                      left_out, key.place, key.key));
+  if (!rest.empty()) set(row.ours, rest, origin(row.theirs));
 }
 
 const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key) {
@@ -75,14 +131,20 @@ void Conversion::tell_unread() {
   for (const auto& [name, key] : given_) {
     const ForeignRow* row = row_of(name);
     if (row && row->fate == Fate::kCombined && !read_.contains(name))
-      without.push_back(fmt::format("{} = {} ({}): means nothing under the other keys", key.key, key.value, key.place));
+      without.push_back(
+          fmt::format("{} = {} ({}): means nothing under the other keys", key->key, key->value, key->place));
   }
 }
 
 std::string Conversion::text(const std::string& key) const {
   read_.insert(key);
   const auto found = given_.find(key);
-  if (found != given_.end()) return plain(found->second.value);
+  if (found != given_.end() && !found->second->unknown.empty())
+    throw user_error(
+        "{}: {} depends on {}, which only a run of the script would tell; give it behind the file as {}, or the "
+        "variable as NAME=VALUE",
+        found->second->place, found->second->key, found->second->unknown, given_as(*found->second));
+  if (found != given_.end()) return plain(found->second->value);
   const ForeignRow* row = row_of(key);
   return row ? row->standard : "";
 }
@@ -90,14 +152,24 @@ std::string Conversion::text(const std::string& key) const {
 double Conversion::number(const std::string& key) const {
   const std::string value = text(key);
   if (const auto parsed = parse_number(value)) return *parsed;
-  const bool is_variable = value.find('$') != std::string::npos;
-  throw user_error("{}: must be a number{}", said(key),
-                   is_variable ? "; write it out, as this program knows nothing of the shell's variables" : "");
+  std::string remedy;
+  if (const size_t at = value.find(kFromEnvironment); at != value.npos) {
+    const std::string name =
+        value.substr(at + kFromEnvironment.size(), value.find('}', at) - at - kFromEnvironment.size());
+    remedy = fmt::format("; give {}=VALUE behind the file", name);
+  }
+  throw refused(key, "must be a number" + remedy);
 }
 
 std::string Conversion::said(const std::string& key) const {
   const auto found = given_.find(key);
-  return fmt::format("{}: {} = {}", found == given_.end() ? "defaults" : found->second.place, key, text(key));
+  if (found == given_.end()) return fmt::format("defaults: {} = {}", key, text(key));
+  const ForeignKey& given = *found->second;
+  return fmt::format("{}: {} = {}", given.place, given.key, given.unknown.empty() ? given.value : given.unknown);
+}
+
+UserError Conversion::refused(const std::string& key, const std::string& what) const {
+  return user_error("{}: {}", said(key), what);
 }
 
 int64_t Conversion::count(const std::string& key) const {
@@ -112,7 +184,28 @@ bool Conversion::is_true(const std::string& key) const {
 }
 
 std::string Conversion::origin(const std::string& key) const {
-  return is_set(key) ? key : key + "'s default";
+  if (!is_set(key)) return key + "'s default";
+  const ForeignKey& given = *given_.at(key);
+  return fmt::format("from {}: {}", given.place.substr(given.place.rfind('/') + 1), given.key);
+}
+
+std::string Conversion::origin(std::initializer_list<const char*> keys) const {
+  std::vector<std::string> given;
+  for (const char* key : keys)
+    if (is_set(key)) given.push_back(origin(key).substr(given.empty() ? 0 : std::string_view("from ").size()));
+  return given.empty() ? origin(*keys.begin()) : fmt::format("{}", fmt::join(given, ", "));
+}
+
+void Conversion::set_num_ranks(const char* gpus, const char* nodes) {
+  const int64_t machines = nodes ? count(nodes) : 1;
+  if (!is_set(gpus) && asked_ranks) return void(num_ranks = *asked_ranks);
+  if (!is_set(gpus)) throw user_error("{} is not given, so the number of GPUs is not known: say it with -n", gpus);
+  num_ranks = count(gpus) * machines;
+}
+
+const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key) {
+  const char* older = trainer.renamed ? trainer.renamed(key) : nullptr;
+  return find_row(trainer.rows, older ? older : key);
 }
 
 std::span<const ForeignTrainer> foreign_trainers() {
@@ -160,7 +253,9 @@ void set_packing(Conversion& conversion, const std::string& train_tokens, const 
   }
 }
 
-void set_devices(Conversion& conversion, const std::string& origin) {
+void set_devices(Conversion& conversion, std::initializer_list<const char*> keys) {
+  const bool is_said = std::ranges::any_of(keys, [&](const char* key) { return conversion.is_set(key); });
+  const std::string origin = is_said ? conversion.origin(keys) : "-n";
   for (const char* role : {"actor_train", "actor_infer", "reference", "critic"})
     conversion.set(std::string(role) + ".device_mapping", fmt::format("\"list(range(0,{}))\"", conversion.num_ranks),
                    origin);
@@ -174,6 +269,15 @@ void set_clip(Conversion& conversion, const std::string& low, const std::string&
   if (c.empty()) return;
   conversion.set("dual_clip_loss", "true", origin);
   conversion.set("dual_clip_c", c, origin);
+}
+
+void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type) {
+  if (!conversion.is_true(use)) return;
+  if (conversion.number(coefficient) == 0)
+    return conversion.set("use_kl_loss", "false", conversion.origin(coefficient) + " is 0");
+  conversion.set("use_kl_loss", "true", conversion.origin(use));
+  conversion.set_from("kl_loss_coef", coefficient);
+  set_kl_loss_penalty(conversion, conversion.text(type), conversion.origin(type));
 }
 
 void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin) {
@@ -217,6 +321,23 @@ void set_data(Conversion& conversion, const ValidationKeys& keys) {
     const std::string path = std::string("validation.generating_args.") + name;
     if (!draft.find(path)) conversion.set_from(path, key);
   }
+}
+
+void refuse_other_models(const Conversion& conversion, const char* key) {
+  std::string name = lower_ascii(conversion.text(key));
+  while (name.ends_with('/')) name.pop_back();
+  name.erase(0, name.rfind('/') + 1);
+  const auto has_one = [&](auto... words) { return ((name.find(words) != name.npos) || ...); };
+  bool has_active = false;  // "...-30B-A3B"
+  for (size_t at = name.find("-a"); at != name.npos && !has_active; at = name.find("-a", at + 1)) {
+    const size_t end = std::min(name.find_first_not_of("0123456789.", at + 2), name.size());
+    has_active = end > at + 2 && name.substr(end, 1) == "b";
+  }
+  if (has_active || has_one("moe", "mixtral", "deepseek-v2", "deepseek-v3", "gpt-oss", "moonlight", "kimi-k2", "671b"))
+    throw conversion.refused(key, "by its name a mixture of experts; dense models only");
+  if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
+      name.ends_with("-vl"))
+    throw conversion.refused(key, "by its name a model that reads images; text only");
 }
 
 void set_reward(Conversion& conversion) {

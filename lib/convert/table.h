@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "convert/draft.h"
 #include "convert/foreign.h"
 
@@ -24,6 +27,7 @@ enum class Fate {
   kAutomatic,    // decided here without a key
   kNothing,      // there is nothing of the kind here
   kUnsupported,  // its effect is lost; with the default of that trainer nothing is
+  kRefused,      // makes it a training of another kind, which `ours` names, unless it is off or `standard`
 };
 
 struct ForeignRow {
@@ -37,10 +41,23 @@ struct ForeignRow {
 /// The first row whose key, or pattern with '*' at its end, `key` is; nullptr: none.
 const ForeignRow* find_row(std::span<const ForeignRow> rows, const std::string& key);
 
+class Conversion;
+
+struct ForeignTrainer {
+  const char* name;
+  std::span<const ForeignRow> rows;
+  void (*combine)(Conversion& conversion);                   // what several keys make together
+  const char* (*renamed)(const std::string& key) = nullptr;  // a newer name's key of `rows`; nullptr: none
+};
+/// The row of a key under any of its names.
+const ForeignRow* find_row(const ForeignTrainer& trainer, const std::string& key);
+
 /// The settings with their defaults filled in, and what is to be told.
 class Conversion {
  public:
-  Conversion(std::span<const ForeignRow> rows, const std::vector<ForeignKey>& keys, int64_t num_ranks);
+  /// UserError: a key that makes it a training of another kind; a value that only a run of a script would tell.
+  /// `keys` must outlive it.
+  Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
   bool is_set(const std::string& key) const;
   /// The value, or that trainer's default; empty: neither.
@@ -52,8 +69,14 @@ class Conversion {
   bool is_true(const std::string& key) const;
   /// Keys that no function has asked for: under the others they mean nothing.
   void tell_unread();
-  /// "data.train_batch_size" or "data.train_batch_size's default".
+  /// "run.sh:12: data.train_batch_size" or "data.train_batch_size's default".
   std::string origin(const std::string& key) const;
+  /// Of those that are given.
+  std::string origin(std::initializer_list<const char*> keys) const;
+  /// `gpus` of each of `nodes` machines, which may be nullptr; `gpus` must be given, or else -n. UserError: neither.
+  void set_num_ranks(const char* gpus, const char* nodes);
+  /// UserError "run.sh:12: key = value: what".
+  UserError refused(const std::string& key, const std::string& what) const;
 
   void set(const std::string& ours, const std::string& value, const std::string& origin) {
     draft.set(ours, value, origin);
@@ -63,24 +86,23 @@ class Conversion {
 
   Draft draft;
   int64_t num_ranks = 1;
+  std::optional<int64_t> asked_ranks;    // -n
   std::vector<std::string> differences;  // in meaning
   std::vector<std::string> without;      // keys that have no counterpart, and why
 
  private:
   /// "run.sh:4: lr = x", for messages.
   std::string said(const std::string& key) const;
-  const ForeignRow* row_of(const std::string& key) const { return find_row(rows_, key); }
+  void tell(const ForeignKey& key);
+  void copy(const ForeignRow& row);
+  void copy_name(const ForeignRow& row);
+  const ForeignRow* row_of(const std::string& key) const { return find_row(trainer_, key); }
 
-  std::span<const ForeignRow> rows_;
-  std::map<std::string, ForeignKey> given_;
+  const ForeignTrainer& trainer_;
+  std::map<std::string, const ForeignKey*> given_;  // by the rows' names
   mutable std::set<std::string> read_;
 };
 
-struct ForeignTrainer {
-  const char* name;
-  std::span<const ForeignRow> rows;
-  void (*combine)(Conversion& conversion);  // what several keys make together
-};
 /// verl, TRL, slime, OpenRLHF.
 std::span<const ForeignTrainer> foreign_trainers();
 const ForeignTrainer& verl_trainer();
@@ -109,11 +131,13 @@ void set_updates(Conversion& conversion, const UpdatePlan& plan);
 /// Token budgets of packed micro-batches, of all roles that have forwards.
 void set_packing(Conversion& conversion, const std::string& train_tokens, const std::string& forward_tokens,
                  const std::string& origin);
-/// Devices 0..num_ranks-1 for all roles.
-void set_devices(Conversion& conversion, const std::string& origin);
+/// Devices 0..num_ranks-1 for all roles, from these keys, or -n where none is given.
+void set_devices(Conversion& conversion, std::initializer_list<const char*> keys);
 /// Ratio bounds; dual clip where `c` is not empty.
 void set_clip(Conversion& conversion, const std::string& low, const std::string& high, const std::string& c,
               const std::string& origin);
+/// The KL in the loss, from their keys; none where its coefficient is 0.
+void set_kl_loss(Conversion& conversion, const char* use, const char* coefficient, const char* type);
 /// The estimate of the KL in the loss, where it is not k3: `type` is k1, k2, k3 or one of verl's words for them.
 void set_kl_loss_penalty(Conversion& conversion, const std::string& type, const std::string& origin);
 /// Groups that are all right or all wrong are dropped, and made up for.
@@ -124,6 +148,8 @@ struct ValidationKeys {
 };
 /// Columns; the validation's sampling, and no validation where it has no rows; what must be set by hand is told.
 void set_data(Conversion& conversion, const ValidationKeys& keys);
+/// UserError where the name of the model says that it reads images or is a mixture of experts.
+void refuse_other_models(const Conversion& conversion, const char* key);
 /// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most.
 void set_reward(Conversion& conversion);
 /// A critic like the policy, and a reference where something measures a KL to it.

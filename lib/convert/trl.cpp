@@ -16,6 +16,8 @@ namespace {
 using enum Fate;
 
 constexpr const char* kTracking = "track_with; curves go to TensorBoard files";
+constexpr const char* kLora = "LoRA, while all weights are trained here";
+constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
 constexpr const char* kMismatch =
     "write it as train_infer_correction; sampler and trainer are one program here, and agree closely";
@@ -34,10 +36,34 @@ constexpr ForeignRow kRows[] = {
     {"fp16", kCombined},
     {"model_init_kwargs*", kNothing},
     {"attn_implementation", kAutomatic},
-    {"use_peft", kUnsupported, "all weights are trained"},
-    {"lora_r", kUnsupported, "all weights are trained"},
-    {"lora_alpha", kUnsupported, "all weights are trained"},
-    {"lora_target_modules", kUnsupported, "all weights are trained"},
+    {"use_peft", kRefused, kLora},
+    {"peft_config", kRefused, kLora},
+    {"lora_*", kAutomatic, "nothing without use_peft"},
+    {"load_in_4bit", kRefused, "weights of 4 bits"},
+    {"load_in_8bit", kRefused, "weights of 8 bits"},
+    {"tools", kRefused, kTurns},
+    {"environment_factory", kRefused, kTurns},
+    {"rollout_func", kRefused, kTurns},
+    {"max_tool_calling_iterations", kRefused, kTurns},
+    {"trust_remote_code", kNothing},
+    {"model_revision", kNothing},
+    {"num_machines", kAutomatic, "num_processes counts all"},
+    {"machine_rank", kNothing},
+    {"main_*", kNothing},
+    {"main_training_function", kNothing},
+    {"compute_environment", kNothing},
+    {"distributed_type", kAutomatic, "one built-in back-end"},
+    {"deepspeed_config.*", kAutomatic, "one built-in back-end, whose optimizer states are shared out (ZeRO-1)"},
+    {"zero_optimization.*", kAutomatic, "one built-in back-end, whose optimizer states are shared out (ZeRO-1)"},
+    {"fsdp*", kAutomatic, "one built-in back-end"},
+    {"mixed_precision", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
+    {"downcast_bf16", kNothing},
+    {"rdzv_backend", kNothing},
+    {"same_network", kNothing},
+    {"tpu_*", kNothing},
+    {"use_cpu", kAutomatic, "a GPU where there is one"},
+    {"debug", kNothing},
+    {"enable_cpu_affinity", kNothing},
 
     {"max_prompt_length", kCopied, "prompt_length", "512"},
     {"max_completion_length", kCopied, "response_length", "256"},
@@ -132,7 +158,7 @@ void combine_loss(Conversion& c) {
   if (type == "bnpo")
     c.differs("loss: bnpo averaged over the tokens of each micro-batch; here the mean is over the whole mini-batch's");
   if (type == "sapo" || type == "luspo" || type == "vespo")
-    c.without.push_back(fmt::format("loss_type = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", type));
+    throw c.refused("loss_type", "a policy loss that is not here");
   const std::string low = c.text("epsilon"), high = c.text("epsilon_high").empty() ? low : c.text("epsilon_high");
   if (type == "cispo") {
     c.set("actor_train.pg_variant", "cispo", from);
@@ -142,11 +168,11 @@ void combine_loss(Conversion& c) {
           "epsilon_high less 1: there it is the bound of the weight itself");
     if (bound < 1) c.differs("cispo: weights were bounded by less than 1 there; here the bound is 1 at least");
   } else
-    set_clip(c, low, high, "", "epsilon, epsilon_high");
+    set_clip(c, low, high, "", c.origin({"epsilon", "epsilon_high"}));
   if (c.text("importance_sampling_level") == "sequence")
-    c.set("importance_sampling", "seq", "importance_sampling_level");
+    c.set("importance_sampling", "seq", c.origin("importance_sampling_level"));
   if (c.number("beta") == 0) return;
-  c.set("use_kl_loss", "true", "beta");
+  c.set("use_kl_loss", "true", c.origin("beta"));
   c.set_from("kl_loss_coef", "beta");
 }
 
@@ -156,13 +182,12 @@ void combine_advantages(Conversion& c) {
   c.set("adv_estimator", scale == "batch" || keeps ? "reinforce" : "grpo", from);
   if (scale == "batch" || keeps) c.set("norm_mean_type", "group", from);
   if (scale == "batch") c.set("norm_std_type", "batch", from);
-  if (scale == "mean")
-    c.without.push_back("scale_rewards = mean: NOT SUPPORTED; the group's deviation stands in the file");
+  if (scale == "mean") throw c.refused("scale_rewards", "a scale that is not here");
 }
 
 void combine_batches(Conversion& c) {
-  if (c.is_set("num_processes")) c.num_ranks = c.count("num_processes");
-  set_devices(c, c.is_set("num_processes") ? "num_processes" : "-n");
+  c.set_num_ranks("num_processes", nullptr);
+  set_devices(c, {"num_processes"});
   const int64_t micro = c.count("per_device_train_batch_size"), accumulated = c.count("gradient_accumulation_steps");
   const int64_t update = micro * accumulated * c.num_ranks, group = c.count("num_generations");
   const auto count_or = [&](const char* key, int64_t otherwise) {
@@ -177,8 +202,8 @@ void combine_batches(Conversion& c) {
         sampled, group);
   c.set("rollout_batch_size", fmt::format("{}", sampled / group),
         fmt::format("prompts: {} completions of a generation / num_generations", sampled));
-  set_updates(
-      c, {"actor_train", update, "per_device_train_batch_size x gradient_accumulation_steps x processes", micro, 1});
+  set_updates(c, {"actor_train", update,
+                  c.origin({"per_device_train_batch_size", "gradient_accumulation_steps"}) + " x processes", micro, 1});
   if (c.text("max_steps").empty() || c.number("max_steps") < 1)
     return c.differs(
         fmt::format("length: a run has max_steps steps here (default 500); there it was {} passes over the rows: set "
@@ -193,6 +218,7 @@ void combine_batches(Conversion& c) {
 }
 
 void combine_trl(Conversion& c) {
+  refuse_other_models(c, "model_name_or_path");
   combine_advantages(c);
   combine_loss(c);
   combine_batches(c);

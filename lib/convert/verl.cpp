@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "convert/table.h"
+#include "convert/verl_correction.h"
 
 namespace roll {
 
@@ -22,6 +23,12 @@ std::string not_negative(const std::string& value) {
 constexpr const char* kMemory = "memory is laid out by the program; `offload: true` moves what waits to the host";
 constexpr const char* kSampler = "the sampler is built in";
 constexpr const char* kPython = "Python that is loaded at run time";
+constexpr const char* kLora = "LoRA, while all weights are trained here";
+constexpr const char* kNoLora = "nothing without LoRA";
+constexpr const char* kStages = "pipeline stages; share the weights by tensor ranks instead";
+constexpr const char* kExperts = "a mixture of experts; dense models only";
+constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
+constexpr const char* kJudge = "a reward model; write it as rewards.<name>.type: reward_model, and take it out here";
 using enum Fate;
 
 constexpr ForeignRow kRows[] = {
@@ -42,8 +49,10 @@ constexpr ForeignRow kRows[] = {
     {"data.trust_remote_code", kNothing},
     {"data.return_raw_chat", kAutomatic},
     {"data.return_raw_input_ids", kAutomatic},
-    {"data.image_key", kUnsupported, "text only"},
-    {"data.video_key", kUnsupported, "text only"},
+    {"data.image_key", kRefused, "images; text only"},
+    {"data.video_key", kRefused, "videos; text only"},
+    {"data.apply_chat_template_kwargs.*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
+    {"data.sampler.*", kUnsupported, kPython},
     {"data.custom_cls.*", kUnsupported, kPython},
     {"data.gen_batch_size", kAutomatic, "groups that a filter drops are made up for prompt by prompt"},
 
@@ -55,9 +64,17 @@ constexpr ForeignRow kRows[] = {
     {MODEL "use_shm", kNothing},
     {MODEL "trust_remote_code", kNothing},
     {MODEL "external_lib", kUnsupported, kPython},
-    {MODEL "lora_rank", kUnsupported, "all weights are trained"},
-    {MODEL "lora_alpha", kUnsupported, "all weights are trained"},
-    {MODEL "target_modules", kUnsupported, "all weights are trained"},
+    {MODEL "lora_rank", kRefused, kLora},
+    {MODEL "lora_adapter_path", kRefused, kLora},
+    {MODEL "lora.rank", kRefused, kLora},
+    {MODEL "lora*", kAutomatic, kNoLora},
+    {MODEL "target_modules", kAutomatic, kNoLora},
+    {MODEL "exclude_modules", kAutomatic, kNoLora},
+    {MODEL "mtp.enable", kRefused, "predictions of several tokens at once"},
+    {MODEL "mtp.*", kNothing},
+    {MODEL "torch_dtype", kAutomatic, "bf16 on a GPU; model_args.dtype changes it"},
+    {MODEL "enable_activation_offload", kAutomatic, kMemory},
+    {MODEL "fused_kernel_options.*", kAutomatic},
     {MODEL "override_config*", kUnsupported, "the model's own config.json counts"},
     {"actor_rollout_ref.hybrid_engine", kAutomatic},
     {"actor_rollout_ref.nccl_timeout", kAutomatic, "actor_train.backend_timeout, in minutes"},
@@ -85,7 +102,9 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "ulysses_sequence_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.tensor_model_parallel_size", kCombined, "", "1"},
     {ACTOR "megatron.context_parallel_size", kCombined, "", "1"},
-    {ACTOR "megatron.pipeline_model_parallel_size", kUnsupported, "share the weights by tensor ranks instead"},
+    {ACTOR "megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
+    {ACTOR "megatron.virtual_pipeline_model_parallel_size", kRefused, kStages, "1"},
+    {ACTOR "megatron.expert_*", kRefused, kExperts, "1"},
     {ACTOR "megatron.*", kAutomatic, "one built-in back-end"},
     {ACTOR "optim.lr", kCopied, "actor_train.training_args.learning_rate", "1e-6"},
     {ACTOR "optim.weight_decay", kCopied, "actor_train.training_args.weight_decay", "0.01"},
@@ -99,6 +118,12 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "fsdp_config.*", kAutomatic, kMemory},
     {ACTOR "checkpoint.*", kAutomatic, "checkpoints are whole, and written while training goes on"},
     {ACTOR "use_torch_compile", kAutomatic},
+    {ACTOR "profiler.*", kNothing},
+    {ACTOR "calculate_*", kAutomatic, "the entropy is always a metric"},
+    {ACTOR "use_prefix_grouper", kAutomatic},
+    {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
+    {ACTOR "router_replay.mode", kRefused, kExperts, "disabled"},
+    {ACTOR "tau_*", kNothing, "of SAPO"},
     {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
     {ACTOR "entropy_from_logits_with_chunking", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
@@ -124,8 +149,11 @@ constexpr ForeignRow kRows[] = {
     {ROLLOUT "val_kwargs.top_k", kCopied, "validation.generating_args.top_k", "-1"},
     {ROLLOUT "val_kwargs.n", kCopied, "validation.generating_args.num_return_sequences", "1"},
     {ROLLOUT "val_kwargs.do_sample", kAutomatic, "temperature 0 is greedy"},
-    {ROLLOUT "multi_turn.*", kUnsupported, "one response to each prompt"},
-    {ROLLOUT "agent.*", kUnsupported, "one response to each prompt"},
+    {ROLLOUT "multi_turn.enable", kRefused, kTurns},
+    {ROLLOUT "multi_turn.*", kNothing, "nothing without multi_turn.enable"},
+    {ROLLOUT "agent.default_agent_loop", kRefused, kTurns, "single_turn_agent"},
+    {ROLLOUT "agent.agent_loop_config_path", kRefused, kTurns},
+    {ROLLOUT "agent.*", kAutomatic, kSampler},
     {ROLLOUT "log_prob_*", kAutomatic, "as the training's micro-batches"},
     {ROLLOUT "*", kAutomatic, kSampler},
 
@@ -135,21 +163,31 @@ constexpr ForeignRow kRows[] = {
     {"critic.optim.lr_warmup_steps_ratio", kCopied, "critic.training_args.warmup_ratio"},
     {"critic.optim.warmup_style", kCopied, "critic.training_args.lr_scheduler_type", "constant"},
     {"critic.model.path", kCopied, "reward_pretrain"},
+    {"critic.model.lora_rank", kRefused, kLora},
     {"critic.model.*", kAutomatic, "as the policy's"},
+    {"critic.megatron.pipeline_model_parallel_size", kRefused, kStages, "1"},
     {"critic.cliprange_value", kCopied, "value_clip", "0.5"},
     {"critic.ppo_mini_batch_size", kAutomatic, "as the policy's"},
     {"critic.ppo_micro_batch_size_per_gpu", kAutomatic, "as the policy's"},
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
     {"critic.*", kAutomatic, "as the policy's"},
 
-    {"reward_model.enable", kUnsupported,
-     "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"reward_model.enable", kRefused, kJudge},
+    {"reward.reward_model.enable", kRefused, kJudge},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
     {"reward_model.overlong_buffer.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
     {"reward_model.overlong_buffer.penalty_factor", kCopied, "rewards.math_rule.overlong_buffer.penalty_factor"},
     {"reward_model.overlong_buffer.log", kAutomatic},
-    {"reward_model.*", kUnsupported, "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"reward_model.reward_kwargs.overlong_buffer_cfg.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
+    {"reward_model.reward_kwargs.overlong_buffer_cfg.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
+    {"reward_model.reward_kwargs.overlong_buffer_cfg.penalty_factor", kCopied,
+     "rewards.math_rule.overlong_buffer.penalty_factor"},
+    {"reward_model.reward_kwargs.overlong_buffer_cfg.*", kAutomatic},
+    {"reward_model.reward_kwargs.max_resp_len", kAutomatic, "response_length"},
+    {"reward_model.reward_kwargs.*", kUnsupported, "rewards.<name> has its own"},
+    {"reward_model.sandbox_fusion.*", kUnsupported, "rewards.<name>.type: code_sandbox runs programs"},
+    {"reward_model.*", kNothing, "nothing without reward_model.enable"},
     {"reward.*", kUnsupported, "write it as rewards.<name>"},
     {"custom_reward_function.*", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
 
@@ -167,9 +205,17 @@ constexpr ForeignRow kRows[] = {
     {"algorithm.filter_groups.metric", kAutomatic, "groups are judged by their scores"},
     {"algorithm.filter_groups.max_num_gen_batches", kAutomatic,
      "dropped groups are made up for until the step is full"},
-    {"algorithm.rollout_correction.*", kUnsupported, "write it as train_infer_correction"},
-    {"algorithm.use_pf_ppo", kUnsupported},
-    {"algorithm.pf_ppo.*", kUnsupported},
+    {"algorithm.rollout_correction.rollout_is", kCombined},
+    {"algorithm.rollout_correction.rollout_is_threshold", kCombined, "", "2.0"},
+    {"algorithm.rollout_correction.rollout_is_batch_normalize", kRefused, "weights divided by their mean"},
+    {"algorithm.rollout_correction.rollout_rs", kCombined},
+    {"algorithm.rollout_correction.rollout_rs_threshold", kCombined},
+    {"algorithm.rollout_correction.bypass_mode", kRefused, "old log-probs that are the sampler's own"},
+    {"algorithm.rollout_correction.loss_type", kNothing, "nothing without bypass_mode"},
+    {"algorithm.use_pf_ppo", kRefused, "PF-PPO, which weighs and drops samples"},
+    {"algorithm.pf_ppo.*", kNothing, "nothing without use_pf_ppo"},
+    {"distillation.enabled", kRefused, "a distillation"},
+    {"distillation.*", kNothing, "nothing without distillation.enabled"},
 
     {"trainer.n_gpus_per_node", kCombined, "", "8"},
     {"trainer.nnodes", kCombined, "", "1"},
@@ -191,6 +237,9 @@ constexpr ForeignRow kRows[] = {
     {"ray_kwargs.*", kNothing, "no Ray"},
     {"ray_init.*", kNothing, "no Ray"},
     {"global_profiler.*", kNothing},
+    {"hydra.*", kNothing},
+    {"config-name", kCombined},
+    {"config-path", kNothing, ""},
 };
 
 /// The policy losses whose range has keys of its own here, which clip_ratio_low and _high are there.
@@ -199,48 +248,62 @@ std::string own_range_of(const std::string& loss_mode) {
   return loss_mode == "cispo" ? "cispo" : "";
 }
 
-void combine_algorithm(Conversion& c) {
-  const std::string estimator = c.text("algorithm.adv_estimator"), from = c.origin("algorithm.adv_estimator");
-  constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
-  if (estimator == "grpo" && !c.is_true(kStd)) {
-    c.set("adv_estimator", "reinforce", from + ", without the deviation: " + kStd);
-    c.set("norm_mean_type", "group", kStd);
-  } else {
-    c.set("adv_estimator", estimator, from);
-  }
-  if (estimator == "gae") c.set("whiten_advantages", "true", "always so there");
-  const std::string mode = c.text(ACTOR "policy_loss.loss_mode");
+/// verl's names for estimators that are here; empty: it is not.
+std::string estimator_of(const std::string& name) {
+  for (const char* same :
+       {"gae", "grpo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo", "opo", "gpg"})
+    if (name == same || name == std::string(same) + "_vectorized") return same;
+  return "";
+}
+
+void combine_policy_loss(Conversion& c) {
+  const std::string mode = c.text(ACTOR "policy_loss.loss_mode"), from = c.origin(ACTOR "policy_loss.loss_mode");
   if (mode == "gspo")
-    c.set("importance_sampling", "seq", ACTOR "policy_loss.loss_mode");
+    c.set("importance_sampling", "seq", from);
+  else if (mode == "gpg")
+    c.set("actor_train.pg_variant", "vanilla", from);
   else if (!own_range_of(mode).empty())
-    c.set("actor_train.pg_variant", own_range_of(mode), ACTOR "policy_loss.loss_mode");
+    c.set("actor_train.pg_variant", own_range_of(mode), from);
   else if (mode != "vanilla")
-    c.without.push_back(
-        fmt::format(ACTOR "policy_loss.loss_mode = {}: NOT SUPPORTED; PPO's clipped ratio stands in the file", mode));
+    throw c.refused(ACTOR "policy_loss.loss_mode",
+                    "a policy loss that is not here; `roll keys pg_variant` lists those that are");
 
   const auto bound = [&](const char* key) { return c.is_set(key) ? key : ACTOR "clip_ratio"; };
-  const char* const low_key = bound(ACTOR "clip_ratio_low");
-  const std::string low = c.text(low_key), high = c.text(bound(ACTOR "clip_ratio_high"));
+  const char *const low_key = bound(ACTOR "clip_ratio_low"), *const high_key = bound(ACTOR "clip_ratio_high");
+  const std::string low = c.text(low_key), high = c.text(high_key);
   if (const std::string variant = own_range_of(mode); !variant.empty()) {
     // A weight is never below 0, whatever is allowed.
     const bool is_open = variant == "cispo" && c.number(low_key) > 1;
-    c.set(fmt::format("actor_train.{}_epsilon_low", variant), is_open ? "1.0" : low, ACTOR "clip_ratio_low");
-    c.set(fmt::format("actor_train.{}_epsilon_high", variant), high, ACTOR "clip_ratio_high");
-  } else {
-    set_clip(c, low, high, c.text(ACTOR "clip_ratio_c"), ACTOR "clip_ratio_low, _high, _c");
+    c.set(fmt::format("actor_train.{}_epsilon_low", variant), is_open ? "1.0" : low, c.origin(low_key));
+    c.set(fmt::format("actor_train.{}_epsilon_high", variant), high, c.origin(high_key));
+  } else if (mode != "gpg") {
+    set_clip(c, low, high, c.text(ACTOR "clip_ratio_c"), c.origin({low_key, high_key, ACTOR "clip_ratio_c"}));
   }
   if (c.is_set(ACTOR "clip_ratio") && !c.is_set(ACTOR "clip_ratio_low"))
     c.differs(
         "clip: clip_ratio alone sets both bounds here; verl reads clip_ratio_low and clip_ratio_high, whose default is "
         "0.2");
-  if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, "algorithm.filter_groups.enable");
+}
+
+void combine_algorithm(Conversion& c) {
+  const std::string estimator = estimator_of(c.text("algorithm.adv_estimator")),
+                    from = c.origin("algorithm.adv_estimator");
+  if (estimator.empty())
+    throw c.refused("algorithm.adv_estimator",
+                    "an estimator that is not here; `roll keys adv_estimator` lists those that are");
+  constexpr const char* kStd = "algorithm.norm_adv_by_std_in_grpo";
+  if (estimator == "grpo" && !c.is_true(kStd)) {
+    c.set("adv_estimator", "reinforce", from + ", without the deviation: " + c.origin(kStd));
+    c.set("norm_mean_type", "group", c.origin(kStd));
+  } else {
+    c.set("adv_estimator", estimator, from);
+  }
+  if (estimator == "gae") c.set("whiten_advantages", "true", "always so there");
+  if (c.is_true("algorithm.filter_groups.enable")) set_group_filter(c, c.origin("algorithm.filter_groups.enable"));
 }
 
 void combine_kl(Conversion& c) {
-  if (c.is_true(ACTOR "use_kl_loss")) {
-    c.set_from("kl_loss_coef", ACTOR "kl_loss_coef");
-    set_kl_loss_penalty(c, c.text(ACTOR "kl_loss_type"), c.origin(ACTOR "kl_loss_type"));
-  }
+  set_kl_loss(c, ACTOR "use_kl_loss", ACTOR "kl_loss_coef", ACTOR "kl_loss_type");
   if (!c.is_true("algorithm.use_kl_in_reward")) return;
   const std::string penalty = c.text("algorithm.kl_penalty");
   c.set("kl_penalty", penalty == "low_var_kl" ? "k3" : penalty, c.origin("algorithm.kl_penalty"));
@@ -250,18 +313,33 @@ void combine_kl(Conversion& c) {
   c.set_from("kl_horizon", "algorithm.kl_ctrl.horizon");
 }
 
+/// Defaults are those of verl's own configurations; another one's keys are not known.
+void check_configuration(Conversion& c) {
+  std::string name = c.text("config-name");
+  if (name.ends_with(".yaml")) name.resize(name.size() - 5);
+  if (name.empty() || name == "ppo_trainer" || name == "ppo_megatron_trainer") return;
+  throw c.refused(
+      "config-name",
+      fmt::format("a configuration of its own{}, which the script does not show; give that file before the script, and "
+                  "behind it --config-name ppo_trainer",
+                  name.find("multiturn") != name.npos ? ", by its name of several turns" : ""));
+}
+
 void combine_batches(Conversion& c) {
-  c.num_ranks = c.count("trainer.n_gpus_per_node") * c.count("trainer.nnodes");
-  set_devices(c, "trainer.n_gpus_per_node x trainer.nnodes");
+  c.set_num_ranks("trainer.n_gpus_per_node", "trainer.nnodes");
+  set_devices(c, {"trainer.n_gpus_per_node", "trainer.nnodes"});
   const int64_t context =
       std::max(c.count(ACTOR "ulysses_sequence_parallel_size"), c.count(ACTOR "megatron.context_parallel_size"));
   const int64_t tensor = c.count(ACTOR "megatron.tensor_model_parallel_size");
   const int64_t sampler = std::min(c.num_ranks, c.count(ROLLOUT "tensor_model_parallel_size"));
   for (const char* role : {"actor_train", "reference", "critic"}) {
     const std::string layout = std::string(role) + ".strategy_args.strategy_config.";
-    if (context > 1) c.set(layout + "context_parallel_size", fmt::format("{}", context), "sequence parallel ranks");
+    if (context > 1)
+      c.set(layout + "context_parallel_size", fmt::format("{}", context),
+            c.origin({ACTOR "ulysses_sequence_parallel_size", ACTOR "megatron.context_parallel_size"}));
     if (tensor > 1)
-      c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor), "megatron.tensor_model_parallel_size");
+      c.set(layout + "tensor_model_parallel_size", fmt::format("{}", tensor),
+            c.origin(ACTOR "megatron.tensor_model_parallel_size"));
   }
   c.set("actor_infer.strategy_args.strategy_config.tensor_parallel_size", fmt::format("{}", sampler),
         c.origin(ROLLOUT "tensor_model_parallel_size"));
@@ -269,7 +347,7 @@ void combine_batches(Conversion& c) {
   const bool packs = c.is_true(ACTOR "use_dynamic_bsz");
   const std::string micro = c.text(ACTOR "ppo_micro_batch_size_per_gpu");
   const int64_t sequences = c.count(ACTOR "ppo_mini_batch_size") * c.count(ROLLOUT "n");
-  const std::string origin = fmt::format("{} prompts x {}", c.origin(ACTOR "ppo_mini_batch_size"), ROLLOUT "n");
+  const std::string origin = c.origin(ACTOR "ppo_mini_batch_size") + " prompts x " + c.origin(ROLLOUT "n");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, sequences, origin, packs || micro.empty() ? 1 : c.count(ACTOR "ppo_micro_batch_size_per_gpu"),
                     context * tensor});
@@ -280,20 +358,24 @@ void combine_batches(Conversion& c) {
 }
 
 void combine_verl(Conversion& c) {
+  check_configuration(c);
+  refuse_other_models(c, MODEL "path");
   combine_algorithm(c);
+  combine_policy_loss(c);
   combine_kl(c);
+  combine_verl_correction(c);
   combine_batches(c);
   const std::string betas = c.text(ACTOR "optim.betas");  // [0.9,0.999]
   const size_t comma = betas.find(',');
   if (comma != std::string::npos) {
-    c.set("actor_train.training_args.adam_beta1", betas.substr(1, comma - 1), ACTOR "optim.betas");
+    c.set("actor_train.training_args.adam_beta1", betas.substr(1, comma - 1), c.origin(ACTOR "optim.betas"));
     c.set("actor_train.training_args.adam_beta2", betas.substr(comma + 1, betas.size() - comma - 2),
-          ACTOR "optim.betas");
+          c.origin(ACTOR "optim.betas"));
   }
   for (const char* role : {"actor_train", "critic"})
     c.set(std::string(role) + ".model_args.disable_gradient_checkpointing",
           negated(c.text(MODEL "enable_gradient_checkpointing")), c.origin(MODEL "enable_gradient_checkpointing"));
-  if (c.is_set("trainer.total_training_steps"))
+  if (!c.text("trainer.total_training_steps").empty())
     c.set_from("max_steps", "trainer.total_training_steps");
   else
     c.differs(

@@ -142,6 +142,7 @@ std::optional<ForeignWord> word_of(const ForeignRow& row) {
     case Fate::kAutomatic:
     case Fate::kNothing:
     case Fate::kUnsupported:
+    case Fate::kRefused:
       break;
   }
   return ForeignWord{{}, *row.ours ? row.ours : "there is nothing of the kind here"};

@@ -192,8 +192,9 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
 
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
 template <class T, class F>
-CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vector<std::string>& overrides, F&& body) {
-  auto loaded = load_yaml<T>(read_file(file), file.string(), overrides, foreign_advice<T>);
+CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
+                              const std::vector<std::string>& overrides, F&& body) {
+  auto loaded = load_yaml<T>(yaml, origin, overrides, foreign_advice<T>);
   CheckedConfig<T> result;
   result.config = std::move(loaded.config);
   result.config.from_env = std::move(loaded.from_env);
@@ -212,6 +213,11 @@ CheckedConfig<T> load_checked(const std::filesystem::path& file, const std::vect
 
 CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                   const LoadOptions& options) {
+  return load_config_text(read_file(file), file.string(), overrides, options);
+}
+
+CheckedConfig<Config> load_config_text(const std::string& yaml, const std::string& origin,
+                                       const std::vector<std::string>& overrides, const LoadOptions& options) {
   const auto body = [&](CheckedConfig<Config>& result, Checker& check) {
     const Config& config = result.config;
     place(result, options, check);
@@ -231,7 +237,7 @@ CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::
     result.loss = describe_loss(config);
     result.algorithm = describe_algorithm(config);
   };
-  return load_checked<Config>(file, overrides, body);
+  return load_checked<Config>(yaml, origin, overrides, body);
 }
 
 CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
@@ -253,7 +259,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
-  return load_checked<SftConfig>(file, overrides, body);
+  return load_checked<SftConfig>(read_file(file), file.string(), overrides, body);
 }
 
 bool is_sft_config(const std::filesystem::path& file) {

@@ -35,6 +35,9 @@ struct CheckedConfig {
 /// type of every reward filled in. UserError names up to ten errors at once, each with file, line and column.
 CheckedConfig<Config> load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                   const LoadOptions& options);
+/// The same of a text that messages call `origin`.
+CheckedConfig<Config> load_config_text(const std::string& yaml, const std::string& origin,
+                                       const std::vector<std::string>& overrides, const LoadOptions& options);
 CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                          const LoadOptions& options);
 

@@ -75,7 +75,7 @@ TOLD = {
 
 def check_recipe(name, folder):
     made = folder / "ours.yaml"
-    done = run("convert-config", "--out", made, name, cwd=GOLDEN)
+    done = run("convert-config", "-n", 1, "--out", made, name, cwd=GOLDEN)
     text = made.read_text()
     golden = GOLDEN / f"{pathlib.Path(name).stem}.ours.yaml"
     if "--update" in sys.argv:
@@ -99,7 +99,7 @@ def check_arguments(folder):
     (folder / "few.yaml").write_text(done.stdout)
     run("validate-config", "--offline", "--config", "few.yaml", cwd=folder)
     # What is not set has the other trainer's default, not ours: no top_k, and the validation as slime's rollouts.
-    done = run("convert-config", "--rollout-batch-size", "8", "--n-samples-per-prompt", "4", "--eval-prompt-data", "aime", "/data/aime.jsonl",
+    done = run("convert-config", "-n", 1, "--rollout-batch-size", "8", "--n-samples-per-prompt", "4", "--eval-prompt-data", "aime", "/data/aime.jsonl",
                "--rollout-temperature", "0.8", "--actor-num-gpus-per-node", "1", cwd=folder)
     (folder / "slime.yaml").write_text(done.stdout)
     resolved = run("validate-config", "--offline", "--print", "--config", "slime.yaml", cwd=folder).stdout
@@ -112,8 +112,10 @@ def check_arguments(folder):
     assert "rollout_batch_size: 128 " in done.stdout, done.stdout
     done = run("convert-config", "-n", "2", "--from", "trl", "--num_generations", "16", "--learning_rate=3e-6", cwd=folder)
     assert "rollout_batch_size: 1 " in done.stdout and "learning_rate: 3e-6" in done.stdout, done.stdout
-    done = run("convert-config", "data.train_batch_size=$BATCH", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
-    assert "trainer.nnodes = ${oc.env:NODES}: must be a number; write it out" in done.stderr, done.stderr
+    done = run("convert-config", "data.train_batch_size=8", "trainer.nnodes=$NODES", cwd=folder, wanted=2)
+    assert "trainer.nnodes = $NODES: must be a number" in done.stderr, done.stderr
+    done = run("convert-config", "data.train_batch_size=8", cwd=folder, wanted=2)
+    assert "trainer.n_gpus_per_node is not given, so the number of GPUs is not known: say it with -n" in done.stderr, done.stderr
     # A variable that the script leaves to the shell is asked of the environment; a default of its own counts.
     (folder / "home.sh").write_text("N=2\npython3 -m verl.trainer.main_ppo data.train_files=$HOME/data/rows.jsonl data.train_batch_size=256 trainer.n_gpus_per_node=1 "
                                     "actor_rollout_ref.model.path=${MODELS:-/models}/m trainer.nnodes=1 trainer.default_local_dir=${HOME}/out$N\n")
@@ -125,10 +127,60 @@ def check_arguments(folder):
     rows = [dict(id=str(i), messages=[dict(role="user", content="1+1?")], ground_truth="2", **tag) for i, tag in enumerate(({}, {"tag": "gsm8k"}))]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("validate-config", "--offline", "--config", "home.yaml", "actor_train.data_args.file_name=rows.jsonl", cwd=folder)
+    check_scripts(folder)
     done = run("convert-config", "--hello", "1", cwd=folder, wanted=2)
     assert "not a key of verl, trl, slime, openrlhf" in done.stderr, done.stderr
     done = run("convert-config", cwd=folder, wanted=2)
     assert "no keys" in done.stderr, done.stderr
+
+
+# Arguments as people build them: defaults, arrays, branches, a file beside, a launcher.
+SCRIPT = r"""#!/usr/bin/env bash
+set -xeuo pipefail
+here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" &>/dev/null && pwd)"
+source "${here}/model.sh"
+NODES=${NODES:-}
+BATCH=$((1024 / ${SHARE:=8}))
+if [ "$BATCH" -ge 64 ]; then CLIP=(actor_rollout_ref.actor.clip_ratio_low=0.2 actor_rollout_ref.actor.clip_ratio_high=0.28); else CLIP=(); fi
+ARGS=(
+  data.train_batch_size=$BATCH  # prompts
+  actor_rollout_ref.actor.ppo_mini_batch_size=$((BATCH / 4))
+  algorithm.adv_estimator=grpo
+)
+ARGS+=("${CLIP[@]}" trainer.experiment_name="run-${MODEL##*/}-$(date +%m%d)")
+ray job submit --address=http://127.0.0.1:8265 -- \
+  python3 -m verl.trainer.main_ppo "${ARGS[@]}" \
+  actor_rollout_ref.model.path="$MODEL" actor_rollout_ref.rollout.n=4 \
+  actor_rollout_ref.rollout.tensor_model_parallel_size=1 \
+  trainer.n_gpus_per_node=$(nvidia-smi -L | wc -l) trainer.nnodes="${NODES:-1}" "$@"
+"""
+
+
+def check_scripts(folder):
+    (folder / "run.sh").write_text(SCRIPT)
+    (folder / "model.sh").write_text("MODEL=Qwen/Qwen3-4B\n")
+    done = run("convert-config", "run.sh", cwd=folder, wanted=2)
+    assert re.search(r"run\.sh:18: trainer\.n_gpus_per_node depends on \$\(nvidia-smi -L \| wc -l\) \(run\.sh:18\), which only a run", done.stderr), done.stderr
+    done = run("convert-config", "run.sh", "SHARE=4", "trainer.n_gpus_per_node=8", cwd=folder)
+    (folder / "run.yaml").write_text(done.stdout)
+    resolved = run("validate-config", "--offline", "--print", "--config", "run.yaml", cwd=folder).stdout
+    for path, value in {"rollout_batch_size": "256", "actor_train.training_args.train_batch_size": "256", "pg_clip_high": "0.28", "pretrain": "Qwen/Qwen3-4B",
+                        "exp_name": "run-Qwen3-4B", "adv_estimator": "grpo"}.items():
+        assert value_of(resolved, path) == value, (path, value_of(resolved, path))
+    assert re.search(r"rollout_batch_size: 256 +# from run\.sh:9: data\.train_batch_size", done.stdout), done.stdout
+    assert "exp_name: $(date +%m%d) (run.sh:13) is left out of it" in done.stderr, done.stderr
+    keys = run("convert-config", "--keys", "run.sh", cwd=folder).stdout
+    assert "run.sh:9 data.train_batch_size 128\n" in keys and "starts run.sh:14 verl.trainer.main_ppo\n" in keys, keys
+    # A README has several; what does not validate is not given out.
+    (folder / "README.md").write_text("# Runs\n```bash\ntrl grpo --model_name_or_path m --num_generations 8 --learning_rate 1e-6\n```\nor\n```\n"
+                                      "accelerate launch --num_processes 2 grpo.py --model_name_or_path m --num_generations 8 --temperature -3\n```\n")
+    done = run("convert-config", "README.md", cwd=folder, wanted=2)
+    assert "2 commands start a training; choose one with --pick:" in done.stderr and "2. README.md:7: grpo.py" in done.stderr, done.stderr
+    assert "learning_rate: 1e-6" in run("convert-config", "README.md", "--pick", 1, "-n", 1, cwd=folder).stdout
+    done = run("convert-config", "README.md", "--pick", 2, cwd=folder, wanted=2)
+    assert "what it converts to is refused" in done.stderr and "temperature = -3" in done.stderr and not done.stdout, done.stderr
+    (folder / "bytes.sh").write_bytes(b"python3 x.py --a \xff\xfe\x00")
+    assert "is no UTF-8" in run("convert-config", "bytes.sh", cwd=folder, wanted=2).stderr
 
 
 with tempfile.TemporaryDirectory() as base:

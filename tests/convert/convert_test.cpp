@@ -14,7 +14,7 @@ namespace {
 using Catch::Matchers::Contains;
 
 Converted converted(const std::string& script) {
-  return convert_config(keys_of_script(script, "s"), "auto", 1);
+  return convert_config(choose_launch(read_script("python3 " + script, "s", {}), "s", {}).keys, "auto", 1);
 }
 
 /// The value of the top-level `key` of what is written.
@@ -30,13 +30,13 @@ TEST_CASE("a value that YAML would read otherwise is quoted", "[convert]") {
   for (const char* path :
        {"a: b", "[a", "x # y", "'a", "*a", "a\nmax_steps: 1", "[a,\nb]", "${HOME}/m", "${oc.env:HOME}/m"}) {
     INFO(path);
-    const ForeignKey key{"actor_rollout_ref.model.path", path, "y:1"};
+    const ForeignKey key{"actor_rollout_ref.model.path", path, "y:1", ""};
     CHECK(value_in(convert_config({key}, "verl", 8), "pretrain") == path);
   }
 }
 
 TEST_CASE("what has no counterpart stays on its line of the comment", "[convert]") {
-  const Converted out = converted("run actor_rollout_ref.model.path=m trainer.nobody_knows='a\nb\tc\nmax_steps: 3'");
+  const Converted out = converted("run.py actor_rollout_ref.model.path=m trainer.nobody_knows='a\nb\tc\nmax_steps: 3'");
   REQUIRE(out.without.size() == 1);
   CHECK_THAT(out.without[0], Contains("trainer.nobody_knows"));
   CHECK(out.without[0].find('\n') == std::string::npos);
@@ -46,27 +46,33 @@ TEST_CASE("what has no counterpart stays on its line of the comment", "[convert]
 TEST_CASE("no keys, and none that any trainer has, are refused", "[convert]") {
   for (const char* trainer : {"auto", "verl"})
     CHECK_THROWS_WITH(convert_config({}, trainer, 1), Contains("no keys: give a YAML file"));
-  CHECK_THROWS_WITH(converted("run a.b=1"), Contains("s:1: a.b: not a key of verl, trl, slime, openrlhf"));
+  CHECK_THROWS_WITH(convert_config({{"a.b", "1", "s:1", ""}}, "auto", 1),
+                    Contains("s:1: a.b: not a key of verl, trl, slime, openrlhf"));
+  CHECK_THROWS_WITH(converted("run.py a.b=1"), Contains("s: nothing in it starts a trainer"));
 }
 
 TEST_CASE("a count that is none is named with its place", "[convert]") {
-  const std::string verl = "run actor_rollout_ref.model.path=m trainer.nnodes=";
+  const std::string verl = "run.py actor_rollout_ref.model.path=m trainer.nnodes=";
   for (const char* count : {"0", "-1", "1.5", "1e300", "2000000"}) {
     INFO(count);
     CHECK_THROWS_WITH(converted(verl + count),
                       Contains("s:1: trainer.nnodes = " + std::string(count) + ": must be a whole number from 1 to"));
   }
   CHECK_THROWS_WITH(converted(verl + "$N"),
-                    Contains("s:1: trainer.nnodes = ${oc.env:N}: must be a number; write it out"));
+                    Contains("s:1: trainer.nnodes = ${oc.env:N}: must be a number; give N=VALUE"));
+  CHECK_THROWS_WITH(
+      converted(verl + "$(nproc)"),
+      Contains("s:1: trainer.nnodes depends on $(nproc) (s:1), which only a run of the script would tell"));
 }
 
 TEST_CASE("a passing of TRL's samples makes at least one update, and a step of slime's too", "[convert]") {
   const Converted trl = converted(
-      "run --num_generations 8 --per_device_train_batch_size 8 --steps_per_generation null --num_iterations 2 "
+      "run.py --num_generations 8 --per_device_train_batch_size 8 --steps_per_generation null --num_iterations 2 "
       "--gradient_accumulation_steps 1 --max_steps 5 --beta 0.1 --loss_type grpo");
   CHECK(value_in(trl, "max_steps") == "3");
   const Converted slime = converted(
-      "run --hf-checkpoint m --rollout-batch-size 2 --n-samples-per-prompt 2 --num-steps-per-rollout 9 --num-rollout "
+      "run.py --hf-checkpoint m --rollout-batch-size 2 --n-samples-per-prompt 2 --num-steps-per-rollout 9 "
+      "--num-rollout "
       "3");
   CHECK_THAT(slime.yaml, Contains("per_device_train_batch_size: 1 "));
 }
@@ -74,7 +80,7 @@ TEST_CASE("a passing of TRL's samples makes at least one update, and a step of s
 TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, are taken over", "[convert]") {
   const auto verl = [](const std::string& keys) {
     const std::string actor = "actor_rollout_ref.actor.";
-    std::string script = "run actor_rollout_ref.model.path=m";
+    std::string script = "run.py actor_rollout_ref.model.path=m";
     std::istringstream words(keys);
     for (std::string word; words >> word;) script += " " + actor + word;
     return converted(script);
@@ -90,6 +96,86 @@ TEST_CASE("the estimate of the KL in the loss, and the range of a policy loss, a
   const std::string gmpo = verl("policy_loss.loss_mode=geo_mean clip_ratio_low=0.4 clip_ratio_high=0.5").yaml;
   CHECK_THAT(gmpo, Contains("pg_variant: gmpo") && Contains("gmpo_epsilon_low: 0.4"));
   CHECK_THAT(gmpo, Contains("gmpo_epsilon_high: 0.5"));
+}
+
+TEST_CASE("a training of another kind is refused by the key that makes it one", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo algorithm.adv_estimator=grpo actor_rollout_ref.model.";
+  const std::pair<const char*, const char*> cases[] = {
+      {"lora_rank=32", "lora_rank = 32: LoRA"},
+      {"path=Qwen/Qwen3-30B-A3B", "Qwen3-30B-A3B: by its name a mixture of experts"},
+      {"path=Qwen/Qwen2.5-VL-7B-Instruct", "by its name a model that reads images"},
+      {"path=m data.image_key=images", "data.image_key = images: images"},
+      {"path=m actor_rollout_ref.rollout.multi_turn.enable=True", "several turns"},
+      {"path=m actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=2", "pipeline stages"},
+      {"path=m actor_rollout_ref.actor.policy_loss.loss_mode=sapo", "loss_mode = sapo: a policy loss that is not here"},
+      {"path=m algorithm.adv_estimator=gdpo", "adv_estimator = gdpo: an estimator that is not here"},
+      {"path=m --config-name=other", "config-name = other: a configuration of its own"},
+      {"path=m algorithm.rollout_correction.bypass_mode=true", "bypass_mode = true"},
+  };
+  for (const auto& [key, why] : cases) {
+    INFO(key);
+    CHECK_THROWS_WITH(converted(verl + key), Contains("s:1: ") && Contains(why));
+  }
+  CHECK_NOTHROW(
+      converted(verl + "path=m actor_rollout_ref.model.lora_rank=0 actor_rollout_ref.rollout.multi_turn.enable=False"));
+  CHECK_THROWS_WITH(converted("-m openrlhf.cli.train_dpo --lr 1"),
+                    Contains("s:1: openrlhf.cli.train_dpo: trains on preferences"));
+  CHECK_THROWS_WITH(converted("-m verl.trainer.sft_trainer data.train_batch_size=8"),
+                    Contains("fine-tunes on responses"));
+}
+
+TEST_CASE("verl's correction between sampler and trainer is ours", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m algorithm.rollout_correction.";
+  const std::string weights =
+      converted(verl + "rollout_is=sequence algorithm.rollout_correction.rollout_is_threshold=3").yaml;
+  CHECK_THAT(weights, Contains("weight_type: sequence") && Contains("upper_bound: 3 "));
+  // There the bounds are of the sampler's over the trainer's probability, here of the inverse.
+  const std::string filter =
+      converted(verl + "rollout_rs=seq_mean_k1 algorithm.rollout_correction.rollout_rs_threshold=0.5_4").yaml;
+  CHECK_THAT(filter, Contains("agg_type: geometric, ratio_low: 0.25, ratio_high: 2}"));
+  CHECK_THROWS_WITH(converted(verl + "rollout_rs=token_k3"),
+                    Contains("rollout_rs = token_k3: a filter that is not here"));
+}
+
+TEST_CASE("a number of GPUs that nobody says is asked for", "[convert]") {
+  const std::vector<ForeignKey> keys{{"actor_rollout_ref.model.path", "m", "y:1", ""}};
+  CHECK_THROWS_WITH(convert_config(keys, "verl", {}),
+                    Contains("trainer.n_gpus_per_node is not given") && Contains("-n"));
+  CHECK_THAT(convert_config(keys, "verl", 4).yaml, Contains("list(range(0,4))"));
+}
+
+TEST_CASE("each key names its line, and a name keeps what is known of it", "[convert]") {
+  const Converted out =
+      converted("run.py actor_rollout_ref.model.path=m \\\n trainer.experiment_name=a-$(date +%F)-$SUFFIX");
+  CHECK_THAT(out.yaml, Contains("# from s:1: actor_rollout_ref.model.path"));
+  CHECK(value_in(out, "exp_name") == "a");
+  CHECK_THAT(fmt::format("{}", fmt::join(out.differences, "; ")),
+             Contains("$(date +%F) (s:2), ${oc.env:SUFFIX} is left out of it"));
+}
+
+TEST_CASE("slime's validation may have longer responses, and a KL of coefficient 0 is none", "[convert]") {
+  const Converted out = converted(
+      "train.py --hf-checkpoint m --actor-num-gpus-per-node 8 --num-rollout 3 --rollout-max-response-len 8192 "
+      "--eval-prompt-data aime a.jsonl --eval-max-response-len 16384 --use-kl-loss --kl-loss-coef 0.00");
+  CHECK(value_in(out, "val_sequence_length") == "17408");
+  CHECK(value_in(out, "use_kl_loss") == "false");
+  CHECK(value_in(out, "kl_loss_coef") == "none");
+}
+
+TEST_CASE("OpenRLHF's newer flags are other names of the older ones", "[convert]") {
+  const std::string script =
+      "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 8 --rollout.batch_size 64 "
+      "--rollout.n_samples_per_prompt 4 --train.batch_size 128 --data.max_len 3072 --rollout.max_new_tokens 2048 "
+      "--algo.advantage.estimator rloo --actor.adam.lr 2e-6 --algo.kl.init_coef 0 ";
+  const Converted out = converted(script);
+  CHECK(value_in(out, "rollout_batch_size") == "64");
+  CHECK(value_in(out, "prompt_length") == "1024");
+  CHECK(value_in(out, "response_length") == "2048");
+  CHECK(value_in(out, "adv_estimator") == "rloo");
+  CHECK_THAT(out.yaml, Contains("learning_rate: 2e-6 ") && Contains("# from s:1: actor.adam.lr"));
+  CHECK_THROWS_WITH(converted(script + "--train.agent_func_path a.py"),
+                    Contains("train.agent_func_path = a.py: an agent"));
+  CHECK_THROWS_WITH(converted(script + "--ds.lora.rank 8"), Contains("ds.lora.rank = 8: LoRA"));
 }
 
 }  // namespace roll

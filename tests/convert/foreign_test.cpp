@@ -3,46 +3,108 @@
 #include <catch2/catch.hpp>
 
 #include "base/error.h"
+#include "convert/convert.h"
 
 namespace roll {
 namespace {
 
 using Catch::Matchers::Contains;
 
-/// "key = value (line)" of each.
-std::vector<std::string> keys_of(const std::string& script) {
+ForeignScript script_of(const std::string& text) {
+  return read_script(text, "s", {});
+}
+
+/// "key=value place" of the only launch.
+std::vector<std::string> keys_of(const std::string& text) {
+  const ForeignScript script = script_of(text);
+  REQUIRE(script.launches.size() == 1);
   std::vector<std::string> lines;
-  for (const ForeignKey& key : keys_of_script(script, "s"))
-    lines.push_back(key.key + "=" + key.value + " " + key.place);
+  for (const ForeignKey& key : script.launches[0].keys) lines.push_back(key.key + "=" + key.value + " " + key.place);
   return lines;
 }
 
 }  // namespace
 
-TEST_CASE("flags and key=value words of a script are keys", "[convert]") {
+TEST_CASE("flags and key=value words of a command are keys", "[convert]") {
   CHECK(keys_of("python3 -m trainer --rate 1e-6 --fast \\\n  a.b=c +d.e=f --sizes 1 2 3 --x=y # --not this") ==
         std::vector<std::string>{"rate=1e-6 s:1", "fast=true s:1", "a.b=c s:2", "d.e=f s:2", "sizes=1 2 3 s:2",
                                  "x=y s:2"});
-  CHECK(keys_of("run --a 'two words' \"--b\" c; echo --c d") ==
-        std::vector<std::string>{"a=two words s:1", "b=c s:1", "c=d s:1"});
-  CHECK(keys_of("ARGS=(\n --a 1 # one\n --b $X\n)\nrun ${ARGS[@]}") ==
+  CHECK(keys_of("python a.py --a 'two words' \"--b\" c; echo --c d") ==
+        std::vector<std::string>{"a=two words s:1", "b=c s:1"});
+  CHECK(keys_of("ARGS=(\n --a 1 # one\n --b $X\n)\npython a.py ${ARGS[@]}") ==
         std::vector<std::string>{"a=1 s:2", "b=${oc.env:X} s:3"});
+  CHECK(keys_of("python a.py --a 1 $EXTRA ${MORE} b.c=$X") ==
+        std::vector<std::string>{"a=1 s:1", "b.c=${oc.env:X} s:1"});
 }
 
-TEST_CASE("variables that a script sets are filled in, others are the environment's", "[convert]") {
-  CHECK(keys_of("N=8\nM=${N}0\nrun --n $N --m ${M} --d ${D:-5} --h $HOME/x --c ${C}") ==
-        std::vector<std::string>{"n=8 s:3", "m=80 s:3", "d=5 s:3", "h=${oc.env:HOME}/x s:3", "c=${oc.env:C} s:3"});
+TEST_CASE("the trainer may be started by other programs", "[convert]") {
+  for (const char* starts :
+       {"python3 -u", "torchrun --nproc_per_node 8 --nnodes=2", "accelerate launch --num_processes 16",
+        "ray job submit --address=x --runtime-env-json '{\"a\": 1}' -- python3", "uv run python",
+        "nohup env A=b python3.11", "srun --nodes=2 bash -c 'true' ; exec python", "deepspeed",
+        "python -m torch.distributed.run --nproc-per-node 16"}) {
+    INFO(starts);
+    const ForeignScript script = script_of(std::string(starts) + " train.py --a 1");
+    REQUIRE(script.launches.size() == 1);
+    CHECK(script.launches[0].program == "train.py");
+    REQUIRE(script.launches[0].keys.size() == 1);
+    CHECK(script.launches[0].keys[0].key == "a");
+  }
+  CHECK(script_of("srun bash -c 'python3 -m x.y --a 1 &'").launches.at(0).program == "x.y");
+  CHECK(script_of("trl grpo --a 1").launches.at(0).program == "trl grpo");
+  CHECK(script_of("ray start --head --num-gpus 8\npip install x.py\npython x.py").launches.empty());
 }
 
-TEST_CASE("variables that grow without end, and bytes that are no text, are refused", "[convert]") {
+TEST_CASE("processes are those that the launcher is told", "[convert]") {
+  const auto processes = [](const std::string& starts) {
+    const ForeignScript script = script_of(starts + " grpo.py --num_generations 8");
+    const ForeignLaunch launch = choose_launch(script, "s", {});
+    return launch.keys[0].key + "=" + launch.keys[0].value;
+  };
+  CHECK(processes("accelerate launch --num_processes 16") == "num_processes=16");
+  CHECK(processes("torchrun --nproc_per_node 8 --nnodes 2") == "num_processes=16");
+  CHECK(processes("torchrun --nproc-per-node=4") == "num_processes=4");
+  CHECK(processes("torchrun") == "num_generations=8");
+}
+
+TEST_CASE("of several commands one must be chosen", "[convert]") {
+  const ForeignScript script = script_of("for lr in 1e-6 2e-6; do python3 grpo.py --learning_rate $lr; done");
+  CHECK_THROWS_WITH(choose_launch(script, "s", {}),
+                    Contains("2 commands start a training; choose one with --pick:\n  1. s:1: grpo.py"));
+  CHECK(choose_launch(script, "s", 2).keys.at(0).value == "2e-6");
+  CHECK_THROWS_WITH(choose_launch(script, "s", 3), Contains("--pick = 3: s has 2 such commands"));
+}
+
+TEST_CASE("a script that ends before says where, and an argument that is none is told", "[convert]") {
+  CHECK_THROWS_WITH(choose_launch(script_of("if [ $# -lt 1 ]; then\n exit 1\nfi\npython grpo.py --beta 0"), "s", {}),
+                    Contains("it ends at the exit of s:2"));
+  const ForeignScript script =
+      script_of("python3 -m verl.trainer.main_ppo data.train_batch_size=8 \\\n # comment\n data.seed=1");
+  REQUIRE(script.notes.size() == 1);
+  CHECK_THAT(script.notes[0], Contains("s:3: data.seed=1 is a command of its own here"));
+  CHECK_THROWS_WITH(
+      script_of("if x; then A=(--a 1); fi; python3 b.py \"${A[@]}\""),
+      Contains("s:1: an argument that may be any key is not known, as it depends on A, which depends on"));
+}
+
+TEST_CASE("code blocks of a README are scripts with the file's lines", "[convert]") {
+  const ForeignScript script = read_markdown(
+      "# Title\n```bash\n$ python grpo.py \\\n  --beta 0.1\n```\n```python\nx = 'python a.py --b 1'\n```\n"
+      "text\n```\nif broken\n```\n```sh\npython rloo.py --beta 1\n```\n",
+      "README.md", {});
+  REQUIRE(script.launches.size() == 2);
+  CHECK(script.launches[0].keys.at(0).place == "README.md:4");
+  CHECK(script.launches[1].keys.at(0).place == "README.md:14");
+}
+
+TEST_CASE("scripts without bounds, and bytes that are no text, are refused", "[convert]") {
   std::string script = "A=xxxxxxxxxx\n";
   for (char c = 'A'; c < 'Y'; ++c) script += std::string(1, c + 1) + "=$" + c + "$" + c + "$" + c + "\n";
-  CHECK_THROWS_WITH(keys_of(script), Contains("once variables are filled in"));
+  CHECK_THROWS_WITH(script_of(script), Contains("more than 64 KB in a variable"));
   std::string many = "A=" + std::string(60'000, 'x') + "\nrun";
-  for (int i = 0; i < 100; ++i) many += " --a $A";
-  CHECK_THROWS_WITH(keys_of(many),
-                    Contains("s:2: more than 64 KB in a word, or 4 MB in all, once variables are filled in"));
-  CHECK_THROWS_WITH(keys_of("run\n --a \xff"), Contains("s:2:6: byte 0xff is no UTF-8; save the file as UTF-8"));
+  for (int i = 0; i < 1000; ++i) many += " --a $A";
+  CHECK_THROWS_WITH(script_of(many), Contains("s:2: runs too long, or grows too large"));
+  CHECK_THROWS_WITH(script_of("run\n --a \xff"), Contains("s:2:6: byte 0xff is no UTF-8; save the file as UTF-8"));
 }
 
 }  // namespace roll

@@ -29,7 +29,7 @@ WORDS = {
     "reply": ["\"id\":1", "\"reward\":", "\"detail\":", "{", "}", "[", "null", "NaN", "1e999", "\\ud800"],
     "judge": ["\"choices\":[{", "\"message\":{", "\"content\":", "\"error\":", "\"usage\":{\"total_tokens\":", "\"refusal\":", "\"finish_reason\":\"length\"",
               "Score: ", "score=", "/10", " out of ", "YES", "NO", "</think>", "<think>", "**", "1e999"],
-    "convert": ["script\n", "yaml\n", "actor_rollout_ref.", "algorithm.", "data.", "--", "=", "${", "}", "$(", "\\\n", "'", "\"", "[", "null",
+    "convert": ["script\n", "yaml\n", "python\n", "readme\n", "GRPOConfig(", "source x", "case", "esac", "done", "<<E\n", "$((", "actor_rollout_ref.", "algorithm.", "data.", "--", "=", "${", "}", "$(", "\\\n", "'", "\"", "[", "null",
                 "True", "1e-6", "99999999999999999999", "algorithm.adv_estimator=", "--rollout-batch-size", "num_generations: "],
     "message": ["STRT", "STAT", "NEWS", "GRUP", "STOP", "MORE", "LENG", "FACT", "ROLL", "SHOW", "PACK", "CONV", "SCOR", "JUDG", "SAID", "FRST", "null", "{}"],
     "hosts": ["slots=", "max_slots=", "max-slots=", "#", "65536", "node1", " "],

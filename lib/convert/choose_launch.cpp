@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "config/scalar.h"
+#include "convert/convert.h"
+#include "convert/programs.h"
+#include "convert/table.h"
+
+namespace roll {
+
+namespace {
+
+bool has_known_key(const ForeignLaunch& launch) {
+  return std::ranges::any_of(launch.keys, [](const ForeignKey& key) {
+    return std::ranges::any_of(foreign_trainers(),
+                               [&](const ForeignTrainer& trainer) { return find_row(trainer, key.key) != nullptr; });
+  });
+}
+
+std::string list_of(const std::vector<const ForeignLaunch*>& launches) {
+  std::string text;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    const std::string kind = other_kind_of(launches[i]->program);
+    text += fmt::format("\n  {}. {}: {}, {} keys{}", i + 1, launches[i]->place, launches[i]->program,
+                        launches[i]->keys.size(), kind.empty() ? "" : "; it " + kind);
+  }
+  return text;
+}
+
+/// Processes on all machines, from what torchrun or accelerate were told.
+void add_processes(ForeignLaunch& launch) {
+  const ForeignKey *of_machine = nullptr, *machines = nullptr;
+  for (ForeignKey& key : launch.launcher) {
+    std::string name = key.key;
+    std::ranges::replace(name, '-', '_');
+    if (name == "num_processes" || name == "config_file")
+      launch.keys.insert(launch.keys.begin(), {name, key.value, key.place, key.unknown});
+    if (name == "nproc_per_node") of_machine = &key;
+    if (name == "nnodes" || name == "num_machines") machines = &key;
+  }
+  if (!of_machine) return;
+  const auto processes = parse_number(of_machine->value), nodes = parse_number(machines ? machines->value : "1");
+  const bool is_known = processes && nodes;
+  const std::string unknown = !of_machine->unknown.empty() ? of_machine->unknown : machines ? machines->unknown : "";
+  launch.keys.insert(launch.keys.begin(),
+                     {"num_processes", is_known ? fmt::format("{}", *processes * *nodes) : of_machine->value,
+                      of_machine->place, unknown});
+}
+
+}  // namespace
+
+ForeignLaunch choose_launch(const ForeignScript& script, const std::string& origin, std::optional<int64_t> pick) {
+  std::vector<const ForeignLaunch*> all, convertible;
+  for (const ForeignLaunch& launch : script.launches) {
+    const bool is_other = !other_kind_of(launch.program).empty();
+    if (!is_other && !has_known_key(launch)) continue;
+    all.push_back(&launch);
+    if (!is_other) convertible.push_back(&launch);
+  }
+  if (all.empty())
+    throw user_error("{}: nothing in it starts a trainer that is known here, with settings of its own{}", origin,
+                     script.ended.empty() ? "" : fmt::format("; it ends at the exit of {}", script.ended));
+  const ForeignLaunch* chosen = convertible.empty() ? all[0] : convertible.size() == 1 ? convertible[0] : nullptr;
+  if (pick) {
+    if (*pick > static_cast<int64_t>(all.size()))
+      throw user_error("--pick = {}: {} has {} such commands:{}", *pick, origin, all.size(), list_of(all));
+    chosen = all[static_cast<size_t>(*pick) - 1];
+  }
+  if (!chosen)
+    throw user_error("{}: {} commands start a training; choose one with --pick:{}", origin, all.size(), list_of(all));
+  if (const std::string kind = other_kind_of(chosen->program); !kind.empty())
+    throw user_error("{}: {}: {}", chosen->place, chosen->program, kind);
+  ForeignLaunch launch = *chosen;
+  add_processes(launch);
+  return launch;
+}
+
+}  // namespace roll

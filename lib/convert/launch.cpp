@@ -1,0 +1,154 @@
+#include "convert/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "config/yaml.h"
+
+namespace roll {
+
+namespace {
+
+using ArgumentWords = std::vector<ArgumentWord>;
+
+bool is_among(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+std::string file_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+bool is_python(const std::string& word) {
+  const std::string name = file_name(word);
+  return name.starts_with("python") && name.find_first_not_of("0123456789.", 6) == name.npos;
+}
+
+bool is_launcher(const std::string& word) {
+  return is_among(file_name(word), {"torchrun", "deepspeed", "accelerate"});
+}
+
+/// Modules that start another module or file, as the commands of the same names do.
+bool is_launcher_module(const std::string& module) {
+  return is_among(module, {"torch.distributed.run", "torch.distributed.launch", "torch.distributed.torchrun",
+                           "accelerate.commands.launch", "deepspeed.launcher.runner"});
+}
+
+/// The program's own words begin behind it; what stands before are flags of what starts it.
+std::optional<ForeignLaunch> launch_of(const ArgumentWords& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i].text;
+    ForeignLaunch launch;
+    if (file_name(word) == "trl" && i + 1 < words.size() && !words[i + 1].text.starts_with("-")) {
+      launch.program = "trl " + words[i + 1].text;
+      launch.keys = keys_of_words(ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 2, words.end()));
+      return launch;
+    }
+    if (!is_python(word) && !is_launcher(word)) continue;
+    for (size_t j = i + 1; j < words.size(); ++j) {
+      const bool is_module = is_among(words[j].text, {"-m", "--module"}) && j + 1 < words.size();
+      if (is_module && is_launcher_module(words[j + 1].text)) {
+        ++j;
+        continue;
+      }
+      if (!is_module && !words[j].text.ends_with(".py")) continue;
+      const auto begin = words.begin() + static_cast<ptrdiff_t>(j) + (is_module ? 2 : 1);
+      launch.program = words[is_module ? j + 1 : j].text;
+      launch.launcher = keys_of_words(
+          ArgumentWords(words.begin() + static_cast<ptrdiff_t>(i) + 1, words.begin() + static_cast<ptrdiff_t>(j)));
+      launch.keys = keys_of_words(ArgumentWords(begin, words.end()));
+      return launch;
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::string reason(const shell::Interpreter& shell, const shell::Unknown& unknown) {
+  return fmt::format("{} ({})", unknown.text, shell.text_of(unknown.place));
+}
+
+/// Variables that the script leaves to the environment are asked of it when the configuration is read.
+ArgumentWord word_of(const shell::Interpreter& shell, const shell::Field& field) {
+  ArgumentWord word{"", shell.text_of(field.place), ""};
+  word.text = shell.unknowns().filled(field.text, [&](const shell::Unknown& unknown) {
+    if (unknown.kind == shell::Unknown::Kind::kVariable) return "${oc.env:" + unknown.text + "}";
+    if (word.unknown.empty()) word.unknown = reason(shell, unknown);
+    return std::string();
+  });
+  return word;
+}
+
+/// `$EXTRA` that nobody sets is no word at all.
+bool is_nothing(const shell::Interpreter& shell, const shell::Field& field) {
+  const auto known = shell.unknowns().known(field.text);
+  return shell::has_unknown(field.text) && known && known->empty();
+}
+
+}  // namespace
+
+ForeignScript read_script(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+  check_text(text, origin);
+  shell::Interpreter shell(reading);
+  shell.run(text, origin);
+  ForeignScript script{{}, shell.notes(), shell.exit_place()};
+  for (const shell::Call& call : shell.calls()) {
+    const std::string place = shell.text_of(call.words[0].place);
+    ArgumentWords words;
+    for (size_t i = 0; i < call.words.size(); ++i) {
+      const bool is_value = i > 0 && call.words[i - 1].text.starts_with("--");
+      if (is_value || !is_nothing(shell, call.words[i])) words.push_back(word_of(shell, call.words[i]));
+    }
+    const bool is_argument = !words.empty() && words[0].text.find('=') != std::string::npos;
+    if (is_argument && !keys_of_words({words[0]}).empty())
+      script.notes.push_back(
+          fmt::format("{}: {} is a command of its own here: a line above it ends without a "
+                      "backslash, or a comment stands there; no shell passes it on",
+                      place, words[0].text));
+    if (auto launch = launch_of(words); launch && !launch->keys.empty()) {
+      launch->place = place, launch->condition = call.condition;
+      script.launches.push_back(std::move(*launch));
+    }
+  }
+  return script;
+}
+
+ForeignScript read_markdown(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+  check_text(text, origin);
+  ForeignScript all;
+  std::string block;
+  bool is_inside = false, is_shell = false;
+  int line = 0, begin = 0;
+  for (size_t at = 0; at < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view whole = text.substr(at, end - at);
+    const std::string_view bare = whole.substr(std::min(whole.find_first_not_of(" \t>"), whole.size()));
+    at = end + 1;
+    if (!bare.starts_with("```")) {
+      if (is_inside && is_shell) block.append(bare.starts_with("$ ") ? bare.substr(2) : whole).append("\n");
+      continue;
+    }
+    const std::string_view name = bare.substr(3);
+    if (!is_inside) {
+      is_shell = name.empty() || is_among(name, {"bash", "sh", "shell", "console", "zsh", "shell-session"});
+      begin = line + 1;
+    } else if (is_shell) {
+      try {
+        // Lines are counted from the file's first.
+        ForeignScript script = read_script(std::string(static_cast<size_t>(begin), '\n') + block, origin, reading);
+        for (ForeignLaunch& launch : script.launches) all.launches.push_back(std::move(launch));
+        for (std::string& note : script.notes) all.notes.push_back(std::move(note));
+      } catch (const UserError&) {
+        // Output of programs, or of another language.
+      }
+    }
+    block.clear();
+    is_inside = !is_inside;
+  }
+  return all;
+}
+
+}  // namespace roll

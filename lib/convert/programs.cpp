@@ -1,0 +1,45 @@
+#include "convert/programs.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/nearest.h"
+
+namespace roll {
+
+namespace {
+
+struct ProgramRow {
+  const char* names;  // separated by blanks; one of them stands in the program's name
+  const char* kind;
+};
+
+// The first row that fits counts.
+constexpr std::array kPrograms{
+    ProgramRow{"serve_rm main_generation main_eval vllm-serve vllm_serve data_preprocess model_merger",
+               "samples or measures, and trains nothing; roll generate samples"},
+    ProgramRow{"vlm", "trains on images; roll reads text only"},
+    ProgramRow{"agent", "lets the model act in several turns; roll samples one response to each prompt"},
+    ProgramRow{"distill gkd gold ssd minillm sdft sdpo train_kd",
+               "distils one model into another, which roll does not"},
+    ProgramRow{"dpo cpo orpo kto bco xpo nash_md tpo", "trains on preferences (DPO and its like), which roll does not"},
+    ProgramRow{"reward_model train_rm prm reward.py", "trains a reward model, which roll does not"},
+    ProgramRow{"sft", "fine-tunes on responses; `roll sft` does so, with keys of its own"},
+    ProgramRow{"async_grpo experimental main_ppo_split", "is a trainer of its own, whose keys may mean something else"},
+};
+
+}  // namespace
+
+std::string other_kind_of(const std::string& program) {
+  const std::string name = lower_ascii(program.substr(program.rfind('/') + 1));
+  for (const ProgramRow& row : kPrograms)
+    for (std::string_view rest = row.names; !rest.empty();) {
+      const std::string_view word = rest.substr(0, rest.find(' '));
+      if (name.find(word) != name.npos) return row.kind;
+      rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    }
+  return "";
+}
+
+}  // namespace roll

@@ -1,0 +1,291 @@
+#include "convert/python.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "config/scalar.h"
+#include "config/yaml.h"
+#include "convert/python_tokens.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int kDeepestExpression = 50;
+
+struct PythonValue {
+  std::string text;  // as YAML has it
+  std::optional<double> number;
+  bool is_known = true;
+  bool is_text = false;
+};
+
+constexpr std::array<std::string_view, 6> kConfigs{"GRPOConfig", "RLOOConfig", "SFTConfig",
+                                                   "DPOConfig",  "PPOConfig",  "TrainingArguments"};
+constexpr std::array<std::string_view, 4> kTrainers{"GRPOTrainer", "RLOOTrainer", "SFTTrainer", "DPOTrainer"};
+
+class PythonReader {
+ public:
+  PythonReader(std::vector<PythonToken> tokens, const std::string& origin)
+      : tokens_(std::move(tokens)), origin_(origin) {}
+
+  std::vector<ForeignLaunch> launches() {
+    for (at_ = 0; at_ < tokens_.size(); ++at_) {
+      const PythonToken& token = tokens_[at_];
+      if (token.kind != PythonToken::Kind::kName) continue;
+      const bool is_call = is_sign(at_ + 1, "(");
+      if (is_config(at_))
+        take_config();
+      else if (is_call && std::ranges::find(kTrainers, token.text) != kTrainers.end())
+        take_trainer();
+      else if (is_sign(at_ + 1, "=") && token.begins_line)
+        take_assignment();
+    }
+    return std::move(launches_);
+  }
+
+ private:
+  bool is_sign(size_t at, std::string_view sign) const {
+    return at < tokens_.size() && tokens_[at].kind == PythonToken::Kind::kSign && tokens_[at].text == sign;
+  }
+  bool take(std::string_view sign) { return is_sign(at_, sign) && ++at_ > 0; }
+  std::string place(const PythonToken& token) const { return fmt::format("{}:{}", origin_, token.line); }
+
+  /// A name that is set again to something else is known no more.
+  void take_assignment() {
+    const std::string name = tokens_[at_].text;
+    const size_t begin = at_;
+    at_ += 2;
+    const PythonValue value = argument();
+    const bool is_new = constants_.emplace(name, value).second;
+    if (!is_new) constants_[name].is_known = constants_[name].is_known && constants_[name].text == value.text;
+    at_ = value.is_known ? std::max(begin, at_ - 1) : begin + 1;
+  }
+
+  /// The model, and what makes it a training of another kind, are the trainer's.
+  void take_trainer() {
+    const std::string name = tokens_[at_].text, where = place(tokens_[at_]);
+    std::vector<ForeignKey> keys = keywords(/*holds_config=*/true);
+    // Where the command line says whether there is LoRA, the script's call does not.
+    std::erase_if(keys, [](const ForeignKey& key) {
+      return key.key == "args" || key.key.ends_with("dataset") || key.key == "processing_class" ||
+             key.unknown.starts_with("get_peft_config(");
+    });
+    for (ForeignKey& key : keys)
+      if (key.key == "model") key.key = "model_name_or_path";
+    if (launches_.empty()) launches_.push_back({name, where, "", {}, {}});
+    for (ForeignKey& key : keys) launches_.back().keys.push_back(std::move(key));
+  }
+
+  bool is_config(size_t at) const {
+    return at < tokens_.size() && is_sign(at + 1, "(") &&
+           std::ranges::find(kConfigs, tokens_[at].text) != kConfigs.end();
+  }
+  void take_config() {
+    const PythonToken& name = tokens_[at_];
+    launches_.push_back({name.text, place(name), "", keywords(/*holds_config=*/false), {}});
+  }
+
+  /// A trainer's may hold the configuration itself.
+  std::vector<ForeignKey> keywords(bool holds_config) {
+    std::vector<ForeignKey> keys;
+    at_ += 2;
+    while (at_ < tokens_.size() && !is_sign(at_, ")")) {
+      const PythonToken& name = tokens_[at_];
+      if (is_sign(at_, ",")) {
+        ++at_;
+      } else if (name.kind == PythonToken::Kind::kName && is_sign(at_ + 1, "=")) {
+        at_ += 2;
+        if (holds_config && is_config(at_)) {
+          take_config();
+          ++at_;
+          continue;
+        }
+        const PythonValue value = argument();
+        const std::string unknown = value.is_known ? "" : fmt::format("{} ({})", value.text, place(name));
+        keys.push_back({name.text, value.is_known ? value.text : "", place(name), unknown});
+      } else {
+        const size_t begin = at_;
+        argument();
+        at_ += at_ == begin ? 1 : 0;  // a bracket that nothing opened
+      }
+    }
+    return keys;
+  }
+
+  /// Up to the comma, bracket or line that ends it; what is no constant is known by its text.
+  PythonValue argument() {
+    const size_t begin = at_;
+    depth_ = 0;
+    const PythonValue value = sum();
+    if (value.is_known && ends_argument()) return value;
+    int brackets = 0;
+    std::string text;
+    for (at_ = begin; at_ < tokens_.size() && (brackets > 0 || !ends_argument() || at_ == begin); ++at_) {
+      const PythonToken& token = tokens_[at_];
+      const bool is_sign = token.kind == PythonToken::Kind::kSign;
+      if (is_sign && (token.text == ")" || token.text == "]" || token.text == "}") && --brackets < 0) break;
+      if (is_sign && (token.text == "(" || token.text == "[" || token.text == "{")) ++brackets;
+      if (text.size() < 60) text += token.kind == PythonToken::Kind::kText ? "\"" + token.text + "\"" : token.text;
+    }
+    const bool is_literal = text.starts_with("[") || text.starts_with("{");
+    return {text, std::nullopt, is_literal && text.find('(') == text.npos && text.size() < 60};
+  }
+  bool ends_argument() const {
+    return at_ >= tokens_.size() || is_sign(at_, ",") || is_sign(at_, ")") || is_sign(at_, "]") || is_sign(at_, "}") ||
+           tokens_[at_].begins_line;
+  }
+
+  static PythonValue unknown() { return {"", std::nullopt, false}; }
+  static PythonValue of_number(double number) {
+    const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+    return {is_whole ? fmt::format("{:.0f}", number) : fmt::format("{}", number), number};
+  }
+  static PythonValue apply(char sign, const PythonValue& a, const PythonValue& b) {
+    if (sign == '+' && a.is_text && b.is_text) return {a.text + b.text, std::nullopt, true, true};
+    if (!a.number || !b.number || ((sign == '/' || sign == '%' || sign == 'f') && *b.number == 0)) return unknown();
+    const double x = *a.number, y = *b.number;
+    const double result = sign == '+'   ? x + y
+                          : sign == '-' ? x - y
+                          : sign == '*' ? x * y
+                          : sign == '/' ? x / y
+                          : sign == 'f' ? std::floor(x / y)
+                          : sign == '%' ? x - y * std::floor(x / y)
+                                        : std::pow(x, y);
+    return std::isfinite(result) ? of_number(result) : unknown();
+  }
+  PythonValue sum() {
+    if (++depth_ > kDeepestExpression) return unknown();
+    PythonValue value = product();
+    for (;;) {
+      const char sign = is_sign(at_, "+") ? '+' : is_sign(at_, "-") ? '-' : ' ';
+      if (sign == ' ') return value;
+      ++at_;
+      value = apply(sign, value, product());
+    }
+  }
+  PythonValue product() {
+    PythonValue value = power();
+    for (;;) {
+      const char sign = is_sign(at_, "*")    ? '*'
+                        : is_sign(at_, "/")  ? '/'
+                        : is_sign(at_, "//") ? 'f'
+                        : is_sign(at_, "%")  ? '%'
+                                             : ' ';
+      if (sign == ' ') return value;
+      ++at_;
+      value = apply(sign, value, power());
+    }
+  }
+  PythonValue power() {
+    if (take("-")) return ++depth_ > kDeepestExpression ? unknown() : apply('-', of_number(0), power());
+    const PythonValue base = atom();
+    if (!take("**")) return base;
+    return ++depth_ > kDeepestExpression ? unknown() : apply('^', base, power());
+  }
+  PythonValue atom() {
+    if (at_ >= tokens_.size()) return unknown();
+    if (take("(")) {
+      PythonValue value = sum();
+      return take(")") ? value : unknown();
+    }
+    const PythonToken& token = tokens_[at_];
+    if (token.kind == PythonToken::Kind::kSign) return unknown();
+    ++at_;
+    if (token.kind == PythonToken::Kind::kText) return text_of(token);
+    if (token.kind == PythonToken::Kind::kNumber) {
+      const auto number = parse_number(token.text);
+      return number ? PythonValue{token.text, number} : unknown();
+    }
+    if (token.text == "True" || token.text == "False" || token.text == "None") return {token.text, std::nullopt};
+    const auto constant = constants_.find(token.text);
+    return constant == constants_.end() ? unknown() : constant->second;
+  }
+  /// Texts one after the other are one; an f-string's {NAME} are constants.
+  PythonValue text_of(const PythonToken& first) {
+    PythonValue value{"", std::nullopt, true, true};
+    for (const PythonToken* token = &first;; token = &tokens_[at_++]) {
+      for (size_t at = 0; at < token->text.size();) {
+        const size_t open =
+            token->is_format ? std::min(token->text.find('{', at), token->text.size()) : token->text.size();
+        value.text += token->text.substr(at, open - at);
+        const size_t close = token->text.find('}', open);
+        if (open == token->text.size()) break;
+        const auto constant = close == std::string::npos
+                                  ? constants_.end()
+                                  : constants_.find(token->text.substr(open + 1, close - open - 1));
+        if (constant == constants_.end() || !constant->second.is_known || value.text.size() > 10'000) return unknown();
+        value.text += constant->second.text;
+        at = close + 1;
+      }
+      if (at_ >= tokens_.size() || tokens_[at_].kind != PythonToken::Kind::kText || tokens_[at_].begins_line)
+        return value;
+    }
+  }
+
+  std::vector<PythonToken> tokens_;
+  const std::string& origin_;
+  size_t at_ = 0;
+  int depth_ = 0;
+  std::map<std::string, PythonValue> constants_;
+  std::vector<ForeignLaunch> launches_;
+};
+
+/// Commands in the text that says how to start a script, a paragraph each.
+ForeignScript commands_in(const PythonToken& shown, const std::string& origin, const shell::Reading& reading) {
+  ForeignScript script;
+  std::string paragraph;
+  int line = shown.line, begin = line;
+  const std::string whole = shown.text + "\n\n";
+  for (size_t at = 0; at < whole.size(); ++line) {
+    const size_t end = whole.find('\n', at);
+    const std::string each = whole.substr(at, end - at);
+    at = end + 1;
+    if (!each.empty() && !each.starts_with("```")) {
+      if (paragraph.empty()) begin = line;
+      paragraph += each + "\n";
+      continue;
+    }
+    try {
+      const std::string lines(static_cast<size_t>(begin - 1), '\n');
+      for (ForeignLaunch& launch : read_script(lines + paragraph, origin, reading).launches)
+        script.launches.push_back(std::move(launch));
+    } catch (const UserError&) {
+      // A sentence.
+    }
+    paragraph.clear();
+  }
+  return script;
+}
+
+}  // namespace
+
+ForeignScript read_python(std::string_view text, const std::string& origin, const shell::Reading& reading) {
+  check_text(text, origin);
+  const std::vector<PythonToken> tokens = python_tokens(text);
+  ForeignScript script{PythonReader(tokens, origin).launches(), {}, ""};
+  const auto is_trainer = [](const ForeignLaunch& launch) {
+    return std::ranges::find(kTrainers, launch.program) != kTrainers.end();
+  };
+  const bool has_settings = !std::ranges::all_of(script.launches, is_trainer);
+  if (has_settings) return script;
+  const auto shown = std::ranges::find_if(
+      tokens, [](const PythonToken& token) { return token.kind == PythonToken::Kind::kText && token.begins_line; });
+  if (shown == tokens.end()) return script;
+  ForeignScript commands = commands_in(*shown, origin, reading);
+  if (commands.launches.empty()) return script;
+  // What makes it a training of another kind is in the script all the same.
+  for (ForeignLaunch& command : commands.launches)
+    for (const ForeignLaunch& trainer : script.launches)
+      for (const ForeignKey& key : trainer.keys)
+        if (key.key == "tools" || key.key == "environment_factory" || key.key == "rollout_func")
+          command.keys.push_back(key);
+  return commands;
+}
+
+}  // namespace roll

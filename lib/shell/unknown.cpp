@@ -1,0 +1,71 @@
+#include "shell/unknown.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace roll::shell {
+
+namespace {
+
+constexpr char kOpen = '\x01', kClose = '\x02';
+
+}  // namespace
+
+bool has_unknown(std::string_view text) {
+  return text.find(kOpen) != text.npos;
+}
+
+bool is_always_set(std::string_view name) {
+  static constexpr std::array<std::string_view, 12> kNames{"HOME", "USER", "LOGNAME",  "PATH",   "PWD",     "OLDPWD",
+                                                           "UID",  "EUID", "HOSTNAME", "RANDOM", "SECONDS", "SHELL"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+std::string Unknowns::mark(const Unknown& unknown) {
+  const auto known = std::ranges::find_if(all_, [&](const Unknown& other) {
+    return other.kind == unknown.kind && other.text == unknown.text && other.place.line == unknown.place.line &&
+           other.place.file == unknown.place.file;
+  });
+  const size_t index = static_cast<size_t>(known - all_.begin());
+  if (known == all_.end()) all_.push_back(unknown);
+  return kOpen + std::to_string(index) + kClose;
+}
+
+std::string Unknowns::mark_of(const Unknown& unknown) const {
+  return kOpen + std::to_string(&unknown - all_.data()) + kClose;
+}
+
+std::string Unknowns::filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const {
+  std::string result;
+  for (;;) {
+    const size_t open = std::min(text.find(kOpen), text.size()), close = text.find(kClose, open);
+    result += text.substr(0, open);
+    if (close == text.npos) return result;
+    size_t index = all_.size();
+    std::from_chars(text.data() + open + 1, text.data() + close, index);
+    if (index < all_.size()) result += piece(all_[index]);
+    text.remove_prefix(close + 1);
+  }
+}
+
+std::optional<std::string> Unknowns::known(std::string_view text) const {
+  bool is_known = true;
+  std::string result = filled(text, [&](const Unknown& unknown) {
+    is_known = is_known && unknown.kind == Unknown::Kind::kVariable && !is_always_set(unknown.text);
+    return std::string();
+  });
+  return is_known ? std::optional(result) : std::nullopt;
+}
+
+std::optional<bool> Unknowns::is_empty(std::string_view text) const {
+  if (const auto plain = known(text)) return plain->empty();
+  bool has_some = false;
+  const std::string rest = filled(text, [&](const Unknown& unknown) {
+    has_some = has_some || (unknown.kind == Unknown::Kind::kVariable && is_always_set(unknown.text));
+    return std::string();
+  });
+  return has_some || !rest.empty() ? std::optional(false) : std::nullopt;
+}
+
+}  // namespace roll::shell

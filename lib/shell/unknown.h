@@ -1,0 +1,48 @@
+// Texts with pieces that only a run would tell: variables of the environment, and what commands print. Such a piece is
+// a number between two bytes that no script has.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shell/syntax.h"
+
+namespace roll::shell {
+
+struct Unknown {
+  enum class Kind {
+    kVariable,  // text: a name that the script leaves to the environment
+    kOutput,    // text: "$(date +%F)"
+    kChoice,    // text: what is set, or would be, under a condition that is not known
+  };
+  Kind kind = Kind::kVariable;
+  std::string text;
+  Place place;
+};
+
+class Unknowns {
+ public:
+  /// What stands in a text for it; one that is known already is not added again.
+  std::string mark(const Unknown& unknown);
+  /// The same of one that a function of filled() is given.
+  std::string mark_of(const Unknown& unknown) const;
+
+  /// `text` with `piece` of each unknown one in its place.
+  std::string filled(std::string_view text, const std::function<std::string(const Unknown&)>& piece) const;
+  /// As on a machine whose environment has nothing but what every shell sets; nullopt: an unknown piece remains.
+  std::optional<std::string> known(std::string_view text) const;
+  /// Whether `text` is empty, with the same environment; nullopt: a run would tell.
+  std::optional<bool> is_empty(std::string_view text) const;
+
+ private:
+  std::vector<Unknown> all_;
+};
+
+bool has_unknown(std::string_view text);
+/// "_", "HOME", "USER", ...
+bool is_always_set(std::string_view name);
+
+}  // namespace roll::shell

@@ -1,0 +1,78 @@
+#include "convert/python.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/error.h"
+#include "convert/convert.h"
+
+namespace roll {
+namespace {
+
+using Catch::Matchers::Contains;
+
+std::vector<std::string> keys_of_python(const std::string& text) {
+  const ForeignScript script = read_python(text, "s.py", {});
+  REQUIRE(script.launches.size() == 1);
+  std::vector<std::string> lines;
+  for (const ForeignKey& key : script.launches[0].keys)
+    lines.push_back(key.key + "=" + key.value + (key.unknown.empty() ? "" : "?" + key.unknown) + " " + key.place);
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("keywords of a configuration's call are keys", "[convert]") {
+  CHECK(keys_of_python("# c = GRPOConfig(x=1)\nN = 4\nNAME = f'run-{N}'\nargs = GRPOConfig(\n    beta=0.0,  # none\n"
+                       "    output_dir=NAME + '/x', learning_rate=1e-6,\n    num_generations=2 * N, use_vllm=True, "
+                       "top_p=None,\n    max_steps=(10 + 2) // 5, temperature=-(1 - 2 ** 2) / 3, seed=1_000,\n"
+                       "    sizes=[1, 2],\n)\n") ==
+        std::vector<std::string>{"beta=0.0 s.py:5", "output_dir=run-4/x s.py:6", "learning_rate=1e-6 s.py:6",
+                                 "num_generations=8 s.py:7", "use_vllm=True s.py:7", "top_p=None s.py:7",
+                                 "max_steps=2 s.py:8", "temperature=1 s.py:8", "seed=1000 s.py:8",
+                                 "sizes=[1,2] s.py:9"});
+}
+
+TEST_CASE("what is no constant of a Python script is unknown", "[convert]") {
+  CHECK(keys_of_python("N = 1\nN = 2\nGRPOConfig(a=os.environ['X'], b=N, c=f(1, 2), d=f'{x}')") ==
+        std::vector<std::string>{"a=?os.environ[\"X\"] (s.py:3) s.py:3", "b=?N (s.py:3) s.py:3",
+                                 "c=?f(1,2) (s.py:3) s.py:3", "d=?\"{x}\" (s.py:3) s.py:3"});
+}
+
+TEST_CASE("a trainer's own keywords say the model and the kind", "[convert]") {
+  const std::string config = "args = GRPOConfig(num_generations=8, learning_rate=1e-6)\n";
+  const auto converted = [](const std::string& text) {
+    return convert_config(choose_launch(read_python(text, "s.py", {}), "s.py", {}).keys, "auto", 1);
+  };
+  CHECK_THAT(converted(config + "GRPOTrainer(model='m', args=args, reward_funcs=f, train_dataset=d)").yaml,
+             Contains("pretrain: m ") && Contains("# from s.py:2: model_name_or_path"));
+  CHECK_THAT(converted("t = GRPOTrainer(model='m', args=GRPOConfig(num_generations=4))").yaml,
+             Contains("num_return_sequences_in_group: 4 "));
+  CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, peft_config=LoraConfig())"),
+                    Contains("s.py:2: peft_config = LoraConfig() (s.py:2): LoRA"));
+  CHECK_THROWS_WITH(converted(config + "GRPOTrainer(args=args, tools=[f])"),
+                    Contains("s.py:2: tools = [f]: several turns"));
+  CHECK_THROWS_WITH(converted("SFTConfig(learning_rate=1e-6)"), Contains("s.py:1: SFTConfig: fine-tunes on responses"));
+}
+
+TEST_CASE("a script that takes its settings from its command line shows the command", "[convert]") {
+  const ForeignScript script = read_python(
+      "# license\n\"\"\"\nIt's how:\n\n```\npython grpo.py \\\n    --beta 0.1\n```\n\"\"\"\nimport x\n", "s.py", {});
+  REQUIRE(script.launches.size() == 1);
+  CHECK(script.launches[0].keys.at(0).place == "s.py:7");
+  const std::string text =
+      "\"\"\"\npython grpo.py --beta 0.1\n\"\"\"\nGRPOTrainer(model=m, peft_config=get(m), tools=[f])";
+  const auto keys = read_python(text, "s.py", {}).launches.at(0).keys;
+  REQUIRE(keys.size() == 2);
+  CHECK(keys[1].key == "tools");
+}
+
+TEST_CASE("Python of any shape ends", "[convert]") {
+  for (const std::string& text :
+       {std::string("GRPOConfig("), std::string("GRPOConfig(]"), std::string("GRPOConfig(a=]b=1"),
+        std::string("x = 'y"), std::string("GRPOTrainer(args=GRPOConfig("),
+        "GRPOConfig(a=" + std::string(100'000, '(') + "1", "GRPOConfig(a=" + std::string(100'000, '-') + "1",
+        std::string("GRPOConfig(a=2**99999, b=1/0, c=)")})
+    CHECK_NOTHROW(read_python(text, "s.py", {}));
+}
+
+}  // namespace roll
