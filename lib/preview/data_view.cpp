@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "base/utf8.h"
 
@@ -19,26 +18,24 @@ int64_t characters_of(const Row& row) {
   return sum;
 }
 
-std::map<std::string, std::vector<const Row*>> by_domain(const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<const Row*>> domains;
-  for (const Row& row : rows) domains[row.domain].push_back(&row);
-  return domains;
-}
-
-void add_lengths(const std::vector<const Row*>& rows, const DataLens& lens, DomainView& view) {
+void add_lengths(const RowStore& rows, const std::vector<int64_t>& indices, const DataLens& lens, DomainView& view) {
   std::vector<int64_t> lengths;
-  for (const Row* row : rows) lengths.push_back(lens.tokenizer ? std::ssize(row->prompt_ids) : characters_of(*row));
+  for (const int64_t i : indices) {
+    const Row row = rows.at(i);
+    lengths.push_back(lens.tokenizer ? std::ssize(row.prompt_ids) : characters_of(row));
+  }
   view.shortest = *std::ranges::min_element(lengths);
   if (lens.tokenizer && lens.prompt_length > 0)
     view.dropped = std::ranges::count_if(lengths, [&](int64_t n) { return n == 0 || n > lens.prompt_length; });
   view.prompts = summary_of(std::move(lengths));
 }
 
-void add_golds(const std::vector<const Row*>& rows, RewardFunction& reward, const DataLens& lens, DomainView& view) {
-  view.golds = score_golds(rows, reward, lens.most_golds);
+void add_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, const DataLens& lens,
+               DomainView& view) {
+  view.golds = score_golds(rows, indices, reward, lens.most_golds);
   if (!lens.tokenizer || lens.response_length == 0) return;
-  for (const Row* row : rows)
-    if (const auto gold = reward.gold_response(row->raw))
+  for (const int64_t i : indices)
+    if (const auto gold = reward.gold_response(rows.at(i).raw))
       // Bytes are never fewer than tokens, and most golds are short.
       view.long_golds += std::ssize(*gold) > lens.response_length &&
                          std::ssize(lens.tokenizer->encode(*gold, false, false)) > lens.response_length;
@@ -46,12 +43,13 @@ void add_golds(const std::vector<const Row*>& rows, RewardFunction& reward, cons
 
 }  // namespace
 
-std::vector<DomainView> view_of(const std::vector<Row>& rows, const DomainRules& rules, const DataLens& lens) {
+std::vector<DomainView> view_of(const RowStore& rows, const DomainRules& rules, const DataLens& lens) {
   std::vector<DomainView> views;
-  for (const auto& [domain, its_rows] : by_domain(rows)) {
-    DomainView& view = views.emplace_back(DomainView{.domain = domain, .num_rows = std::ssize(its_rows)});
-    add_lengths(its_rows, lens, view);
-    if (const auto rule = rules.find(domain); rule != rules.end()) add_golds(its_rows, *rule->second, lens, view);
+  for (const auto& [name, domain] : rows.domains()) {
+    DomainView& view = views.emplace_back(DomainView{.domain = name, .num_rows = std::ssize(domain.rows)});
+    add_lengths(rows, domain.rows, lens, view);
+    if (const auto rule = rules.find(name); rule != rules.end())
+      add_golds(rows, domain.rows, *rule->second, lens, view);
   }
   return views;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/rows.h"
+#include "data/row_store.h"
 #include "preview/golds.h"
 #include "preview/lengths.h"
 #include "settings/reward_rows.h"
@@ -31,7 +31,7 @@ struct DataLens {
 };
 
 /// Rows have their domains and, with a tokenizer, their prompt_ids. In the order of the domains' names.
-std::vector<DomainView> view_of(const std::vector<Row>& rows, const DomainRules& rules, const DataLens& lens);
+std::vector<DomainView> view_of(const RowStore& rows, const DomainRules& rules, const DataLens& lens);
 
 /// "math_rule: 600 rows, prompts in tokens: p50 103, ...; 3 are dropped; golds: 598 of 600 are scored right"
 std::string line_of(const DomainView& view, const DataLens& lens);

@@ -37,11 +37,11 @@ std::string complaint(const Row& row, const std::string& gold, const RewardResul
 
 }  // namespace
 
-Golds score_golds(const std::vector<const Row*>& rows, RewardFunction& reward, int64_t most) {
+Golds score_golds(const RowStore& rows, const std::vector<int64_t>& indices, RewardFunction& reward, int64_t most) {
   Golds golds;
-  const int64_t n = std::ssize(rows), count = std::min(n, most);
+  const int64_t n = std::ssize(indices), count = std::min(n, most);
   for (int64_t i = 0; i < count; ++i) {
-    const Row& row = *rows[i * n / count];
+    const Row row = rows.at(indices[i * n / count]);
     const auto gold = reward.gold_response(row.raw);
     if (!gold) continue;
     const RewardResult result = reward.score(query_of(row, *gold));

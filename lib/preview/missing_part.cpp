@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/hub_cache.h"
-#include "data/rows.h"
+#include "data/row_files.h"
 
 namespace roll {
 
@@ -12,7 +12,7 @@ std::string missing_part(const std::string& model, const DataArgs& data, bool of
   if (!folder) return model + " is not here";
   if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
   try {
-    expand_files(data.file_name);
+    expand_files(data.file_name, data.split);
   } catch (const UserError& e) {
     if (!offline) throw;
     return e.what();
