@@ -1,4 +1,5 @@
-// roll data check: what is wrong with data rows, before anything is trained on them.
+// roll data check: what is wrong with data rows, before anything is trained on them; roll data convert: rows of other
+// formats and columns as JSON lines of our own.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "config/checker.h"
 #include "config/flag.h"
 #include "config/load.h"
+#include "data/row_files.h"
 #include "preview/data_report.h"
 #include "settings/complete.h"
 #include "settings/foreign_words.h"
@@ -23,7 +25,8 @@ namespace {
 struct DataFlags {
   std::vector<std::string> files, validation;
   std::string config;
-  DataArgs columns;  // messages, prompt and template_name
+  DataArgs data;  // split, columns and template_name
+  std::string ground_truth_part = "whole", output;
   std::optional<std::string> model;
   std::optional<int64_t> prompt_length;
   bool lists_all = false;
@@ -45,11 +48,15 @@ void measure_with(const std::string& model, const std::string& key, Asked& asked
   asked.question.source.model_folder = folder;
 }
 
+void read_part(DataFlags& flags) {
+  read_flag("--ground-truth-part", flags.ground_truth_part, flags.data.ground_truth_part, finite());
+}
+
 void ask_by_flags(const DataFlags& flags, Asked& asked) {
   FlaggedReward reward;
   read_flags(flags.reward, reward);
   DataQuestion& question = asked.question;
-  question.source.data = flags.columns;
+  question.source.data = flags.data;
   question.source.prompt_length = flags.prompt_length.value_or(0);
   question.response_length = reward.response_length.value_or(0);
   if (reward.reward.type) {
@@ -59,8 +66,8 @@ void ask_by_flags(const DataFlags& flags, Asked& asked) {
   }
   if (flags.model) measure_with(*flags.model, "--model", asked);
   if (flags.validation.empty()) return;
-  files_of_flag("--validation", flags.validation);
-  question.validation = flags.columns;
+  files_of_flag("--validation", flags.validation, flags.data.split);
+  question.validation = flags.data;
   question.validation->file_name = flags.validation;
 }
 
@@ -82,8 +89,8 @@ void refuse_beside_config(const DataFlags& flags) {
   if (flags.model) refuse("model");
   if (flags.prompt_length) refuse("prompt-length");
   if (!flags.validation.empty()) refuse("validation");
-  if (flags.columns.messages || flags.columns.prompt) refuse(flags.columns.messages ? "messages" : "prompt");
-  if (flags.columns.template_name) refuse("template");
+  if (flags.data.names_prompt() || columns_of(flags.data) != RowColumns{}) refuse("messages, --prompt and the like");
+  if (flags.data.template_name) refuse("template");
 }
 
 void ask_by_config(const DataFlags& flags, Asked& asked) {
@@ -98,16 +105,17 @@ void ask_by_config(const DataFlags& flags, Asked& asked) {
   measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
 }
 
-void check_data_rows(const DataFlags& flags) {
+void check_data_rows(DataFlags& flags) {
+  read_part(flags);
   Asked asked;
   flags.config.empty() ? ask_by_flags(flags, asked) : ask_by_config(flags, asked);
   DataQuestion& question = asked.question;
   question.lists_all = flags.lists_all;
   if (!flags.files.empty()) question.source.data.file_name = flags.files;
   if (question.source.data.file_name.empty())
-    throw user_error("FILE: missing; name the JSON-lines files, or a --config that does");
+    throw user_error("FILE: missing; name the files of rows, or a --config that does");
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
-  files_of_flag(key, question.source.data.file_name);
+  files_of_flag(key, question.source.data.file_name, question.source.data.split);
   if (!asked.rules.empty()) question.source.rules = &asked.rules;
   const DataReport report = look_at(question);
   std::fputs(to_text(report, question).c_str(), stdout);
@@ -118,26 +126,71 @@ void check_data_rows(const DataFlags& flags) {
   require_usable(report);
 }
 
+void convert_rows(DataFlags& flags) {
+  read_part(flags);
+  const auto files = files_of_flag("FILE", flags.files, flags.data.split);
+  check_folder_of("--output", flags.output);
+  for (const auto& file : files)
+    if (std::error_code ec; std::filesystem::equivalent(file, flags.output, ec))
+      throw user_error("--output = {}: is a file that is read; write to another one", flags.output);
+  int64_t count = 0;
+  write_file_atomic(flags.output, [&](const AppendBytes& append) {
+    for_each_row(files, columns_of(flags.data), [&](const Row& row, const RowFile& file) {
+      append(to_line(own_columns(row, file.columns())) + "\n");
+      ++count;
+    });
+  });
+  for (const auto& file : files)
+    if (const RowFile rows(file, columns_of(flags.data)); !rows.layout_note().empty())
+      std::printf("%s\n", rows.layout_note().c_str());
+  std::printf("%s: %lld rows\n", flags.output.c_str(), static_cast<long long>(count));
+}
+
+void add_column_flags(CLI::App& command, DataFlags& flags) {
+  DataArgs& data = flags.data;
+  command.add_option("--split", data.split, "of folders and data sets: train, test, ...");
+  command.add_option(
+      "--messages", data.messages,
+      "column of chat messages, by name or path (a.b); default: a layout that is recognised, else messages");
+  command.add_option("--question", data.question, "column of a text that becomes the user's message");
+  command.add_option("--prompt", data.prompt, "column of raw prompt text");
+  command.add_option("--ground-truth", data.ground_truth, "column of the right answer");
+  command.add_option("--ground-truth-part", flags.ground_truth_part,
+                     "of that column: whole, after_hashes (behind its last ####), last_boxed (in its last \\boxed{})");
+  command.add_option("--tag", data.tag, "column of the tag");
+  command.add_option("--domain", data.domain, "column of the domain");
+}
+
 }  // namespace
 
 void add_data(CLI::App& app) {
-  auto* data = app.add_subcommand("data", "looks at data rows; `roll data check FILE` says what is wrong with them");
+  auto* data = app.add_subcommand(
+      "data",
+      "data rows: `roll data check FILE` says what is wrong with them, `roll data convert` writes them as JSON lines");
   data->require_subcommand(1);
   auto* check = data->add_subcommand("check", "rows, lengths, repeats, and whether a reward can judge them");
   auto flags = std::make_shared<DataFlags>();
-  check->add_option("files", flags->files, "JSON lines: paths or globs; default: the training rows of --config");
+  check->add_option(
+      "files", flags->files,
+      "JSON lines, JSON arrays, CSV, Parquet: paths, globs, folders, data sets of the Hub cache; default: the "
+      "training rows of --config");
   check->add_option("--config", flags->config, "YAML of a training: its model, columns, domains, lengths and rewards");
   check->add_option("--model", flags->model, "folder or Hub name: lengths are in its tokens, through its template");
   check->add_option("--prompt-length", flags->prompt_length, "tokens; says how many rows are longer")
       ->check(CLI::PositiveNumber);
-  check->add_option("--messages", flags->columns.messages, "column of chat messages; default: messages, else prompt");
-  check->add_option("--prompt", flags->columns.prompt, "column of raw prompt text");
+  add_column_flags(*check, *flags);
   check->add_option("--validation", flags->validation,
-                    "JSON lines that a run will validate on: warned of where they are among the others");
+                    "rows that a run will validate on: warned of where they are among the others");
   check->add_flag("--all", flags->lists_all, "lists every line of which something is said, instead of the first few");
-  check->add_option("--template", flags->columns.template_name, "chat template; default: the model's own");
+  check->add_option("--template", flags->data.template_name, "chat template; default: the model's own");
   add_reward_flags(*check, flags->reward);
   check->callback([flags] { check_data_rows(*flags); });
+
+  auto* convert = data->add_subcommand("convert", "rows of any format and layout as JSON lines of this program's own");
+  convert->add_option("files", flags->files, "as for data check")->required();
+  convert->add_option("-o,--output", flags->output, "the file of JSON lines")->required();
+  add_column_flags(*convert, *flags);
+  convert->callback([flags] { convert_rows(*flags); });
 }
 
 }  // namespace roll

@@ -20,6 +20,7 @@
 #include "checkpoint/hub_cache.h"
 #include "checkpoint/manifest.h"
 #include "config/flag.h"
+#include "data/row_files.h"
 #include "model/device.h"
 #include "preview/config_data.h"
 #include "preview/data_report.h"
@@ -93,18 +94,17 @@ std::vector<std::string> absolute(const std::vector<fs::path>& files) {
   return paths;
 }
 
-/// The first line that is not blank: it tells rows from other files. All lines are looked at once everything is
-/// answered.
+/// It tells rows from other files. All rows are looked at once everything is answered.
 Json first_row(const fs::path& file) {
-  std::ifstream in = open_to_read(file);
-  std::string line;
-  int64_t number = 1;
-  for (; std::getline(in, line) && line.find_first_not_of(" \t\r") == std::string::npos; ++number) {
-  }
-  const std::string place = fmt::format("{}:{}", file.string(), number);
-  Json row = parse_json(line, place);
-  if (!row.is_object()) throw user_error("{}: a JSON object is needed on each line", place);
+  Json row;
+  if (!open_rows(file)->next(row)) throw user_error("{}: holds no row", file.string());
   return row;
+}
+
+/// The keys of rows in columns of others; nothing of our own.
+std::optional<RowColumns> layout_of(const fs::path& file) {
+  const RowFile rows(file, {});
+  return rows.layout_note().empty() ? std::nullopt : std::optional(rows.columns());
 }
 
 std::vector<std::string> data_of(const NewFlags& flags) {
@@ -113,7 +113,7 @@ std::vector<std::string> data_of(const NewFlags& flags) {
   };
   if (flags.data.size() > 1) return absolute(files_of_flag("--data", flags.data));
   const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
-  const std::string file = value_of(flags, "data", given, "the training rows, a file of JSON lines", "", check);
+  const std::string file = value_of(flags, "data", given, "the training rows, a file or folder", "", check);
   return absolute(files_of_flag("--data", {file}));
 }
 
@@ -196,7 +196,8 @@ void measure_rows(NewRun& run, const fs::path& folder) {
   run.num_rows = report.views.front().num_rows;
   run.prompts = report.views.front().prompts;
   run.domains = domains_in(report.facts);
-  run.has_messages = report.facts.columns.contains("messages");
+  run.layout = layout_of(run.data.front());
+  run.has_messages = run.layout ? !run.layout->prompt : report.facts.columns.contains("messages");
   if (!run.has_messages) run.chat_template.reset();
 }
 
@@ -282,7 +283,8 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   for (const SftRow& row : rows.rows) lengths.push_back(std::ssize(row.ids));
   run.prompts = summary_of(lengths);
   run.num_rows = std::ssize(lengths);
-  run.has_messages = first_row(run.data.front()).contains("messages");
+  run.layout = layout_of(run.data.front());
+  run.has_messages = run.layout ? !run.layout->prompt : first_row(run.data.front()).contains("messages");
   if (!run.has_messages) run.chat_template.reset();
 }
 

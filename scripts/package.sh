@@ -9,7 +9,8 @@
 # --build DIR (default build) is where the program is; --cpu-build DIR adds the one of a folder that was configured with
 # -DROLL_WITH_CUDA=OFF, which starts where torch has no CUDA; --out DIR (default build) gets the package.
 #
-# LibTorch is never inside: it is found by --torch DIR (first), ROLL_TORCH, or python3's torch. A package runs where glibc
+# LibTorch is never inside: it is found by --torch DIR (first), ROLL_TORCH, or python3's torch. Nor is Apache Arrow, which
+# only Parquet and compressed files need: ROLL_ARROW, or python3's pyarrow. A package runs where glibc
 # and libstdc++ are at least as new as here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,6 +34,7 @@ done
 version=$("$build/roll" --version | sed -n '1s/^roll \([0-9.]*\).*/\1/p')
 [[ -n $version ]] || fail "$build/roll --version does not say its version"
 torch=$(sed -n 's/^readonly kTorch=//p' scripts/setup.sh)
+arrow=$(sed -n 's/^readonly kArrow=//p' scripts/setup.sh)
 staging=$(mktemp -d)
 trap 'rm -rf "$staging"' EXIT
 bundle=$staging/roll-$version-$(uname -m)
@@ -41,8 +43,8 @@ mkdir -p "$bundle"/{bin,lib,share} "$out"
 
 # --- Programs and their libraries ----------------------------------------------------------------------------------------
 
-# Of LibTorch, NVIDIA and the C and C++ run time, the target machine's own are used.
-readonly kElsewhere='/(libtorch|libc10|libcu([^r]|rand)|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt[.]so|libutil|libgcc_s|libstdc)'
+# Of LibTorch, Arrow, NVIDIA and the C and C++ run time, the target machine's own are used.
+readonly kElsewhere='/(libarrow|libparquet|libtorch|libc10|libcu([^r]|rand)|libnv|libnccl|libgomp|ld-linux|libc[.]so|libm[.]so|libdl|libpthread|librt[.]so|libutil|libgcc_s|libstdc)'
 copy_with_libraries() {  # file, target
   cp -L "$1" "$2"
   [[ $kind != deb ]] || return 0  # Debian has them
@@ -69,6 +71,7 @@ add_mpi() {
 }
 
 copy_with_libraries "$build/roll" "$bundle/bin/"
+[[ ! -e $build/libroll_arrow.so ]] || copy_with_libraries "$build/libroll_arrow.so" "$bundle/bin/"
 [[ -z $cpu_build ]] || copy_with_libraries "$cpu_build/roll" "$bundle/bin/roll-cpu"
 [[ $kind != gpu-check ]] || copy_with_libraries "$build/roll_tests" "$bundle/bin/"
 [[ $kind == deb ]] || add_mpi
@@ -115,7 +118,7 @@ case $kind in
     git ls-files tests configs | tar -c -T - | tar -x -C "$bundle"
     cp scripts/gpu_check.py scripts/bench_replay.py "$bundle/"
     pack_tar ;;
-  wheel) package=$(python3 scripts/bundle/make_wheel.py "$bundle" --version "$version" --torch "$torch" --out "$out") ;;
+  wheel) package=$(python3 scripts/bundle/make_wheel.py "$bundle" --version "$version" --torch "$torch" --arrow "$arrow" --out "$out") ;;
   deb) package=$(scripts/bundle/make_deb.sh "$bundle" "$version" "$torch" "$out") ;;
 esac
 size=$(du -m "$package" | cut -f1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Brings a bare Debian or Ubuntu machine to where CMake can configure: system packages, LibTorch, and with --tests the
-# Python wheels that the tests compare with. All but the system packages lands in .deps/, which git ignores.
+# Brings a bare Debian or Ubuntu machine to where CMake can configure: system packages, LibTorch, Apache Arrow, and with
+# --tests the Python wheels that the tests compare with. All but the system packages lands in .deps/, which git ignores.
 #
 # May be repeated (nothing to do: well under a second) and interrupted (a folder gets its final name when it is whole).
 # A LibTorch of your own is used instead: Torch_DIR=... or CMAKE_PREFIX_PATH=... (environment, or -D as for cmake).
@@ -8,6 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly kTorch=2.11.0
+readonly kArrow=26.0.1
 readonly kTools="g++ cmake ninja:ninja-build ccache mold pkg-config git unzip patchelf mpirun:openmpi-bin"
 readonly kLibraries="libcli11-dev libyaml-cpp-dev nlohmann-json3-dev libfmt-dev catch2 libopenmpi-dev libpcre2-dev libicu-dev libcld2-dev libxxhash-dev libcurl4-openssl-dev libssl-dev libcpp-httplib-dev libseccomp-dev"
 
@@ -170,6 +171,21 @@ install_nvidia_libraries() {
   rm -rf .deps/partial
 }
 
+# --- Apache Arrow ----------------------------------------------------------------------------------------------------------
+
+# The wheel holds headers and libraries; the tests' Python compares with it too, so that it is installed, not unpacked.
+install_arrow() {
+  local folder
+  [[ -e .deps/arrow/include/arrow/api.h && -e .deps/venv/arrow && $(< .deps/venv/arrow) == "$kArrow" ]] && return
+  make_venv
+  say "installing Apache Arrow: pyarrow $kArrow"
+  rm -f .deps/venv/arrow
+  .deps/venv/bin/python -m pip install --disable-pip-version-check -q --no-deps --only-binary=:all: "pyarrow==$kArrow"
+  folder=$(cd .deps && ls -d venv/lib/python3*/site-packages/pyarrow)
+  ln -sfn "$folder" .deps/arrow
+  echo "$kArrow" > .deps/venv/arrow
+}
+
 # --- All of it -------------------------------------------------------------------------------------------------------------
 
 with_tests=
@@ -195,6 +211,7 @@ if [[ -z $torch ]]; then
   install_torch
   install_nvidia_libraries
 fi
+install_arrow
 if [[ -n $with_tests ]]; then
   install_browser
   install_test_tools

@@ -58,6 +58,19 @@ else()
   message(STATUS "Building for the CPU only, as ${no_cuda_because}; devices named cuda will be refused")
 endif()
 
+# Apache Arrow: the pyarrow that scripts/setup.sh installed, or the one whose folder ROLL_ARROW_ROOT names (it holds
+# include/ and libarrow.so.*).
+set(ROLL_ARROW_VERSION 26.0.1)
+set(ROLL_ARROW_ROOT "${ROLL_DEPS_DIR}/arrow" CACHE PATH "Folder of a pyarrow ${ROLL_ARROW_VERSION}")
+set(ROLL_ARROW OFF)
+file(GLOB arrow_libraries "${ROLL_ARROW_ROOT}/libparquet.so.*" "${ROLL_ARROW_ROOT}/libarrow.so.*")
+if(arrow_libraries AND EXISTS "${ROLL_ARROW_ROOT}/include/parquet/arrow/reader.h")
+  set(ROLL_ARROW ON)
+  message(STATUS "Apache Arrow: ${ROLL_ARROW_ROOT}")
+else()
+  message(STATUS "Apache Arrow not found in ${ROLL_ARROW_ROOT}: Parquet and compressed files will be refused")
+endif()
+
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
@@ -73,6 +86,13 @@ pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
 find_path(ROLL_XXHASH xxhash.h REQUIRED)
 find_path(ROLL_CLD2 cld2/public/compact_lang_det.h REQUIRED)
 find_package(CLI11 REQUIRED)
+
+if(ROLL_ARROW)
+  add_library(roll_arrow_deps INTERFACE)
+  target_include_directories(roll_arrow_deps SYSTEM INTERFACE ${ROLL_ARROW_ROOT}/include)
+  target_link_libraries(roll_arrow_deps INTERFACE ${arrow_libraries} fmt::fmt nlohmann_json::nlohmann_json)
+  target_link_options(roll_arrow_deps INTERFACE -Wl,-rpath,${ROLL_ARROW_ROOT})
+endif()
 
 add_library(roll_cli_deps INTERFACE)
 target_link_libraries(roll_cli_deps INTERFACE CLI11::CLI11)

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/manifest.h"
-#include "data/rows.h"
+#include "data/row_files.h"
 
 namespace roll {
 
@@ -74,9 +74,10 @@ void check_folder_of(const std::string& flag, const std::filesystem::path& file)
   if (!file.empty()) refuse_in_checkpoint(flag, file);
 }
 
-std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names) {
+std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
+                                                 const std::optional<std::string>& split) {
   try {
-    return expand_files(names);
+    return expand_files(names, split);
   } catch (const UserError& e) {  // "name: rule"
     throw user_error("{} = {}", flag, e.what());
   }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -46,7 +47,8 @@ class Output {
 void print_data(const std::string& text);
 
 /// The files of data rows that a flag or key names (expand_files()). UserError "flag = name: ...".
-std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names);
+std::vector<std::filesystem::path> files_of_flag(const std::string& flag, const std::vector<std::string>& names,
+                                                 const std::optional<std::string>& split = {});
 
 /// UserError "flag = file: ..." where the folder is missing in which a file is to be written, or is a checkpoint's.
 void check_folder_of(const std::string& flag, const std::filesystem::path& file);

@@ -13,8 +13,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path repository_folder(const std::string& name) {
-  std::string folder = "models--" + name;
+/// `kind`: models or datasets.
+fs::path repository_folder(const std::string& kind, const std::string& name) {
+  std::string folder = kind + "--" + name;
   folder.replace(folder.find('/'), 1, "--");
   return hub_cache() / folder;
 }
@@ -58,7 +59,20 @@ bool is_hub_name(const std::string& name) {
 std::optional<fs::path> find_model_folder(const std::string& name) {
   std::error_code ec;
   if (fs::is_directory(name, ec)) return model_of_run(name);
-  return is_hub_name(name) ? snapshot_of(repository_folder(name)) : std::nullopt;
+  return is_hub_name(name) ? snapshot_of(repository_folder("models", name)) : std::nullopt;
+}
+
+std::optional<fs::path> find_dataset_folder(const std::string& name) {
+  fs::path repository, inner;
+  int depth = 0;
+  for (const fs::path& part : fs::path(name)) (depth++ < 2 ? repository : inner) /= part;
+  if (!is_hub_name(repository.string())) return std::nullopt;
+  const auto snapshot = snapshot_of(repository_folder("datasets", repository.string()));
+  inner = inner.lexically_normal();
+  if (!snapshot || inner.empty()) return snapshot;
+  std::error_code ec;
+  if (*inner.begin() == ".." || !fs::is_directory(*snapshot / inner, ec)) return std::nullopt;
+  return *snapshot / inner;
 }
 
 std::string missing_model(const std::string& name) {

@@ -34,7 +34,7 @@ std::vector<Prompt> GroupQuota::next() {
   std::map<std::string, int64_t> counts;
   for (const Domain& domain : domains_)
     if (const int64_t count = domain.missing(num_additional_); count > 0) counts[domain.name] = count;
-  const std::vector<const Row*> rows = stream_.next(counts);
+  const auto rows = stream_.next(counts);
   std::vector<Prompt> prompts;
   for (int64_t i = 0; i < std::ssize(domains_); ++i) {
     Domain& domain = domains_[i];

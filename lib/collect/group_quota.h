@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,7 @@ bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 
 /// A prompt to sample.
 struct Prompt {
-  const Row* row = nullptr;
+  std::shared_ptr<const Row> row{};
   uint64_t number = 0;         // in its step, whatever else runs: names its random numbers
   bool awaits_scores = false;  // they decide whether it is kept
   bool is_ahead = false;       // the step can do without, if others are kept

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "data/rows.h"
@@ -13,12 +14,12 @@ namespace roll {
 class PromptLengths {
  public:
   void add(const Row& row, int64_t length) {
-    Sum& sum = sums_[&row];
+    Sum& sum = sums_[row.origin];
     sum.tokens += length;
     ++sum.responses;
   }
   std::optional<double> mean(const Row& row) const {
-    const auto found = sums_.find(&row);
+    const auto found = sums_.find(row.origin);
     if (found == sums_.end()) return std::nullopt;
     return static_cast<double>(found->second.tokens) / static_cast<double>(found->second.responses);
   }
@@ -27,7 +28,7 @@ class PromptLengths {
   struct Sum {
     int64_t tokens = 0, responses = 0;
   };
-  std::unordered_map<const Row*, Sum> sums_;  // rows stay where they are for as long as a run
+  std::unordered_map<std::string, Sum> sums_;  // by origin
 };
 
 }  // namespace roll

@@ -112,7 +112,7 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
                          .sampling = params_for(Purpose::kValidate, step),
                          .phase = fmt::format("step {}: validate", step),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
-  for (const Row& row : validation_rows_) request.rows.push_back(&row);
+  for (const Row& row : validation_rows_) request.rows.push_back(borrowed(row));
   const auto job = worker_->begin(std::move(request));
   worker_->complete(*job, *engine_.get(), engine_.tokenizer());
   return worker_->finish(*job);

@@ -25,9 +25,9 @@ RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_le
 
 namespace {
 
-std::vector<Prompt> prompts_of(const std::vector<const Row*>& rows) {
+std::vector<Prompt> prompts_of(const std::vector<std::shared_ptr<const Row>>& rows) {
   std::vector<Prompt> prompts;
-  for (const Row* row : rows) prompts.push_back({.row = row, .number = prompts.size()});
+  for (const auto& row : rows) prompts.push_back({.row = row, .number = prompts.size()});
   return prompts;
 }
 

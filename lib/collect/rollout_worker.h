@@ -26,10 +26,10 @@
 namespace roll {
 
 struct RolloutRequest {
-  std::vector<const Row*> rows{};  // all prompts, or else
-  GroupQuota* quota = nullptr;     // which gives them
-  int64_t num_samples = 1;         // responses per prompt
-  bool with_baseline = false;      // and a greedy one more
+  std::vector<std::shared_ptr<const Row>> rows{};  // all prompts, or else
+  GroupQuota* quota = nullptr;                     // which gives them
+  int64_t num_samples = 1;                         // responses per prompt
+  bool with_baseline = false;                      // and a greedy one more
   int64_t step = 0;
   int64_t version = 0;  // of the weights that are meant to sample it
   SamplingParams sampling{};

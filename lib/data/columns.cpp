@@ -6,7 +6,7 @@ namespace roll {
 
 UserError wrong_column(const std::string& origin, const std::string& key, const Json& value, const char* needed) {
   std::string text = to_line(value);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  if (text.size() > 60) text.replace(57, std::string::npos, "...");
   return user_error("{}: {} = {}: must be {}, not {}", origin, key, text, needed, value.type_name());
 }
 

@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
-#include <unordered_map>
 
 #include "base/harmless.h"
 #include "base/terminal.h"
@@ -40,56 +37,67 @@ std::string count_rows(size_t n) {
 
 }  // namespace
 
-std::string list_origins(const std::vector<std::string>& origins, size_t most) {
-  const size_t shown = std::min(origins.size(), most);
-  std::string text =
-      fmt::format("{}", fmt::join(origins.begin(), origins.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (origins.size() > shown) text += fmt::format(" and {} more", origins.size() - shown);
-  return text;
+void Origins::add(const std::string& origin) {
+  if (first_.size() < most_) first_.push_back(origin);
+  ++count_;
 }
 
-std::string warning_of_roles(std::span<const Row> rows, size_t most) {
-  std::set<std::string> roles;
-  std::vector<std::string> origins;
-  for (const Row& row : rows) {
-    if (!row.messages) continue;
-    const size_t before = origins.size();
-    for (const Json& message : *row.messages) {
-      const std::string& role = text_of(message, "role");
-      if (std::ranges::find(kRoles, role) != kRoles.end()) continue;
-      roles.insert(cut_to_width(on_one_line(role), kRoleColumns));
-      if (origins.size() == before) origins.push_back(row.origin);
-    }
+std::string Origins::text() const {
+  const std::string shown = fmt::format("{}", fmt::join(first_, ", "));
+  return count_ > first_.size() ? fmt::format("{} and {} more", shown, count_ - first_.size()) : shown;
+}
+
+void PromptWarnings::add(const Row& row) {
+  if (!row.messages) return;
+  bool is_odd = false;
+  for (const Json& message : *row.messages) {
+    const std::string& role = text_of(message, "role");
+    if (std::ranges::find(kRoles, role) != kRoles.end()) continue;
+    roles_.insert(cut_to_width(on_one_line(role), kRoleColumns));
+    is_odd = true;
   }
-  if (origins.empty()) return "";
+  if (is_odd) odd_.add(row.origin);
+  if (!ends_with_assistant(row)) return;
+  const std::string_view truth = trimmed(row.ground_truth);
+  if (truth.empty() && !are_sampled_) return;
+  const bool shows = !truth.empty() && text_of(row.messages->back(), "content").find(truth) != std::string::npos;
+  (shows ? showing_ : ending_).add(row.origin);
+}
+
+std::string PromptWarnings::of_roles() const {
+  if (odd_.size() == 0) return "";
   return fmt::format(
       "the role{} {} in {} ({}): chat templates know system, user, assistant and tool, and models nothing else; rename "
       "{}, as human to user and gpt to assistant",
-      roles.size() == 1 ? "" : "s", fmt::join(roles, ", "), count_rows(origins.size()), list_origins(origins, most),
-      roles.size() == 1 ? "it" : "them");
+      roles_.size() == 1 ? "" : "s", fmt::join(roles_, ", "), count_rows(odd_.size()), odd_.text(),
+      roles_.size() == 1 ? "it" : "them");
 }
 
-std::string warning_of_answers(std::span<const Row> rows, size_t most, bool are_sampled) {
-  std::vector<std::string> ending, showing;
-  for (const Row& row : rows) {
-    if (!ends_with_assistant(row)) continue;
-    const std::string_view truth = trimmed(row.ground_truth);
-    if (truth.empty() && !are_sampled) continue;
-    const bool shows = !truth.empty() && text_of(row.messages->back(), "content").find(truth) != std::string::npos;
-    (shows ? showing : ending).push_back(row.origin);
-  }
+std::string PromptWarnings::of_answers() const {
   std::string text;
-  if (!showing.empty())
+  if (showing_.size() > 0)
     text = fmt::format(
         "{} of the assistant's answer as the last message, with the ground truth in it ({}): the policy reads the "
         "answer before it is asked; leave that message out",
-        count_rows(showing.size()), list_origins(showing, most));
-  if (!ending.empty())
+        count_rows(showing_.size()), showing_.text());
+  if (ending_.size() > 0)
     text += fmt::format(
         "{}{} with the assistant's message as the last ({}): a response begins behind a finished turn; "
         "leave that message out",
-        text.empty() ? "" : "; ", count_rows(ending.size()), list_origins(ending, most));
+        text.empty() ? "" : "; ", count_rows(ending_.size()), ending_.text());
   return text;
+}
+
+std::vector<std::string> PromptWarnings::all() const {
+  std::vector<std::string> warnings{of_answers(), of_roles()};
+  std::erase(warnings, "");
+  return warnings;
+}
+
+std::string warning_of_roles(std::span<const Row> rows) {
+  PromptWarnings warnings;
+  for (const Row& row : rows) warnings.add(row);
+  return warnings.of_roles();
 }
 
 std::string prompt_key(const Row& row) {
@@ -110,25 +118,38 @@ KeyedRows keyed_rows(std::span<const Row> rows) {
   return keyed;
 }
 
-std::vector<std::string> warnings_of_prompts(std::span<const Row> rows, size_t most, bool are_sampled) {
-  std::vector<std::string> warnings{warning_of_answers(rows, most, are_sampled), warning_of_roles(rows, most)};
-  std::erase(warnings, "");
-  return warnings;
+SharedPrompts::SharedPrompts(const KeyedRows& validation) : validation_(validation) {
+  for (const auto& [key, origin] : validation) first_of_.emplace(key, "");
 }
 
-std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most) {
-  std::unordered_map<std::string_view, std::string_view> first_of;
-  for (const auto& [key, origin] : training) first_of.emplace(key, origin);
-  std::vector<std::string> shared;
-  for (const auto& [key, origin] : validation)
-    if (const auto found = first_of.find(key); found != first_of.end())
-      shared.push_back(origin == found->second ? origin : fmt::format("{} is {}", origin, found->second));
-  if (shared.empty()) return "";
+void SharedPrompts::see(const std::string& key, const std::string& origin) {
+  if (const auto found = first_of_.find(key); found != first_of_.end() && found->second.empty()) found->second = origin;
+}
+
+void SharedPrompts::see_all(const RowStore& training) {
+  for (int64_t i = 0; i < training.size() && !first_of_.empty(); ++i) {
+    const Row row = training.at(i);
+    see(prompt_key(row), row.origin);
+  }
+}
+
+std::string SharedPrompts::warning(size_t most) const {
+  Origins shared(most);
+  for (const auto& [key, origin] : validation_)
+    if (const std::string& first = first_of_.at(key); !first.empty())
+      shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
+  if (shared.size() == 0) return "";
   return fmt::format(
       "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
       "them "
       "out of one of the two",
-      shared.size(), validation.size(), list_origins(shared, most));
+      shared.size(), validation_.size(), shared.text());
+}
+
+std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most) {
+  SharedPrompts shared(validation);
+  for (const auto& [key, origin] : training) shared.see(key, origin);
+  return shared.warning(most);
 }
 
 }  // namespace roll

@@ -2,29 +2,60 @@
 // validation rows that are trained on.
 #pragma once
 
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "data/rows.h"
+#include "data/row_store.h"
 
 namespace roll {
 
 /// Origins that a warning lists; further ones are counted.
 constexpr size_t kShownOrigins = 5;
 
-/// "a.jsonl:3, a.jsonl:9 and 4 more".
-std::string list_origins(const std::vector<std::string>& origins, size_t most = kShownOrigins);
+/// Of many rows the first few, as "a.jsonl:3, a.jsonl:9 and 4 more".
+class Origins {
+ public:
+  explicit Origins(size_t most = kShownOrigins) : most_(most) {}
+  void add(const std::string& origin);
+  size_t size() const { return count_; }
+  std::string text() const;
 
-/// A message role that the models' templates do not know: they write it into the prompt as it is. "" where there is
-/// none; the warning names lines.
-std::string warning_of_roles(std::span<const Row> rows, size_t most = kShownOrigins);
+ private:
+  size_t most_, count_ = 0;
+  std::vector<std::string> first_;
+};
 
-/// Rows to sample from whose last message is the assistant's: those where it holds the ground truth show the answer,
-/// the others begin behind a finished turn. Where it is not known that the rows are sampled from (`are_sampled`), those
-/// without a ground truth may be for fine-tuning, and are left out. "" where there are none.
-std::string warning_of_answers(std::span<const Row> rows, size_t most = kShownOrigins, bool are_sampled = true);
+/// What is wrong with prompts, of rows that come one by one.
+class PromptWarnings {
+ public:
+  /// Where it is not known that the rows are sampled from (`are_sampled`), those without a ground truth may be for
+  /// fine-tuning, and may end with an answer.
+  explicit PromptWarnings(size_t most = kShownOrigins, bool are_sampled = true)
+      : are_sampled_(are_sampled), showing_(most), ending_(most), odd_(most) {}
+  void add(const Row& row);
+
+  /// Rows to sample from whose last message is the assistant's: those where it holds the ground truth show the answer,
+  /// the others begin behind a finished turn. "" where there are none.
+  std::string of_answers() const;
+  /// A message role that the models' templates do not know: they write it into the prompt as it is. "" where there is
+  /// none; the warning names lines.
+  std::string of_roles() const;
+  /// Both, where there are some.
+  std::vector<std::string> all() const;
+
+ private:
+  bool are_sampled_;
+  Origins showing_, ending_, odd_;
+  std::set<std::string> roles_;
+};
+
+/// PromptWarnings::of_roles() of all rows.
+std::string warning_of_roles(std::span<const Row> rows);
 
 /// What a prompt says, whatever column it is in: equal for rows that ask the same.
 std::string prompt_key(const Row& row);
@@ -33,11 +64,22 @@ std::string prompt_key(const Row& row);
 using KeyedRows = std::vector<std::pair<std::string, std::string>>;
 KeyedRows keyed_rows(std::span<const Row> rows);
 
-/// Validation rows that ask what a training row asks. "" where there are none.
-std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most = kShownOrigins);
+/// Validation rows that ask what a training row asks.
+class SharedPrompts {
+ public:
+  explicit SharedPrompts(const KeyedRows& validation);
+  /// A training row.
+  void see(const std::string& key, const std::string& origin);
+  void see_all(const RowStore& training);
+  /// "" where there are none.
+  std::string warning(size_t most = kShownOrigins) const;
 
-/// warning_of_answers() and warning_of_roles(), where there are some.
-std::vector<std::string> warnings_of_prompts(std::span<const Row> rows, size_t most = kShownOrigins,
-                                             bool are_sampled = true);
+ private:
+  const KeyedRows& validation_;
+  std::unordered_map<std::string_view, std::string> first_of_;  // the training row that asks it; "": none yet
+};
+
+/// The same, of training rows that are at hand.
+std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most = kShownOrigins);
 
 }  // namespace roll

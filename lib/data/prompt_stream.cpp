@@ -45,18 +45,19 @@ std::map<std::string, int64_t> split_by_share(const std::map<std::string, double
   return split;
 }
 
-PromptStream::PromptStream(std::vector<Row> rows, const std::map<std::string, double>& shares, uint64_t seed)
-    : rows_(std::move(rows)), shares_(shares), seed_(seed) {
-  if (rows_.empty()) throw UserError("data_args: there are no rows");
-  for (int64_t i = 0; i < static_cast<int64_t>(rows_.size()); ++i) domains_[rows_[i].domain].rows.push_back(i);
+PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed)
+    : rows_(std::make_shared<const RowStore>(std::move(rows))), shares_(shares), seed_(seed) {
+  if (rows_->size() == 0) throw UserError("data_args: there are no rows");
+  for (const auto& [name, domain] : rows_->domains())
+    domains_.emplace(name, Domain{.rows = &domain.rows, .fingerprint = fmt::format("{:016x}", domain.fingerprint)});
   std::vector<std::string> names;
   for (const auto& [name, domain] : domains_) {
     names.push_back(name);
     if (shares.empty())
-      shares_[name] = static_cast<double>(domain.rows.size()) / static_cast<double>(rows_.size());
+      shares_[name] = static_cast<double>(domain.num_rows()) / static_cast<double>(rows_->size());
     else if (!shares.contains(name))
       throw user_error("{}: its domain {} has no share in domain_interleave_probs; add it (0 leaves the rows out)",
-                       rows_[domain.rows.front()].origin, name);
+                       rows_->at(domain.rows->front()).origin, name);
   }
   for (const auto& [name, share] : shares_) {
     if (share > 0 && !domains_.contains(name))
@@ -64,18 +65,14 @@ PromptStream::PromptStream(std::vector<Row> rows, const std::map<std::string, do
                        did_you_mean(name, names));
   }
   check_shares(shares_);
-  for (auto& [name, domain] : domains_) {
-    domain.fingerprint = fingerprint_of(domain);
-    shuffle(name, domain);
-  }
+  for (auto& [name, domain] : domains_) shuffle(name, domain);
 }
 
 void PromptStream::shuffle(const std::string& name, Domain& domain) const {
-  domain.order =
-      random_permutation(static_cast<int64_t>(domain.rows.size()), {.seed = seed_,
-                                                                    .purpose = Purpose::kEpochShuffle,
-                                                                    .step = static_cast<uint32_t>(domain.epoch),
-                                                                    .sequence = fnv1a(name) & 0xFFFFFFFFFFFF});
+  domain.order = random_permutation(domain.num_rows(), {.seed = seed_,
+                                                        .purpose = Purpose::kEpochShuffle,
+                                                        .step = static_cast<uint32_t>(domain.epoch),
+                                                        .sequence = fnv1a(name) & 0xFFFFFFFFFFFF});
 }
 
 std::map<std::string, int64_t> PromptStream::quota(int64_t count) const {
@@ -91,12 +88,12 @@ std::map<std::string, int64_t> PromptStream::quota(int64_t count) const {
 
 std::map<std::string, int64_t> PromptStream::num_rows() const {
   std::map<std::string, int64_t> counts;
-  for (const auto& [name, domain] : domains_) counts[name] = std::ssize(domain.rows);
+  for (const auto& [name, domain] : domains_) counts[name] = domain.num_rows();
   return counts;
 }
 
-std::vector<const Row*> PromptStream::next(const std::map<std::string, int64_t>& counts) {
-  std::vector<const Row*> step;
+std::vector<std::shared_ptr<const Row>> PromptStream::next(const std::map<std::string, int64_t>& counts) {
+  std::vector<std::shared_ptr<const Row>> step;
   for (const auto& [name, count] : counts) {
     for (int64_t i = 0; i < count; ++i) {
       Domain& domain = domains_.at(name);
@@ -104,7 +101,7 @@ std::vector<const Row*> PromptStream::next(const std::map<std::string, int64_t>&
         ++domain.epoch, domain.position = 0;
         shuffle(name, domain);
       }
-      step.push_back(&rows_[domain.rows[domain.order[domain.position++]]]);
+      step.push_back(std::make_shared<const Row>(rows_->at((*domain.rows)[domain.order[domain.position++]])));
     }
   }
   return step;
@@ -115,21 +112,11 @@ void PromptStream::take_back(const std::map<std::string, int64_t>& counts) {
     Domain& domain = domains_.at(name);
     domain.position -= count;
     // As next() leaves it: at the end of an epoch rather than at the beginning of the one after it.
-    const int64_t num_rows = std::ssize(domain.rows), epoch = domain.epoch;
+    const int64_t num_rows = domain.num_rows(), epoch = domain.epoch;
     for (; domain.epoch > 0 && domain.position <= 0; --domain.epoch) domain.position += num_rows;
     ROLL_CHECK(domain.position >= 0, "no more rows are taken back than were given");
     if (domain.epoch != epoch) shuffle(name, domain);
   }
-}
-
-std::string PromptStream::fingerprint_of(const Domain& domain) const {
-  uint64_t hash = fnv1a("");
-  for (const int64_t i : domain.rows) {
-    hash = fnv1a(rows_[i].id, hash);
-    const auto& ids = rows_[i].prompt_ids;
-    hash = fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, hash);
-  }
-  return fmt::format("{:016x}", hash);
 }
 
 Json PromptStream::state() const {
@@ -137,7 +124,7 @@ Json PromptStream::state() const {
   for (const auto& [name, domain] : domains_) {
     domains[name] = {{"epoch", domain.epoch},
                      {"position", domain.position},
-                     {"num_rows", domain.rows.size()},
+                     {"num_rows", domain.num_rows()},
                      {"fingerprint", domain.fingerprint}};
   }
   return {{"seed", seed_}, {"domains", domains}};
@@ -155,13 +142,13 @@ void PromptStream::load_state(const Json& state) {
   for (auto& [name, domain] : domains_) {
     if (!saved.contains(name)) refuse(fmt::format("domain {} is new", name));
     const Json& cursor = saved[name];
-    if (cursor.at("num_rows").get<size_t>() != domain.rows.size())
-      refuse(fmt::format("domain {} had {} rows, now {}", name, to_line(cursor["num_rows"]), domain.rows.size()));
+    if (cursor.at("num_rows").get<int64_t>() != domain.num_rows())
+      refuse(fmt::format("domain {} had {} rows, now {}", name, to_line(cursor["num_rows"]), domain.num_rows()));
     if (cursor.at("fingerprint").get<std::string>() != domain.fingerprint)
       refuse(fmt::format("rows of domain {} have changed", name));
     domain.epoch = cursor.at("epoch").get<int64_t>();
     domain.position = cursor.at("position").get<int64_t>();
-    if (domain.epoch < 0 || domain.position < 0 || domain.position > static_cast<int64_t>(domain.rows.size()))
+    if (domain.epoch < 0 || domain.position < 0 || domain.position > domain.num_rows())
       refuse(fmt::format("domain {} has no position {}", name, domain.position));
     shuffle(name, domain);
   }

@@ -7,12 +7,12 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
-#include "data/rows.h"
+#include "data/row_store.h"
 
 namespace roll {
 
@@ -25,12 +25,12 @@ class PromptStream {
  public:
   /// `rows` must have their domains. `shares` is domain_interleave_probs; empty: every domain's share is its number of
   /// rows. UserError: rows of a domain without a share, a share without rows.
-  PromptStream(std::vector<Row> rows, const std::map<std::string, double>& shares, uint64_t seed);
+  PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed);
 
   /// Each domain's part of a step of `count` prompts. UserError: a domain with a share gets none.
   std::map<std::string, int64_t> quota(int64_t count) const;
   /// The next rows of these domains, domain after domain in the order of their names.
-  std::vector<const Row*> next(const std::map<std::string, int64_t>& counts);
+  std::vector<std::shared_ptr<const Row>> next(const std::map<std::string, int64_t>& counts);
   /// Undoes next() for so many of the last rows of these domains.
   void take_back(const std::map<std::string, int64_t>& counts);
 
@@ -38,7 +38,7 @@ class PromptStream {
   std::map<std::string, int64_t> num_rows() const;
 
   /// All of them, in the order of the files.
-  std::span<const Row> rows() const { return rows_; }
+  const RowStore& rows() const { return *rows_; }
 
   /// {"seed", "domains": {name: {"epoch", "position", "num_rows", "fingerprint"}}}: the fingerprint covers the rows'
   /// ids and prompt tokens.
@@ -48,16 +48,17 @@ class PromptStream {
 
  private:
   struct Domain {
-    std::vector<int64_t> rows;   // indices into rows_, in file order
-    std::vector<int64_t> order;  // permutation of this epoch
-    int64_t epoch = 0, position = 0;
+    const std::vector<int64_t>* rows;  // indices into rows_, in file order
     std::string fingerprint;
+    std::vector<int64_t> order{};  // permutation of this epoch
+    int64_t epoch = 0, position = 0;
+
+    int64_t num_rows() const { return std::ssize(*rows); }
   };
 
   void shuffle(const std::string& name, Domain& domain) const;
-  std::string fingerprint_of(const Domain& domain) const;
 
-  std::vector<Row> rows_;
+  std::shared_ptr<const RowStore> rows_;
   std::map<std::string, double> shares_;
   std::map<std::string, Domain> domains_;
   uint64_t seed_;

@@ -1,14 +1,11 @@
 #include "data/rows.h"
 
-#include <glob.h>
-
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
-#include <set>
+#include <filesystem>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "data/columns.h"
 
 namespace roll {
@@ -16,17 +13,6 @@ namespace roll {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> expand_glob(const std::string& pattern) {
-  glob_t found{};
-  const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
-  std::vector<fs::path> files;
-  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-  ::globfree(&found);
-  if (files.empty())
-    throw user_error("{}: no such file; give the path of a JSON-lines file, a list, or a glob", pattern);
-  return files;
-}
 
 double number_column(const Json& line, const std::string& name, const std::string& origin) {
   const std::string text = text_column(line, name, origin);
@@ -38,52 +24,104 @@ double number_column(const Json& line, const std::string& name, const std::strin
   return number;
 }
 
-std::string column_names(const Json& line) {
-  std::string names;
-  for (const auto& item : line.items()) names += (names.empty() ? "" : ", ") + item.key();
-  return names.empty() ? "none" : names;
+/// Of a column that a key names: it may be null, which is no value.
+const Json* named_column(const Json& line, const std::string& path, const char* key, const std::string& origin) {
+  const Json* value = find_column(line, path);
+  if (!value)
+    throw user_error("{}: the row has no column '{}', which data_args.{} names; it has: {}", origin, path, key,
+                     column_names(line));
+  return value->is_null() ? nullptr : value;
 }
 
-void read_prompt(Row& row, PromptColumns columns) {
-  if (!columns.messages && !columns.prompt) columns = {"messages", "prompt"};
-  if (const Json* value = columns.messages ? column(row.raw, *columns.messages) : nullptr) {
-    row.messages = parse_messages(*value, row.origin, *columns.messages);
-    return;
+std::string trimmed_answer(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return "";
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
+}
+
+/// Up to the brace that closes what is open before `text`; nothing where none does.
+std::optional<std::string> within_braces(std::string_view text) {
+  int depth = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\')
+      ++i;
+    else if (text[i] == '{')
+      ++depth;
+    else if (text[i] == '}' && --depth == 0)
+      return std::string(text.substr(0, i));
   }
-  if (columns.prompt && column(row.raw, *columns.prompt) != nullptr) {
-    row.prompt = string_column(row.raw, *columns.prompt, row.origin);
-    return;
+  return std::nullopt;
+}
+
+/// Nothing where the text has no such part.
+std::optional<std::string> part_of(const std::string& text, GroundTruthPart part) {
+  if (part == GroundTruthPart::kWhole) return text;
+  const std::string_view mark = part == GroundTruthPart::kAfterHashes ? "####" : "\\boxed{";
+  const size_t found = text.rfind(mark);
+  if (found == std::string::npos) return std::nullopt;
+  const std::string_view rest = std::string_view(text).substr(found + mark.size());
+  return part == GroundTruthPart::kAfterHashes ? trimmed_answer(rest) : within_braces(rest);
+}
+
+/// Moves what the keys name to the names that everybody else reads.
+void name_columns(Json& line, const RowColumns& columns, const std::string& origin) {
+  const std::string truth = columns.ground_truth.value_or("ground_truth");
+  Json value;
+  if (const Json* found =
+          columns.ground_truth ? named_column(line, truth, "ground_truth", origin) : column(line, truth))
+    value = *found;
+  if (columns.ground_truth_part != GroundTruthPart::kWhole && !value.is_null()) {
+    if (!value.is_string()) throw wrong_column(origin, truth, value, "a string");
+    const auto part = part_of(value.get_ref<const std::string&>(), columns.ground_truth_part);
+    if (!part || part->empty())
+      throw wrong_column(origin, truth, value,
+                         columns.ground_truth_part == GroundTruthPart::kAfterHashes
+                             ? "a text with the answer behind ####"
+                             : "a text with the answer in \\boxed{}");
+    value = *part;
   }
-  std::string wanted = columns.messages.value_or("");
-  if (columns.prompt) wanted += (wanted.empty() ? "" : "' or '") + *columns.prompt;
-  throw user_error(
-      "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a "
-      "list of messages) or data_args.prompt (text)",
-      row.origin, wanted, column_names(row.raw));
+  if (columns.ground_truth || !value.is_null()) line["ground_truth"] = value;
+  for (const auto& [path, key] : {std::pair(&columns.tag, "tag"), std::pair(&columns.domain, "domain")})
+    if (*path) {
+      const Json* found = named_column(line, **path, key, origin);
+      line[key] = found ? Json(*found) : Json();
+    }
+}
+
+/// The column `path`, where the row has it and it is not null.
+const Json* prompt_column(const Row& row, const std::optional<std::string>& path) {
+  const Json* value = path ? find_column(row.raw, *path) : nullptr;
+  return value && !value->is_null() ? value : nullptr;
+}
+
+std::string text_of_prompt(const Row& row, const std::string& path, const Json& value) {
+  if (!value.is_string())
+    throw wrong_column(row.origin, path, value,
+                       value.is_array() ? "a string (a list of messages is named in data_args.messages)" : "a string");
+  return value.get<std::string>();
+}
+
+void read_prompt(Row& row, RowColumns columns) {
+  if (!columns.names_prompt()) columns.messages = "messages", columns.prompt = "prompt";
+  if (const Json* chat = prompt_column(row, columns.messages)) {
+    row.messages = parse_messages(*chat, row.origin, *columns.messages);
+  } else if (const Json* question = prompt_column(row, columns.question)) {
+    row.messages = Json{{{"role", "user"}, {"content", text_of_prompt(row, *columns.question, *question)}}};
+  } else if (const Json* text = prompt_column(row, columns.prompt)) {
+    row.prompt = text_of_prompt(row, *columns.prompt, *text);
+  } else {
+    std::string wanted;
+    for (const auto* path : {&columns.messages, &columns.question, &columns.prompt})
+      if (*path) wanted += (wanted.empty() ? "" : "' or '") + **path;
+    throw user_error(
+        "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list "
+        "of "
+        "messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
+        row.origin, wanted, column_names(row.raw), nearest_layout(row.raw));
+  }
 }
 
 }  // namespace
-
-std::vector<fs::path> expand_files(const std::vector<std::string>& patterns) {
-  if (patterns.empty()) throw UserError("[]: names no file; give a JSON-lines file, a list, or a glob");
-  std::vector<fs::path> files;
-  std::set<fs::path> seen;
-  for (const std::string& pattern : patterns) {
-    for (const fs::path& file : expand_glob(pattern)) {
-      std::error_code ec;
-      const fs::path place = fs::weakly_canonical(file, ec);
-      if (ec == std::errc::too_many_symbolic_link_levels)
-        throw user_error("{}: a circle of symbolic links; give a JSON-lines file", file.string());
-      if (ec) throw user_error("{}: cannot be looked at ({})", file.string(), ec.message());
-      if (!fs::is_regular_file(file, ec) && !fs::is_directory(file, ec) && fs::exists(file, ec))
-        throw user_error("{}: is a pipe or device, and rows are read twice; write it to a file first", file.string());
-      if (!seen.insert(place).second)
-        throw user_error("{}: names {} a second time; its rows would count twice", pattern, file.string());
-      files.push_back(file);
-    }
-  }
-  return files;
-}
 
 Json parse_messages(const Json& value, const std::string& origin, const std::string& column) {
   const Json messages =
@@ -101,10 +139,12 @@ Json parse_messages(const Json& value, const std::string& origin, const std::str
   return messages;
 }
 
-Row parse_row(const Json& line, const std::string& origin, const PromptColumns& columns) {
+Row parse_row(const Json& columns_as_they_are, const std::string& origin, const RowColumns& columns) {
   Row row;
   row.origin = origin;
-  row.raw = line;
+  row.raw = columns_as_they_are;
+  name_columns(row.raw, columns, origin);
+  const Json& line = row.raw;
   row.id = text_column(line, "id", origin);
   if (row.id.empty()) row.id = fs::path(origin).filename().string();
   row.source = string_column(line, "source", origin);
@@ -116,19 +156,24 @@ Row parse_row(const Json& line, const std::string& origin, const PromptColumns& 
   return row;
 }
 
-std::vector<Row> read_rows(const std::vector<std::string>& patterns, const PromptColumns& columns) {
-  std::vector<Row> rows;
-  for (const fs::path& file : expand_files(patterns)) {
-    if (is_folder(file))
-      throw user_error("{}: is a folder; name the files in it, or give {}/*.jsonl", file.string(), file.string());
-    std::ifstream in = open_to_read(file);
-    const size_t before = rows.size();
-    for_each_json_line(in, file.string(), [&](int64_t number, const Json& line) {
-      rows.push_back(parse_row(line, fmt::format("{}:{}", file.string(), number), columns));
-    });
-    if (rows.size() == before) throw user_error("{}: holds no row; every line is blank", file.string());
-  }
-  return rows;
+Json own_columns(const Row& row, const RowColumns& columns) {
+  Json own = Json::object();
+  const auto keep = [&](const char* name) {
+    if (const Json* value = column(row.raw, name)) own[name] = *value;
+  };
+  keep("id");
+  if (row.messages)
+    own["messages"] = *row.messages;
+  else
+    own["prompt"] = row.prompt;
+  for (const char* name : {"ground_truth", "tag", "domain"}) keep(name);
+  std::vector<std::optional<std::string>> moved{row.messages ? columns.messages : columns.prompt, columns.tag,
+                                                columns.domain};
+  if (row.messages && !prompt_column(row, columns.messages)) moved.push_back(columns.question);
+  if (columns.ground_truth_part == GroundTruthPart::kWhole) moved.push_back(columns.ground_truth);
+  for (const auto& [name, value] : row.raw.items())
+    if (!own.contains(name) && std::ranges::find(moved, name) == moved.end()) own[name] = value;
+  return own;
 }
 
 }  // namespace roll

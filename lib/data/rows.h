@@ -1,11 +1,11 @@
-// Data rows: JSON lines in ROLL's columns (id, source, difficulty, prompt, messages, ground_truth, tag, domain, ...).
+// Data rows, in ROLL's columns (id, source, difficulty, prompt, messages, ground_truth, tag, domain, ...) or in others
+// that are named (row_columns.h).
 //
 // Goal: every row that a run will see is checked when the file is opened, and an error names file and line.
-// Non-goal: other containers (parquet, arrow, JSON arrays); they are converted once, outside.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/message.h"
+#include "data/row_columns.h"
 
 namespace roll {
 
 struct Row {
   std::string id;                   // column `id` (a number is written as text); else "file name:line"
-  std::string origin;               // "file:line", for errors
+  std::string origin;               // "file:line" (of Parquet and arrays "file:row"), for errors
   std::string source;               // column `source` or ""
   double difficulty = 0;            // column `difficulty` (a number, or one in a string) or 0
   std::string tag;                  // column `tag` or ""
@@ -26,26 +28,41 @@ struct Row {
   std::string ground_truth;         // a string, a number's text or an object's JSON; "" when the column is missing
   std::optional<Json> messages;     // list of {role, content}: the prompt goes through the chat template
   std::string prompt;               // raw prompt text, when there are no messages
-  Json raw;                         // the whole line, for rewards that read further columns
+  Json raw;                         // all columns, for rewards that read further ones; a ground truth of another name
+                                    // is ground_truth here
   std::vector<int64_t> prompt_ids;  // filled by tokenise_rows (tokenise.h)
+
+  static constexpr MessageKind kMessage{"DROW", 1, "a data row"};
+  template <class F>
+  void fields(F& field) {
+    field("id", id);
+    field("origin", origin);
+    field("source", source);
+    field("difficulty", difficulty);
+    field("tag", tag);
+    field("domain", domain);
+    field("ground_truth", ground_truth);
+    field("messages", messages);
+    field("prompt", prompt);
+    field("raw", raw);
+    field("prompt_ids", prompt_ids);
+  }
 };
 
-/// Names of the two columns that hold a prompt.
-struct PromptColumns {
-  std::optional<std::string> messages, prompt;
-};
-
-/// The files that `patterns` (paths and globs) name, each pattern's matches sorted by name.
-/// UserError: a pattern matches nothing, a file is named twice.
-std::vector<std::filesystem::path> expand_files(const std::vector<std::string>& patterns);
+/// For who shares rows: of one that somebody else owns for long enough.
+inline std::shared_ptr<const Row> borrowed(const Row& row) {
+  return {std::shared_ptr<const Row>(), &row};
+}
 
 /// One checked row; `origin` is its "file:line". A row's prompt is the messages column where the row has it, else the
-/// prompt column; columns that are not named are called "messages" and "prompt". UserError: neither is there, a column
-/// of the wrong type, an empty message list.
-Row parse_row(const Json& line, const std::string& origin, const PromptColumns& columns);
+/// question, else the prompt column; where none is named, "messages", else "prompt". UserError: none is there, a column
+/// of the wrong type, an empty message list, a named column that the row lacks (which may be null, but for the prompt),
+/// a ground truth without the part that is asked for.
+Row parse_row(const Json& line, const std::string& origin, const RowColumns& columns);
 
-/// All rows of all files, in order. UserError: parse_row's; a file without rows.
-std::vector<Row> read_rows(const std::vector<std::string>& patterns, const PromptColumns& columns);
+/// The row as a line that is read the same without any key: its prompt, ground truth, tag and domain by their own
+/// names, and all other columns as they are.
+Json own_columns(const Row& row, const RowColumns& columns);
 
 /// `value` as a list of {role, content} with string contents; a string is parsed as JSON first. UserError names
 /// `origin` and `column`.

@@ -41,14 +41,16 @@ DroppedRows tokenise_rows(std::vector<Row>& rows, const EncodeRow& encode, int64
     dropped.empty += row.prompt_ids.empty();
     dropped.too_long += static_cast<int64_t>(row.prompt_ids.size()) > prompt_length;
   }
-  if (!rows.empty() && dropped.total() == static_cast<int64_t>(rows.size())) {
-    throw user_error("prompt_length = {}: of {} rows {} are longer and {} are empty, none is left; raise it",
-                     prompt_length, rows.size(), dropped.too_long, dropped.empty);
-  }
   std::erase_if(rows, [&](const Row& row) {
     return row.prompt_ids.empty() || static_cast<int64_t>(row.prompt_ids.size()) > prompt_length;
   });
   return dropped;
+}
+
+void require_some_left(const DroppedRows& dropped, int64_t num_rows, int64_t prompt_length) {
+  if (num_rows > 0 && dropped.total() == num_rows)
+    throw user_error("prompt_length = {}: of {} rows {} are longer and {} are empty, none is left; raise it",
+                     prompt_length, num_rows, dropped.too_long, dropped.empty);
 }
 
 }  // namespace roll

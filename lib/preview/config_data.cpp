@@ -4,12 +4,12 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "checkpoint/hub_cache.h"
 #include "data/leaks.h"
-#include "data/rows.h"
+#include "data/row_files.h"
 #include "data/tokenise.h"
 #include "preview/data_view.h"
+#include "preview/missing_part.h"
 #include "train/prompts.h"
 
 namespace roll {
@@ -39,17 +39,6 @@ const std::string& policy_of(const Config& config) {
   return *config.actor_train.model_args.model_name_or_path;
 }
 
-std::vector<Row> checked_rows(const PromptSource& source, const DataSet& set) {
-  try {
-    auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
-    assign_domains(rows, source.domains);
-    check_reward_rows(rows, *source.rules);
-    return rows;
-  } catch (const UserError& e) {
-    throw user_error("{}: {}", set.key, e.what());
-  }
-}
-
 int64_t num_threads(const DataArgs& data) {
   return std::max<int64_t>(data.preprocessing_num_workers, std::thread::hardware_concurrency());
 }
@@ -64,33 +53,68 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
     out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
 }
 
-/// Calls code of the user once for each domain.
-void try_rewards(const std::vector<Row>& rows, const DomainRules& rules) {
-  for (const auto& [domain, rule] : rules) {
-    const auto row = std::ranges::find(rows, domain, &Row::domain);
-    if (row != rows.end() && rule->is_users_own()) try_out(*row, *rule, "rewards." + domain);
+std::string warning_of_shared(const RowStore& training, const RowStore& validation) {
+  KeyedRows keyed;
+  for (int64_t i = 0; i < validation.size(); ++i) {
+    const Row row = validation.at(i);
+    keyed.emplace_back(prompt_key(row), row.origin);
   }
+  SharedPrompts shared(keyed);
+  shared.see_all(training);
+  return shared.warning();
+}
+
+/// Code of the user's is asked once.
+void try_rewards(const RowStore& rows, const DomainRules& rules) {
+  for (const auto& [domain, rule] : rules)
+    if (const auto its = rows.domains().find(domain); its != rows.domains().end() && rule->is_users_own())
+      try_out(rows.at(its->second.rows.front()), *rule, "rewards." + domain);
 }
 
 struct ViewedSet {
   std::vector<DomainView> views;
-  KeyedRows keyed;
+  RowStore rows;
 };
+
+/// All rows, checked and with their tokens.
+RowStore load_set(const PromptSource& source, const DataSet& set, const Tokenizer& tokenizer, PromptWarnings& prompts,
+                  ConfigData& out) {
+  RowStore store;
+  RewardRowCheck rewards(*source.rules);
+  const PromptEncoder encode(source, tokenizer);
+  const auto take = [&](std::vector<Row>& rows) {
+    assign_domains(rows, source.domains);
+    rewards.add(rows);
+    for_each_in_threads(std::ssize(rows), num_threads(set.data),
+                        [&](int64_t i) { rows[i].prompt_ids = encode(rows[i]); });
+    for (const Row& row : rows) {
+      prompts.add(row);
+      store.add(row);
+    }
+  };
+  try {
+    read_batches(source.data, {.take = take, .note_layout = [&](const std::string& note) {
+                                 out.lines.push_back(fmt::format("{} rows: {}", set.name, note));
+                               }});
+    rewards.throw_if_any();
+  } catch (const UserError& e) {
+    throw user_error("{}: {}", set.key, e.what());
+  }
+  return store;
+}
 
 ViewedSet view_set(const Config& config, const DataSet& set, const Tokenizer& tokenizer, const DomainRules& rules,
                    bool offline, ConfigData& out) {
   const PromptSource source = source_of(config, model_folder(policy_of(config)), set.data, set.prompt_length, rules);
-  auto rows = checked_rows(source, set);
-  const PromptEncoder encode(source, tokenizer);
-  for_each_in_threads(std::ssize(rows), num_threads(set.data),
-                      [&](int64_t i) { rows[i].prompt_ids = encode(rows[i]); });
+  PromptWarnings prompts;
+  RowStore rows = load_set(source, set, tokenizer, prompts, out);
   const DataLens lens{&tokenizer, set.prompt_length, config.response_length.value_or(0), kGoldsOfDomain};
   auto views = view_of(rows, rules, lens);
   for (const DomainView& view : views) add_view(view, set, lens, out);
-  for (const std::string& warning : warnings_of_prompts(rows))
+  for (const std::string& warning : prompts.all())
     out.warnings.push_back(fmt::format("{} rows: {}", set.name, warning));
   if (!offline) try_rewards(rows, rules);
-  return {std::move(views), keyed_rows(rows)};
+  return {std::move(views), std::move(rows)};
 }
 
 void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& views, ConfigData& out) {
@@ -102,25 +126,12 @@ void warn_of_idle_domains(const Config& config, const std::vector<DomainView>& v
 
 }  // namespace
 
-std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
-  const auto folder = find_model_folder(model);
-  if (!folder) return model + " is not here";
-  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
-  try {
-    expand_files(data.file_name);
-  } catch (const UserError& e) {
-    if (!offline) throw;
-    return e.what();
-  }
-  return "";
-}
-
 ConfigData view_data(const Config& config, bool offline) {
   ConfigData out;
   if (config.rollout_replay) return out;
   const DomainRules rules = rules_of(config);
   std::optional<Tokenizer> tokenizer;
-  std::optional<KeyedRows> training;
+  std::optional<RowStore> training;
   for (const DataSet& set : sets_of(config)) {
     if (const std::string missing = missing_part(policy_of(config), set.data, offline); !missing.empty()) {
       out.lines.push_back(fmt::format("{} rows: not measured, as {}", set.name, missing));
@@ -130,10 +141,10 @@ ConfigData view_data(const Config& config, bool offline) {
     ViewedSet viewed = view_set(config, set, *tokenizer, rules, offline, out);
     if (&set.data == &config.actor_train.data_args) {
       warn_of_idle_domains(config, viewed.views, out);
-      training = std::move(viewed.keyed);
+      training.emplace(std::move(viewed.rows));
     } else if (training) {
-      const std::string shared = warning_of_shared(*training, viewed.keyed);
-      if (!shared.empty()) out.warnings.push_back(shared);
+      if (const std::string shared = warning_of_shared(*training, viewed.rows); !shared.empty())
+        out.warnings.push_back(shared);
     }
   }
   return out;

@@ -15,14 +15,10 @@ struct ConfigData {
 };
 
 /// The training rows, and those of the validation. `config` is complete and checked. When `offline`, what is not here
-/// is only mentioned, and code of the user is not run. UserError: a row that a training would refuse, a domain of which
+/// is only said, and code of the user's is not asked. UserError: a row that a training would refuse, a domain of which
 /// no row is left, code of the user's that gives no reward.
 ConfigData view_data(const Config& config, bool offline);
-/// As above for a fine-tuning: lengths, and the share of tokens that are learnt.
+/// The same of a fine-tuning: lengths, and how much of them is learnt.
 ConfigData view_data(const SftConfig& config, bool offline);
-
-/// Why rows cannot be looked at on this machine: the model's folder, its tokenizer or a data file is missing; "" where
-/// they can. UserError: a data file is missing, unless `offline`.
-std::string missing_part(const std::string& model, const DataArgs& data, bool offline);
 
 }  // namespace roll

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "data/domains.h"
 #include "data/leaks.h"
+#include "data/row_files.h"
 #include "data/tokenise.h"
 
 namespace roll {
@@ -21,59 +22,109 @@ DataLens lens_of(const DataQuestion& question) {
   return {question.tokenizer, question.source.prompt_length, question.response_length, kAllGolds};
 }
 
-/// Calls `use` for each row; a row for which it throws moves to the bad ones.
-template <class F>
-void keep_usable(FoundRows& found, const F& use) {
-  std::erase_if(found.rows, [&](Row& row) {
-    try {
-      use(row);
-      return false;
-    } catch (const UserError& e) {
-      found.bad.emplace_back(e.what());
-      return true;
-    }
-  });
-}
-
-void assign_domain(Row& row, const DataQuestion& question) {
-  if (question.one_domain) {
-    row.domain = *question.one_domain;
-  } else if (!question.source.domains.empty()) {
-    assign_domains({&row, 1}, question.source.domains);
+/// Looks at rows some at a time.
+class DataLook {
+ public:
+  DataLook(const DataQuestion& question, DataReport& report)
+      : question_(question),
+        report_(report),
+        prompts_(question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins,
+                 question.source.rules != nullptr) {
+    if (question.tokenizer) encode_.emplace(question.source, *question.tokenizer);
   }
-}
 
-/// Encodes prompts in threads, and then reports the faults in the order of the rows.
-void encode_rows(FoundRows& found, const DataQuestion& question) {
-  const PromptEncoder encode(question.source, *question.tokenizer);
-  std::vector<std::string> faults(found.rows.size());
-  for_each_in_threads(std::ssize(found.rows), std::thread::hardware_concurrency(), [&](int64_t i) {
-    try {
-      found.rows[i].prompt_ids = encode(found.rows[i]);
-    } catch (const UserError& e) {
-      faults[i] = e.what();
+  void look() {
+    read_batches(question_.source.data,
+                 {.take = [&](std::vector<Row>& rows) { add(rows); },
+                  .note_layout = [&](const std::string& note) { report_.layouts.push_back(note); },
+                  .refuse = [&](const BadRow& bad) { report_.bad.emplace_back(bad.what()); }});
+    report_.num_lines = num_rows_ + std::ssize(report_.bad) - num_unusable_;
+    report_.facts = facts_.all();
+  }
+  const RowStore& rows() const { return rows_; }
+  const PromptWarnings& prompts() const { return prompts_; }
+
+ private:
+  void add(std::vector<Row>& rows) {
+    num_rows_ += std::ssize(rows);
+    for (const Row& row : rows) facts_.add(row);
+    keep_usable(rows, [&](Row& row) { assign_domain(row); });
+    if (question_.source.rules)
+      keep_usable(rows, [&](Row& row) { check_reward_rows({&row, 1}, *question_.source.rules); });
+    if (encode_) encode_rows(rows);
+    for (const Row& row : rows) {
+      prompts_.add(row);
+      rows_.add(row);
     }
-  });
-  size_t next = 0;
-  keep_usable(found, [&](Row&) {
-    if (const std::string& fault = faults[next++]; !fault.empty()) throw UserError(fault);
-  });
-}
+  }
 
-void warn_of_leaks(const std::vector<Row>& rows, const DataQuestion& question, std::vector<std::string>& warnings) {
-  const size_t most = question.lists_all ? rows.size() : kShownOrigins;
-  for (std::string& warning : warnings_of_prompts(rows, most, question.source.rules != nullptr))
-    warnings.push_back(std::move(warning));
+  /// Rows for which `use` throws are bad.
+  template <class F>
+  void keep_usable(std::vector<Row>& rows, const F& use) {
+    std::erase_if(rows, [&](Row& row) {
+      try {
+        use(row);
+        return false;
+      } catch (const UserError& e) {
+        report_.bad.emplace_back(e.what());
+        ++num_unusable_;
+        return true;
+      }
+    });
+  }
+
+  void assign_domain(Row& row) const {
+    if (question_.one_domain) {
+      row.domain = *question_.one_domain;
+    } else if (!question_.source.domains.empty()) {
+      assign_domains({&row, 1}, question_.source.domains);
+    }
+  }
+
+  /// A row's own error waits until its turn, so that faults stay in order.
+  void encode_rows(std::vector<Row>& rows) {
+    std::vector<std::string> faults(rows.size());
+    for_each_in_threads(std::ssize(rows), std::thread::hardware_concurrency(), [&](int64_t i) {
+      try {
+        rows[i].prompt_ids = (*encode_)(rows[i]);
+      } catch (const UserError& e) {
+        faults[i] = e.what();
+      }
+    });
+    size_t next = 0;
+    keep_usable(rows, [&](Row&) {
+      if (const std::string& fault = faults[next++]; !fault.empty()) throw UserError(fault);
+    });
+  }
+
+  const DataQuestion& question_;
+  DataReport& report_;
+  std::optional<PromptEncoder> encode_;
+  FactsOfRows facts_;
+  PromptWarnings prompts_;
+  RowStore rows_;
+  int64_t num_rows_ = 0, num_unusable_ = 0;  // unusable: of num_rows
+};
+
+void warn_of_shared(const RowStore& rows, const DataQuestion& question, std::vector<std::string>& warnings) {
   if (!question.validation || question.validation->file_name.empty()) return;
-  const DataArgs& data = *question.validation;
-  const FoundRows validation = find_rows(data.file_name, {data.messages, data.prompt});
-  const std::string shared = warning_of_shared(keyed_rows(rows), keyed_rows(validation.rows), most);
-  if (!shared.empty()) warnings.push_back(shared);
+  KeyedRows validation;
+  read_batches(*question.validation, {.take =
+                                          [&](std::vector<Row>& some) {
+                                            for (auto& keyed : keyed_rows(some)) validation.push_back(std::move(keyed));
+                                          },
+                                      .note_layout = [](const std::string&) {},
+                                      .refuse = [](const BadRow&) {}});
+  SharedPrompts shared(validation);
+  shared.see_all(rows);
+  const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins;
+  if (const std::string text = shared.warning(most); !text.empty()) warnings.push_back(text);
 }
 
-std::string first_prompt_of(const std::vector<Row>& rows, const Tokenizer* tokenizer) {
-  if (rows.empty()) return "";
-  return tokenizer ? tokenizer->decode(rows.front().prompt_ids) : prompt_text(rows.front());
+std::string first_prompt_of(const RowStore& rows, const Tokenizer* tokenizer) {
+  if (rows.size() == 0) return "";
+  const Row first = rows.at(0);
+  return tokenizer ? tokenizer->decode(first.prompt_ids) : prompt_text(first);
 }
 
 void warn_of_repeats(const RowFacts& facts, std::vector<std::string>& warnings) {
@@ -97,23 +148,19 @@ void require_usable(const DataReport& report) {
 }
 
 DataReport look_at(const DataQuestion& question) {
-  FoundRows found =
-      find_rows(question.source.data.file_name, {question.source.data.messages, question.source.data.prompt});
-  DataReport report{.num_lines = std::ssize(found.rows) + std::ssize(found.bad), .facts = facts_of(found.rows)};
-  keep_usable(found, [&](Row& row) { assign_domain(row, question); });
-  if (question.source.rules)
-    keep_usable(found, [&](Row& row) { check_reward_rows({&row, 1}, *question.source.rules); });
-  if (question.tokenizer) encode_rows(found, question);
+  DataReport report;
+  DataLook data(question, report);
+  data.look();
   const DataLens lens = lens_of(question);
   const DomainRules nobody;
   const DomainRules* const rules = question.source.rules ? question.source.rules : &nobody;
-  report.views = view_of(found.rows, *rules, lens);
-  report.first_prompt = first_prompt_of(found.rows, question.tokenizer);
+  report.views = view_of(data.rows(), *rules, lens);
+  report.first_prompt = first_prompt_of(data.rows(), question.tokenizer);
   warn_of_repeats(report.facts, report.warnings);
-  warn_of_leaks(found.rows, question, report.warnings);
+  for (std::string& warning : data.prompts().all()) report.warnings.push_back(std::move(warning));
+  warn_of_shared(data.rows(), question, report.warnings);
   for (const DomainView& view : report.views)
     for (std::string& warning : warnings_of(view, lens)) report.warnings.push_back(std::move(warning));
-  report.bad = std::move(found.bad);
   return report;
 }
 
@@ -124,6 +171,7 @@ std::string to_text(const DataReport& report, const DataQuestion& question) {
   for (size_t i = 0; i < shown; ++i) text += fmt::format("  {}\n", report.bad[i]);
   if (report.bad.size() > shown) text += fmt::format("  and {} more; --all lists them\n", report.bad.size() - shown);
   const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownCounts;
+  for (const std::string& layout : report.layouts) text += fmt::format("{}; data_args may say so\n", layout);
   text += fmt::format("columns: {}\n", counts_text(report.facts.columns, most));
   text += fmt::format("tags: {}\n", counts_text(report.facts.tags, most));
   if (!report.facts.domains.empty()) text += fmt::format("domains: {}\n", counts_text(report.facts.domains, most));

@@ -22,9 +22,10 @@ struct DataQuestion {
 };
 
 struct DataReport {
-  int64_t num_lines = 0;         // that are not blank
-  std::vector<std::string> bad;  // "file:line: column = value: rule; remedy" of lines that no training would take
-  RowFacts facts;                // of the others, as the domains and views
+  int64_t num_lines = 0;               // that are not blank
+  std::vector<std::string> bad;        // "file:line: column = value: rule; remedy" of lines that no training would take
+  std::vector<std::string> layouts{};  // "file: read as MATH's: keys of data_args"
+  RowFacts facts;                      // of the others, as the domains and views
   std::vector<DomainView> views;
   std::string first_prompt;  // as the model sees it
   std::vector<std::string> warnings;

@@ -165,8 +165,11 @@ std::string tensor_ranks_text(const NewLayout& layout) {
 std::string data_text(const NewRun& run) {
   std::string text = "  data_args:\n    file_name:\n";
   for (const std::string& file : run.data) text += fmt::format("      - {}\n", yaml_scalar(file));
-  text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
-                           : "    prompt: prompt  # column of raw text\n";
+  if (run.layout)
+    text += fmt::format("    {}\n", to_text(*run.layout, "\n    "));
+  else
+    text += run.has_messages ? "    messages: messages  # column of {role, content} lists\n"
+                             : "    prompt: prompt  # column of raw text\n";
   if (run.chat_template) text += fmt::format("    template: {}  # the model has none of its own\n", *run.chat_template);
   return text;
 }

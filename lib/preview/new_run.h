@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "data/row_columns.h"
 #include "model/spec.h"
 #include "preview/lengths.h"
 
@@ -25,7 +26,8 @@ struct NewRun {
   std::optional<std::string> validation;
   std::string reward;                        // a type
   std::vector<std::string> domains;          // that the rows name; empty: one of the type's name
-  bool has_messages = true;                  // else a column "prompt"
+  std::optional<RowColumns> layout;          // of rows in others' columns
+  bool has_messages = true;                  // else raw prompts
   std::optional<std::string> chat_template;  // where the model has none of its own
   NewAlgorithm algorithm = NewAlgorithm::kGrpo;
   int64_t num_devices = 1;

@@ -1,39 +1,13 @@
 #include "preview/row_facts.h"
 
 #include <algorithm>
-#include <fstream>
-#include <unordered_map>
 #include <utility>
 
-#include "base/error.h"
-#include "base/file.h"
-#include "base/other_format.h"
+#include "base/bytes.h"
 
 namespace roll {
 
 namespace {
-
-bool is_blank(const std::string& line) {
-  return line.find_first_not_of(" \t\r") == std::string::npos;
-}
-
-void find_rows_in(const std::filesystem::path& file, const PromptColumns& columns, FoundRows& found) {
-  std::ifstream in = open_to_read(file);
-  std::string line;
-  bool is_first = true;
-  for (int64_t number = 1; next_line(in, line, file.string(), number); ++number) {
-    if (is_blank(line)) continue;
-    if (std::exchange(is_first, false)) refuse_other_format(line, file.string());
-    const std::string origin = fmt::format("{}:{}", file.string(), number);
-    try {
-      const Json json = parse_json(line, origin);
-      if (!json.is_object()) throw user_error("{}: {} where a JSON object is needed", origin, json.type_name());
-      found.rows.push_back(parse_row(json, origin, columns));
-    } catch (const UserError& e) {
-      found.bad.emplace_back(e.what());
-    }
-  }
-}
 
 bool holds_something(const Json& value) {
   return !value.is_null() && value != "";
@@ -41,31 +15,38 @@ bool holds_something(const Json& value) {
 
 }  // namespace
 
-FoundRows find_rows(const std::vector<std::string>& patterns, const PromptColumns& columns) {
-  FoundRows found;
-  for (const auto& file : expand_files(patterns)) find_rows_in(file, columns, found);
-  return found;
-}
-
 std::string prompt_text(const Row& row) {
   return row.messages ? to_line(*row.messages) : row.prompt;
 }
 
+void FactsOfRows::add(const Row& row) {
+  for (const auto& column : row.raw.items()) facts_.columns[column.key()] += holds_something(column.value());
+  if (!row.tag.empty()) ++facts_.tags[row.tag];
+  if (!row.domain.empty()) ++facts_.domains[row.domain];
+  const Seen seen{number_of(row.origin), fnv1a(row.ground_truth)};
+  const auto [first, is_new] = first_with_.emplace(fnv1a(prompt_text(row)), seen);
+  if (is_new) return;
+  ++facts_.repeated;
+  if (first->second.ground_truth == seen.ground_truth) return;
+  if (++facts_.contradicting == 1)
+    facts_.first_contradiction = fmt::format("{} has the prompt of {}", row.origin, origin_of(first->second.origin));
+}
+
+FactsOfRows::Origin FactsOfRows::number_of(const std::string& origin) {
+  const size_t colon = origin.rfind(':');
+  const std::string file = origin.substr(0, colon);
+  if (files_.empty() || files_.back() != file) files_.push_back(file);
+  return {std::ssize(files_) - 1, std::stoll(origin.substr(colon + 1))};
+}
+
+std::string FactsOfRows::origin_of(const Origin& origin) const {
+  return fmt::format("{}:{}", files_[origin.file], origin.number);
+}
+
 RowFacts facts_of(const std::vector<Row>& rows) {
-  RowFacts facts;
-  std::unordered_map<std::string, const Row*> first_with;
-  for (const Row& row : rows) {
-    for (const auto& column : row.raw.items()) facts.columns[column.key()] += holds_something(column.value());
-    if (!row.tag.empty()) ++facts.tags[row.tag];
-    if (!row.domain.empty()) ++facts.domains[row.domain];
-    const auto [first, is_new] = first_with.emplace(prompt_text(row), &row);
-    if (is_new) continue;
-    ++facts.repeated;
-    if (first->second->ground_truth == row.ground_truth) continue;
-    if (++facts.contradicting == 1)
-      facts.first_contradiction = fmt::format("{} has the prompt of {}", row.origin, first->second->origin);
-  }
-  return facts;
+  FactsOfRows facts;
+  for (const Row& row : rows) facts.add(row);
+  return facts.all();
 }
 
 std::string counts_text(const std::map<std::string, int64_t>& counts, size_t most) {

@@ -1,14 +1,12 @@
 #include <algorithm>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "base/file.h"
 #include "base/nearest.h"
 #include "checkpoint/manifest.h"
 #include "data/domains.h"
 #include "data/prompt_stream.h"
-#include "data/rows.h"
+#include "data/row_files.h"
 #include "settings/checks.h"
 #include "settings/reward_rows.h"
 #include "text/chat_template.h"
@@ -20,29 +18,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kNameRows = "name the JSON-lines files of the training rows";
-constexpr int64_t kBytesRead = 1 << 20;  // of each file: enough to meet the usual mistakes, and quick
+constexpr const char* kNameRows = "name the files of the training rows";
+constexpr size_t kBytesRead = 1 << 20;  // of each file's rows: enough to meet the usual mistakes, and quick
 
-/// The whole lines at the beginning of a file.
-std::string head_of(const fs::path& file) {
-  std::ifstream in = open_to_read(file);
-  std::string text(kBytesRead, '\0');
-  in.read(text.data(), kBytesRead);
-  text.resize(static_cast<size_t>(in.gcount()));
-  if (in.gcount() < kBytesRead) return text;
-  const size_t end = text.rfind('\n');
-  if (end != std::string::npos) return text.substr(0, end + 1);
-  std::string rest;  // of a very long line
-  next_line(in, rest, file.string(), 1);
-  return text + rest;
-}
-
-std::vector<Row> first_rows(const fs::path& file, const PromptColumns& columns) {
-  std::istringstream lines(head_of(file));
+std::vector<Row> first_rows(const fs::path& file, const RowColumns& columns) {
+  RowFile in(file, columns);
   std::vector<Row> rows;
-  for_each_json_line(lines, file.string(), [&](int64_t line, const Json& value) {
-    rows.push_back(parse_row(value, fmt::format("{}:{}", file.string(), line), columns));
-  });
+  size_t num_bytes = 0;
+  for (Row row; num_bytes < kBytesRead && in.next(row); rows.push_back(std::move(row)))
+    num_bytes += to_line(row.raw).size();
   if (rows.empty())
     throw user_error(R"({}: has no rows; write one JSON object per line, as {{"messages": [...]}})", file.string());
   return rows;
@@ -71,17 +55,17 @@ struct Domains {
 /// Reads the beginning of every file.
 void check_rows(const std::vector<fs::path>& files, const DataArgs& data, const Domains& domains) {
   for (const fs::path& file : files) {
-    auto rows = first_rows(file, {data.messages, data.prompt});
+    auto rows = first_rows(file, columns_of(data));
     if (!domains.tags.empty()) assign_domains(rows, domains.tags);
     check_reward_rows(rows, domains.rules);
   }
 }
 
 std::vector<fs::path> existing_files(const DataArgs& data, bool offline, Checker& check) {
-  if (!offline) return expand_files(data.file_name);
+  if (!offline) return expand_files(data.file_name, data.split);
   std::vector<fs::path> files;
   for (const std::string& pattern : data.file_name) try {
-      for (const fs::path& file : expand_files({pattern})) files.push_back(file);
+      for (const fs::path& file : expand_files({pattern}, data.split)) files.push_back(file);
     } catch (const UserError&) {
       check.note(
           fmt::format("{}: {} is not here: its rows are not checked (--offline)", check.key(data.file_name), pattern));

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "data/rows.h"
+#include "data/row_files.h"
 #include "settings/checks.h"
 #include "track/metric_reference.h"
 
@@ -61,7 +61,7 @@ void check_tag(const Config& config, Checker& check) {
   if (tag == "all") return;
   const DataArgs& data = config.validation.data_args;
   std::set<std::string> tags;
-  for (const Row& row : read_rows(data.file_name, {data.messages, data.prompt}))
+  for (const Row& row : read_rows(data))
     if (!row.tag.empty()) tags.insert(tag_in_metric(row.tag));
   const std::vector<std::string> known(tags.begin(), tags.end());
   check.require(tags.contains(tag), config.checkpoints.metric_for_best_model,

@@ -82,15 +82,21 @@ void note_model_length(const Config& config, Checker& check) {
 void complete_template(DataArgs& data, const std::optional<std::string>& global) {
   if (global) data.template_name = global;
   if (!data.template_name) data.template_name = "native";
-  if (!data.messages && !data.prompt) data.messages = "messages";
 }
 
 /// Validation rows look like training rows unless they are described otherwise.
 void complete_data(DataArgs& training, DataArgs& validation, const std::optional<std::string>& global_template) {
-  if (!validation.messages && !validation.prompt) {
+  if (!validation.names_prompt()) {
     validation.messages = training.messages;
+    validation.question = training.question;
     validation.prompt = training.prompt;
     validation.response = training.response;
+    if (!validation.ground_truth) {
+      validation.ground_truth = training.ground_truth;
+      validation.ground_truth_part = training.ground_truth_part;
+    }
+    if (!validation.tag) validation.tag = training.tag;
+    if (!validation.domain) validation.domain = training.domain;
   }
   if (!validation.template_name) validation.template_name = training.template_name;
   if (!validation.enable_thinking) validation.enable_thinking = training.enable_thinking;

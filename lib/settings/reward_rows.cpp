@@ -1,7 +1,6 @@
 #include "settings/reward_rows.h"
 
 #include "base/error.h"
-#include "data/leaks.h"
 
 namespace roll {
 
@@ -12,25 +11,32 @@ DomainRules rules_of(const Config& config) {
   return rules;
 }
 
-void check_reward_rows(std::span<const Row> rows, const DomainRules& rules) {
-  std::string first;
-  std::vector<std::string> others;
+void RewardRowCheck::add(std::span<const Row> rows) {
   for (const Row& row : rows) {
-    const auto rule = rules.find(row.domain);
-    if (rule == rules.end()) continue;
+    const auto rule = rules_.find(row.domain);
+    if (rule == rules_.end()) continue;
     try {
       rule->second->check_row(row.raw);
     } catch (const UserError& error) {
-      if (first.empty())
-        first = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
+      if (first_.empty())
+        first_ = fmt::format("{}: {} (needed by rewards.{})", row.origin, error.what(), row.domain);
       else
-        others.push_back(row.origin);
+        others_.add(row.origin);
     }
   }
-  if (first.empty()) return;
-  if (others.empty()) throw UserError(first);
-  throw user_error("{}; and {} more such row{} ({}); `roll data check --all` shows each", first, others.size(),
-                   others.size() > 1 ? "s" : "", list_origins(others));
+}
+
+void RewardRowCheck::throw_if_any() const {
+  if (first_.empty()) return;
+  if (others_.size() == 0) throw UserError(first_);
+  throw user_error("{}; and {} more such row{} ({}); `roll data check --all` shows each", first_, others_.size(),
+                   others_.size() > 1 ? "s" : "", others_.text());
+}
+
+void check_reward_rows(std::span<const Row> rows, const DomainRules& rules) {
+  RewardRowCheck check(rules);
+  check.add(rows);
+  check.throw_if_any();
 }
 
 }  // namespace roll

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/leaks.h"
+#include "data/row_files.h"
 #include "data/tokenise.h"
 
 namespace roll {
@@ -23,7 +24,7 @@ PromptEncoder::PromptEncoder(const PromptSource& source, const Tokenizer& tokeni
   std::vector<std::string> names = {template_name(source, "")};
   for (const auto& [tag, name] : source.tag_to_template) names.push_back(name);
   // A raw-prompt data set needs no template of the model's.
-  const bool needs_native = source.data.messages.has_value() || !source.data.prompt.has_value();
+  const bool needs_native = source.data.messages || source.data.question || !source.data.prompt;
   for (const auto& name : names)
     if (!templates_.contains(name) && (name != "native" || needs_native))
       templates_.emplace(name, ChatTemplate::load(source.model_folder, name, source.data.enable_thinking));
@@ -43,22 +44,56 @@ std::vector<int64_t> PromptEncoder::operator()(const Row& row) const {
   }
 }
 
-std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what,
-                              Log& log) {
-  auto rows = read_rows(source.data.file_name, {source.data.messages, source.data.prompt});
-  if (!source.domains.empty()) assign_domains(rows, source.domains);
-  if (source.rules) check_reward_rows(rows, *source.rules);
-  if (log.is_first())
-    for (const std::string& warning : warnings_of_prompts(rows)) log.warn("{}: {}", what, warning);
-  const auto total = rows.size();
-  const PromptEncoder encode(source, tokenizer);
-  const auto dropped =
-      tokenise_rows(rows, std::cref(encode), source.prompt_length, source.data.preprocessing_num_workers);
-  log.info("{}: {} rows{}", what, rows.size(),
-           dropped.total() ? fmt::format(" ({} of {} dropped: {} empty, {} longer than {} tokens)", dropped.total(),
-                                         total, dropped.empty, dropped.too_long, source.prompt_length)
-                           : "");
-  return rows;
+namespace {
+
+/// What is known of a data set when all of its rows were seen.
+class PromptCheck {
+ public:
+  PromptCheck(const PromptSource& source, const Tokenizer& tokenizer)
+      : source_(source), encode_(source, tokenizer), rewards_(source.rules ? *source.rules : none_) {}
+
+  /// Leaves the rows that are kept, with their tokens.
+  void add(std::vector<Row>& rows) {
+    if (!source_.domains.empty()) assign_domains(rows, source_.domains);
+    rewards_.add(rows);
+    for (const Row& row : rows) warnings_.add(row);
+    total_ += std::ssize(rows);
+    dropped_ += tokenise_rows(rows, std::cref(encode_), source_.prompt_length, source_.data.preprocessing_num_workers);
+  }
+
+  void end(const std::string& what, Log& log) const {
+    rewards_.throw_if_any();
+    if (log.is_first())
+      for (const std::string& warning : warnings_.all()) log.warn("{}: {}", what, warning);
+    require_some_left(dropped_, total_, source_.prompt_length);
+    log.info("{}: {} rows{}", what, total_ - dropped_.total(),
+             dropped_.total() ? fmt::format(" ({} of {} dropped: {} empty, {} longer than {} tokens)", dropped_.total(),
+                                            total_, dropped_.empty, dropped_.too_long, source_.prompt_length)
+                              : "");
+  }
+
+ private:
+  const PromptSource& source_;
+  const DomainRules none_{};
+  PromptEncoder encode_;
+  RewardRowCheck rewards_;
+  PromptWarnings warnings_;
+  DroppedRows dropped_;
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
+                     const std::function<void(Row)>& take) {
+  PromptCheck check(source, tokenizer);
+  read_batches(source.data, {.take =
+                                 [&](std::vector<Row>& rows) {
+                                   check.add(rows);
+                                   for (Row& row : rows) take(std::move(row));
+                                 },
+                             .note_layout = [&](const std::string& note) { log.info("{}: {}", what, note); }});
+  check.end(what, log);
 }
 
 PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
@@ -77,18 +112,30 @@ PromptSource source_of(const Config& config, const std::filesystem::path& model_
 namespace {
 
 /// Difficulties off the scale all weigh as its ends do.
-void warn_of_difficulties(const std::vector<Row>& rows, const LossConfig& loss, Log& log) {
-  if (!loss.difficulty_loss_weight) return;
-  const double low = loss.difficulty_range[0], high = loss.difficulty_range[1];
-  const auto num_outside =
-      std::ranges::count_if(rows, [&](const Row& row) { return row.difficulty < low || row.difficulty > high; });
-  if (num_outside == 0) return;
-  const auto [easiest, hardest] = std::ranges::minmax_element(rows, {}, &Row::difficulty);
-  log.warn(
-      "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
-      "theirs are in {}..{}: declare that range",
-      num_outside, rows.size(), low, high, easiest->difficulty, hardest->difficulty);
-}
+class DifficultyCheck {
+ public:
+  explicit DifficultyCheck(const LossConfig& loss) : loss_(loss) {}
+
+  void add(double difficulty) {
+    const double low = loss_.difficulty_range[0], high = loss_.difficulty_range[1];
+    num_outside_ += difficulty < low || difficulty > high;
+    easiest_ = ++num_rows_ == 1 ? difficulty : std::min(easiest_, difficulty);
+    hardest_ = num_rows_ == 1 ? difficulty : std::max(hardest_, difficulty);
+  }
+
+  void warn(Log& log) const {
+    if (!loss_.difficulty_loss_weight || num_outside_ == 0) return;
+    log.warn(
+        "{} of {} training prompts have a difficulty outside of difficulty_range = [{}, {}] and weigh as its ends do; "
+        "theirs are in {}..{}: declare that range",
+        num_outside_, num_rows_, loss_.difficulty_range[0], loss_.difficulty_range[1], easiest_, hardest_);
+  }
+
+ private:
+  const LossConfig& loss_;
+  int64_t num_rows_ = 0, num_outside_ = 0;
+  double easiest_ = 0, hardest_ = 0;
+};
 
 }  // namespace
 
@@ -96,9 +143,14 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
                                    const Tokenizer& tokenizer, Log& log) {
   const DataArgs& data = config.actor_train.data_args;
   const DomainRules rules = rules_of(config);
-  auto rows = load_prompts(source_of(config, model_folder, data, config.prompt_length, rules), tokenizer,
-                           "training prompts", log);
-  if (log.is_first()) warn_of_difficulties(rows, config.loss, log);
+  RowStore rows;
+  DifficultyCheck difficulties(config.loss);
+  for_each_prompt(source_of(config, model_folder, data, config.prompt_length, rules), tokenizer, "training prompts",
+                  log, [&](const Row& row) {
+                    difficulties.add(row.difficulty);
+                    rows.add(row);
+                  });
+  if (log.is_first()) difficulties.warn(log);
   return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
 }
 
@@ -107,8 +159,10 @@ std::vector<Row> load_validation_prompts(const Config& config, const std::filesy
   if (!config.validates()) return {};
   const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
   const DomainRules rules = rules_of(config);
-  return load_prompts(source_of(config, model_folder, config.validation.data_args, prompt_length, rules), tokenizer,
-                      "validation prompts", log);
+  std::vector<Row> rows;
+  for_each_prompt(source_of(config, model_folder, config.validation.data_args, prompt_length, rules), tokenizer,
+                  "validation prompts", log, [&](Row row) { rows.push_back(std::move(row)); });
+  return rows;
 }
 
 }  // namespace roll

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -31,11 +32,11 @@ struct PromptSource {
 PromptSource source_of(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
                        int64_t prompt_length, const DomainRules& rules);
 
-/// Reads, checks and tokenises all rows; says how many were dropped. A row's template is that of its tag, else
-/// data.template, else global_template, else the folder's own. UserError: see rows.h, domains.h,
-/// reward_rows.h, chat_template.h.
-std::vector<Row> load_prompts(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what,
-                              Log& log);
+/// Reads, checks and tokenises all rows, some at a time, and gives `take` those that are kept; says how many were
+/// dropped. A row's template is that of its tag, else data.template, else global_template, else the folder's own.
+/// UserError: see row_files.h, domains.h, reward_rows.h, chat_template.h.
+void for_each_prompt(const PromptSource& source, const Tokenizer& tokenizer, const std::string& what, Log& log,
+                     const std::function<void(Row)>& take);
 
 /// Messages through a template, without special tokens added by the tokenizer (the template writes them); raw text
 /// with.

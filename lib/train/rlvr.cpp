@@ -42,6 +42,13 @@ struct Data {
   RolloutManager::Data of_sampling;
 };
 
+void warn_of_shared(const RowStore& training, const std::vector<Row>& validation, Log& log) {
+  const KeyedRows keyed = keyed_rows(validation);
+  SharedPrompts shared(keyed);
+  shared.see_all(training);
+  if (const std::string warning = shared.warning(); !warning.empty()) log.warn("{}", warning);
+}
+
 Data load_data(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) {
@@ -55,10 +62,7 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
     rows.quota = rows.prompts->quota(config.rollout_batch_size);
   }
   rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
-  if (rows.prompts && log.is_first())
-    if (const std::string warning = warning_of_shared(keyed_rows(rows.prompts->rows()), keyed_rows(rows.validation));
-        !warning.empty())
-      log.warn("{}", warning);
+  if (rows.prompts && log.is_first()) warn_of_shared(rows.prompts->rows(), rows.validation, log);
   return data;
 }
 

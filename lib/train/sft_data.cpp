@@ -1,6 +1,7 @@
 #include "train/sft_data.h"
 
 #include "base/error.h"
+#include "data/row_files.h"
 #include "text/chat_template.h"
 
 namespace roll {
@@ -15,7 +16,7 @@ SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::
       .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
       .eos_ids = tokenizer.eos_ids()};
   DroppedRows dropped;
-  const auto read = read_rows(data.file_name, {data.messages, data.prompt});
+  const auto read = read_rows(data);
   auto rows =
       encode_sft_rows(read, data.response, encoder, config.sequence_length, data.preprocessing_num_workers, dropped);
   return {std::move(rows), dropped.total(), warning_of_roles(read), keyed_rows(read)};

@@ -41,6 +41,9 @@ Description: reinforcement-learning post-training of language models
  .
   python3 -m venv ~/torch && ~/torch/bin/pip install torch==$torch
   export ROLL_TORCH=\$(echo ~/torch/lib/python3*/site-packages/torch)
+ .
+ Parquet and compressed files are read by Apache Arrow, likewise: pyarrow, or
+ the folder of one that ROLL_ARROW names.
 CONTROL
 package=$out/roll_${version}_$architecture.deb
 dpkg-deb --root-owner-group -Zxz --build "$tree" "$package" > /dev/null

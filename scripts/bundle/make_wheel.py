@@ -33,14 +33,14 @@ def platform_tag(bundle, machine):
     return f"manylinux_2_{max(glibc, with_it)}_{machine}"
 
 
-def description(version, torch):
+def description(version, torch, arrow):
     readme = (ROOT / "README.md").read_text()
     summary = re.search(r'DESCRIPTION "([^"]+)"', (ROOT / "CMakeLists.txt").read_text())[1]
     return (f"Metadata-Version: 2.1\nName: {NAME.replace('_', '-')}\nVersion: {version}\nSummary: {summary}\nRequires-Python: >=3.10\n"
-            f"Requires-Dist: torch=={torch}\nDescription-Content-Type: text/markdown\n\n{readme}")
+            f"Requires-Dist: torch=={torch}\nRequires-Dist: pyarrow=={arrow}\nDescription-Content-Type: text/markdown\n\n{readme}")
 
 
-def contents(bundle, version, tag, torch):
+def contents(bundle, version, tag, torch, arrow):
     """(name in the wheel, bytes, whether it can be executed) of every file."""
     for file in sorted(f for f in bundle.rglob("*") if f.is_file()):
         name = file.relative_to(bundle)
@@ -53,7 +53,7 @@ def contents(bundle, version, tag, torch):
     yield f"{NAME}/__main__.py", start, False  # python -m roll_rlvr
     yield f"{info}/entry_points.txt", f"[console_scripts]\nroll = {NAME}.__main__:main\n".encode(), False
     yield f"{info}/WHEEL", f"Wheel-Version: 1.0\nGenerator: roll\nRoot-Is-Purelib: false\nTag: py3-none-{tag}\n".encode(), False
-    yield f"{info}/METADATA", description(version, torch).encode(), False
+    yield f"{info}/METADATA", description(version, torch, arrow).encode(), False
 
 
 def write(path, info, files):
@@ -72,12 +72,12 @@ def write(path, info, files):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bundle", type=pathlib.Path)
-    for option in ["--version", "--torch", "--out"]:
+    for option in ["--version", "--torch", "--arrow", "--out"]:
         parser.add_argument(option, required=True)
     arguments = parser.parse_args()
     tag = platform_tag(arguments.bundle, arguments.bundle.name.split("-")[-1])
     path = pathlib.Path(arguments.out) / f"{NAME}-{arguments.version}-py3-none-{tag}.whl"
-    write(path, f"{NAME}-{arguments.version}.dist-info", contents(arguments.bundle, arguments.version, tag, arguments.torch))
+    write(path, f"{NAME}-{arguments.version}.dist-info", contents(arguments.bundle, arguments.version, tag, arguments.torch, arguments.arrow))
     print(path)
 
 

@@ -1,4 +1,4 @@
-"""`roll` of the wheel: names this Python's torch to the program's own launcher, and becomes it."""
+"""`roll` of the wheel: names this Python's torch and pyarrow to the program's own launcher, and becomes it."""
 import importlib.util
 import os
 import pathlib
@@ -6,9 +6,10 @@ import sys
 
 
 def main():
-    torch = importlib.util.find_spec("torch")
-    if torch and not os.environ.get("ROLL_TORCH"):
-        os.environ["ROLL_TORCH"] = list(torch.submodule_search_locations)[0]
+    for variable, name in [("ROLL_TORCH", "torch"), ("ROLL_ARROW", "pyarrow")]:
+        package = importlib.util.find_spec(name)
+        if package and not os.environ.get(variable):
+            os.environ[variable] = list(package.submodule_search_locations)[0]
     launcher = str(pathlib.Path(__file__).resolve().parent / "bundle" / "roll")
     os.execv(launcher, [launcher, *sys.argv[1:]])
 

@@ -282,7 +282,7 @@ TEST_CASE("the last response of a group with a baseline is the greedy one", "[tr
   std::vector<GenerationRequest> requests;
   for (const Row& row : rows) {
     requests.push_back({.prompt_ids = row.prompt_ids, .sequence_id = prompts.size()});
-    prompts.push_back({.row = &row, .number = prompts.size()});
+    prompts.push_back({.row = borrowed(row), .number = prompts.size()});
   }
   const auto collected = collect_with(
       *alone, mesh, model,
@@ -304,7 +304,7 @@ TEST_CASE("a group that has nothing to wait for samples what waits elsewhere, an
   const auto rewards = rewards_of_two();
   const auto rows = rows_of_two(10);
   std::vector<Prompt> prompts;
-  for (const Row& row : rows) prompts.push_back({.row = &row, .number = prompts.size()});
+  for (const Row& row : rows) prompts.push_back({.row = borrowed(row), .number = prompts.size()});
   const int64_t share = std::ssize(rows) * kGroupSize / 2;
   std::atomic<int64_t> num_of_first = 0;
   const auto said = test::run_local_ranks(
@@ -376,7 +376,7 @@ TEST_CASE("a wish to stop ends a collection on all ranks, whoever has it", "[tra
   const auto rewards = rewards_of_two();
   const auto rows = rows_of_two(10);
   std::vector<Prompt> prompts;
-  for (const Row& row : rows) prompts.push_back({.row = &row, .number = prompts.size()});
+  for (const Row& row : rows) prompts.push_back({.row = borrowed(row), .number = prompts.size()});
   std::atomic<int64_t> num_steps = 0;
   const auto said = test::run_local_ranks(
       4,

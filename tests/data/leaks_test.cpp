@@ -27,13 +27,18 @@ TEST_CASE("rows that end with the assistant's answer are named by their lines", 
                               chat({says("user", "1+2?"), says("assistant", "Hm")}, "3", 3),
                               chat({says("assistant", "Ask."), says("user", "1+2?")}, "3", 4),
                               chat({says("user", "?"), says("assistant", "")}, "", 5)};
-  const std::string text = warning_of_answers(rows);
+  const auto warnings = [](std::span<const Row> some, bool are_sampled = true) {
+    PromptWarnings warned(kShownOrigins, are_sampled);
+    for (const Row& row : some) warned.add(row);
+    return warned;
+  };
+  const std::string text = warnings(rows).of_answers();
   CHECK_THAT(text, Contains("1 row of the assistant's answer as the last message, with the ground truth in it "
                             "(rows.jsonl:2)"));
   CHECK_THAT(text, Contains("2 rows with the assistant's message as the last (rows.jsonl:3, rows.jsonl:5)"));
-  CHECK_THAT(warning_of_answers(rows, kShownOrigins, /*are_sampled=*/false), !Contains("rows.jsonl:5"));
-  CHECK(warning_of_answers(std::span(rows).first(1)).empty());
-  CHECK(warnings_of_prompts(rows).size() == 1);
+  CHECK_THAT(warnings(rows, /*are_sampled=*/false).of_answers(), !Contains("rows.jsonl:5"));
+  CHECK(warnings(std::span(rows).first(1)).of_answers().empty());
+  CHECK(warnings(rows).all().size() == 1);
 }
 
 TEST_CASE("roles that no template knows are named with their lines", "[data]") {
@@ -43,7 +48,9 @@ TEST_CASE("roles that no template knows are named with their lines", "[data]") {
   const std::string text = warning_of_roles(rows);
   CHECK_THAT(text, Contains("the roles gpt, human in 8 rows (rows.jsonl:1, rows.jsonl:2, rows.jsonl:3, rows.jsonl:4, "
                             "rows.jsonl:5 and 3 more)"));
-  CHECK_THAT(warning_of_roles(rows, 8), Contains("rows.jsonl:8)"));
+  PromptWarnings all(8);
+  for (const Row& row : rows) all.add(row);
+  CHECK_THAT(all.of_roles(), Contains("rows.jsonl:8)"));
   const std::vector<Row> known{
       chat({says("system", "s"), says("developer", "d"), says("user", "u"), says("assistant", "a"), says("tool", "t")},
            "1", 1)};

@@ -27,9 +27,9 @@ std::vector<Row> rows_of(const std::map<std::string, int64_t>& counts) {
   return rows;
 }
 
-std::vector<std::string> ids_of(const std::vector<const Row*>& rows) {
+std::vector<std::string> ids_of(const std::vector<std::shared_ptr<const Row>>& rows) {
   std::vector<std::string> ids;
-  for (const Row* row : rows) ids.push_back(row->id);
+  for (const auto& row : rows) ids.push_back(row->id);
   return ids;
 }
 

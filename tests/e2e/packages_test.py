@@ -2,6 +2,7 @@
 
 packages_test.py BINARY. The torch is that of .deps: nothing is downloaded.
 """
+import gzip
 import json
 import pathlib
 import re
@@ -131,7 +132,8 @@ def check_wheel(folder):
     run(folder / "venv/bin/pip", "install", "--no-index", "--no-deps", wheel)
     metadata = (site / next(site.glob("roll_rlvr-*.dist-info")) / "METADATA").read_text()
     torch = re.search(r"^readonly kTorch=(.*)$", (ROOT / "scripts/setup.sh").read_text(), re.M)[1]
-    assert f"Requires-Dist: torch=={torch}\n" in metadata, metadata[:500]
+    arrow = re.search(r"^readonly kArrow=(.*)$", (ROOT / "scripts/setup.sh").read_text(), re.M)[1]
+    assert f"Requires-Dist: torch=={torch}\nRequires-Dist: pyarrow=={arrow}\n" in metadata, metadata[:500]
     env = bare(folder, folder / "venv/bin")
     roll = folder / "venv/bin/roll"
     said = run(roll, "--version", cwd=folder, env=env)
@@ -176,12 +178,24 @@ def torch_like(folder, version="2.11.0", without=()):
     return folder / "torch"
 
 
+def check_arrow(roll, folder, env):
+    """Compressed rows and Parquet are read with the pyarrow that is named, and said to want one without."""
+    if not BINARY.with_name("libroll_arrow.so").exists():
+        return
+    (folder / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "1+1=", "ground_truth": "2"}\n'))
+    words = [roll, "--torch", TORCH, "data", "convert", folder / "rows.jsonl.gz", "-o", folder / "rows.jsonl"]
+    text = run(*words, env=env, wanted=2)
+    assert "rows.jsonl.gz: Parquet and compressed files are read by Apache Arrow" in text and "pip install pyarrow==" in text, text
+    assert "rows.jsonl: 1 rows" in run(*words, env=env | {"ROLL_ARROW": str(ROOT / ".deps/arrow")})
+
+
 def check_tarball(folder):
     run("tar", "-xzf", package([], folder), "-C", folder)
     (bundle,) = folder.glob("roll-*-x86_64")
     check_elf_files(bundle)
     env = bare(folder)
     assert "LibTorch" in run(bundle / "roll", "--torch", TORCH, "--version", env=env)  # all else is the wheel's
+    check_arrow(bundle / "roll", folder, env)
     # A torch for the CPU serves a program for the CPU; one for CUDA says what it lacks.
     cpu = torch_like(folder / "cpu", without=["libtorch_cuda", "libc10_cuda", "libtorch_nvshmem"] if NEEDS_CUDA else ["libtorch_cuda."])
     text = run(bundle / "roll", "--torch", cpu, "--version", env=env, wanted=2 if NEEDS_CUDA else 0)

@@ -22,21 +22,20 @@ std::unique_ptr<RewardFunction> reward_of(RewardType type) {
   return make_reward(args, 0, "rewards.x.");
 }
 
-std::vector<const Row*> pointers(const std::vector<Row>& rows) {
-  std::vector<const Row*> all;
-  for (const Row& row : rows) all.push_back(&row);
-  return all;
+Golds golds_of(const std::vector<Row>& rows, RewardFunction& reward) {
+  const RowStore store(rows);
+  return score_golds(store, store.domains().at("").rows, reward, 10);
 }
 
 }  // namespace
 
 TEST_CASE("a reward is given the gold of each row, and those that it does not score right are named", "[preview]") {
   const std::vector<Row> rows{viewed_row("1+1", "2", 1), viewed_row("half", "\\frac{1}{2}", 2), viewed_row("x", 7, 3)};
-  const Golds golds = score_golds(pointers(rows), *reward_of(MathRuleArgs()), 10);
+  const Golds golds = golds_of(rows, *reward_of(MathRuleArgs()));
   CHECK(golds.asked == 3);
   CHECK(golds.right == 3);
   const std::vector<Row> choices{viewed_row("A. Paris\nB. Rome", "B", 1), viewed_row("A. Paris\nB. Rome", "Rome", 2)};
-  const Golds chosen = score_golds(pointers(choices), *reward_of(MultipleChoiceArgs()), 10);
+  const Golds chosen = golds_of(choices, *reward_of(MultipleChoiceArgs()));
   CHECK(chosen.right == 1);
   REQUIRE(chosen.wrong.size() == 1);
   CHECK(chosen.wrong[0] == "rows.jsonl:2: \\boxed{Rome}: ground_truth is no choice");
@@ -45,19 +44,19 @@ TEST_CASE("a reward is given the gold of each row, and those that it does not sc
 TEST_CASE("golds are asked of no more rows than wanted, over the whole file", "[preview]") {
   std::vector<Row> rows;
   for (int i = 0; i < 100; ++i) rows.push_back(viewed_row("?", i < 50 ? "a" : " ", i + 1));
-  const Golds golds = score_golds(pointers(rows), *reward_of(ExactMatchArgs()), 10);
+  const Golds golds = golds_of(rows, *reward_of(ExactMatchArgs()));
   CHECK(golds.asked == 10);
   CHECK(golds.right == 5);
 }
 
 TEST_CASE("types that make no gold are not asked", "[preview]") {
   const std::vector<Row> rows{viewed_row("?", "1", 1)};
-  CHECK(score_golds(pointers(rows), *reward_of(RegexArgs{.pattern = "x: (.*)"}), 10).asked == 0);
+  CHECK(golds_of(rows, *reward_of(RegexArgs{.pattern = "x: (.*)"})).asked == 0);
   RewardArgs terms;
   terms.terms = {{.type = RewardType(MathRuleArgs())}, {.type = RewardType(RegexArgs{.pattern = "x"})}};
-  CHECK(score_golds(pointers(rows), *make_reward(terms, 0, ""), 10).asked == 0);
+  CHECK(golds_of(rows, *make_reward(terms, 0, "")).asked == 0);
   terms.terms[1].type = RewardType(ExactMatchArgs());
-  CHECK(score_golds(pointers(rows), *make_reward(terms, 0, ""), 10).right == 1);
+  CHECK(golds_of(rows, *make_reward(terms, 0, "")).right == 1);
 }
 
 TEST_CASE("the user's own code is asked once, and its failure is the user's error", "[preview]") {

@@ -1,0 +1,152 @@
+// Which files a name stands for.
+#include <glob.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+#include "data/row_files.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxFolderDepth = 8;
+constexpr std::array<std::string_view, 6> kSplits = {"train", "test", "validation", "valid", "val", "dev"};
+constexpr std::array<std::string_view, 6> kDataEndings = {".jsonl", ".json", ".ndjson", ".parquet", ".csv", ".tsv"};
+
+struct FileInFolder {
+  fs::path file;
+  std::string split;   // "" where its name says none
+  std::string folder;  // within the one that was named, without the split's own
+};
+
+bool is_data_file(fs::path file) {
+  if (file.extension() == ".gz" || file.extension() == ".zst") file = file.stem();
+  return std::ranges::find(kDataEndings, file.extension().string()) != kDataEndings.end();
+}
+
+/// "train" of train-00000-of-00002.parquet, train.jsonl and train_1.csv.
+std::string split_of(const std::string& name) {
+  const std::string word = name.substr(0, name.find_first_of("-_."));
+  return std::ranges::find(kSplits, word) == kSplits.end() ? "" : word;
+}
+
+FileInFolder file_in(const fs::path& folder, const fs::path& file) {
+  std::string split = split_of(file.filename());
+  fs::path place = file.parent_path().lexically_relative(folder);
+  if (split.empty() && split_of(place.filename()) == place.filename().string()) {
+    split = place.filename();
+    place = place.parent_path();
+  }
+  return {file, split, place == "." ? "" : place.string()};
+}
+
+void add_files(const fs::path& root, const fs::path& folder, int depth, std::vector<FileInFolder>& found) {
+  std::vector<fs::path> entries = entries_of(folder);
+  std::ranges::sort(entries);
+  for (const fs::path& entry : entries) {
+    if (entry.filename().string().starts_with('.')) continue;
+    if (is_folder(entry) && depth < kMaxFolderDepth)
+      add_files(root, entry, depth + 1, found);
+    else if (is_data_file(entry))
+      found.push_back(file_in(root, entry));
+  }
+}
+
+/// "a, b" of what files are told apart by.
+template <class F>
+std::string all_of(const std::vector<FileInFolder>& files, const F& part) {
+  std::set<std::string> names;
+  for (const FileInFolder& file : files) names.insert(part(file).empty() ? "(others)" : part(file));
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// `name`: as it was given.
+std::vector<fs::path> files_of_folder(const fs::path& folder, const std::string& name,
+                                      const std::optional<std::string>& split) {
+  std::vector<FileInFolder> found;
+  add_files(folder, folder, 0, found);
+  if (found.empty())
+    throw user_error(
+        "{}: no file of rows is in this folder (.jsonl, .json, .parquet, .csv, .tsv, also with .gz or .zst)", name);
+  const std::string splits = all_of(found, [](const FileInFolder& file) { return file.split; });
+  if (split) std::erase_if(found, [&](const FileInFolder& file) { return file.split != *split; });
+  if (found.empty())
+    throw user_error("{}: has no files of the split {}; it has: {}; set data_args.split to one", name, *split, splits);
+  const auto differs = [&](const auto& part) {
+    return [&, part](const FileInFolder& file) { return file.*part != found[0].*part; };
+  };
+  if (std::ranges::any_of(found, differs(&FileInFolder::split)))
+    throw user_error("{}: holds several splits: {}; set data_args.split to one", name, splits);
+  if (std::ranges::any_of(found, differs(&FileInFolder::folder)))
+    throw user_error("{}: holds rows in several folders: {}; name one of them, as {}/{}", name,
+                     all_of(found, [](const FileInFolder& file) { return file.folder; }), name, found.back().folder);
+  std::vector<fs::path> files;
+  for (const FileInFolder& file : found) files.push_back(file.file);
+  return files;
+}
+
+/// What a path or glob names; nothing where there is nothing.
+std::vector<fs::path> expand_glob(const std::string& pattern) {
+  glob_t found{};
+  const int status = ::glob(pattern.c_str(), 0, nullptr, &found);
+  std::vector<fs::path> files;
+  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+  ::globfree(&found);
+  return files;
+}
+
+std::vector<fs::path> files_of(const std::string& pattern, const std::optional<std::string>& split) {
+  const std::vector<fs::path> places = expand_glob(pattern);
+  if (const auto dataset = places.empty() ? find_dataset_folder(pattern) : std::nullopt)
+    return files_of_folder(*dataset, pattern, split);
+  if (places.empty())
+    throw user_error(
+        "{}: no such file; give the path of a file of rows, a list, a glob, a folder{}", pattern,
+        is_hub_name(pattern) && !is_data_file(pattern)
+            ? fmt::format(", or a data set that is in the Hub cache {} (hf download {} --repo-type dataset)",
+                          hub_cache().string(), pattern)
+            : "");
+  std::vector<fs::path> files;
+  for (const fs::path& place : places) {
+    if (!is_folder(place)) {
+      files.push_back(place);
+      continue;
+    }
+    for (fs::path& file : files_of_folder(place, place.string(), split)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<fs::path> expand_files(const std::vector<std::string>& patterns, const std::optional<std::string>& split) {
+  if (patterns.empty()) throw UserError("[]: names no file; give a file of rows, a list, or a glob");
+  std::vector<fs::path> files;
+  std::set<fs::path> seen;
+  for (const std::string& pattern : patterns) {
+    for (const fs::path& file : files_of(pattern, split)) {
+      std::error_code ec;
+      const fs::path place = fs::weakly_canonical(file, ec);
+      if (ec == std::errc::too_many_symbolic_link_levels)
+        throw user_error("{}: a circle of symbolic links; give a file of rows", file.string());
+      if (ec) throw user_error("{}: cannot be looked at ({})", file.string(), ec.message());
+      if (!fs::is_regular_file(file, ec) && fs::exists(file, ec))
+        throw user_error("{}: is a pipe or device, and rows are read twice; write it to a file first", file.string());
+      if (!seen.insert(place).second)
+        throw user_error("{}: names {} a second time; its rows would count twice", pattern, file.string());
+      files.push_back(file);
+    }
+  }
+  return files;
+}
+
+}  // namespace roll

@@ -1,0 +1,174 @@
+#include "data/row_columns.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+using Part = GroundTruthPart;
+
+/// Where the first row has all columns that are needed.
+struct Preset {
+  const char* name;
+  std::vector<std::string> needed;
+  RowColumns columns;
+  bool (*fits)(const Json& row) = [](const Json&) { return true; };  // beyond that
+};
+
+bool holds_text(const Json& row, const char* column, const char* text) {
+  return row[column].is_string() && row[column].get_ref<const std::string&>().find(text) != std::string::npos;
+}
+
+bool has_chat(const Json& row) {
+  return row["prompt"].is_array();
+}
+
+/// Behind each other, so that all of the columns win over some of them.
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {"verl's",
+       {"prompt", "reward_model"},
+       {.messages = "prompt", .ground_truth = "reward_model.ground_truth", .tag = "data_source"},
+       [](const Json& row) { return has_chat(row) && find_column(row, "reward_model.ground_truth"); }},
+      {"chats as prompts", {"prompt"}, {.messages = "prompt"}, has_chat},
+      {"TRL's with chats", {"prompt", "answer"}, {.messages = "prompt", .ground_truth = "answer"}, has_chat},
+      {"TRL's with chats", {"prompt", "solution"}, {.messages = "prompt", .ground_truth = "solution"}, has_chat},
+      {"TRL's",
+       {"prompt", "answer"},
+       {.prompt = "prompt", .ground_truth = "answer"},
+       [](const Json& row) { return !has_chat(row); }},
+      {"TRL's",
+       {"prompt", "solution"},
+       {.prompt = "prompt", .ground_truth = "solution"},
+       [](const Json& row) { return !has_chat(row); }},
+      {"GSM8K's",
+       {"question", "answer"},
+       {.question = "question", .ground_truth = "answer", .ground_truth_part = Part::kAfterHashes},
+       [](const Json& row) { return holds_text(row, "answer", "####"); }},
+      {"questions and answers",
+       {"question", "answer"},
+       {.question = "question", .ground_truth = "answer"},
+       [](const Json& row) { return !holds_text(row, "answer", "####"); }},
+      {"DeepMath's", {"question", "final_answer"}, {.question = "question", .ground_truth = "final_answer"}},
+      {"MATH's",
+       {"problem", "solution"},
+       {.question = "problem", .ground_truth = "solution", .ground_truth_part = Part::kLastBoxed},
+       [](const Json& row) { return holds_text(row, "solution", "\\boxed"); }},
+      {"problems and answers", {"problem", "answer"}, {.question = "problem", .ground_truth = "answer"}},
+      {"MATH-500's", {"problem", "solution", "answer"}, {.question = "problem", .ground_truth = "answer"}},
+  };
+  return all;
+}
+
+std::vector<std::string> missing_columns(const Preset& preset, const Json& row) {
+  std::vector<std::string> missing;
+  for (const std::string& name : preset.needed)
+    if (!row.contains(name)) missing.push_back(name);
+  return missing;
+}
+
+bool has_all(const std::vector<std::string>& names, const std::vector<std::string>& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& name) { return std::ranges::find(names, name) != names.end(); });
+}
+
+std::vector<const Preset*> fitting_presets(const Json& row) {
+  std::vector<const Preset*> fitting;
+  for (const Preset& preset : presets())
+    if (missing_columns(preset, row).empty() && preset.fits(row)) fitting.push_back(&preset);
+  const auto is_part_of_another = [&](const Preset* one) {
+    return std::ranges::any_of(fitting, [&](const Preset* other) {
+      return other->needed.size() > one->needed.size() && has_all(other->needed, one->needed);
+    });
+  };
+  std::vector<const Preset*> whole;
+  std::ranges::remove_copy_if(fitting, std::back_inserter(whole), is_part_of_another);
+  return whole;
+}
+
+/// messages, or a prompt with what rows of this program have beside it.
+bool has_own_columns(const Json& row) {
+  return row.contains("messages") || (row.contains("prompt") && !has_chat(row) && row.contains("ground_truth"));
+}
+
+}  // namespace
+
+RowColumns columns_of(const DataArgs& data) {
+  return {.messages = data.messages,
+          .question = data.question,
+          .prompt = data.prompt,
+          .ground_truth = data.ground_truth,
+          .tag = data.tag,
+          .domain = data.domain,
+          .ground_truth_part = data.ground_truth_part};
+}
+
+std::string to_text(const RowColumns& columns, const std::string& separator) {
+  std::vector<std::string> keys;
+  const auto add = [&](const char* key, const std::optional<std::string>& column) {
+    if (column) keys.push_back(fmt::format("{}: {}", key, *column));
+  };
+  add("messages", columns.messages);
+  add("question", columns.question);
+  add("prompt", columns.prompt);
+  add("ground_truth", columns.ground_truth);
+  if (columns.ground_truth_part != Part::kWhole)
+    add("ground_truth_part", std::string(name_of(columns.ground_truth_part)));
+  add("tag", columns.tag);
+  add("domain", columns.domain);
+  return fmt::format("{}", fmt::join(keys, separator));
+}
+
+const Json* find_column(const Json& row, const std::string& path) {
+  if (!row.is_object()) return nullptr;
+  if (const auto found = row.find(path); found != row.end()) return &*found;
+  for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1))
+    if (const auto found = row.find(path.substr(0, dot)); found != row.end())
+      if (const Json* inner = find_column(*found, path.substr(dot + 1))) return inner;
+  return nullptr;
+}
+
+std::string column_names(const Json& row) {
+  std::string names;
+  for (const auto& item : row.items()) names += (names.empty() ? "" : ", ") + item.key();
+  return names.empty() ? "none" : names;
+}
+
+std::optional<KnownLayout> recognise_layout(const Json& row, const std::string& file) {
+  if (has_own_columns(row)) return std::nullopt;
+  const std::vector<const Preset*> fitting = fitting_presets(row);
+  if (fitting.empty()) return std::nullopt;
+  if (fitting.size() > 1) {
+    std::vector<std::string> choices;
+    for (const Preset* preset : fitting)
+      choices.push_back(fmt::format("{} ({})", preset->name, to_text(preset->columns)));
+    throw user_error(
+        "{}: its columns ({}) are those of more than one layout: {}; set these keys of data_args to choose", file,
+        column_names(row), fmt::join(choices, " or "));
+  }
+  KnownLayout layout{fitting[0]->name, fitting[0]->columns};
+  if (layout.columns.tag && !row.contains(*layout.columns.tag)) layout.columns.tag.reset();
+  return layout;
+}
+
+std::string nearest_layout(const Json& row) {
+  const Preset* nearest = nullptr;
+  size_t most = 0;
+  for (const Preset& preset : presets()) {
+    const size_t present = preset.needed.size() - missing_columns(preset, row).size();
+    if (present > most && present < preset.needed.size()) nearest = &preset, most = present;
+  }
+  if (!nearest) return "";
+  return fmt::format("; the nearest layout that is known, {} ({}), has {} too", nearest->name,
+                     fmt::join(nearest->needed, ", "), fmt::join(missing_columns(*nearest, row), ", "));
+}
+
+}  // namespace roll

@@ -1,0 +1,102 @@
+#include "data/row_files.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace roll {
+
+namespace fs = std::filesystem;
+
+RowFile::RowFile(const fs::path& file, const RowColumns& columns)
+    : name_(file.string()), reader_(open_rows(file)), columns_(columns) {
+  if (columns.names_prompt()) return;
+  try {
+    is_waiting_ = reader_->next(json_);
+  } catch (const BadRow&) {
+    reader_ = open_rows(file);  // next() will say it; the columns are taken for our own
+    return;
+  }
+  const auto layout = is_waiting_ ? recognise_layout(json_, name_) : std::nullopt;
+  if (!layout) return;
+  const RowColumns given = std::exchange(columns_, layout->columns);
+  if (given.ground_truth || given.ground_truth_part != GroundTruthPart::kWhole)
+    columns_.ground_truth = given.ground_truth, columns_.ground_truth_part = given.ground_truth_part;
+  if (given.tag) columns_.tag = given.tag;
+  if (given.domain) columns_.domain = given.domain;
+  note_ = fmt::format("{}: read as {}: {}", name_, layout->name, to_text(columns_));
+}
+
+bool RowFile::next(Row& row) {
+  if (!std::exchange(is_waiting_, false) && !reader_->next(json_)) return false;
+  try {
+    row = parse_row(json_, fmt::format("{}:{}", name_, reader_->number()), columns_);
+  } catch (const UserError& e) {
+    throw BadRow(e.what());
+  }
+  return true;
+}
+
+void for_each_row(const std::vector<fs::path>& files, const RowColumns& columns,
+                  const std::function<void(Row row, const RowFile& file)>& take) {
+  for (const fs::path& file : files) {
+    RowFile rows(file, columns);
+    int64_t count = 0;
+    for (Row row; rows.next(row); ++count) take(std::move(row), rows);
+    if (count == 0) throw user_error("{}: holds no row", file.string());
+  }
+}
+
+namespace {
+
+constexpr size_t kRowsAtOnce = 1024, kBytesAtOnce = 32 << 20;
+
+/// Roughly what a value takes.
+size_t num_bytes(const Json& value) {
+  size_t sum = sizeof(Json);
+  if (value.is_string()) return sum + value.get_ref<const std::string&>().size();
+  if (value.is_structured())
+    for (const Json& inner : value) sum += num_bytes(inner);
+  return sum;
+}
+
+/// False at the end; a row that is refused is passed over.
+bool next_usable(RowFile& file, Row& row, const RowSink& sink) {
+  for (;;) try {
+      return file.next(row);
+    } catch (const BadRow& bad) {
+      if (!sink.refuse) throw;
+      sink.refuse(bad);
+    }
+}
+
+}  // namespace
+
+void read_batches(const DataArgs& data, const RowSink& sink) {
+  std::vector<Row> rows;
+  size_t bytes = 0;
+  const auto pass_on = [&] {
+    sink.take(rows);
+    rows.clear(), bytes = 0;
+  };
+  for (const fs::path& path : expand_files(data.file_name, data.split)) {
+    RowFile file(path, columns_of(data));
+    if (!file.layout_note().empty()) sink.note_layout(file.layout_note());
+    int64_t count = 0;
+    for (Row row; next_usable(file, row, sink); ++count) {
+      bytes += num_bytes(row.raw);
+      rows.push_back(std::move(row));
+      if (rows.size() == kRowsAtOnce || bytes > kBytesAtOnce) pass_on();
+    }
+    if (count == 0 && !sink.refuse) throw user_error("{}: holds no row", path.string());
+  }
+  if (!rows.empty()) pass_on();
+}
+
+std::vector<Row> read_rows(const DataArgs& data) {
+  std::vector<Row> rows;
+  for_each_row(expand_files(data.file_name, data.split), columns_of(data),
+               [&](Row row, const RowFile&) { rows.push_back(std::move(row)); });
+  return rows;
+}
+
+}  // namespace roll

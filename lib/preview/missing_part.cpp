@@ -1,0 +1,23 @@
+#include "preview/missing_part.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/hub_cache.h"
+#include "data/row_files.h"
+
+namespace roll {
+
+std::string missing_part(const std::string& model, const DataArgs& data, bool offline) {
+  const auto folder = find_model_folder(model);
+  if (!folder) return model + " is not here";
+  if (!is_there(*folder / "tokenizer.json")) return (*folder / "tokenizer.json").string() + " is not there";
+  try {
+    expand_files(data.file_name, data.split);
+  } catch (const UserError& e) {
+    if (!offline) throw;
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace roll

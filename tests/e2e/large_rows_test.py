@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Rows take a bounded memory, however large their file is: of one row group, of few large rows, and for a run that trains on them.
+
+large_rows_test.py BINARY [MB]     # of text; 400 if not given
+"""
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError:
+    print("skipped: no pyarrow in this Python")
+    sys.exit(77)
+binary = pathlib.Path(sys.argv[1]).resolve()
+if not binary.with_name("libroll_arrow.so").exists():
+    print("skipped: this build has no Arrow")
+    sys.exit(77)
+SIZE_MB = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+MOST_MB = 700  # also of 5 GB; most of it is a batch of rows and what was read ahead of it
+
+
+def write_file(file, row_bytes, compression):
+    """One row group, however many rows."""
+    rng = random.Random(5)
+    noise = rng.randbytes(1 << 22).hex()
+    schema = pa.schema([("question", pa.string()), ("answer", pa.string()), ("meta", pa.struct([("source", pa.string()), ("scores", pa.list_(pa.float64()))]))])
+    count = SIZE_MB * 10**6 // row_bytes
+    at_once = max(20, 10**7 // row_bytes)
+    with pq.ParquetWriter(file, schema, compression=compression) as writer:
+        for begin in range(0, count, at_once):
+            numbers = range(begin, min(count, begin + at_once))
+            places = [rng.randrange(len(noise) - row_bytes) for _ in numbers]
+            texts = pa.array([f"{n}: {noise[at:at + row_bytes - 50]}" for n, at in zip(numbers, places)])
+            meta = pa.array([{"source": "s", "scores": [n / 7]} for n in numbers], schema.field("meta").type)
+            writer.write_batch(pa.record_batch([texts, pa.array([str(n) for n in numbers]), meta], schema=schema), row_group_size=count)
+    return count
+
+
+def run(folder, *arguments):
+    """What it printed, and the largest memory of the process in MB."""
+    begin = time.monotonic()
+    with open(folder / "said.txt", "w+") as said:
+        process = subprocess.Popen([binary, *map(str, arguments)], stdout=said, stderr=said, cwd=folder, env={**os.environ, "TMPDIR": str(folder)})
+        _, status, usage = os.wait4(process.pid, 0)
+        said.seek(0)
+        text = said.read()
+    assert status == 0, f"{arguments}: status {status}\n{text[-3000:]}"
+    return text, usage.ru_maxrss / 1024, time.monotonic() - begin
+
+
+def check(folder, name, row_bytes, compression):
+    file = folder / f"{name}.parquet"
+    count = write_file(file, row_bytes, compression)
+    groups = pq.ParquetFile(file).metadata.num_row_groups
+    text, most, seconds = run(folder, "data", "convert", file, "-o", "out.jsonl")
+    assert f"out.jsonl: {count} rows" in text, text
+    print(f"{name}: {file.stat().st_size / 1e6:.0f} MB, {count} rows, {groups} row groups: converted in {seconds:.0f} s with {most:.0f} MB", flush=True)
+    assert most < MOST_MB, most
+    (folder / "out.jsonl").unlink()
+    return file, count
+
+
+def check_run(folder, file, count):
+    """Two steps, with prompts from anywhere in the file."""
+    run(folder, "init-model", "--arch", "qwen2", "--hidden", 64, "--intermediate", 128, "--layers", 2, "--heads", 4, "--kv-heads", 2, "--tokenizer", "builtin", "--seed", 1,
+        "--out", "model")
+    trained = dict(training_args=dict(learning_rate=1e-6, per_device_train_batch_size=4, gradient_accumulation_steps=2))
+    config = dict(exp_name="large", output_dir="run", pretrain="model", max_steps=2, save_steps=100, rollout_batch_size=4, num_return_sequences_in_group=2, prompt_length=2000,
+                  response_length=8, track_with=["jsonl"], adv_estimator="grpo",
+                  actor_train=trained | dict(data_args=dict(file_name=file.name, template="chatml")), actor_infer=dict(generating_args=dict(top_p=1, top_k=0)),
+                  rewards=dict(any=dict(type="exact_match")))
+    (folder / "config.yaml").write_text(json.dumps(config))
+    text, most, seconds = run(folder, "train", "--config", "config.yaml", "--device", "cpu")
+    assert f"training prompts: {count} rows" in text, text[-3000:]
+    print(f"trained for two steps in {seconds:.0f} s with {most:.0f} MB", flush=True)
+    assert most < MOST_MB + 300, most  # the model, and what its allocator keeps
+    prompts = {json.loads(line)["prompt_id"] for part in folder.glob("run/**/rollouts/step_*.jsonl") for line in part.read_text().splitlines()}
+    numbers = sorted(int(prompt.rsplit(":", 1)[1]) for prompt in prompts)
+    assert len(numbers) == 8 and numbers[-1] > count // 3, numbers
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = pathlib.Path(temporary)
+    check(folder, "large", 2_000_000, "zstd")
+    check_run(folder, *check(folder, "rows", 1000, "snappy"))
