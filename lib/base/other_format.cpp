@@ -23,7 +23,7 @@ constexpr const char* kPandas =
     "lines=True)\"";
 
 constexpr Format kFormats[] = {
-    {"PAR1"sv, "a Parquet file", "roll data convert {} -o rows.jsonl"},
+    {"PAR1"sv, "a Parquet file", "read_parquet"},
     {"ARROW1"sv, "an Arrow file", "read_feather"},
     {"\xff\xff\xff\xff"sv, "an Arrow stream",
      "python3 -c \"import sys, datasets; datasets.Dataset.from_file(sys.argv[1]).to_json(sys.argv[1] + '.jsonl')\" {}"},

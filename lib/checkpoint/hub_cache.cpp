@@ -15,9 +15,8 @@ namespace {
 
 /// `kind`: models or datasets.
 fs::path repository_folder(const std::string& kind, const std::string& name) {
-  std::string folder = kind + "--" + name;
-  folder.replace(folder.find('/'), 1, "--");
-  return hub_cache() / folder;
+  const size_t slash = name.find('/');
+  return hub_cache() / fmt::format("{}--{}--{}", kind, name.substr(0, slash), name.substr(slash + 1));
 }
 
 std::optional<fs::path> snapshot_of(const fs::path& repository) {
@@ -51,9 +50,8 @@ fs::path hub_cache() {
 }
 
 bool is_hub_name(const std::string& name) {
-  const size_t slash = name.find('/');
-  return slash != std::string::npos && slash > 0 && slash + 1 < name.size() &&
-         name.find('/', slash + 1) == std::string::npos && name[0] != '.' && name[0] != '~';
+  return std::ranges::count(name, '/') == 1 && !name.starts_with('/') && !name.ends_with('/') && name[0] != '.' &&
+         name[0] != '~';
 }
 
 std::optional<fs::path> find_model_folder(const std::string& name) {

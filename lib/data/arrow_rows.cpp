@@ -96,8 +96,6 @@ Json time_value(const arrow::Array& array, int64_t i) {
   std::string text = format(as<arrow::NumericArray<Type>>(array).Value(i),
                             [](std::string_view formatted) { return std::string(formatted); });
   std::ranges::replace(text, ' ', 'T');
-  if constexpr (std::is_same_v<Type, arrow::TimestampType>)
-    if (!static_cast<const arrow::TimestampType&>(*array.type()).timezone().empty()) text += 'Z';
   return text;
 }
 
@@ -257,12 +255,10 @@ class ParquetRows : public RowReader {
       require(reader_->GetSchema(&schema), file_);
       check_fields(schema->fields(), file_, 1);
       reader_->set_batch_size(rows_of_batch(*reader_->parquet_reader()->metadata()));
-      batches_ = require(reader_->GetRecordBatchReader(), file_);
     });
   }
 
   bool next(Json& row) override {
-    if (!batches_) return false;
     while (!batch_ || at_ == batch_->num_rows())
       if (!read_batch()) return false;
     ++number_;
@@ -291,21 +287,23 @@ class ParquetRows : public RowReader {
   }
   std::string place() const { return number_ == 0 ? file_ : fmt::format("{}:{}", file_, number_ + 1); }
 
+  /// One row group after the other, as across them Arrow cannot read nested dictionaries. False at the end.
   bool read_batch() {
-    const auto batches = std::move(batches_);  // nothing is read behind what is damaged
     batch_ = nullptr, at_ = 0;
-    located([&] {
-      require(batches->ReadNext(&batch_), place());
-      if (batch_) require(batch_->Validate(), place());
-    });
-    if (batch_) batches_ = batches;
+    while (!batch_ && (batches_ || next_group_ < reader_->num_row_groups()))
+      located([&] {
+        if (!batches_) batches_ = require(reader_->GetRecordBatchReader({next_group_++}), place());
+        require(batches_->ReadNext(&batch_), place());
+        batch_ ? require(batch_->Validate(), place()) : batches_.reset();
+      });
     return batch_ != nullptr;
   }
 
   std::string file_;
   arrow::CappedMemoryPool pool_{arrow::default_memory_pool(), kMaxArrowBytes};  // outlives what is allocated in it
   std::unique_ptr<parquet::arrow::FileReader> reader_;
-  std::shared_ptr<arrow::RecordBatchReader> batches_;  // none: the end
+  int next_group_ = 0;
+  std::shared_ptr<arrow::RecordBatchReader> batches_;  // of the row group before next_group_; none: it is read
   std::shared_ptr<arrow::RecordBatch> batch_;
   int64_t at_ = 0, number_ = 0;
 };

@@ -166,9 +166,12 @@ Json own_columns(const Row& row, const RowColumns& columns) {
     own["messages"] = *row.messages;
   else
     own["prompt"] = row.prompt;
-  for (const char* name : {"ground_truth", "tag", "domain"}) keep(name);
   std::vector<std::optional<std::string>> moved{row.messages ? columns.messages : columns.prompt, columns.tag,
                                                 columns.domain};
+  for (const char* name : {"ground_truth", "tag", "domain"}) {
+    keep(name);
+    moved.emplace_back(name);  // also where it is null
+  }
   if (row.messages && !prompt_column(row, columns.messages)) moved.push_back(columns.question);
   if (columns.ground_truth_part == GroundTruthPart::kWhole) moved.push_back(columns.ground_truth);
   for (const auto& [name, value] : row.raw.items())
