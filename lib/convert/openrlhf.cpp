@@ -1,5 +1,5 @@
 // OpenRLHF: flags with underscores (--rollout_batch_size 1024) of train_ppo_ray. rollout_batch_size counts prompts,
-// train_batch_size samples. Since 0.10 the flags have groups (--rollout.batch_size), which are other names of these.
+// train_batch_size samples. Newer flags have groups (--rollout.batch_size), which are other names of these.
 #include <fmt/format.h>
 
 #include <array>

@@ -101,10 +101,13 @@ Truth Interpreter::run_command(const Node& node) {
   if (const auto declared = run_declaration(node)) return *declared;
   size_t first = 0;
   while (first < node.words.size() && assignment_at(node.words[first].text) != std::string::npos) ++first;
-  const Fields words = expand(std::vector<Word>(node.words.begin() + static_cast<ptrdiff_t>(first), node.words.end()));
+  Fields words = expand(std::vector<Word>(node.words.begin() + static_cast<ptrdiff_t>(first), node.words.end()));
+  // `$LAUNCHER python3 ...`, where nobody sets it, runs python3.
+  const auto is_something = [&](const Field& word) { return word.text.empty() || unknowns_.known(word.text) != ""; };
+  words.erase(words.begin(), std::ranges::find_if(words, is_something));
   if (words.empty()) {
     output_is_known_ = output_is_known_ && node.redirects.empty();
-    for (const Word& word : node.words) assign(word);
+    for (size_t i = 0; i < first; ++i) assign(node.words[i]);  // the others came to nothing
     return Truth::kYes;
   }
   const Assigned assigned(*this,

@@ -74,6 +74,8 @@ run after
 ---
 X=1 Y=2 run $X; run "$X"
 ---
+X=1 $(true) $E; run $X; $(true) $E; run y
+---
 export E=5 F="a b"; declare G=$E; readonly H=7; run $E "$F" $G $H
 ---
 set -- one "two three"; run "$1" "$2" "$#" "$@"; shift; run "$@"; run "${1:-none}" "${2:-none}"
