@@ -5,6 +5,7 @@
 #include "checkpoint/hub_cache.h"
 #include "preview/config_data.h"
 #include "preview/lengths.h"
+#include "preview/missing_part.h"
 #include "train/sft_data.h"
 
 namespace roll {
