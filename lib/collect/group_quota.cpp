@@ -11,7 +11,10 @@ bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
   if (filter.type == QueryFilter::kNone) return true;
   double size = 0, sum = 0, squares = 0;
   for (const auto& score : scores)
-    if (score) sum += *score, size += 1;
+    if (score) {
+      sum += *score;
+      size += 1;
+    }
   if (size == 0) return false;
   const double mean = sum / size;
   for (const auto& score : scores)

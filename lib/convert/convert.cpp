@@ -19,7 +19,10 @@ const ForeignTrainer& trainer_of(const std::vector<ForeignKey>& keys, const std:
     if (trainer.name == name) return trainer;
     const int64_t known =
         std::ranges::count_if(keys, [&](const ForeignKey& key) { return find_row(trainer, key.key) != nullptr; });
-    if (known > most) best = &trainer, most = known;
+    if (known > most) {
+      best = &trainer;
+      most = known;
+    }
   }
   if (!best)
     throw user_error(

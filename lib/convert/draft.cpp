@@ -59,8 +59,10 @@ void Draft::set(const std::string& path, const std::string& value, const std::st
   const auto known = std::ranges::find(keys_, path, &DraftKey::path);
   if (known == keys_.end())
     keys_.push_back({path, value, origin});
-  else
-    known->value = value, known->origin = origin;
+  else {
+    known->value = value;
+    known->origin = origin;
+  }
 }
 
 const DraftKey* Draft::find(const std::string& path) const {

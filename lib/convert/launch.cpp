@@ -109,7 +109,8 @@ ForeignScript read_script(std::string_view text, const std::string& origin, cons
                       "backslash, or a comment stands there; no shell passes it on",
                       place, words[0].text));
     if (auto launch = launch_of(words); launch && !launch->keys.empty()) {
-      launch->place = place, launch->condition = call.condition;
+      launch->place = place;
+      launch->condition = call.condition;
       script.launches.push_back(std::move(*launch));
     }
   }

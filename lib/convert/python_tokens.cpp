@@ -27,11 +27,14 @@ class PythonLexer {
  private:
   void next() {
     const char c = text_[at_];
-    if (c == '\n')
-      ++line_, ++at_, is_first_ = is_first_ || brackets_ == 0;
-    else if (c == '\\' && text_.substr(at_ + 1, 1) == "\n")
-      ++line_, at_ += 2;
-    else if (c == '#')
+    if (c == '\n') {
+      ++line_;
+      ++at_;
+      is_first_ = is_first_ || brackets_ == 0;
+    } else if (c == '\\' && text_.substr(at_ + 1, 1) == "\n") {
+      ++line_;
+      at_ += 2;
+    } else if (c == '#')
       at_ = std::min(text_.find('\n', at_), text_.size());
     else if (shell::is_blank(c))
       ++at_;

@@ -258,11 +258,14 @@ void combine_batches(Conversion& c) {
   const int64_t sampled = c.count("rollout-batch-size") * c.count("n-samples-per-prompt");
   int64_t update = sampled;
   std::string origin = "a step's samples: no global-batch-size";
-  if (c.is_set("num-steps-per-rollout"))
-    update = std::max<int64_t>(1, sampled / c.count("num-steps-per-rollout")),
+  if (c.is_set("num-steps-per-rollout")) {
+    update = std::max<int64_t>(1, sampled / c.count("num-steps-per-rollout"));
     origin = "samples / " + c.origin("num-steps-per-rollout");
-  if (c.is_set("global-batch-size"))
-    update = c.count("global-batch-size"), origin = c.origin("global-batch-size") + ", which counts samples";
+  }
+  if (c.is_set("global-batch-size")) {
+    update = c.count("global-batch-size");
+    origin = c.origin("global-batch-size") + ", which counts samples";
+  }
   const bool packs = c.is_true("use-dynamic-batch-size");
   for (const char* role : {"actor_train", "critic"})
     set_updates(c, {role, update, origin, packs ? 1 : c.count("micro-batch-size"),

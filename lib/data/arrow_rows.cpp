@@ -289,7 +289,8 @@ class ParquetRows : public RowReader {
 
   /// One row group after the other, as across them Arrow cannot read nested dictionaries. False at the end.
   bool read_batch() {
-    batch_ = nullptr, at_ = 0;
+    batch_ = nullptr;
+    at_ = 0;
     while (!batch_ && (batches_ || next_group_ < reader_->num_row_groups()))
       located([&] {
         if (!batches_) batches_ = require(reader_->GetRecordBatchReader({next_group_++}), place());

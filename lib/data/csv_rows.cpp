@@ -57,7 +57,8 @@ class CsvRows : public RowReader {
   /// False at the end of the file.
   bool read_record() {
     fields_.clear();
-    number_ = line_, num_bytes_ = 0;
+    number_ = line_;
+    num_bytes_ = 0;
     if (peek() == kEnd) return false;
     bool is_bad = false;
     do {

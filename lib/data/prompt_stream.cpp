@@ -98,7 +98,8 @@ std::vector<std::shared_ptr<const Row>> PromptStream::next(const std::map<std::s
     for (int64_t i = 0; i < count; ++i) {
       Domain& domain = domains_.at(name);
       if (domain.position == static_cast<int64_t>(domain.order.size())) {
-        ++domain.epoch, domain.position = 0;
+        ++domain.epoch;
+        domain.position = 0;
         shuffle(name, domain);
       }
       step.push_back(std::make_shared<const Row>(rows_->at((*domain.rows)[domain.order[domain.position++]])));

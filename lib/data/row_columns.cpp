@@ -164,7 +164,10 @@ std::string nearest_layout(const Json& row) {
   size_t most = 0;
   for (const Preset& preset : presets()) {
     const size_t present = preset.needed.size() - missing_columns(preset, row).size();
-    if (present > most && present < preset.needed.size()) nearest = &preset, most = present;
+    if (present > most && present < preset.needed.size()) {
+      nearest = &preset;
+      most = present;
+    }
   }
   if (!nearest) return "";
   return fmt::format("; the nearest layout that is known, {} ({}), has {} too", nearest->name,

@@ -19,8 +19,10 @@ RowFile::RowFile(const fs::path& file, const RowColumns& columns)
   const auto layout = is_waiting_ ? recognise_layout(json_, name_) : std::nullopt;
   if (!layout) return;
   const RowColumns given = std::exchange(columns_, layout->columns);
-  if (given.ground_truth || given.ground_truth_part != GroundTruthPart::kWhole)
-    columns_.ground_truth = given.ground_truth, columns_.ground_truth_part = given.ground_truth_part;
+  if (given.ground_truth || given.ground_truth_part != GroundTruthPart::kWhole) {
+    columns_.ground_truth = given.ground_truth;
+    columns_.ground_truth_part = given.ground_truth_part;
+  }
   if (given.tag) columns_.tag = given.tag;
   if (given.domain) columns_.domain = given.domain;
   note_ = fmt::format("{}: read as {}: {}", name_, layout->name, to_text(columns_));

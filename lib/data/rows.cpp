@@ -102,7 +102,10 @@ std::string text_of_prompt(const Row& row, const std::string& path, const Json& 
 }
 
 void read_prompt(Row& row, RowColumns columns) {
-  if (!columns.names_prompt()) columns.messages = "messages", columns.prompt = "prompt";
+  if (!columns.names_prompt()) {
+    columns.messages = "messages";
+    columns.prompt = "prompt";
+  }
   if (const Json* chat = prompt_column(row, columns.messages)) {
     row.messages = parse_messages(*chat, row.origin, *columns.messages);
   } else if (const Json* question = prompt_column(row, columns.question)) {

@@ -22,7 +22,10 @@ void for_each_in_threads(int64_t n, int64_t num_threads, const std::function<voi
         work(i);
       } catch (...) {
         const std::lock_guard lock(error_lock);
-        if (i < first_failed) first_failed = i, error = std::current_exception();
+        if (i < first_failed) {
+          first_failed = i;
+          error = std::current_exception();
+        }
       }
     }
   };

@@ -11,7 +11,8 @@ struct DroppedRows {
   int64_t empty = 0, too_long = 0;
   int64_t total() const { return empty + too_long; }
   DroppedRows& operator+=(const DroppedRows& other) {
-    empty += other.empty, too_long += other.too_long;
+    empty += other.empty;
+    too_long += other.too_long;
     return *this;
   }
 };

@@ -35,7 +35,8 @@ std::vector<RolloutRecord> records_of(const ThinStep& step, const std::vector<in
     record.difficulty = 0.5;
     if (!with_baselines || record.sample_index + 1 < step.group_size) continue;
     records.push_back(record);
-    records.back().is_baseline = true, records.back().sample_index = step.group_size;
+    records.back().is_baseline = true;
+    records.back().sample_index = step.group_size;
   }
   return records;
 }

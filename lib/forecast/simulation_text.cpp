@@ -53,8 +53,11 @@ Json phase_json(const PhaseSimulation& phase) {
                {"received", Json::object()}};
   for (const auto& [what, sent] : phase.sent) json["sent"][what] = rank_bytes_json(sent);
   for (const auto& [what, received] : phase.received) json["received"][what] = rank_bytes_json(received);
-  json["compute_s"] = phase.compute_s, json["memory_s"] = phase.memory_s, json["traffic_s"] = phase.traffic_s;
-  json["seconds"] = phase.seconds, json["bound_by"] = bound_by(phase);
+  json["compute_s"] = phase.compute_s;
+  json["memory_s"] = phase.memory_s;
+  json["traffic_s"] = phase.traffic_s;
+  json["seconds"] = phase.seconds;
+  json["bound_by"] = bound_by(phase);
   return json;
 }
 

@@ -58,7 +58,10 @@ char letter_of(const ClassTimeline& timeline, double begin_s, double end_s) {
   char letter = '.';
   double most_s = idle_s;
   for (const PhaseLetter& known : kLetters)
-    if (within_s[known.phase] > most_s) most_s = within_s[known.phase], letter = known.letter;
+    if (within_s[known.phase] > most_s) {
+      most_s = within_s[known.phase];
+      letter = known.letter;
+    }
   return letter;
 }
 

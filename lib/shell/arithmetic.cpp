@@ -182,9 +182,10 @@ class Expression {
     while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '#')) ++end;
     std::string_view digits = text_.substr(at_, end - at_);
     int base = 10;
-    if (digits.starts_with("0x") || digits.starts_with("0X"))
-      base = 16, digits.remove_prefix(2);
-    else if (digits.size() > 1 && digits[0] == '0')
+    if (digits.starts_with("0x") || digits.starts_with("0X")) {
+      base = 16;
+      digits.remove_prefix(2);
+    } else if (digits.size() > 1 && digits[0] == '0')
       base = 8;
     int64_t value = 0;
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);

@@ -15,7 +15,10 @@ struct Interpreter::Builder {
   bool splits = false, makes_pattern = false;
   std::string separators = " \t\n";
 
-  void plain(std::string_view piece) { text += piece, has_text = true; }
+  void plain(std::string_view piece) {
+    text += piece;
+    has_text = true;
+  }
   /// What means itself, whatever signs it has.
   void literal(std::string_view piece);
   void value(std::string_view piece, Place of_value, bool in_quotes);

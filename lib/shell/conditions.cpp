@@ -72,7 +72,10 @@ class Interpreter::TestReader {
   }
   Truth one() {
     bool negates = false;
-    while (at_ + 1 < tokens_.size() && is_at("!")) negates = !negates, ++at_;
+    while (at_ + 1 < tokens_.size() && is_at("!")) {
+      negates = !negates;
+      ++at_;
+    }
     const Truth truth = operand();
     return negates ? not_(truth) : truth;
   }

@@ -21,8 +21,14 @@ struct Interpreter::Parameter {
   std::string written;
 
   explicit Parameter(std::string_view inside) : written("${" + std::string(inside) + "}") {
-    if (inside.size() > 1 && inside[0] == '#') is_length = true, inside.remove_prefix(1);
-    if (inside.size() > 1 && inside[0] == '!') is_indirect = true, inside.remove_prefix(1);
+    if (inside.size() > 1 && inside[0] == '#') {
+      is_length = true;
+      inside.remove_prefix(1);
+    }
+    if (inside.size() > 1 && inside[0] == '!') {
+      is_indirect = true;
+      inside.remove_prefix(1);
+    }
     size_t end = 0;
     while (end < inside.size() && is_name_char(inside[end])) ++end;
     if (end == 0 && !inside.empty()) end = 1;

@@ -28,15 +28,18 @@ bool matches_pattern(std::string_view text, std::string_view pattern) {
   while (at < text.size()) {
     bool is_same = false;
     if (in < pattern.size() && pattern[in] == '*') {
-      star = ++in, from = at;
+      star = ++in;
+      from = at;
       continue;
     }
     const size_t taken = in < pattern.size() ? take_one(pattern.substr(in), text[at], is_same) : 0;
-    if (is_same)
-      in += taken, ++at;
-    else if (star != pattern.npos)
-      in = star, at = ++from;
-    else
+    if (is_same) {
+      in += taken;
+      ++at;
+    } else if (star != pattern.npos) {
+      in = star;
+      at = ++from;
+    } else
       return false;
   }
   while (in < pattern.size() && pattern[in] == '*') ++in;

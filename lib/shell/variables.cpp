@@ -68,7 +68,8 @@ void Interpreter::assign(const Word& word) {
       const auto wanted = index_of(subscript, value.fields.size(), word.place);
       if (!wanted || *wanted >= kMostFields)
         return set(name, unknown_text(name + "[" + subscript + "]", word.place), word.place);
-      index = *wanted, value.is_array = true;
+      index = *wanted;
+      value.is_array = true;
     }
     if (value.fields.size() <= index) value.fields.resize(index + 1, {"", word.place});
     value.fields[index] = {appends ? value.fields[index].text + text : text, word.place};
