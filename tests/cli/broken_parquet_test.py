@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Broken Parquet files end with a message that names the file, in bounded time and memory, or give what pyarrow gives: 500 mutations.
-Arguments: the roll binary, and how many mutations, if not 500."""
+"""Broken Parquet files end with a message that names the file, in bounded time and memory, or give what pyarrow gives.
+Arguments: the roll binary, and how many mutations, if not 200."""
 import concurrent.futures
 import json
 import os
@@ -21,7 +21,7 @@ binary = pathlib.Path(sys.argv[1]).resolve()
 if not binary.with_name("libroll_arrow.so").exists():
     print("skipped: this build has no Arrow")
     sys.exit(77)
-COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 200
 MOST_MB = 1000
 
 
