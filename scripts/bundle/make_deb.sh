@@ -17,8 +17,9 @@ done
 ln -s ../lib/roll/roll "$tree/usr/bin/roll"
 
 # Which packages hold the libraries, and since which version; LibTorch's and NVIDIA's, which no package has, are only warned of.
+# Not asked of libroll_arrow.so: of a library it would be an error that Arrow has no package, and the program needs all else.
 printf 'Source: roll\n\nPackage: roll\nArchitecture: any\n' > "$tree-sources/debian/control"
-libraries=$(cd "$tree-sources" && dpkg-shlibdeps --ignore-missing-info -O "$tree"/usr/lib/roll/bin/* 2>/dev/null |
+libraries=$(cd "$tree-sources" && dpkg-shlibdeps --ignore-missing-info -O "$tree"/usr/lib/roll/bin/roll* 2>/dev/null |
   sed -n 's/^shlibs:Depends=//p')
 [[ $libraries == *libc6* ]] || { echo "make_deb: dpkg-shlibdeps found no libraries; is dpkg-dev installed?" >&2; exit 1; }
 cat > "$tree/DEBIAN/control" <<CONTROL

@@ -72,7 +72,7 @@ def check_terminal(folder):
     answers = ["no_such_model", "", "model", "model/config.json", "messages.jsonl", "", "GRPO", "two", "1"]
     code, said = on_terminal(folder, ["new", "whole"], answers)
     assert code == 0 and "no_such_model" in said and "is written and valid" in said, said
-    assert "an answer is needed" in said and "model/config.json:1" in said and "did you mean 'grpo'" not in said, said
+    assert "an answer is needed" in said and "model/config.json: is JSON over several lines" in said and "did you mean 'grpo'" not in said, said
     assert said.count("--devices = two") == 1, said
     code, said = on_terminal(folder, ["new", "whole"], answers)
     assert code == 2 and "not an empty folder" in said, said

@@ -63,7 +63,7 @@ void report_ended() {
   for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;)
     for (auto place = running.begin(); place != running.end(); ++place) {
       if (place->second != ended) continue;
-      (void)!write(place->first, &status, sizeof status);
+      send(place->first, &status, sizeof status, MSG_NOSIGNAL);  // it may be gone
       close(place->first);
       running.erase(place);
       break;
