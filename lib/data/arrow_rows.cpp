@@ -24,8 +24,9 @@ namespace roll {
 
 namespace {
 
-/// What a page or a batch of rows takes at most: damaged files ask for anything.
-constexpr int64_t kMaxArrowBytes = int64_t{640} << 20;
+/// What is read of a file at once, a page of each column or a batch of rows, takes at most: damaged files ask for
+/// anything. Pages mostly have 1 MB; where rows are large, writers may put hundreds into one.
+constexpr int64_t kMaxArrowBytes = int64_t{2} << 30;
 constexpr int64_t kMostRowsOfBatch = 256, kBytesOfBatch = 16 << 20;
 constexpr int64_t kColumnBuffer = 1 << 18;  // bytes read ahead of each column
 constexpr int kMaxColumnDepth = 100;        // below kMaxJsonDepth

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -33,6 +34,24 @@ int open_temporary() {
   return file;
 }
 
+/// The number of tokens, the tokens, all in 4 bytes, and the rest.
+std::string bytes_of(const Row& row) {
+  std::vector<int32_t> tokens{static_cast<int32_t>(row.prompt_ids.size())};
+  tokens.insert(tokens.end(), row.prompt_ids.begin(), row.prompt_ids.end());
+  return std::string(reinterpret_cast<const char*>(tokens.data()), tokens.size() * sizeof(int32_t)) +
+         encode_message(row);
+}
+
+Row row_of(std::string_view bytes) {
+  int32_t count = 0;
+  std::memcpy(&count, bytes.data(), sizeof count);
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  std::memcpy(tokens.data(), bytes.data() + sizeof count, tokens.size() * sizeof(int32_t));
+  Row row = decode_message<Row>(bytes.substr((tokens.size() + 1) * sizeof(int32_t)));
+  row.prompt_ids.assign(tokens.begin(), tokens.end());
+  return row;
+}
+
 }  // namespace
 
 RowStore::RowStore(const std::vector<Row>& rows) : RowStore() {
@@ -51,7 +70,7 @@ RowStore::~RowStore() {
 }
 
 void RowStore::add(const Row& row) {
-  const std::string bytes = encode_message(row);
+  const std::string bytes = bytes_of(row);
   write(bytes);
   Domain& domain = domains_.try_emplace(row.domain, Domain{{}, fnv1a("")}).first->second;
   domain.rows.push_back(size());
@@ -79,7 +98,7 @@ void RowStore::write(const std::string& bytes) {
 
 Row RowStore::at(int64_t index) const {
   const int64_t begin = index == 0 ? 0 : ends_[index - 1], end = ends_[index], in_memory = std::ssize(memory_);
-  if (end <= in_memory) return decode_message<Row>(std::string_view(memory_).substr(begin, end - begin));
+  if (end <= in_memory) return row_of(std::string_view(memory_).substr(begin, end - begin));
   std::string bytes(end - begin, '\0');
   for (int64_t done = 0; done < end - begin;) {
     const ssize_t count = ::pread(file_, bytes.data() + done, bytes.size() - done, begin - in_memory + done);
@@ -87,7 +106,7 @@ Row RowStore::at(int64_t index) const {
     if (count <= 0) throw system_error("row {}: cannot be read again{}", index, errno_text());
     done += count;
   }
-  return decode_message<Row>(bytes);
+  return row_of(bytes);
 }
 
 }  // namespace roll

@@ -32,7 +32,7 @@ struct Row {
                                     // is ground_truth here
   std::vector<int64_t> prompt_ids;  // filled by tokenise_rows (tokenise.h)
 
-  static constexpr MessageKind kMessage{"DROW", 1, "a data row"};
+  static constexpr MessageKind kMessage{"DROW", 1, "a data row"};  // without its tokens
   template <class F>
   void fields(F& field) {
     field("id", id);
@@ -45,7 +45,6 @@ struct Row {
     field("messages", messages);
     field("prompt", prompt);
     field("raw", raw);
-    field("prompt_ids", prompt_ids);
   }
 };
 

@@ -203,6 +203,28 @@ def check_again(folder):
     assert convert(folder, "again.jsonl") == read
 
 
+def check_refused(folder):
+    """What no row can hold is told with the file, and of a row with its number."""
+    texts = pa.array([b"a", b"b\xff", b"c"]).view(pa.string())
+    pq.write_table(pa.table({"prompt": texts, "ground_truth": pa.array(["1", "2", "3"])}), folder / "bytes.parquet")
+    said = convert(folder, "bytes.parquet", wanted=2)
+    assert said == "roll: bytes.parquet:2: prompt: a string in it is no UTF-8\n", said
+    done = subprocess.run([binary, "data", "check", "bytes.parquet"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2 and "rows: 3, of which 1 cannot be used" in done.stdout, done  # the rows behind it are read
+    pq.write_table(pa.Table.from_arrays([texts, texts], ["prompt", "prompt"]), folder / "twice.parquet")
+    assert "twice.parquet: names the column 'prompt' twice" in convert(folder, "twice.parquet", wanted=2)
+    (folder / "locked.parquet").write_bytes(b"PARE" * 9)
+    assert "locked.parquet: is an encrypted Parquet file" in convert(folder, "locked.parquet", wanted=2)
+    rows = [{"question": "1+1?", "answer": "#### 2"}, {"question": "2+2?", "answer": None}, {"question": None, "answer": "#### 6"}]
+    pq.write_table(pa.Table.from_pylist(rows), folder / "nulls.parquet")
+    said = convert(folder, "nulls.parquet", wanted=2)
+    assert "nulls.parquet:3: the row has no column 'question' for its prompt" in said, said
+    done = subprocess.run([binary, "data", "check", "nulls.parquet", "--type", "math_rule"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 2 and "2 of 3 rows cannot be used" in done.stderr and "nulls.parquet:2: ground_truth: missing" in done.stdout, done
+    (folder / "cut.jsonl.gz").write_bytes(gzip.compress(b'{"prompt": "a"}\n' * 1000)[:-20])
+    assert "cut.jsonl.gz: behind " in convert(folder, "cut.jsonl.gz", wanted=2)
+
+
 def check_loads_arrow_late(folder):
     """A process that reads JSON lines never opens Arrow's libraries."""
     for name, loads in [("a.jsonl", False), ("a.csv", False), ("verl.parquet", True), ("a.jsonl.gz", True)]:
@@ -216,4 +238,5 @@ with tempfile.TemporaryDirectory() as temporary:
     check_types(folder)
     check_texts(folder)
     check_again(folder)
+    check_refused(folder)
     check_loads_arrow_late(folder)
