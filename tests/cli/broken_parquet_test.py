@@ -11,16 +11,10 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-except ImportError:
-    print("skipped: no pyarrow in this Python")
-    sys.exit(77)
-binary = pathlib.Path(sys.argv[1]).resolve()
-if not binary.with_name("libroll_arrow.so").exists():
-    print("skipped: this build has no Arrow")
-    sys.exit(77)
+from arrow_program import binary  # before pyarrow: it skips where that is missing
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 200
 MOST_MB = 1000
 

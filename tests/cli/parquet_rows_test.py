@@ -14,16 +14,9 @@ import subprocess
 import sys
 import tempfile
 
-try:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-except ImportError:
-    print("skipped: no pyarrow in this Python")
-    sys.exit(77)
-binary = pathlib.Path(sys.argv[1]).resolve()
-if not binary.with_name("libroll_arrow.so").exists():
-    print("skipped: this build has no Arrow")
-    sys.exit(77)
+from arrow_program import binary  # before pyarrow: it skips where that is missing
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 WORDS = ["one", "zwei", "三", "\U0001f600", "a\nb", 'say "x"', "\\frac{1}{2}", ""]

@@ -14,16 +14,11 @@ import sys
 import tempfile
 import time
 
-try:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-except ImportError:
-    print("skipped: no pyarrow in this Python")
-    sys.exit(77)
-binary = pathlib.Path(sys.argv[1]).resolve()
-if not binary.with_name("libroll_arrow.so").exists():
-    print("skipped: this build has no Arrow")
-    sys.exit(77)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from arrow_program import binary  # before pyarrow: it skips where that is missing
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 SIZE_MB = int(sys.argv[2]) if len(sys.argv) > 2 else 400
 MOST_MB = 400  # also of 5 GB; a batch of rows, what was read ahead of it, and the program
 
