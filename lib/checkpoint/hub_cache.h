@@ -16,7 +16,8 @@ std::filesystem::path hub_cache();
 /// `models--Owner--Name` in the cache (that of refs/main, or the only one). nullopt when there is none.
 std::optional<std::filesystem::path> find_model_folder(const std::string& name);
 
-/// Of a data set, `Owner/Name` or with a folder of it (`openai/gsm8k/main`), the same of `datasets--Owner--Name`.
+/// The snapshot folder of a data set in the cache, or of a folder in it: `Owner/Name`, `openai/gsm8k/main`. nullopt
+/// when there is none.
 std::optional<std::filesystem::path> find_dataset_folder(const std::string& name);
 
 /// find_model_folder(), or a UserError "name: ...", or "flag = name: ...", that says where it was looked for and how to

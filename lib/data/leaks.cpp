@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/harmless.h"
 #include "base/terminal.h"
+#include "data/columns.h"
 
 namespace roll {
 
@@ -20,11 +23,6 @@ constexpr int kRoleColumns = 40;  // of what a row says
 
 const std::string& text_of(const Json& message, const char* part) {
   return message[part].get_ref<const std::string&>();
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  return begin == std::string_view::npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
 }
 
 bool ends_with_assistant(const Row& row) {
@@ -58,7 +56,7 @@ void PromptWarnings::add(const Row& row) {
   }
   if (is_odd) odd_.add(row.origin);
   if (!ends_with_assistant(row)) return;
-  const std::string_view truth = trimmed(row.ground_truth);
+  const std::string_view truth = trimmed_text(row.ground_truth);
   if (truth.empty() && !are_sampled_) return;
   const bool shows = !truth.empty() && text_of(row.messages->back(), "content").find(truth) != std::string::npos;
   (shows ? showing_ : ending_).add(row.origin);
@@ -101,13 +99,13 @@ std::string warning_of_roles(std::span<const Row> rows) {
 }
 
 std::string prompt_key(const Row& row) {
-  if (!row.messages) return std::string(trimmed(row.prompt));
+  if (!row.messages) return std::string(trimmed_text(row.prompt));
   std::string key;
   for (const Json& message : *row.messages) {
     const std::string& role = text_of(message, "role");
     // What the row shows of the answer, or how the task is introduced, makes no other question of it.
     if (role == "system" || (role == "assistant" && &message == &row.messages->back())) continue;
-    key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed(text_of(message, "content")));
+    key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(text_of(message, "content")));
   }
   return key;
 }
@@ -118,37 +116,51 @@ KeyedRows keyed_rows(std::span<const Row> rows) {
   return keyed;
 }
 
-SharedPrompts::SharedPrompts(const KeyedRows& validation) : validation_(validation) {
-  for (const auto& [key, origin] : validation) first_of_.emplace(key, "");
-}
+namespace {
 
-void SharedPrompts::see(const std::string& key, const std::string& origin) {
-  if (const auto found = first_of_.find(key); found != first_of_.end() && found->second.empty()) found->second = origin;
-}
-
-void SharedPrompts::see_all(const RowStore& training) {
-  for (int64_t i = 0; i < training.size() && !first_of_.empty(); ++i) {
-    const Row row = training.at(i);
-    see(prompt_key(row), row.origin);
+/// Validation rows that ask what a training row asks.
+class SharedPrompts {
+ public:
+  explicit SharedPrompts(const KeyedRows& validation) : validation_(validation) {
+    for (const auto& [key, origin] : validation) first_of_.emplace(key, "");
   }
-}
 
-std::string SharedPrompts::warning(size_t most) const {
-  Origins shared(most);
-  for (const auto& [key, origin] : validation_)
-    if (const std::string& first = first_of_.at(key); !first.empty())
-      shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
-  if (shared.size() == 0) return "";
-  return fmt::format(
-      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
-      "them "
-      "out of one of the two",
-      shared.size(), validation_.size(), shared.text());
+  void see_training_row(const std::string& key, const std::string& origin) {
+    if (const auto found = first_of_.find(key); found != first_of_.end() && found->second.empty())
+      found->second = origin;
+  }
+
+  std::string warning(size_t most) const {
+    Origins shared(most);
+    for (const auto& [key, origin] : validation_)
+      if (const std::string& first = first_of_.at(key); !first.empty())
+        shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
+    if (shared.size() == 0) return "";
+    return fmt::format(
+        "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
+        "them out of one of the two",
+        shared.size(), validation_.size(), shared.text());
+  }
+
+ private:
+  const KeyedRows& validation_;
+  std::unordered_map<std::string_view, std::string> first_of_;  // the training row that asks it; "": none yet
+};
+
+}  // namespace
+
+std::string warning_of_shared(const RowStore& training, const KeyedRows& validation, size_t most) {
+  SharedPrompts shared(validation);
+  for (int64_t i = 0; i < training.size() && !validation.empty(); ++i) {
+    const Row row = training.at(i);
+    shared.see_training_row(prompt_key(row), row.origin);
+  }
+  return shared.warning(most);
 }
 
 std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most) {
   SharedPrompts shared(validation);
-  for (const auto& [key, origin] : training) shared.see(key, origin);
+  for (const auto& [key, origin] : training) shared.see_training_row(key, origin);
   return shared.warning(most);
 }
 

@@ -5,8 +5,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,22 +62,8 @@ std::string prompt_key(const Row& row);
 using KeyedRows = std::vector<std::pair<std::string, std::string>>;
 KeyedRows keyed_rows(std::span<const Row> rows);
 
-/// Validation rows that ask what a training row asks.
-class SharedPrompts {
- public:
-  explicit SharedPrompts(const KeyedRows& validation);
-  /// A training row.
-  void see(const std::string& key, const std::string& origin);
-  void see_all(const RowStore& training);
-  /// "" where there are none.
-  std::string warning(size_t most = kShownOrigins) const;
-
- private:
-  const KeyedRows& validation_;
-  std::unordered_map<std::string_view, std::string> first_of_;  // the training row that asks it; "": none yet
-};
-
-/// The same, of training rows that are at hand.
+/// Names validation rows that ask what a training row asks; "" where none does.
+std::string warning_of_shared(const RowStore& training, const KeyedRows& validation, size_t most = kShownOrigins);
 std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most = kShownOrigins);
 
 }  // namespace roll

@@ -78,7 +78,8 @@ void read_batches(const DataArgs& data, const RowSink& sink) {
   size_t bytes = 0;
   const auto pass_on = [&] {
     sink.take(rows);
-    rows.clear(), bytes = 0;
+    rows.clear();
+    bytes = 0;
   };
   for (const fs::path& path : expand_files(data.file_name, data.split)) {
     RowFile file(path, columns_of(data));

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -26,10 +25,10 @@ std::string temporary_folder() {
 }
 
 /// A file without a name.
-int open_temporary() {
+Descriptor open_temporary() {
   std::string name = temporary_folder() + "/roll-rows-XXXXXX";
-  const int file = ::mkostemp(name.data(), O_CLOEXEC);
-  if (file < 0) throw system_error("{}: cannot be made{}; {}", name, errno_text(), kRemedy);
+  Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (!file) throw system_error("{}: cannot be made{}; {}", name, errno_text(), kRemedy);
   ::unlink(name.c_str());
   return file;
 }
@@ -58,17 +57,6 @@ RowStore::RowStore(const std::vector<Row>& rows) : RowStore() {
   for (const Row& row : rows) add(row);
 }
 
-RowStore::RowStore(RowStore&& other) noexcept
-    : bytes_in_memory_(other.bytes_in_memory_),
-      ends_(std::move(other.ends_)),
-      memory_(std::move(other.memory_)),
-      file_(std::exchange(other.file_, -1)),
-      domains_(std::move(other.domains_)) {}
-
-RowStore::~RowStore() {
-  if (file_ >= 0) ::close(file_);
-}
-
 void RowStore::add(const Row& row) {
   const std::string bytes = bytes_of(row);
   write(bytes);
@@ -82,13 +70,13 @@ void RowStore::add(const Row& row) {
 }
 
 void RowStore::write(const std::string& bytes) {
-  if (file_ < 0 && std::ssize(memory_) + std::ssize(bytes) <= bytes_in_memory_) {
+  if (!file_ && std::ssize(memory_) + std::ssize(bytes) <= bytes_in_memory_) {
     memory_ += bytes;
     return;
   }
-  if (file_ < 0) file_ = open_temporary();
+  if (!file_) file_ = open_temporary();
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::write(file_, bytes.data() + done, bytes.size() - done);
+    const ssize_t count = ::write(file_.get(), bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0)
       throw system_error("{}: row {} cannot be kept there{}; {}", temporary_folder(), size(), errno_text(), kRemedy);
@@ -101,7 +89,7 @@ Row RowStore::at(int64_t index) const {
   if (end <= in_memory) return row_of(std::string_view(memory_).substr(begin, end - begin));
   std::string bytes(end - begin, '\0');
   for (int64_t done = 0; done < end - begin;) {
-    const ssize_t count = ::pread(file_, bytes.data() + done, bytes.size() - done, begin - in_memory + done);
+    const ssize_t count = ::pread(file_.get(), bytes.data() + done, bytes.size() - done, begin - in_memory + done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) throw system_error("row {}: cannot be read again{}", index, errno_text());
     done += count;

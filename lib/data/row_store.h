@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "data/rows.h"
 
 namespace roll {
@@ -20,9 +21,6 @@ class RowStore {
   RowStore() = default;
   explicit RowStore(int64_t bytes_in_memory) : bytes_in_memory_(bytes_in_memory) {}
   RowStore(const std::vector<Row>& rows);
-  RowStore(RowStore&& other) noexcept;
-  RowStore& operator=(RowStore&&) = delete;
-  ~RowStore();
 
   /// Behind the others; it has its domain and prompt_ids. SystemError: the disk of the folder for temporary files
   /// (TMPDIR, else /tmp) is full.
@@ -43,7 +41,7 @@ class RowStore {
   int64_t bytes_in_memory_ = kBytesInMemory;
   std::vector<int64_t> ends_;  // where the bytes of each row end
   std::string memory_;         // the first ones
-  int file_ = -1;              // all behind them; -1: none
+  Descriptor file_;            // all behind them; none yet where they are few
   std::map<std::string, Domain> domains_;
 };
 

@@ -33,12 +33,6 @@ const Json* named_column(const Json& line, const std::string& path, const char* 
   return value->is_null() ? nullptr : value;
 }
 
-std::string trimmed_answer(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin));
-}
-
 /// Up to the brace that closes what is open before `text`; nothing where none does.
 std::optional<std::string> within_braces(std::string_view text) {
   int depth = 1;
@@ -60,7 +54,7 @@ std::optional<std::string> part_of(const std::string& text, GroundTruthPart part
   const size_t found = text.rfind(mark);
   if (found == std::string::npos) return std::nullopt;
   const std::string_view rest = std::string_view(text).substr(found + mark.size());
-  return part == GroundTruthPart::kAfterHashes ? trimmed_answer(rest) : within_braces(rest);
+  return part == GroundTruthPart::kAfterHashes ? std::string(trimmed_text(rest)) : within_braces(rest);
 }
 
 /// Moves what the keys name to the names that everybody else reads.

@@ -15,10 +15,10 @@ struct ConfigData {
 };
 
 /// The training rows, and those of the validation. `config` is complete and checked. When `offline`, what is not here
-/// is only said, and code of the user's is not asked. UserError: a row that a training would refuse, a domain of which
+/// is only mentioned, and code of the user is not run. UserError: a row that a training would refuse, a domain of which
 /// no row is left, code of the user's that gives no reward.
 ConfigData view_data(const Config& config, bool offline);
-/// The same of a fine-tuning: lengths, and how much of them is learnt.
+/// As above for a fine-tuning: lengths, and the share of tokens that are learnt.
 ConfigData view_data(const SftConfig& config, bool offline);
 
 }  // namespace roll

@@ -115,10 +115,8 @@ void warn_of_shared(const RowStore& rows, const DataQuestion& question, std::vec
                                           },
                                       .note_layout = [](const std::string&) {},
                                       .refuse = [](const BadRow&) {}});
-  SharedPrompts shared(validation);
-  shared.see_all(rows);
   const size_t most = question.lists_all ? std::numeric_limits<size_t>::max() : kShownOrigins;
-  if (const std::string text = shared.warning(most); !text.empty()) warnings.push_back(text);
+  if (const std::string text = warning_of_shared(rows, validation, most); !text.empty()) warnings.push_back(text);
 }
 
 std::string first_prompt_of(const RowStore& rows, const Tokenizer* tokenizer) {

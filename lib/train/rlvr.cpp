@@ -43,10 +43,8 @@ struct Data {
 };
 
 void warn_of_shared(const RowStore& training, const std::vector<Row>& validation, Log& log) {
-  const KeyedRows keyed = keyed_rows(validation);
-  SharedPrompts shared(keyed);
-  shared.see_all(training);
-  if (const std::string warning = shared.warning(); !warning.empty()) log.warn("{}", warning);
+  if (const std::string warning = warning_of_shared(training, keyed_rows(validation)); !warning.empty())
+    log.warn("{}", warning);
 }
 
 Data load_data(const Config& config, const RunStart& start, Log& log) {
