@@ -82,13 +82,14 @@ def prepare(folder):
     (folder / "score.py").write_text(SCORER)
     row = lambda i: json.dumps(dict(id=str(i), prompt=f"{i}+1=", ground_truth=str(i + 1), tag="t")) + "\n"
     (folder / "rows.jsonl").write_text("".join(row(i) for i in range(10, 40)))
+    (folder / "validation.jsonl").write_text("".join(row(i) for i in range(40, 46)))
     model = dict(model_args=dict(model_name_or_path=str(folder / "model")))
     trained = dict(training_args=dict(learning_rate=1e-3, per_device_train_batch_size=8, gradient_accumulation_steps=1))
     data = dict(data_args=dict(file_name=[str(folder / "rows.jsonl")], prompt="prompt"))
     config = dict(exp_name="shown", seed=3, output_dir=str(folder / "run"), max_steps=STEPS, save_steps=0, eval_steps=4, rollout_batch_size=4,
                   num_return_sequences_in_group=2, prompt_length=24, response_length=8, adv_estimator="grpo",
                   actor_train=model | trained | data, actor_infer=model | dict(generating_args=dict(temperature=1.0)), reference=model,
-                  validation=dict(data_args=dict(file_name=[str(folder / "rows.jsonl")])),
+                  validation=dict(data_args=dict(file_name=[str(folder / "validation.jsonl")])),
                   use_kl_loss=True, kl_loss_coef=0.01,
                   rewards=dict(t=dict(type="command", command=[sys.executable, str(folder / "score.py")], tag_included=["t"], timeout_s=60)))
     (folder / "run.yaml").write_text(json.dumps(config))

@@ -78,7 +78,7 @@ ModelSpec tiny_spec(const char* arch, bool tie = true) {
   return spec;
 }
 
-Transformer tiny(const char* arch, bool tie = true) {
+Transformer enlarged_tiny(const char* arch, bool tie = true) {
   Transformer model = Transformer::init(tiny_spec(arch, tie), 5);
   const at::NoGradGuard no_grad;
   for (auto& [name, tensor] : model.parameters()) tensor.dim() == 2 ? tensor.mul_(8) : tensor.add_(0.25);
@@ -99,7 +99,7 @@ at::Tensor log_probs(const Transformer& model) {
 TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "[model]") {
   const TemporaryFolder folder;
   const bool tie = GENERATE(true, false);
-  tiny("zephyr9", tie).save(folder / "m");
+  enlarged_tiny("zephyr9", tie).save(folder / "m");
   Json config = HfFolder::read_config(folder / "m");
   CHECK(config["architectures"] == Json({"ZephyrLM"}));
   CHECK(config["model_type"] == "zephyr9");
@@ -109,14 +109,14 @@ TEST_CASE("a row is all that a new architecture needs to be loaded and saved", "
   const Transformer model = load(folder / "m");
   CHECK(model.parameters().front().first == "trunk.words.weight");
   CHECK(model.spec().tied_head == tie);
-  CHECK(at::equal(log_probs(model), log_probs(tiny("qwen3", tie))));
+  CHECK(at::equal(log_probs(model), log_probs(enlarged_tiny("qwen3", tie))));
   rewrite_folder(folder / "m", folder / "again", {}, with_zephyr());
   CHECK(at::equal(log_probs(load(folder / "again")), log_probs(model)));
 }
 
 TEST_CASE("a row is all that a new architecture's value model needs", "[model]") {
   const TemporaryFolder folder;
-  tiny("zephyr9", false).save(folder / "m");
+  enlarged_tiny("zephyr9", false).save(folder / "m");
   ValueModel critic = load_critic(folder / "m");
   CHECK(critic.parameters().back().first == "worth.bias");
   const at::NoGradGuard no_grad;
@@ -130,7 +130,7 @@ TEST_CASE("a row is all that a new architecture's value model needs", "[model]")
 
 TEST_CASE("a row is all that a new architecture needs to be shared by ranks", "[model]") {
   const TemporaryFolder folder;
-  const Transformer whole = tiny("zephyr9");
+  const Transformer whole = enlarged_tiny("zephyr9");
   whole.save(folder / "m");
   const at::Tensor expected = log_probs(whole);
   for (const auto& wrong : test::run_local_ranks(2, [&](Communicator& world) -> std::string {
