@@ -90,6 +90,8 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
   const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
   require(config.uses_reference() || !is_kl,
           "is measured against a reference, and there is none; set enable_reference");
+  require(config.distils() || row.name != std::string_view("teacher_kl"),
+          "is measured against a teacher, and there is none; set is_pure_opd or use_opd");
   if (!name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });

@@ -16,6 +16,7 @@
 #include "settings/complete.h"
 #include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
+#include "settings/distillation.h"
 #include "settings/foreign_words.h"
 #include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
@@ -150,6 +151,27 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+/// Of the reference or the teachers, in the order of reference_roles(config).
+template <class SpecOfRole>
+std::vector<std::optional<ModelSpec>> check_references(const Config& config, const std::optional<ModelSpec>& policy,
+                                                       const SpecOfRole& spec_of_role, bool offline, Checker& check) {
+  const auto& policy_name = config.actor_train.model_args.model_name_or_path;
+  std::vector<std::optional<ModelSpec>> specs;
+  for (const auto& [role, worker] : reference_roles(config)) {
+    const auto& name = worker->model_args.model_name_or_path;
+    const auto& spec = specs.emplace_back(spec_of_role(*worker, policy_name, FolderUse::kForwards));
+    if (spec) check_model_layout(worker->strategy_args, *spec, check);
+    if (name == policy_name) continue;
+    check_lengths(config, spec, role, check);
+    if (!config.distils() || !spec || !policy) continue;
+    check.require(spec->vocab_size >= policy->vocab_size, name,
+                  "its vocab_size is {}, and the policy's {}: a teacher must know all tokens that the policy may write",
+                  spec->vocab_size, policy->vocab_size);
+    if (!offline) check.collect(name, [&] { check_same_tokens(model_folder(*policy_name), model_folder(*name)); });
+  }
+  return specs;
+}
+
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
@@ -161,9 +183,8 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
     const auto& name = worker.model_args.model_name_or_path;
     return name == policy_name ? policy : spec_of(name, written(name, source, check), use, offline, check);
   };
-  std::optional<ModelSpec> critic, reference;
+  std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
-  reference = config.uses_reference() ? spec_of_role(config.reference, policy_name, FolderUse::kForwards) : policy;
   PlannedModels models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
@@ -176,16 +197,16 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
-  if (config.uses_reference() && reference) check_model_layout(config.reference.strategy_args, *reference, check);
   check_lengths(config, policy, "actor_train", check);
   if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
-  if (config.reference.model_args.model_name_or_path != policy_name)
-    check_lengths(config, reference, "reference", check);
+  const auto references = check_references(config, policy, spec_of_role, offline, check);
   const auto planned_policy = planned_spec(policy, policy_name);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *planned_policy;
   models.critic = planned_spec(critic, config.critic.model_args.model_name_or_path);
-  models.reference = planned_spec(reference, config.reference.model_args.model_name_or_path);
+  const auto roles = reference_roles(config);
+  for (size_t i = 0; i < roles.size(); ++i)
+    models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
   return fmt::format("{}\n{}{}", memory_of(config, models), cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }

@@ -22,6 +22,10 @@ using PlacedRole = Placed<WorkerConfig>;
 std::vector<PlacedRole> placed_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
+/// The frozen models whose log-probs a step wants: the reference, or the teachers, "teacher" a single one.
+std::vector<PlacedRole> reference_roles(Config& config);
+std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
+
 /// All devices that these roles name, ascending; empty: none names any.
 std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
 
