@@ -79,6 +79,10 @@ void check_layout(const WorkerConfig& worker, Checker& check) {
   check_trainer(worker, check);
 }
 
+void check_forward_layout(const WorkerConfig& worker, Checker& check) {
+  check_sizes(worker, check);
+}
+
 void check_layout(const Config& config, Checker& check) {
   check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;

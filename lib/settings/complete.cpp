@@ -266,4 +266,18 @@ void complete(SftConfig& config, Checker& check) {
   split_commas(config.sft_train.model_args.freeze_module_prefix);
 }
 
+/// As ROLL's rows, whose prompts are `instruction`; and those of others.
+void complete(DpoConfig& config, Checker& check) {
+  DataArgs& rows = config.sft_train.data_args;
+  if (!rows.names_prompt()) {
+    rows.messages = "messages";
+    rows.question = "instruction";
+    rows.prompt = "prompt";
+  }
+  complete(static_cast<SftConfig&>(config), check);
+  auto& reference = config.reference.model_args.model_name_or_path;
+  if (!reference) reference = config.sft_train.model_args.model_name_or_path;
+  for (WorkerConfig* worker : {&config.sft_train, &config.reference}) complete_ulysses(*worker, check);
+}
+
 }  // namespace roll

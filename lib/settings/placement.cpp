@@ -81,15 +81,17 @@ std::vector<int> all_ranks(int64_t num_ranks) {
   return ranks;
 }
 
-void place_roles(Config& config, int64_t num_ranks) {
-  const std::vector<PlacedRole> roles = placed_roles(config);
+void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks) {
   const std::vector<int64_t> devices = devices_of(roles);
-  for (const auto& [name, worker] : roles) {
-    const bool is_first = worker == &config.actor_train;
+  const WorkerConfig* const first = roles.front().worker;
+  for (const auto& [name, worker] : roles)
     worker->ranks = worker->device_mapping ? ranks_of(*worker->device_mapping, devices)
-                    : is_first             ? all_ranks(num_ranks)
-                                           : config.actor_train.ranks;
-  }
+                    : worker == first      ? all_ranks(num_ranks)
+                                           : first->ranks;
+}
+
+void place_roles(Config& config, int64_t num_ranks) {
+  place_roles(placed_roles(config), num_ranks);
 }
 
 bool shares_weights(const Config& config, int rank) {

@@ -39,6 +39,9 @@ std::vector<int> all_ranks(int64_t num_ranks);
 /// actor_train, and actor_train without one lives on all.
 void place_roles(Config& config, int64_t num_ranks);
 
+/// Of these roles alone, of which the first lives on all where it names no devices, and the others then where it lives.
+void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
+
 /// Whether the sampler of a rank reads the trainer's tensors: the ranks with which it shares a model train as well, and
 /// share one there in the same way.
 bool shares_weights(const Config& config, int rank);

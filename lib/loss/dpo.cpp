@@ -1,0 +1,54 @@
+#include "loss/dpo.h"
+
+#include <ATen/ATen.h>
+
+#include "base/error.h"
+#include "loss/terms.h"
+
+namespace roll {
+
+namespace {
+
+/// [pairs, 2] float64: the sums of `x` [T] over each chosen and each rejected response. In float64, as a margin is the
+/// difference of sums of hundreds of tokens.
+at::Tensor sums_of_pairs(const at::Tensor& x, const DpoInputs& in) {
+  const at::Tensor masked = at::where(in.response_mask.ne(0), x, at::zeros({}, x.options())).to(at::kDouble);
+  return sequence_sums(masked, in.response_mask.to(at::kDouble), in.axis.cu_seqlens).sums.view({-1, 2});
+}
+
+at::Tensor losses_of(const at::Tensor& margins, const DpoSettings& settings) {
+  if (settings.ipo) return (margins - 1 / (2 * settings.beta)).square();
+  const at::Tensor scaled = margins * settings.beta;
+  return -(1 - settings.label_smoothing) * at::log_sigmoid(scaled) -
+         settings.label_smoothing * at::log_sigmoid(-scaled);
+}
+
+}  // namespace
+
+LossResult dpo_loss(const DpoInputs& in, const MiniBatchCounts& counts, const DpoSettings& settings) {
+  const std::vector<int64_t>& pairs = in.axis.group_index;
+  ROLL_CHECK_EQ(pairs.size() % 2, 0U, "a micro-batch has whole pairs");
+  for (size_t b = 0; b < pairs.size(); b += 2)
+    ROLL_CHECK_EQ(pairs[b], pairs[b + 1], "a chosen response is followed by its rejected one");
+  const double per_pair = 1.0 / static_cast<double>(counts.at("response_mask").valid_prompts());
+  const at::Tensor log_ratios = sums_of_pairs(in.log_probs - in.ref_log_probs, in);
+  const at::Tensor losses = losses_of(log_ratios.select(1, 0) - log_ratios.select(1, 1), settings);
+  const at::Tensor loss = losses.sum() * per_pair;
+
+  const at::Tensor rewards = log_ratios.detach() * settings.beta, log_probs = sums_of_pairs(in.log_probs.detach(), in);
+  const at::Tensor chosen = rewards.select(1, 0), rejected = rewards.select(1, 1);
+  Metrics metrics;
+  const auto add = [&](const char* name, const at::Tensor& of_pairs) {
+    metrics.add(name, of_pairs.sum().item<double>() * per_pair);
+  };
+  metrics.add("dpo/loss@sum", loss.item<double>());
+  add("rewards/chosen@sum", chosen);
+  add("rewards/rejected@sum", rejected);
+  add("rewards/margins@sum", chosen - rejected);
+  add("rewards/accuracies@sum", chosen.gt(rejected).to(at::kDouble));
+  add("logps/chosen@sum", log_probs.select(1, 0));
+  add("logps/rejected@sum", log_probs.select(1, 1));
+  return {loss.to(at::kFloat), metrics};
+}
+
+}  // namespace roll
