@@ -37,17 +37,20 @@ LossResult dpo_loss(const DpoInputs& in, const MiniBatchCounts& counts, const Dp
 
   const at::Tensor rewards = log_ratios.detach() * settings.beta, log_probs = sums_of_pairs(in.log_probs.detach(), in);
   const at::Tensor chosen = rewards.select(1, 0), rejected = rewards.select(1, 1);
+  const std::vector<std::pair<const char*, at::Tensor>> of_pairs = {
+      {"dpo/loss@sum", losses.detach()},
+      {"rewards/chosen@sum", chosen},
+      {"rewards/rejected@sum", rejected},
+      {"rewards/margins@sum", chosen - rejected},
+      {"rewards/accuracies@sum", chosen.gt(rejected).to(at::kDouble)},
+      {"logps/chosen@sum", log_probs.select(1, 0)},
+      {"logps/rejected@sum", log_probs.select(1, 1)}};
+  std::vector<at::Tensor> sums;
+  for (const auto& [name, values] : of_pairs) sums.push_back(values.sum() * per_pair);
+  const at::Tensor fetched = at::stack(sums).to(at::kCPU);  // in one copy
   Metrics metrics;
-  const auto add = [&](const char* name, const at::Tensor& of_pairs) {
-    metrics.add(name, of_pairs.sum().item<double>() * per_pair);
-  };
-  metrics.add("dpo/loss@sum", loss.item<double>());
-  add("rewards/chosen@sum", chosen);
-  add("rewards/rejected@sum", rejected);
-  add("rewards/margins@sum", chosen - rejected);
-  add("rewards/accuracies@sum", chosen.gt(rejected).to(at::kDouble));
-  add("logps/chosen@sum", log_probs.select(1, 0));
-  add("logps/rejected@sum", log_probs.select(1, 1));
+  for (size_t i = 0; i < sums.size(); ++i)
+    metrics.add(of_pairs[i].first, fetched[static_cast<int64_t>(i)].item<double>());
   return {loss.to(at::kFloat), metrics};
 }
 

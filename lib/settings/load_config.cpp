@@ -303,6 +303,8 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     check_sft_batch(config.sft_train, check);
     check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
                   "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
+    check.require(!config.sft_train.loss_func, config.sft_train.loss_func.library,
+                  "roll dpo has a loss of its own; remove it");
     for (const WorkerConfig* worker : {&config.sft_train, &config.reference})
       if (!worker->device_mapping) note_dtype(worker->model_args, check);
     const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
