@@ -108,7 +108,7 @@ std::vector<std::string> domains_of(const TeacherConfig& teacher, const Config& 
 
 void note_untaught(const Config& config, Checker& check) {
   for (const auto& [domain, worker] : config.rewards) {
-    const auto teaches = [&](const auto& named) {
+    const auto teaches = [&, domain = domain](const auto& named) {
       const auto& domains = named.second.domains;
       return domains.empty() || std::ranges::find(domains, domain) != domains.end();
     };
