@@ -205,7 +205,7 @@ void measure_rows(NewRun& run, const fs::path& folder) {
 std::optional<double> memory_gb(const fs::path& file, const ModelSpec& spec, bool on_gpu) {
   try {
     const auto checked = load_config(file, {}, {});
-    const PlannedModels models{.policy = spec, .critic = spec, .reference = spec};
+    const PlannedModels models{.policy = spec, .critic = spec};
     return estimate_memory(checked.config, models, on_gpu, 0).total() / 1e9;
   } catch (const UserError&) {
     return std::nullopt;

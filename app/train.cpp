@@ -1,4 +1,4 @@
-// roll train: the RLVR pipeline. roll sft: supervised fine-tuning.
+// roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -6,6 +6,7 @@
 #include "app/job.h"
 #include "model/device.h"
 #include "settings/load_config.h"
+#include "train/dpo.h"
 #include "train/rlvr.h"
 #include "train/sft.h"
 
@@ -40,6 +41,11 @@ void add_train(CLI::App& app) {
 void add_sft(CLI::App& app) {
   add_pipeline(app, "sft", "supervised fine-tuning on prompts with responses", load_sft_config, &SftConfig::sft_train,
                run_sft);
+}
+
+void add_dpo(CLI::App& app) {
+  add_pipeline(app, "dpo", "direct preference optimisation (DPO, IPO) on chosen and rejected responses",
+               load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::sft_train), run_dpo);
 }
 
 }  // namespace roll

@@ -51,7 +51,8 @@ void show_timeline(const CheckedConfig<Config>& checked, const ValidateFlags& fl
   std::printf("what --simulate makes of it with its default machine: %s",
               to_text(simulator.at(checked.num_ranks).timeline).c_str());
 }
-void show_timeline(const CheckedConfig<SftConfig>&, const ValidateFlags&) {}
+template <class T>
+void show_timeline(const CheckedConfig<T>&, const ValidateFlags&) {}
 
 template <class T>
 void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
@@ -71,8 +72,11 @@ void show(const CheckedConfig<T>& checked, const ValidateFlags& flags) {
 }
 
 void validate(const ValidateFlags& flags) {
-  if (is_sft_config(flags.file))
+  const std::string command = command_of(flags.file);
+  if (command == "sft")
     show(load_sft_config(flags.file, flags.overrides, flags.options), flags);
+  else if (command == "dpo")
+    show(load_dpo_config(flags.file, flags.overrides, flags.options), flags);
   else
     show(load_config(flags.file, flags.overrides, flags.options), flags);
 }
@@ -82,7 +86,7 @@ void validate(const ValidateFlags& flags) {
 void add_validate_config(CLI::App& app) {
   auto* sub = app.add_subcommand("validate-config", "check a configuration and show its batch arithmetic");
   auto flags = std::make_shared<ValidateFlags>();
-  add_config_flags(*sub, flags->file, flags->overrides, "YAML file of `roll train` or `roll sft`");
+  add_config_flags(*sub, flags->file, flags->overrides, "YAML file of `roll train`, `roll sft` or `roll dpo`");
   sub->add_flag("--print", flags->print, "print the resolved configuration as YAML");
   sub->add_flag("--offline", flags->options.offline, "accept models and data files that are not here");
   sub->add_flag("--no-data", flags->no_data, "look at the first rows only, and ask no reward");

@@ -25,13 +25,15 @@ struct Loaded {
 };
 
 /// Reads YAML text. UserError names every wrong type, unknown or refused key (up to ten at once), each with its place.
-/// `foreign`: see ReadContext.
+/// `foreign`: see ReadContext. A struct may have a static rewrite(Node& tree, notes) that brings other spellings of its
+/// groups into one shape before they are read.
 template <HasFields T>
 Loaded<T> load_yaml(const std::string& yaml, const std::string& origin, const std::vector<std::string>& overrides = {},
                     std::function<std::string(const std::string& key)> foreign = {}) {
   Loaded<T> loaded;
   loaded.origin = origin;
-  const Node tree = read_tree(yaml, origin, overrides, loaded.notes);
+  Node tree = read_tree(yaml, origin, overrides, loaded.notes);
+  if constexpr (requires { T::rewrite(tree, loaded.notes); }) T::rewrite(tree, loaded.notes);
   ReadContext context;
   context.homes = [](const std::string& key) {
     T example;

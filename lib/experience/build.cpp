@@ -71,9 +71,13 @@ void make_rewards(Part& part, const ExperienceConfig& config, int64_t num_groups
   if (config.whiten_rewards) e.token_rewards = whiten(e.token_rewards, e.response_mask(), part.ranks);
 }
 
+/// Distillation (Lu et al. 2025, on-policy): a token's advantage is how much likelier the teacher finds it than the
+/// policy; beside rewards, that is added to theirs.
 void make_advantages(Part& part, const ExperienceConfig& config, PartMetrics& metrics) {
   Experience& e = part.here;
-  const AdvantagesAndReturns raw = config.adv_estimator->compute(part, config);
+  AdvantagesAndReturns raw = config.is_pure_opd ? AdvantagesAndReturns{-e.teacher_kl, -e.teacher_kl}
+                                                : config.adv_estimator->compute(part, config);
+  if (config.use_opd) raw.advantages = raw.advantages - e.teacher_kl;
   const at::Tensor& mask = e.final_response_mask();
   e.returns = raw.returns;
   e.advantages = config.whitens() ? whiten(raw.advantages, mask, part.ranks) : raw.advantages * mask;

@@ -54,13 +54,14 @@ class ExperienceState {
 };
 
 /// Fills final_response_mask, positive_response_mask, token_rewards, advantages and returns from scores, rewards,
-/// response_mask, old/ref log-probs and values, and moves `state` on by one step; domain by domain or, under
-/// statistics_per_domain: false, at once. `num_groups`: prompts of the step. Rewards are normalised, then clipped;
-/// token rewards are clipped again once the KL is off them, then whitened over response_mask; returns are kept there
-/// too, so that the critic learns from every response. Advantages are whitened over final_response_mask and are 0
-/// outside it. Returns the metrics of describe.h, kl_coef, {reward,token_reward,advantage}_clip_frac,
-/// actor/final_mask_ratio and those of correction.h: of the whole step, and as <domain>/... of each domain with a name
-/// (under statistics_per_domain: false, those of describe.h alone). Of the whole, kl_coef is the mean over the domains.
+/// response_mask, old/ref log-probs, teacher_kl and values, and moves `state` on by one step; domain by domain or,
+/// under statistics_per_domain: false, at once. `num_groups`: prompts of the step. Rewards are normalised, then
+/// clipped; token rewards are clipped again once the KL is off them, then whitened over response_mask; returns are kept
+/// there too, so that the critic learns from every response. A teacher's KL is taken off the advantages, or under
+/// is_pure_opd makes them, and the returns. Advantages are whitened over final_response_mask and are 0 outside it.
+/// Returns the metrics of describe.h, kl_coef, {reward,token_reward,advantage}_clip_frac, actor/final_mask_ratio and
+/// those of correction.h: of the whole step, and as <domain>/... of each domain with a name (under
+/// statistics_per_domain: false, those of describe.h alone). Of the whole, kl_coef is the mean over the domains.
 /// UserError: those of rewards.h. Bug: a tensor that the configuration needs is missing. **Collective** over the ranks
 /// that share the step out, which all get the same metrics.
 Metrics complete_experience(Part& step, const ExperienceConfig& config, int64_t num_groups, ExperienceState& state);

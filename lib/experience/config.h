@@ -134,7 +134,11 @@ struct ExperienceConfig {
   std::optional<int64_t> error_max_len_threshold{};
   bool bootstrap_truncated = false;
   TrainInferCorrection train_infer_correction{};
+  bool is_pure_opd = false;
+  bool use_opd = false;
 
+  /// On-policy distillation: a teacher's KL is in the advantages, or all that is in them.
+  bool distils() const { return is_pure_opd || use_opd; }
   /// norm_mean_type and norm_std_type, or what the estimator wants where they are null.
   Normalisation normalisation() const {
     const auto& [mean, deviation] = adv_estimator->normalisation;
@@ -165,7 +169,7 @@ struct ExperienceConfig {
     v("whiten_rewards", whiten_rewards, "token rewards get mean 0 and variance 1");
     v("whiten_advantages", whiten_advantages, "advantages get mean 0 and variance 1");
     v("add_token_level_kl", add_token_level_kl, "take kl_coef x KL(old, reference) off each token's reward");
-    v("kl_penalty", kl_penalty, "estimate of the KL in the token reward");
+    v("kl_penalty", kl_penalty, "estimate of the KL in the token reward, and of that to a teacher");
     v("init_kl_coef", init_kl_coef, "kl_coef at the first step", at_least(0));
     v("target_kl", target_kl, "adapt kl_coef towards this KL; null: kl_coef is constant", above(0));
     v("kl_horizon", kl_horizon, "sequences over which the adaptive kl_coef reacts", at_least(1));
@@ -176,6 +180,10 @@ struct ExperienceConfig {
     v("error_max_len_clip", error_max_len_clip, "wrong responses above error_max_len_threshold carry no loss");
     v("error_max_len_threshold", error_max_len_threshold, "tokens; see error_max_len_clip", at_least(1));
     v("bootstrap_truncated", bootstrap_truncated, "GAE of a truncated response ends in the critic's value, not in 0");
+    v("is_pure_opd", is_pure_opd,
+      "on-policy distillation alone: advantages are -KL(policy, teacher) of each token. ROLL's names student_train and "
+      "student_infer for actor_train and actor_infer say so, too");
+    v("use_opd", use_opd, "on-policy distillation beside the rewards: KL(policy, teacher) is taken off the advantages");
     v("train_infer_correction", train_infer_correction, "where sampler and trainer disagree on probabilities");
   }
 };

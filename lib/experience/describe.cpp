@@ -74,6 +74,7 @@ PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t n
   }
   if (const at::Tensor kl = old_to_ref_kl(e, config); kl.defined())
     metrics.of_all.add("kl@mean", sequence_kl(e, kl, part.ranks).mean);
+  if (e.teacher_kl.defined()) metrics.of_all.add("teacher_kl@mean", sequence_kl(e, e.teacher_kl, part.ranks).mean);
   add_mean_max_min("score", of_judged(at::tensor(part.all.scores, at::kDouble), part.all), metrics.of_all);
   add_groups(part.all, num_groups, metrics.of_all);
   add_lengths(part.all, metrics.of_all);

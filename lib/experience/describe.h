@@ -25,8 +25,9 @@ struct PartMetrics {
 void add_histograms(const Experience& here, Metrics& metrics);
 
 /// {score,rewards,advantages,returns,critic/values}/{mean,max,min} (score: the verdict; rewards: each sequence's sum of
-/// token rewards; the others: of response tokens), kl where there is a reference, critic/explained_variance,
-/// group/{all_correct,all_incorrect,mixed}_ratio, token/{prompt,response,total}_length/{mean,max,min}.
+/// token rewards; the others: of response tokens), kl where there is a reference, teacher_kl where there are teachers,
+/// critic/explained_variance, group/{all_correct,all_incorrect,mixed}_ratio,
+/// token/{prompt,response,total}_length/{mean,max,min}.
 /// **Collective** over the part's ranks.
 PartMetrics describe(const Part& part, const ExperienceConfig& config, int64_t num_groups);
 

@@ -50,6 +50,7 @@ struct Experience : Batch, ResponseFacts {
   at::Tensor old_log_probs;      // nats, of the trainer
   at::Tensor is_weights;         // on the policy loss; see correction.h
   at::Tensor ref_log_probs;      // nats
+  at::Tensor teacher_kl;         // nats: estimates of KL(policy, teacher), weighted and summed over teachers
   at::Tensor values;             // the critic at t; the last index of a sequence holds the value after its last token
   at::Tensor token_rewards;
   at::Tensor advantages;
@@ -64,7 +65,7 @@ struct Experience : Batch, ResponseFacts {
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
   /// All [T] tensors but the tokens' own and the masks.
-  static const std::array<at::Tensor Experience::*, 8> kTokenTensors;
+  static const std::array<at::Tensor Experience::*, 9> kTokenTensors;
 };
 
 /// One prompt and its response.

@@ -48,8 +48,9 @@ bool samples_baseline(const Config& config) {
 /// Without data.
 RoleModels planned_models(const Config& config, const PlannedModels& models, at::Device device) {
   const RoleDtypes dtypes = role_dtypes(config, device);
-  RoleModels planned{.actor = {models.policy, dtypes.actor}, .reference = {}, .critic = {}};
-  if (config.uses_reference()) planned.reference = {models.policy, dtypes.reference};
+  RoleModels planned{.actor = {models.policy, dtypes.actor}, .critic = {}, .references = {}};
+  for (size_t i = 0; i < dtypes.references.size(); ++i)
+    planned.references.push_back({reference_spec(models, i), dtypes.references[i]});
   if (config.uses_critic()) planned.critic = {*models.critic, dtypes.critic};
   return planned;
 }
@@ -107,7 +108,10 @@ class PlannedRank {
     const ModelSettings& how = settings_.models;
     StepModels models = step_models(roles_, mesh_of_, at::kMeta, how);
     const ModelSpec& policy = models.policy_spec;
-    if (roles_.reference) count_flops(models.ref_log_probs, policy, false, 1, mesh_of_.reference, flops["reference"]);
+    for (size_t i = 0; i < roles_.references.size(); ++i)
+      if (roles_.references[i])
+        count_flops(models.references[i], roles_.reference_specs[i], false, 1, *mesh_of_.references[i],
+                    flops["reference"]);
     if (roles_.actor) {
       count_flops(models.old_log_probs, policy, false, 1, mesh_of_.actor, flops["old_log_probs"]);
       count_flops(models.actor->forward, policy, false, 3 + how.actor_recomputes, mesh_of_.actor, flops["train_actor"]);

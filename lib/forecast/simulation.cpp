@@ -44,9 +44,11 @@ PlannedModels models_of(const Config& config, const RoleSpecs& specs, const std:
     throw user_error("--simulate: cannot estimate: {}; give a shape, as --arch Qwen2.5-7B", specs.why_unknown);
   check_tensor_ranks("actor_train", config.actor_train, *specs.actor, arch);
   check_tensor_ranks("actor_infer", config.actor_infer, *specs.actor, arch);
-  if (config.uses_reference()) check_tensor_ranks("reference", config.reference, *specs.actor, arch);
+  const auto references = reference_roles(config);
+  for (size_t i = 0; i < references.size(); ++i)
+    check_tensor_ranks(references[i].name, *references[i].worker, *specs.references[i], arch);
   if (config.uses_critic()) check_tensor_ranks("critic", config.critic, *specs.critic, arch);
-  return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.reference};
+  return {*specs.actor, config.uses_critic() ? specs.critic : std::nullopt, specs.references};
 }
 
 /// What a reader might miss.
@@ -162,7 +164,7 @@ std::vector<ClassWork> classes_of(const SimulatedWorld& world, const std::vector
 /// That a rank goes through at most for one role.
 int64_t tokens_of_rank(const Config& config, const ThinStep& step) {
   int64_t data_ranks = config.actor_train.data_ranks();
-  if (config.uses_reference()) data_ranks = std::min(data_ranks, config.reference.data_ranks());
+  for (const auto& [name, worker] : reference_roles(config)) data_ranks = std::min(data_ranks, worker->data_ranks());
   if (config.uses_critic()) data_ranks = std::min(data_ranks, config.critic.data_ranks());
   const std::vector<int64_t> lengths = step.lengths();
   return std::reduce(lengths.begin(), lengths.end()) / data_ranks;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/dpo_config.h"
 
 namespace roll {
 
@@ -20,5 +20,7 @@ struct ConfigData {
 ConfigData view_data(const Config& config, bool offline);
 /// As above for a fine-tuning: lengths, and the share of tokens that are learnt.
 ConfigData view_data(const SftConfig& config, bool offline);
+/// Of pairs: their lengths.
+ConfigData view_data(const DpoConfig& config, bool offline);
 
 }  // namespace roll

@@ -76,7 +76,12 @@ Config configured(Config config, const LossStep& step, const Layout& layout) {
   config.critic_warmup = 0;
   config.enable_old_logprobs_recompute = true;                         // the definition has them, too
   config.max_nonfinite_updates = std::numeric_limits<int64_t>::max();  // a non-finite loss is reported as a deviation
-  for (WorkerConfig* worker : {&config.actor_train, &config.actor_infer, &config.reference, &config.critic}) {
+  std::vector<WorkerConfig*> workers = {&config.actor_train, &config.actor_infer, &config.reference, &config.critic};
+  for (auto& [name, teacher] : config.teacher) {
+    workers.push_back(&teacher.model);
+    teacher.domains.clear();  // the step's are no domains of the user's
+  }
+  for (WorkerConfig* worker : workers) {
     worker->ranks = all_ranks(layout.num_ranks);
     StrategyConfig& strategy = worker->strategy_args.strategy_config;
     strategy = {.use_distributed_optimizer = strategy.use_distributed_optimizer};
@@ -99,11 +104,12 @@ ForwardPass lookup(const at::Tensor& table) {
 }
 
 /// Models whose forward looks up what they compute of a token; those in training have tables of their own.
-StepModels models_of(const TokenTables& tables, bool has_critic, Communicator& dp) {
+StepModels models_of(const TokenTables& tables, bool has_critic, size_t num_references, Communicator& dp) {
   StepModels models{.policy_spec = kSpec,
+                    .reference_specs = std::vector(num_references, kSpec),
                     .old_log_probs = lookup(tables.old_log_probs),
-                    .ref_log_probs = lookup(tables.ref_log_probs),
-                    .values = lookup(tables.old_values)};
+                    .values = lookup(tables.old_values),
+                    .references = std::vector(num_references, lookup(tables.ref_log_probs))};
   const at::Tensor log_probs = tables.log_probs.clone();
   const at::Tensor entropy = tables.entropy.clone();
   const auto policy = [log_probs, entropy](const Experience& e) -> TokenLogProbs {
@@ -138,7 +144,9 @@ Results train_as(Communicator& world, const LossStep& from, const StepSettings& 
   Meshes meshes(world);
   RoleMeshes roles = role_meshes(settings.places, meshes);
   const bool has_critic = settings.critic.has_value();
-  StepTrainer trainer(settings, models_of(from.tables, has_critic, roles.actor.mesh().dp()), roles, log);
+  StepTrainer trainer(settings,
+                      models_of(from.tables, has_critic, settings.forwards.references.size(), roles.actor.mesh().dp()),
+                      roles, log);
   RlStep step{.number = number};
   FirstOfRoles first;
   trainer.run(step, mine, {.first = &first});

@@ -11,6 +11,7 @@
 #include "checkpoint/hub_cache.h"
 #include "model/known_shapes.h"
 #include "preview/budget_table.h"
+#include "settings/placement.h"
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
 
@@ -36,8 +37,10 @@ std::vector<Pass> passes_of(const Config& config, const RoleSpecs& specs) {
   std::vector<Pass> passes{{Stage::kTrain, "actor_train", "actor", config.actor_train, actor}};
   if (config.uses_critic()) passes.push_back({Stage::kTrain, "critic", "critic", config.critic, critic});
   const ForwardSettings needs = forward_settings(config);
-  if (needs.ref_log_probs)
-    passes.push_back({Stage::kForward, "reference", "reference", config.reference, workload_of(specs.reference)});
+  const auto references = reference_roles(config);
+  for (size_t i = 0; i < references.size(); ++i)
+    passes.push_back({Stage::kForward, references[i].name, "reference", *references[i].worker,
+                      specs.are_known() ? workload_of(specs.references[i]) : Workload{}});
   if (needs.old_log_probs)
     passes.push_back({Stage::kForward, "actor_train", "old_log_probs", config.actor_train, actor});
   if (needs.values) passes.push_back({Stage::kForward, "critic", "values", config.critic, critic});
@@ -141,7 +144,8 @@ void add_metrics(StageReport& report, const std::string& who) {
 RoleSpecs role_specs(const Config& config, const std::string& arch) {
   if (!arch.empty()) {
     const ModelSpec all = shape_of(arch);
-    return {all, all, all, {fmt::format("FLOPs and memory are those of --arch {}", arch)}, {}};
+    const std::vector<std::optional<ModelSpec>> references(reference_roles(config).size(), all);
+    return {all, all, references, {fmt::format("FLOPs and memory are those of --arch {}", arch)}, {}};
   }
   RoleSpecs specs;
   std::set<std::string> notes, unknown;
@@ -158,7 +162,7 @@ RoleSpecs role_specs(const Config& config, const std::string& arch) {
     }
   };
   add(specs.actor, config.actor_train);
-  if (config.uses_reference()) add(specs.reference, config.reference);
+  for (const auto& [name, worker] : reference_roles(config)) add(specs.references.emplace_back(), *worker);
   if (config.uses_critic()) add(specs.critic, config.critic);
   if (!unknown.empty()) {
     const std::string why = fmt::format("{} {} not on this machine, and no known shape has that name",
@@ -196,7 +200,7 @@ PackReport pack_preview(const Config& config, const RoleSpecs& specs, const Leng
     if (specs.are_known()) add_metrics(report.stages[found], pass.who);  // training balances FLOPs
   }
   std::optional<PlannedModels> models;
-  if (specs.are_known()) models = {*specs.actor, specs.critic, specs.reference};
+  if (specs.are_known()) models = {*specs.actor, specs.critic, specs.references};
   add_budgets(report, config, models, source.steps.front(), memory_bytes);
   return report;
 }

@@ -14,9 +14,10 @@ namespace roll {
 /// Shapes of the models whose sequences are planned: those that the configuration uses, or none at all. Without them
 /// work is counted in tokens.
 struct RoleSpecs {
-  std::optional<ModelSpec> actor{}, reference{}, critic{};
-  std::vector<std::string> notes{};  // where they come from, or what follows where there are none
-  std::string why_unknown{};         // why there are none
+  std::optional<ModelSpec> actor{}, critic{};
+  std::vector<std::optional<ModelSpec>> references{};  // of reference_roles(config)
+  std::vector<std::string> notes{};                    // where they come from, or what follows where there are none
+  std::string why_unknown{};                           // why there are none
 
   bool are_known() const { return actor.has_value(); }
 };

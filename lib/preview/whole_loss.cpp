@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "experience/build.h"
 #include "loss/sample_weights.h"
+#include "loss/terms.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
 
@@ -70,6 +71,13 @@ WholeLoss::WholeLoss(const LossStep& step, const Config& config)
       step_(responses_of(step.records)) {
   step_.old_log_probs = tables_.old_log_probs;
   if (config.uses_reference()) step_.ref_log_probs = tables_.ref_log_probs;
+  if (config.distils()) {
+    // Of a step whose teachers all teach everything, and all say the same.
+    double kl_coef = 0;
+    for (const auto& [name, teacher] : config.teacher) kl_coef += teacher.opd_kl_coef.value_or(1);
+    const at::Tensor d = (tables_.old_log_probs - tables_.ref_log_probs).masked_fill(step_.response_mask().eq(0), 0);
+    step_.teacher_kl = kl_term(d, config.experience.kl_penalty) * kl_coef;
+  }
   if (config.uses_critic()) step_.values = tables_.old_values;
   ExperienceState state(config.experience);
   complete_experience(step_, config.experience, num_groups_, state);

@@ -158,7 +158,8 @@ RunRecord read_run(const fs::path& folder) {
   run.num_steps = std::ssize(steps);
   if (!steps.empty()) run.last_step = *steps.rbegin();
   const auto trains_sft = [](const Setting& setting) { return setting.key.starts_with("sft_train."); };
-  run.is_sft = std::ranges::any_of(run.settings, trains_sft) || run.metrics.contains("sft/loss");
+  run.is_sft = std::ranges::any_of(run.settings, trains_sft) || run.metrics.contains("sft/loss") ||
+               run.metrics.contains("dpo/loss");
   if (const auto log = text_of(log_of(run), run.notes)) run.warnings = warnings_in(*log);
   return run;
 }

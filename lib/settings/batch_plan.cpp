@@ -22,12 +22,12 @@ int64_t ceil_div(int64_t a, int64_t b) {
 }
 
 /// "at most 13 micro-batches of 8192 tokens" or "4 micro-batches of 8 sequences".
-std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker) {
+std::string micro_batches(int64_t sequence_length, const WorkerConfig& worker, const char* unit = "sequence") {
   const auto budget = worker.packing.budget(/*trains=*/true);
   if (!budget)
     return fmt::format("{} of {} each per rank",
                        count(ceil_div(worker.mini_batch_per_rank(), worker.micro_batch()), "micro-batch"),
-                       count(worker.micro_batch(), "sequence"));
+                       count(worker.micro_batch(), unit));
   // Sequences are whole, so a micro-batch of full-length ones may leave the rest of its budget unused.
   const int64_t full = std::max<int64_t>(1, *budget / sequence_length);
   return fmt::format("at most {} of {} tokens each per rank",
@@ -79,8 +79,11 @@ std::string sft_plan(const SftConfig& config) {
   const int64_t mini_batch = config.sft_train.mini_batch();
   const std::string length = config.max_steps ? count(*config.max_steps, "update")
                                               : fmt::format("{} over the data", count(config.num_train_epochs, "pass"));
-  return fmt::format("sft_train: {}; {} an update; {}; {}", length, count(mini_batch, "sequence"),
-                     layout(config.sft_train), micro_batches(config.sequence_length, config.sft_train));
+  const bool has_pairs = config.kind == "dpo";
+  return fmt::format(
+      "{}: {}; {} an update; {}; {}", config.trained, length, count(mini_batch, has_pairs ? "pair" : "sequence"),
+      layout(config.sft_train),
+      micro_batches((has_pairs ? 2 : 1) * config.sequence_length, config.sft_train, has_pairs ? "pair" : "sequence"));
 }
 
 }  // namespace roll

@@ -3,6 +3,7 @@
 #include "loss/aggregate.h"
 #include "packing/alignment.h"
 #include "settings/checks.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -143,7 +144,7 @@ void check_batches(const Config& config, Checker& check) {
   const LongestSequence longest{*config.sequence_length, check.name(config.sequence_length)};
   check_packing(config.actor_train, longest, true, true, check);
   if (config.uses_critic()) check_packing(config.critic, longest, true, true, check);
-  if (config.uses_reference()) check_packing(config.reference, longest, false, true, check);
+  for (const auto& [name, worker] : reference_roles(config)) check_packing(*worker, longest, false, true, check);
 }
 
 }  // namespace roll

@@ -208,8 +208,8 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
-    check.require(!data->prompt || data->response, data->response, "{} needs it: the column of what is learnt",
-                  check.name(data->prompt));
+    check.require(config.kind != "sft" || !data->prompt || data->response, data->response,
+                  "{} needs it: the column of what is learnt", check.name(data->prompt));
     if (!data->file_name.empty()) check_files(*data, {}, offline, check);
   }
   const auto& files = config.sft_train.data_args.file_name;

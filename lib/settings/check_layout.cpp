@@ -52,7 +52,7 @@ void check_sampling_ahead(const Config& config, Checker& check) {
   std::ranges::set_intersection(learner_ranks(config), config.actor_infer.ranks, std::back_inserter(both));
   check.require(both.empty(), config.async_generation_ratio,
                 "needs devices that only sample, but ranks {} also train or compute log-probs and values; give "
-                "actor_infer a device_mapping apart from actor_train, reference and critic, or set this to 0",
+                "actor_infer a device_mapping apart from actor_train, reference, teacher and critic, or set this to 0",
                 ranges_text(both));
   const int64_t owed = most_groups_of_a_domain(config);
   if (config.async_generation_ratio * static_cast<double>(owed) < 1)
@@ -79,6 +79,10 @@ void check_layout(const WorkerConfig& worker, Checker& check) {
   check_trainer(worker, check);
 }
 
+void check_forward_layout(const WorkerConfig& worker, Checker& check) {
+  check_sizes(worker, check);
+}
+
 void check_layout(const Config& config, Checker& check) {
   check_layout(config.actor_train, check);
   const WorkerConfig& sampler = config.actor_infer;
@@ -95,7 +99,7 @@ void check_layout(const Config& config, Checker& check) {
       "pages of {} tokens must hold a sequence of prompt_length + response_length = {} tokens; give at least {}", block,
       config.sequence_length.value_or(0), (config.sequence_length.value_or(0) + block - 1) / block);
   check_sampling_ahead(config, check);
-  if (config.uses_reference()) check_sizes(config.reference, check);
+  for (const auto& [name, worker] : reference_roles(config)) check_sizes(*worker, check);
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);

@@ -13,7 +13,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::array kSftPrefixes = {"sft/", "val/"};
+constexpr std::array kSftPrefixes = {"sft/", "dpo/", "logps/", "val/"};
 
 std::string first_part(std::string_view name) {
   return std::string(name.substr(0, name.find('/')));
@@ -84,12 +84,15 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
     require(config.rewards.contains(first_part(name)),
             fmt::format("is of a domain, and rewards has no {}", first_part(name)));
   require(!begins_with_any(name, kSftPrefixes),
-          "is measured by `roll sft`; of responses there is val_correct/all/mean");
+          fmt::format("is measured by `roll {}`; of responses there is val_correct/all/mean",
+                      name.starts_with("dpo/") || name.starts_with("logps/") ? "dpo" : "sft"));
   require(config.uses_critic() || !std::string_view(row.name).starts_with("critic/"),
           "is the critic's, and there is none: " + check.name(config.experience.adv_estimator));
   const bool is_kl = row.name == std::string_view("kl") || row.name == std::string_view("actor/kl_loss");
   require(config.uses_reference() || !is_kl,
           "is measured against a reference, and there is none; set enable_reference");
+  require(config.distils() || row.name != std::string_view("teacher_kl"),
+          "is measured against a teacher, and there is none; set is_pure_opd or use_opd");
   if (!name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });
@@ -100,8 +103,11 @@ void check_best_metric(const SftConfig& config, Checker& check) {
   const std::string& name = keys.metric_for_best_model;
   if (!check_name(keys, static_cast<bool>(config.sft_train.loss_func), check) || !is_watched(keys)) return;
   constexpr std::array kShared = {"time/", "perf/", "packing/", "comm/", "memory/", "system/"};
-  require_measured(begins_with_any(name, kSftPrefixes) || begins_with_any(name, kShared), keys,
-                   "is measured by `roll train`; here it is val/loss or sft/loss", check);
+  const bool is_dpo = config.kind == "dpo";
+  const std::array of_kind = {is_dpo ? "dpo/" : "sft/", is_dpo ? "rewards/" : "sft/", is_dpo ? "logps/" : "sft/",
+                              "val/"};
+  require_measured(begins_with_any(name, of_kind) || begins_with_any(name, kShared), keys,
+                   fmt::format("is measured by `roll train`; here it is val/loss or {}/loss", config.kind), check);
   const bool validates = !config.validation.data_args.file_name.empty();
   const bool repeats = config.eval_steps > 0 || keys.early_stopping_patience == 0;  // else only at the end
   if (name.starts_with("val/")) require_measured(validates && repeats, keys, kNoValidation, check);

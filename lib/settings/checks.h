@@ -37,6 +37,8 @@ void check_experience(const Config& config, Checker& check);
 /// Parallel sizes against the ranks of each role.
 void check_layout(const Config& config, Checker& check);
 void check_layout(const WorkerConfig& worker, Checker& check);
+/// Of one that is not trained.
+void check_forward_layout(const WorkerConfig& worker, Checker& check);
 /// The worker's tensor-parallel size against the heads of its model.
 void check_model_layout(const StrategyArgs& strategy, const ModelSpec& spec, Checker& check);
 

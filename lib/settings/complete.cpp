@@ -4,6 +4,7 @@
 
 #include "loss/aggregate.h"
 #include "settings/checks.h"
+#include "settings/distillation.h"
 #include "settings/judging_models.h"
 
 namespace roll {
@@ -231,6 +232,7 @@ void complete(Config& config, Checker& check) {
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
   complete_models(config, check);
+  complete_distillation(config, check);
   complete_experience_keys(config.experience, check);
   if (config.loss.positive_loss_coef > 0) count_mask("positive_response_mask", config.loss.loss_mask_keys);
   if (config.sequence_length) complete_divisor(config.loss, *config.sequence_length);
@@ -239,10 +241,12 @@ void complete(Config& config, Checker& check) {
   complete_trackers(config.track, check);
   std::vector<const StrategyArgs*> strategies = {&config.actor_train.strategy_args, &config.actor_infer.strategy_args,
                                                  &config.reference.strategy_args, &config.critic.strategy_args};
+  for (const auto& [name, teacher] : config.teacher) strategies.push_back(&teacher.model.strategy_args);
   for (const JudgingModel& judge : judging_models(config)) strategies.push_back(&judge.worker->strategy_args);
   note_strategies(strategies, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic})
     complete_ulysses(*worker, check);
+  for (auto& [name, teacher] : config.teacher) complete_ulysses(teacher.model, check);
   for (WorkerConfig* worker : {&config.actor_train, &config.critic})
     split_commas(worker->model_args.freeze_module_prefix);
 }
@@ -260,6 +264,20 @@ void complete(SftConfig& config, Checker& check) {
   complete_trackers(config.track, check);
   note_strategies({&config.sft_train.strategy_args}, check);
   split_commas(config.sft_train.model_args.freeze_module_prefix);
+}
+
+/// As ROLL's rows, whose prompts are `instruction`; and those of others.
+void complete(DpoConfig& config, Checker& check) {
+  DataArgs& rows = config.sft_train.data_args;
+  if (!rows.names_prompt()) {
+    rows.messages = "messages";
+    rows.question = "instruction";
+    rows.prompt = "prompt";
+  }
+  complete(static_cast<SftConfig&>(config), check);
+  auto& reference = config.reference.model_args.model_name_or_path;
+  if (!reference) reference = config.sft_train.model_args.model_name_or_path;
+  for (WorkerConfig* worker : {&config.sft_train, &config.reference}) complete_ulysses(*worker, check);
 }
 
 }  // namespace roll

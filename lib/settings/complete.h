@@ -3,7 +3,7 @@
 
 #include "config/checker.h"
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/dpo_config.h"
 
 namespace roll {
 
@@ -11,5 +11,6 @@ void complete(Config& config, Checker& check);
 /// Fills the keys of models that judge; one without a folder may be left.
 void complete_judging_models(Config& config);
 void complete(SftConfig& config, Checker& check);
+void complete(DpoConfig& config, Checker& check);
 
 }  // namespace roll

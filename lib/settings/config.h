@@ -24,6 +24,8 @@
 
 namespace roll {
 
+struct Node;
+
 /// What a role does, and so which of a worker's keys it reads; the others mean nothing there and are noted.
 struct Duties {
   bool has_model = true;
@@ -181,6 +183,21 @@ struct RewardWorkerConfig {
   }
 };
 
+/// A model that a policy is distilled from.
+struct TeacherConfig {
+  WorkerConfig model{
+      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  std::optional<double> opd_kl_coef;
+  std::vector<std::string> tag_included;
+  std::vector<std::string> domains;  // whose responses it teaches; empty: all. No key, see settings/distillation.h
+  template <class V>
+  void fields(V& v) {
+    model.fields(v);
+    v("opd_kl_coef", opd_kl_coef, "weight of the KL to this teacher; null: that at the top level", at_least(0));
+    v("tag_included", tag_included, "it teaches the domains with these tags, or of these names; empty: all");
+  }
+};
+
 struct Config {
   std::string exp_name = "rlvr";
   int64_t seed = 42;
@@ -231,6 +248,9 @@ struct Config {
       .duties = {.trains = false, .is_policy = false, .forwards = false, .has_data = false, .leads = false}};
   WorkerConfig reference{
       .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+  std::map<std::string, TeacherConfig> teacher;
+  std::optional<double> opd_kl_coef;
+  std::string pure_opd_pipeline_type = "rlvr";
   WorkerConfig critic{.duties = {.is_policy = false, .samples = false, .has_data = false, .leads = false}};
   WorkerConfig validation{
       .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
@@ -238,9 +258,10 @@ struct Config {
   WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 
   bool uses_critic() const { return experience.adv_estimator->needs_values; }
-  /// The reference is only run where a KL to it is wanted.
+  bool distils() const { return experience.distils(); }
+  /// The reference is only run where a KL to it is wanted; where teachers are, there is none.
   bool uses_reference() const {
-    return enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl();
+    return !distils() && (enable_reference.value_or(false) || loss.use_kl_loss || experience.penalises_kl());
   }
   /// Whether some of a step is sampled while the one before is trained on.
   bool samples_ahead() const { return async_generation_ratio > 0; }
@@ -259,6 +280,10 @@ struct Config {
   int64_t samples_per_prompt() const {
     return num_return_sequences_in_group + (experience.adv_estimator->samples_baseline ? 1 : 0);
   }
+
+  /// ROLL's spellings of distillation: student_train and student_infer become actor_train and actor_infer, and a single
+  /// teacher one of several, by the name of "default". UserError: a role under both names.
+  static void rewrite(Node& tree, std::vector<std::string>& notes);
 
   template <class V>
   void fields(V& v) {
@@ -318,6 +343,9 @@ struct Config {
     v("actor_train", actor_train, "the policy in training");
     v("actor_infer", actor_infer, "the policy in sampling");
     v("reference", reference, "the frozen policy");
+    v("teacher", teacher, "the model that the policy is distilled from, or several by names of their own");
+    v("opd_kl_coef", opd_kl_coef, "weight of the KL to teachers that have none of their own; null: 1", at_least(0));
+    v("pure_opd_pipeline_type", pure_opd_pipeline_type, "what is distilled: rlvr, single answers to prompts");
     v("critic", critic, "the value model");
     v("validation", validation, "data and sampling of the validation");
     v("rewards", rewards, "one reward per domain");
@@ -353,8 +381,9 @@ struct Config {
     v.refused({"dataset_filter"}, "filter the rows of file_name instead");
     v.refused({"reward"}, "describe it under rewards, by domain");
     v.refused({"force_disable_old_logprobs_recompute"}, "set enable_old_logprobs_recompute: false instead");
-    v.refused({"student_*", "teacher", "is_opd", "use_opd", "opd_*"},
-              "needs distillation, which this version does not have");
+    v.refused({"student", "student_pretrain", "teacher_pretrain", "distill_*", "kd_*", "logits_t*", "question_key",
+               "answer_key"},
+              "distils from written answers; this version distils from the policy's own: see is_pure_opd");
     v.refused({"pg_loss_reducer"}, "belongs to the actor; write actor_train.pg_loss_reducer");
   }
 };

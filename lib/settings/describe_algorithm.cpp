@@ -240,6 +240,8 @@ constexpr Trait kOverlongFilter{"truncated responses masked",
 constexpr Trait kTruncatedSampling{
     "truncated importance sampling (Yao et al. 2025)",
     [](const Setting& s) { return s.experience().train_infer_correction.is_weight.enabled; }, no_keys};
+constexpr Trait kDistillation{"on-policy distillation (Lu et al. 2025)",
+                              [](const Setting& s) { return s.config.distils(); }, no_keys};
 constexpr Trait kWhitenedAdvantages{"whitened advantages", [](const Setting& s) { return s.experience().whitens(); },
                                     no_keys};
 
@@ -301,10 +303,10 @@ constexpr Algorithm kAlgorithms[] = {
 };
 
 /// What may be added to any algorithm that does not have it anyway.
-constexpr const Trait* kTechniques[] = {&kClipHigher,        &kDynamicSampling, &kOverlongFilter,
-                                        &kDualClip,          &kKlInLoss,        &kKlInReward,
-                                        &kMonteCarloTargets, &kLengthAdaptive,  &kPositiveExamples,
-                                        &kTruncatedSampling, &kEntropyBonus,    &kWhitenedAdvantages};
+constexpr const Trait* kTechniques[] = {&kClipHigher,        &kDynamicSampling,   &kOverlongFilter,    &kDualClip,
+                                        &kKlInLoss,          &kKlInReward,        &kMonteCarloTargets, &kLengthAdaptive,
+                                        &kPositiveExamples,  &kTruncatedSampling, &kEntropyBonus,      &kDistillation,
+                                        &kWhitenedAdvantages};
 
 std::vector<const Trait*> missing_of(const Algorithm& algorithm, const Setting& setting) {
   std::vector<const Trait*> missing;
@@ -337,6 +339,9 @@ std::string describe_algorithm(const Config& config) {
   const WorkerConfig& actor = config.actor_train;
   if (actor.loss_func)
     return fmt::format("algorithm: the loss {} of {}", actor.loss_func.name, actor.loss_func.library);
+  if (config.experience.is_pure_opd)
+    return fmt::format("algorithm: on-policy distillation (Lu et al. 2025) from {} {}", config.teacher.size(),
+                       config.teacher.size() == 1 ? "teacher" : "teachers");
   const Setting setting{config, updates_per_step(config, actor) == 1};
   const Algorithm& nearest = *std::ranges::min_element(
       kAlgorithms, {}, [&](const Algorithm& algorithm) { return distance(algorithm, setting); });

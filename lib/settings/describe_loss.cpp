@@ -53,6 +53,11 @@ std::string describe_loss(const Config& config) {
   return text;
 }
 
+std::string describe_loss(const DpoConfig& config) {
+  const std::string form = config.ipo ? "IPO" : config.label_smoothing > 0 ? "cDPO" : "DPO";
+  return fmt::format("dpo loss: {}: the mean over the pairs of a {}-pair update", form, config.sft_train.mini_batch());
+}
+
 std::string describe_loss(const SftConfig& config) {
   const LossModes modes = loss_modes(config.loss);
   return role_loss("sft", modes.policy, "labels_mask", config.sft_train, modes);

@@ -4,12 +4,13 @@
 #include <string>
 
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/dpo_config.h"
 
 namespace roll {
 
 /// "actor loss: token-mean, by all final_response_mask tokens of a 512-sequence update", and the critic's.
 std::string describe_loss(const Config& config);
 std::string describe_loss(const SftConfig& config);
+std::string describe_loss(const DpoConfig& config);
 
 }  // namespace roll

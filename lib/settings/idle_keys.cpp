@@ -50,12 +50,26 @@ class IdleKeys {
       unless(!e.adv_estimator->compares_group, e.adv_estimator, e.reward_baseline, plain.reward_baseline);
     unless(e.adv_estimator->discounts, e.adv_estimator, e.gamma, plain.gamma);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.init_kl_coef, plain.init_kl_coef);
-    unless(e.add_token_level_kl, e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
+    unless(e.add_token_level_kl || e.distils(), e.add_token_level_kl, e.kl_penalty, plain.kl_penalty);
     unless(e.add_token_level_kl, e.add_token_level_kl, e.target_kl, plain.target_kl);
     unless(e.target_kl.has_value(), e.target_kl, e.kl_horizon, plain.kl_horizon);
     unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_low_threshold, plain.difficulty_low_threshold);
     unless(e.difficulty_mask, e.difficulty_mask, e.difficulty_high_threshold, plain.difficulty_high_threshold);
     unless(e.error_max_len_clip, e.error_max_len_clip, e.error_max_len_threshold, plain.error_max_len_threshold);
+  }
+
+  void note_distillation() {
+    const ExperienceConfig &e = config_.experience, &plain = plain_.experience;
+    unless(config_.distils(), e.use_opd, config_.opd_kl_coef, plain_.opd_kl_coef);
+    if (config_.distils() && check_.is_set(config_.reference))
+      note(check_.key(config_.reference), check_.name(e.is_pure_opd ? e.is_pure_opd : e.use_opd));
+    const auto note_all = [&](auto... members) {
+      (unless(!e.is_pure_opd, e.is_pure_opd, e.*members, plain.*members), ...);
+    };
+    using E = ExperienceConfig;
+    note_all(&E::gamma, &E::reward_clip, &E::reward_baseline, &E::norm_mean_type, &E::norm_std_type,
+             &E::whiten_rewards);
+    for (const auto& [name, teacher] : config_.teacher) note_worker(teacher.model);
   }
 
   void note_worker(const WorkerConfig& worker) {
@@ -130,6 +144,7 @@ void note_idle_keys(const Config& config, Checker& check) {
   keys.note_loss();
   keys.note_policy();
   keys.note_experience();
+  keys.note_distillation();
   for (const WorkerConfig* worker : {&config.actor_train, &config.reference, &config.critic}) keys.note_worker(*worker);
   for (const auto& [domain, worker] : config.rewards) keys.note_reward(worker.reward);
   keys.note_run();

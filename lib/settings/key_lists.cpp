@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/dpo_config.h"
 
 namespace roll {
 
@@ -15,9 +15,14 @@ std::vector<SharedKey> sft_keys() {
   return shared_keys(key_entries<SftConfig>());
 }
 
+std::vector<SharedKey> dpo_keys() {
+  return shared_keys(key_entries<DpoConfig>());
+}
+
 std::vector<SharedKey> all_keys() {
-  std::vector<SharedKey> keys = rlvr_keys();
-  for (const SharedKey& key : sft_keys()) {
+  std::vector<SharedKey> keys = rlvr_keys(), others = sft_keys();
+  for (SharedKey& key : dpo_keys()) others.push_back(std::move(key));
+  for (const SharedKey& key : others) {
     const auto same = std::ranges::find(keys, key.entry, &SharedKey::entry);
     if (same == keys.end())
       keys.push_back(key);

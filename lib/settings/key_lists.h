@@ -7,10 +7,11 @@
 
 namespace roll {
 
-/// Of `roll train`, and of `roll sft`.
+/// Of `roll train`, `roll sft` and `roll dpo`.
 std::vector<SharedKey> rlvr_keys();
 std::vector<SharedKey> sft_keys();
-/// Of both, what they say alike once.
+std::vector<SharedKey> dpo_keys();
+/// Of all, what they say alike once.
 std::vector<SharedKey> all_keys();
 
 }  // namespace roll

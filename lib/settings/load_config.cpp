@@ -16,6 +16,7 @@
 #include "settings/complete.h"
 #include "settings/describe_algorithm.h"
 #include "settings/describe_loss.h"
+#include "settings/distillation.h"
 #include "settings/foreign_words.h"
 #include "settings/judging_models.h"
 #include "settings/memory_estimate.h"
@@ -77,6 +78,16 @@ void place(CheckedConfig<SftConfig>& result, const LoadOptions& options, Checker
   const int64_t num_devices = mapping ? std::ssize(mapping->devices) : 0;
   count_ranks(result, num_devices, mapping, options, check);
   worker.ranks = all_ranks(num_devices > 0 ? num_devices : result.num_ranks);
+}
+
+void place(CheckedConfig<DpoConfig>& result, const LoadOptions& options, Checker& check) {
+  WorkerConfig &actor = result.config.sft_train, &reference = result.config.reference;
+  check.require(!reference.device_mapping || reference.device_mapping == actor.device_mapping, reference.device_mapping,
+                "must be that of actor_train: each rank computes log-probs of the pairs that it trains on");
+  const std::vector<PlacedRole> roles{{"actor_train", &actor}, {"reference", &reference}};
+  const auto num_devices = std::ssize(devices_of(roles));
+  count_ranks(result, num_devices, any_mapping(roles), options, check);
+  place_roles(roles, num_devices > 0 ? num_devices : result.num_ranks);
 }
 
 using ModelName = std::optional<std::string>;
@@ -150,6 +161,27 @@ std::string memory_of(const Config& config, const PlannedModels& models) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
+/// Of the reference or the teachers, in the order of reference_roles(config).
+template <class SpecOfRole>
+std::vector<std::optional<ModelSpec>> check_references(const Config& config, const std::optional<ModelSpec>& policy,
+                                                       const SpecOfRole& spec_of_role, bool offline, Checker& check) {
+  const auto& policy_name = config.actor_train.model_args.model_name_or_path;
+  std::vector<std::optional<ModelSpec>> specs;
+  for (const auto& [role, worker] : reference_roles(config)) {
+    const auto& name = worker->model_args.model_name_or_path;
+    const auto& spec = specs.emplace_back(spec_of_role(*worker, policy_name, FolderUse::kForwards));
+    if (spec) check_model_layout(worker->strategy_args, *spec, check);
+    if (name == policy_name) continue;
+    check_lengths(config, spec, role, check);
+    if (!config.distils() || !spec || !policy) continue;
+    check.require(spec->vocab_size >= policy->vocab_size, name,
+                  "its vocab_size is {}, and the policy's {}: a teacher must know all tokens that the policy may write",
+                  spec->vocab_size, policy->vocab_size);
+    if (!offline) check.collect(name, [&] { check_same_tokens(model_folder(*policy_name), model_folder(*name)); });
+  }
+  return specs;
+}
+
 constexpr const char* kUnknownMemory = "memory of a rank: unknown, the model is not here and its name is not known";
 
 std::string check_models(const Config& config, bool offline, Checker& check) {
@@ -161,9 +193,8 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
     const auto& name = worker.model_args.model_name_or_path;
     return name == policy_name ? policy : spec_of(name, written(name, source, check), use, offline, check);
   };
-  std::optional<ModelSpec> critic, reference;
+  std::optional<ModelSpec> critic;
   if (config.uses_critic()) critic = spec_of_role(config.critic, config.reward_pretrain, FolderUse::kGivesValues);
-  reference = config.uses_reference() ? spec_of_role(config.reference, policy_name, FolderUse::kForwards) : policy;
   PlannedModels models;
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
@@ -176,16 +207,16 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);
   if (policy) check_model_layout(config.actor_infer.strategy_args, *policy, check);
   if (critic) check_model_layout(config.critic.strategy_args, *critic, check);
-  if (config.uses_reference() && reference) check_model_layout(config.reference.strategy_args, *reference, check);
   check_lengths(config, policy, "actor_train", check);
   if (config.critic.model_args.model_name_or_path != policy_name) check_lengths(config, critic, "critic", check);
-  if (config.reference.model_args.model_name_or_path != policy_name)
-    check_lengths(config, reference, "reference", check);
+  const auto references = check_references(config, policy, spec_of_role, offline, check);
   const auto planned_policy = planned_spec(policy, policy_name);
   if (!planned_policy || !check.is_clean()) return kUnknownMemory;
   models.policy = *planned_policy;
   models.critic = planned_spec(critic, config.critic.model_args.model_name_or_path);
-  models.reference = planned_spec(reference, config.reference.model_args.model_name_or_path);
+  const auto roles = reference_roles(config);
+  for (size_t i = 0; i < roles.size(); ++i)
+    models.references.push_back(planned_spec(references[i], roles[i].worker->model_args.model_name_or_path));
   return fmt::format("{}\n{}{}", memory_of(config, models), cost_text(step_cost(config, models)),
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
@@ -202,7 +233,7 @@ CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin
   const KeyIndex keys(result.config, std::move(loaded.set), loaded.origin);
   Checker check(keys, result.notes);
   complete(result.config, check);
-  check_loss(result.config.loss, masks_of(result.config), check);
+  if constexpr (!std::is_same_v<T, DpoConfig>) check_loss(result.config.loss, masks_of(result.config), check);
   body(result, check);
   check.throw_if_any();
   result.config.loss.loss_agg_mode = loss_modes(result.config.loss).policy;
@@ -262,18 +293,65 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
   return load_checked<SftConfig>(read_file(file), file.string(), overrides, body);
 }
 
-bool is_sft_config(const std::filesystem::path& file) {
+CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options) {
+  const auto body = [&](CheckedConfig<DpoConfig>& result, Checker& check) {
+    const DpoConfig& config = result.config;
+    place(result, options, check);
+    check_layout(config.sft_train, check);
+    check_forward_layout(config.reference, check);
+    check_sft_batch(config.sft_train, check);
+    check.require(!config.ipo || config.label_smoothing == 0, config.label_smoothing,
+                  "is of DPO's loss, and {}; remove one of the two", check.name(config.ipo));
+    check.require(!config.sft_train.loss_func, config.sft_train.loss_func.library,
+                  "roll dpo has a loss of its own; remove it");
+    for (const WorkerConfig* worker : {&config.sft_train, &config.reference})
+      if (!worker->device_mapping) note_dtype(worker->model_args, check);
+    const LongestSequence longest{config.sequence_length, check.name(config.sequence_length)};
+    const LongestSequence pair{2 * config.sequence_length, "two responses of " + check.name(config.sequence_length)};
+    check_packing(config.sft_train, pair, /*trains=*/true, /*forwards=*/true, check);
+    check_packing(config.reference, longest, /*trains=*/false, /*forwards=*/true, check);
+    check_data(config, options.offline, check);
+    std::optional<ModelSpec> specs[2];
+    for (const WorkerConfig* worker : {&config.sft_train, &config.reference}) {
+      const auto& name = worker->model_args.model_name_or_path;
+      const bool trains = worker == &config.sft_train;
+      auto& spec = specs[trains ? 0 : 1];
+      spec = spec_of(name, written(name, config.pretrain, check), trains ? FolderUse::kWrites : FolderUse::kForwards,
+                     options.offline, check);
+      check_length(config.sequence_length, config.sequence_length, spec, check.key(*worker), check);
+      if (spec) check_model_layout(worker->strategy_args, *spec, check);
+    }
+    if (specs[0] && specs[1])
+      check.require(specs[0]->vocab_size <= specs[1]->vocab_size, config.reference.model_args.model_name_or_path,
+                    "its vocab_size is {}, and the policy's {}", specs[1]->vocab_size, specs[0]->vocab_size);
+    result.plan = sft_plan(config);
+    result.loss = describe_loss(config);
+  };
+  return load_checked<DpoConfig>(read_file(file), file.string(), overrides, body);
+}
+
+std::string command_of(const std::filesystem::path& file) {
   std::vector<std::string> notes;
   const Node tree = read_tree(read_file(file), file.string(), {}, notes);
-  SftConfig config;
-  KeyIndex keys(config, {}, "");
-  return tree.find(keys.path(config.sft_train)) != nullptr;
+  if (tree.kind != Node::Kind::kMap) return "train";
+  DpoConfig dpo;
+  SftConfig sft;
+  const KeyIndex of_dpo(dpo, {}, ""), of_sft(sft, {}, "");
+  const auto has = [&](const KeyIndex& keys, const auto& member) { return tree.find(keys.path(member)) != nullptr; };
+  if (has(of_sft, sft.sft_train)) return "sft";
+  const bool names_pairs = has(of_dpo, dpo.beta) || has(of_dpo, dpo.ipo) || has(of_dpo, dpo.label_smoothing) ||
+                           has(of_dpo, dpo.chosen_key) || has(of_dpo, dpo.rejected_key);
+  return names_pairs && !tree.find("rewards") ? "dpo" : "train";
 }
 
 std::string resolved_yaml(const Config& config) {
   return to_yaml(config, config.from_env);
 }
 std::string resolved_yaml(const SftConfig& config) {
+  return to_yaml(config, config.from_env);
+}
+std::string resolved_yaml(const DpoConfig& config) {
   return to_yaml(config, config.from_env);
 }
 

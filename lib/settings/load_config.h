@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "settings/config.h"
-#include "settings/sft_config.h"
+#include "settings/dpo_config.h"
 
 namespace roll {
 
@@ -41,11 +41,16 @@ CheckedConfig<Config> load_config_text(const std::string& yaml, const std::strin
 CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                                          const LoadOptions& options);
 
-/// Whether the file is one of `roll sft`: it describes sft_train.
-bool is_sft_config(const std::filesystem::path& file);
+CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
+                                         const LoadOptions& options);
+
+/// Whose file it is: "sft" where it describes sft_train, "dpo" where it has keys of `roll dpo` alone and no rewards,
+/// else "train".
+std::string command_of(const std::filesystem::path& file);
 
 /// YAML of every key with its value, or the ${oc.env:NAME} that it came from; reading it gives the same configuration.
 std::string resolved_yaml(const Config& config);
 std::string resolved_yaml(const SftConfig& config);
+std::string resolved_yaml(const DpoConfig& config);
 
 }  // namespace roll

@@ -102,9 +102,12 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
   };
   add_role(config.actor_train, models.policy, policy_parameters(models.policy));
   if (config.uses_critic() && models.critic) add_role(config.critic, *models.critic, critic_parameters(*models.critic));
-  if (config.uses_reference() && lives(config.reference)) {
-    const double reference = static_cast<double>(bytes_per_number(config.reference.model_args, device)) *
-                             policy_numel(models.reference.value_or(models.policy), tensor_ranks(config.reference));
+  const auto references = reference_roles(config);
+  for (size_t i = 0; i < references.size(); ++i) {
+    const WorkerConfig& worker = *references[i].worker;
+    if (!lives(worker)) continue;
+    const double reference = static_cast<double>(bytes_per_number(worker.model_args, device)) *
+                             policy_numel(reference_spec(models, i), tensor_ranks(worker));
     memory.weights += reference;
     if (offloads) memory.put_away += reference;
   }

@@ -16,9 +16,10 @@ namespace roll {
 /// activations and cache are a reckoning, right to some ten percent. Allocator slack and the framework itself (about 1
 /// GB on a GPU) come on top.
 struct MemoryEstimate {
-  double weights = 0;    // policy, critic, reference, judges, and the sampler's own where it cannot read the trainer's
-  double gradients = 0;  // policy and critic, float32
-  double optimizer = 0;  // Adam's two moments, and float32 masters of 16-bit weights
+  double weights =
+      0;  // policy, critic, reference or teachers, judges, and the sampler's own where it cannot read the trainer's
+  double gradients = 0;    // policy and critic, float32
+  double optimizer = 0;    // Adam's two moments, and float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
   double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
   double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
@@ -35,9 +36,14 @@ struct MemoryEstimate {
 struct PlannedModels {
   ModelSpec policy;
   std::optional<ModelSpec> critic;
-  std::optional<ModelSpec> reference = {};            // where it is not the policy's
-  std::vector<std::optional<ModelSpec>> judges = {};  // of judging_models(config), where they are here
+  std::vector<std::optional<ModelSpec>> references = {};  // of reference_roles(config), where not the policy's
+  std::vector<std::optional<ModelSpec>> judges = {};      // of judging_models(config), where they are here
 };
+
+/// Of the i-th of reference_roles(config).
+inline const ModelSpec& reference_spec(const PlannedModels& models, size_t i) {
+  return i < models.references.size() && models.references[i] ? *models.references[i] : models.policy;
+}
 
 /// `on_gpu` decides the numbers of models whose dtype is not set.
 MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models, bool on_gpu, int rank);

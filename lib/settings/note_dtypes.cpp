@@ -1,6 +1,7 @@
 #include "ops/products.h"
 #include "settings/checks.h"
 #include "settings/judging_models.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -16,7 +17,7 @@ void note_dtype(const ModelArgs& args, Checker& check) {
 void note_dtypes(const Config& config, Checker& check) {
   if (config.actor_train.device_mapping) return;
   note_dtype(config.actor_train.model_args, check);
-  if (config.uses_reference()) note_dtype(config.reference.model_args, check);
+  for (const auto& [name, worker] : reference_roles(config)) note_dtype(worker->model_args, check);
   if (config.uses_critic()) note_dtype(config.critic.model_args, check);
   for (const JudgingModel& judge : judging_models(config)) note_dtype(judge.worker->model_args, check);
 }

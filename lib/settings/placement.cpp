@@ -23,9 +23,19 @@ std::vector<int> ranks_of(const DeviceMapping& mapping, const std::vector<int64_
 }
 
 template <class Worker, class C>
+std::vector<Placed<Worker>> references_of(C& config) {
+  std::vector<Placed<Worker>> roles;
+  if (config.uses_reference()) roles.push_back({"reference", &config.reference});
+  if (config.distils())
+    for (auto& [name, teacher] : config.teacher)
+      roles.push_back({name == "default" ? "teacher" : "teacher." + name, &teacher.model});
+  return roles;
+}
+
+template <class Worker, class C>
 std::vector<Placed<Worker>> roles_of(C& config) {
   std::vector<Placed<Worker>> roles{{"actor_train", &config.actor_train}, {"actor_infer", &config.actor_infer}};
-  if (config.uses_reference()) roles.push_back({"reference", &config.reference});
+  for (auto& reference : references_of<Worker>(config)) roles.push_back(std::move(reference));
   if (config.uses_critic()) roles.push_back({"critic", &config.critic});
   bool is_shared = false;
   for (auto& [domain, worker] : config.rewards) {
@@ -43,6 +53,13 @@ std::vector<PlacedRole> placed_roles(Config& config) {
 }
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config) {
   return roles_of<const WorkerConfig>(config);
+}
+
+std::vector<PlacedRole> reference_roles(Config& config) {
+  return references_of<WorkerConfig>(config);
+}
+std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config) {
+  return references_of<const WorkerConfig>(config);
 }
 
 std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles) {
@@ -64,15 +81,17 @@ std::vector<int> all_ranks(int64_t num_ranks) {
   return ranks;
 }
 
-void place_roles(Config& config, int64_t num_ranks) {
-  const std::vector<PlacedRole> roles = placed_roles(config);
+void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks) {
   const std::vector<int64_t> devices = devices_of(roles);
-  for (const auto& [name, worker] : roles) {
-    const bool is_first = worker == &config.actor_train;
+  const WorkerConfig* const first = roles.front().worker;
+  for (const auto& [name, worker] : roles)
     worker->ranks = worker->device_mapping ? ranks_of(*worker->device_mapping, devices)
-                    : is_first             ? all_ranks(num_ranks)
-                                           : config.actor_train.ranks;
-  }
+                    : worker == first      ? all_ranks(num_ranks)
+                                           : first->ranks;
+}
+
+void place_roles(Config& config, int64_t num_ranks) {
+  place_roles(placed_roles(config), num_ranks);
 }
 
 bool shares_weights(const Config& config, int rank) {
@@ -91,11 +110,12 @@ bool shares_weights(const Config& config) {
 }
 
 std::vector<int> learner_ranks(const Config& config) {
+  std::vector<Placed<const WorkerConfig>> roles =
+      config.samples_ahead() ? reference_roles(config) : placed_roles(config);
+  roles.push_back({"actor_train", &config.actor_train});
+  if (config.uses_critic()) roles.push_back({"critic", &config.critic});
   std::set<int> ranks;
-  for (const auto& [name, worker] : placed_roles(config)) {
-    const bool learns = worker == &config.actor_train || worker == &config.reference || worker == &config.critic;
-    if (learns || !config.samples_ahead()) ranks.insert(worker->ranks.begin(), worker->ranks.end());
-  }
+  for (const auto& [name, worker] : roles) ranks.insert(worker->ranks.begin(), worker->ranks.end());
   return {ranks.begin(), ranks.end()};
 }
 

@@ -22,6 +22,10 @@ using PlacedRole = Placed<WorkerConfig>;
 std::vector<PlacedRole> placed_roles(Config& config);
 std::vector<Placed<const WorkerConfig>> placed_roles(const Config& config);
 
+/// The frozen models whose log-probs a step wants: the reference, or the teachers, "teacher" a single one.
+std::vector<PlacedRole> reference_roles(Config& config);
+std::vector<Placed<const WorkerConfig>> reference_roles(const Config& config);
+
 /// All devices that these roles name, ascending; empty: none names any.
 std::vector<int64_t> devices_of(const std::vector<PlacedRole>& roles);
 
@@ -34,6 +38,9 @@ std::vector<int> all_ranks(int64_t num_ranks);
 /// Fills WorkerConfig::ranks of all roles for a run of `num_ranks`: those of device_mapping; without one those of
 /// actor_train, and actor_train without one lives on all.
 void place_roles(Config& config, int64_t num_ranks);
+
+/// Of these roles alone, of which the first lives on all where it names no devices, and the others then where it lives.
+void place_roles(const std::vector<PlacedRole>& roles, int64_t num_ranks);
 
 /// Whether the sampler of a rank reads the trainer's tensors: the ranks with which it shares a model train as well, and
 /// share one there in the same way.

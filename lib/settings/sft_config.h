@@ -6,6 +6,7 @@
 namespace roll {
 
 struct SftConfig {
+  std::string kind = "sft", trained = "sft_train";  // no keys: prefix of the metrics, key of the trained model
   std::string exp_name = "sft";
   int64_t seed = 42;
   bool deterministic = false;
@@ -37,6 +38,16 @@ struct SftConfig {
 
   template <class V>
   void fields(V& v) {
+    run_fields(v);
+    loss.aggregation_fields(v);
+    v("sft_train", sft_train, "the model in training");
+    v("validation", validation, "data of the validation");
+  }
+
+ protected:
+  /// All but models, data and loss.
+  template <class V>
+  void run_fields(V& v) {
     v("exp_name", exp_name, "name of the run");
     v("seed", seed, "names all random numbers", at_least(0));
     v("deterministic", deterministic,
@@ -60,9 +71,6 @@ struct SftConfig {
       token_range());
     v("max_grad_norm", max_grad_norm, "gradients are scaled down to this norm", above(0));
     v("global_template", global_template, "chat template of all data; null: the model's own");
-    loss.aggregation_fields(v);
-    v("sft_train", sft_train, "the model in training");
-    v("validation", validation, "data of the validation");
     v.noted({"hydra", "defaults"}, "the file is read as it is, without Hydra");
     v.noted({"num_gpus_per_node"}, "device_mapping, -n and the hostfile say where ranks are");
     v.noted({"checkpoint_config"}, "checkpoints go to output_dir/checkpoints");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "settings/batch_plan.h"
+#include "settings/placement.h"
 
 namespace roll {
 
@@ -30,8 +31,8 @@ StepCost step_cost(const Config& config, const PlannedModels& models) {
   cost.sampling = policy;
   const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
   if (is_asked || old_log_prob_reasons(config).any()) cost.forwards += policy;
-  if (config.uses_reference())
-    cost.forwards += forward_of_step(config, models.reference.value_or(models.policy), /*with_lm_head=*/true);
+  for (size_t i = 0; i < reference_roles(config).size(); ++i)
+    cost.forwards += forward_of_step(config, reference_spec(models, i), /*with_lm_head=*/true);
   cost.training = training_of(config, config.actor_train, policy);
   if (config.uses_critic() && models.critic) {
     const double critic = forward_of_step(config, *models.critic, /*with_lm_head=*/false);

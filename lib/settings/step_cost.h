@@ -12,7 +12,7 @@ namespace roll {
 struct StepCost {
   double tokens = 0;    // of prompts and responses
   double sampling = 0;  // each prompt for itself; samples of a prompt share it, so it is less
-  double forwards = 0;  // old and reference log-probs, values
+  double forwards = 0;  // old, reference and teachers' log-probs, values
   double training = 0;  // forward, twice that backward, and what recomputation adds
 
   double total() const { return sampling + forwards + training; }

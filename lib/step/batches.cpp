@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "experience/batch.h"
+#include "packing/alignment.h"
 
 namespace roll {
 
@@ -22,7 +24,30 @@ BatchRule BatchRule::with(const Workload& workload) const {
   return rule;
 }
 
+namespace {
+
+/// Units are planned as sequences of their aligned lengths.
+std::vector<Partition> plan_units(const std::vector<int64_t>& lengths, BatchRule rule, int64_t num_ranks) {
+  const int64_t unit = std::exchange(rule.unit, 1);
+  ROLL_CHECK_EQ(std::ssize(lengths) % unit, 0, "units are whole");
+  std::vector<int64_t> sums(lengths.size() / unit);
+  for (int64_t i = 0; i < std::ssize(lengths); ++i)
+    sums[i / unit] += aligned_length(lengths[i], rule.packing.alignment);
+  std::vector<Partition> plans = plan_ranks(sums, rule, num_ranks);
+  for (Partition& plan : plans)
+    for (auto& micro_batch : plan) {
+      std::vector<int64_t> sequences;
+      for (const int64_t i : micro_batch)
+        for (int64_t k = 0; k < unit; ++k) sequences.push_back(i * unit + k);
+      micro_batch = std::move(sequences);
+    }
+  return plans;
+}
+
+}  // namespace
+
 std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks) {
+  if (rule.unit > 1) return plan_units(lengths, rule, num_ranks);
   const Partition shares = balance_ranks(lengths, num_ranks, rule.packing.workload);
   std::vector<Partition> plans;
   size_t most = 0;

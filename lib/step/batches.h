@@ -15,7 +15,8 @@ namespace roll {
 struct BatchRule {
   bool is_packed = false;
   PackOptions packing;        // when packed: the token budget; its workload balances the ranks in any case
-  int64_t num_sequences = 8;  // else: sequences of a micro-batch (computed without padding all the same)
+  int64_t num_sequences = 8;  // else: sequences of a micro-batch (computed without padding all the same), or units
+  int64_t unit = 1;           // so many neighbours stay in one micro-batch, as the two responses of a pair must
 
   /// This rule where sequences cost `workload`.
   BatchRule with(const Workload& workload) const;
@@ -25,7 +26,8 @@ struct BatchRule {
 Workload workload_of(const ModelSpec& spec);
 
 /// [rank][micro-batch][i]: indices into `lengths`. Ranks get equal work (and counts that differ by one at most), and
-/// every rank the same number of micro-batches (some may be empty). UserError: a sequence longer than the budget.
+/// every rank the same number of micro-batches (some may be empty). UserError: a sequence, or unit, longer than the
+/// budget.
 std::vector<Partition> plan_ranks(const std::vector<int64_t>& lengths, const BatchRule& rule, int64_t num_ranks);
 
 /// How a role trains on a step: epochs of mini-batches.

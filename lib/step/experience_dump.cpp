@@ -32,6 +32,7 @@ void dump_experience(const std::filesystem::path& folder, const RlStep& step, co
                                                                    {"final_response_mask", e.final_response_mask()},
                                                                    {"old_log_probs", e.old_log_probs},
                                                                    {"ref_log_probs", e.ref_log_probs},
+                                                                   {"teacher_kl", e.teacher_kl},
                                                                    {"values", e.values},
                                                                    {"token_rewards", e.token_rewards},
                                                                    {"advantages", e.advantages},

@@ -2,22 +2,29 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/clock.h"
+#include "loss/terms.h"
 #include "step/step_metrics.h"
 
 namespace roll {
 
 namespace {
 
-/// A forward over the step by a role.
+/// A forward over sequences of the step by a role.
 struct Pass {
   const char* name;    // in metrics: time/<name>
   const char* phase;   // of the progress line
   const char* packed;  // of the packing and traffic metrics
   BatchRule rule;
   RoleMesh& mesh;
-  const ForwardPass& compute;  // where the role lives
-  at::Tensor& result;          // over the sequences at home
+  const ForwardPass& compute;      // where the role lives
+  std::vector<int64_t> sequences;  // of the step, ascending
+  at::Tensor Experience::*target;  // null: of a teacher
+  double kl_coef = 1;              // of that
+  at::Tensor result{};             // over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
   Experience share{};
@@ -27,7 +34,9 @@ struct Pass {
 
 /// Where and how the role computes the step.
 void plan(Pass& pass, const std::vector<int64_t>& lengths) {
-  pass.plans = plan_ranks(lengths, pass.rule, pass.mesh.dp_size());
+  pass.plans = plan_ranks(picked(lengths, pass.sequences), pass.rule, pass.mesh.dp_size());
+  for (Partition& of_rank : pass.plans)
+    for (auto& micro_batch : of_rank) micro_batch = picked(pass.sequences, micro_batch);
   pass.at = {world_groups(pass.mesh), shares_of({pass.plans})};
 }
 
@@ -42,41 +51,97 @@ void compute(Pass& pass, at::Device device, Log& log) {
   pass.took_s = watch.seconds();
 }
 
+/// Of the domains named, or all.
+std::vector<int64_t> sequences_of(const StepFacts& step, const std::vector<std::string>& domains) {
+  std::vector<int64_t> sequences;
+  for (int64_t b = 0; b < step.num_sequences(); ++b)
+    if (domains.empty() || std::ranges::find(domains, step.domains[b]) != domains.end()) sequences.push_back(b);
+  return sequences;
+}
+
+/// Whether the pass has the sequence.
+bool has(const Pass& pass, int64_t sequence) {
+  return std::ranges::binary_search(pass.sequences, sequence);
+}
+
+/// Where the results of the pass are wanted.
+Distribution home_of(const Pass& pass, const Distribution& home) {
+  Distribution wanted = home;
+  for (auto& share : wanted.shares) std::erase_if(share, [&](int64_t sequence) { return !has(pass, sequence); });
+  return wanted;
+}
+
+std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings, const StepModels& models,
+                            LearnerMeshes& meshes) {
+  const Workload of_policy = workload_of(models.policy_spec);
+  const std::vector<int64_t> all = sequences_of(step.facts, {});
+  const bool are_teachers = settings.teacher_kl.has_value();
+  std::vector<Pass> passes;
+  for (size_t i = 0; i < settings.references.size(); ++i) {
+    const auto& [rule, domains, kl_coef] = settings.references[i];
+    const std::vector<int64_t> sequences = sequences_of(step.facts, domains);
+    if (sequences.empty()) continue;
+    passes.push_back({"ref_log_probs", are_teachers ? "teacher's log-probs" : "reference log-probs", "reference",
+                      rule.with(workload_of(models.reference_specs[i])), meshes.references[i], models.references[i],
+                      sequences, are_teachers ? nullptr : &Experience::ref_log_probs, kl_coef});
+  }
+  if (settings.old_log_probs)
+    passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", settings.actor.with(of_policy), meshes.actor,
+                      models.old_log_probs, all, &Experience::old_log_probs});
+  if (settings.values)
+    passes.push_back({"values", "values", "values", settings.critic.with(workload_of(*models.critic_spec)),
+                      meshes.critic, models.values, all, &Experience::values});
+  return passes;
+}
+
+/// The sum over the teachers of kl_coef x KL(policy, teacher), [T] of the sequences at home.
+at::Tensor teacher_kl_of(const std::vector<Pass>& passes, const TeacherKl& settings, const Experience& here) {
+  const at::Tensor& log_probs = settings.from_sampler ? here.sampler_log_probs : here.old_log_probs;
+  at::Tensor sum = at::zeros_like(here.response_mask());
+  for (const Pass& pass : passes) {
+    if (pass.target) continue;
+    std::vector<int64_t> taught;  // places in `here`
+    for (int64_t b = 0; b < here.num_sequences(); ++b)
+      if (has(pass, here.sequence_index[b])) taught.push_back(b);
+    const at::Tensor tokens = token_indices(here, taught);
+    const at::Tensor d = (log_probs.index_select(0, tokens) - pass.result)
+                             .masked_fill(here.response_mask().index_select(0, tokens).eq(0), 0);
+    sum.index_add_(0, tokens, kl_term(d, settings.penalty) * pass.kl_coef);
+  }
+  return sum;
+}
+
 }  // namespace
 
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,
                   Log& log, Metrics& metrics) {
-  Experience& here = step.here;
-  const Workload of_policy = workload_of(models.policy_spec);
-  std::vector<Pass> passes;
-  if (settings.ref_log_probs)
-    passes.push_back({"ref_log_probs", "reference log-probs", "reference", settings.reference.with(of_policy),
-                      meshes.reference, models.ref_log_probs, here.ref_log_probs});
-  if (settings.old_log_probs)
-    passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", settings.actor.with(of_policy), meshes.actor,
-                      models.old_log_probs, here.old_log_probs});
-  if (settings.values)
-    passes.push_back({"values", "values", "values", settings.critic.with(workload_of(*models.critic_spec)),
-                      meshes.critic, models.values, here.values});
+  std::vector<Pass> passes = passes_of(step, settings, models, meshes);
   const std::vector<int64_t> lengths = step.facts.lengths();
   Communicator& learners = meshes.actor.world();
   learners.traffic().set_phase("forwards");
   for (Pass& pass : passes) {
     plan(pass, lengths);
     const at::Tensor ids =
-        redistribute({here.tokens.ids.to(at::kInt)}, lengths, step.home, pass.at, learners, "tokens")[0];
+        redistribute({step.here.tokens.ids.to(at::kInt)}, lengths, step.home, pass.at, learners, "tokens")[0];
     pass.share = make_experience(step.facts, pass.at.share_of(learners.rank()), ids.to(at::kLong));
   }
   // All that this rank computes before it waits for others: roles that live apart work at the same time.
   for (Pass& pass : passes) compute(pass, models.device, log);
   learners.traffic().set_phase("forwards");
+  std::map<std::string, double> took_s;  // several teachers one after the other
   for (Pass& pass : passes) {
-    pass.result = redistribute({pass.of_share}, lengths, pass.at, step.home, learners, "forward results")[0];
-    at::Tensor took_s = at::scalar_tensor(pass.took_s, at::kDouble);
-    pass.mesh.broadcast(took_s, "times of forwards");
-    metrics.add(fmt::format("time/{}", pass.name), took_s.item<double>());
+    pass.result =
+        redistribute({pass.of_share}, lengths, pass.at, home_of(pass, step.home), learners, "forward results")[0];
+    at::Tensor of_pass = at::scalar_tensor(pass.took_s, at::kDouble);
+    pass.mesh.broadcast(of_pass, "times of forwards");
+    took_s[pass.name] += of_pass.item<double>();
     add_packing_metrics(pass.packed, batch_stats(pass.plans, lengths, pass.rule.packing), metrics);
   }
+  for (const auto& [name, seconds] : took_s) metrics.add(fmt::format("time/{}", name), seconds);
+  for (const Pass& pass : passes)
+    if (pass.target) step.here.*pass.target = pass.result;
+  if (settings.teacher_kl && step.here.num_sequences() > 0)
+    step.here.teacher_kl = teacher_kl_of(passes, *settings.teacher_kl, step.here);
 }
 
 void add_sampler_gap(const Experience& here, const at::Tensor& log_probs, Metrics& metrics) {

@@ -1,24 +1,44 @@
-// What frozen models say of a step before its first update: log-probs of the policy as it is and of the reference, and
-// the critic's values.
+// What frozen models say of a step before its first update: log-probs of the policy as it is, of the reference or the
+// teachers, and the critic's values.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "base/log.h"
+#include "loss/config.h"
 #include "step/rl_step.h"
 #include "step/step_models.h"
 #include "track/metrics.h"
 
 namespace roll {
 
+/// What a reference, or a teacher, computes of a step.
+struct ReferencePass {
+  BatchRule rule{};
+  std::vector<std::string> domains{};  // whose responses; empty: all
+  double kl_coef = 1;                  // of a teacher
+};
+
+/// How teachers' log-probs become a KL.
+struct TeacherKl {
+  KlPenalty penalty = KlPenalty::kKl;
+  bool from_sampler = false;  // the policy's log-probs are the sampler's, as the trainer computes none before training
+};
+
 /// Which are wanted, and how each role cuts its share into micro-batches.
 struct ForwardSettings {
   bool old_log_probs = false;  // left out where the current ones will do (settings/batch_plan.h)
-  bool ref_log_probs = false;
   bool values = false;
-  BatchRule actor{}, reference{}, critic{};
+  BatchRule actor{}, critic{};
+  std::vector<ReferencePass> references{};  // a reference, or:
+  std::optional<TeacherKl> teacher_kl{};    // these are teachers
 };
 
-/// Fills old_log_probs, ref_log_probs and values of `step.here`, whose home names learners: the sequences go to each
-/// role's ranks by its forward plan, results come back to where the sequences are. Times go to `metrics`.
+/// Fills old_log_probs, ref_log_probs or teacher_kl, and values of `step.here`, whose home names learners: the
+/// sequences go to each role's ranks by its forward plan, results come back to where the sequences are. Times go to
+/// `metrics`.
 /// **Collective** over the learners.
 void run_forwards(RlStep& step, const ForwardSettings& settings, const StepModels& models, LearnerMeshes& meshes,
                   Log& log, Metrics& metrics);

@@ -14,16 +14,18 @@ std::vector<int> mover_ranks(const std::vector<int>& trainer, const std::vector<
 RoleMeshes role_meshes(const RolePlaces& places, Meshes& meshes) {
   const auto mesh_of = [&](const RolePlace& place) -> RoleMesh& { return meshes.of(place.ranks, place.shape); };
   RoleMesh& actor = mesh_of(places.actor);
-  RoleMesh& reference = mesh_of(places.reference);
+  std::vector<RoleMesh*> references;
+  for (const RolePlace& place : places.references) references.push_back(&mesh_of(place));
   RoleMesh& critic = mesh_of(places.critic);
   RoleMesh& sampler = mesh_of(places.sampler);
   Communicator* const movers =
       places.sampler_copies.empty() ? nullptr : meshes.group(mover_ranks(places.actor.ranks, places.sampler.ranks));
-  RoleMeshes roles{actor, reference, critic, sampler, movers, meshes.of(places.learners, {}), {}};
+  RoleMeshes roles{actor, critic, sampler, std::move(references), movers, meshes.of(places.learners, {}), {}};
   Communicator* const learners = meshes.group(places.learners);
   const auto among_learners = [&](const RoleMesh& role) { return role.within(*learners, places.learners); };
-  if (learners)
-    roles.learners.emplace(LearnerMeshes{among_learners(actor), among_learners(reference), among_learners(critic)});
+  if (!learners) return roles;
+  roles.learners.emplace(LearnerMeshes{among_learners(actor), among_learners(critic), {}});
+  for (const RoleMesh* reference : roles.references) roles.learners->references.push_back(among_learners(*reference));
   return roles;
 }
 

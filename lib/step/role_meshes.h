@@ -18,19 +18,22 @@ struct RolePlace {
 
 /// A role that a run does not have is where the actor is.
 struct RolePlaces {
-  RolePlace actor, reference, critic, sampler;
-  std::vector<int> learners;        // ranks that train, or compute what training needs, ascending
-  std::vector<int> sampler_copies;  // ranks of the sampler that cannot read the trainer's tensors, ascending
+  RolePlace actor, critic, sampler;
+  std::vector<RolePlace> references;  // frozen models whose log-probs are wanted: a reference, or teachers
+  std::vector<int> learners;          // ranks that train, or compute what training needs, ascending
+  std::vector<int> sampler_copies;    // ranks of the sampler that cannot read the trainer's tensors, ascending
 };
 
 /// The roles that learn, as the learners know each other.
 struct LearnerMeshes {
-  RoleMesh actor, reference, critic;
+  RoleMesh actor, critic;
+  std::vector<RoleMesh> references;
 };
 
 /// Equal ranks and layouts share a mesh.
 struct RoleMeshes {
-  RoleMesh &actor, &reference, &critic, &sampler;
+  RoleMesh &actor, &critic, &sampler;
+  std::vector<RoleMesh*> references;
   Communicator* movers;  // ranks between which weights move from trainer to sampler; null: not this one, or none do
   RoleMesh& learning;    // the learners among all ranks: what all of them know is broadcast from there
   std::optional<LearnerMeshes> learners;  // on these

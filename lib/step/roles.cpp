@@ -38,10 +38,11 @@ Model make_model(const RoleModel& model, RoleMesh& role, at::Device device) {
 }  // namespace
 
 RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
-  RoleModels models{.actor = {spec_of(folders.actor), dtypes.actor, folders.actor}, .reference = {}, .critic = {}};
-  if (folders.reference) {
-    models.reference = {spec_of(*folders.reference), dtypes.reference, *folders.reference};
-    check_vocabulary("reference", *models.reference, models.actor.spec);
+  RoleModels models{.actor = {spec_of(folders.actor), dtypes.actor, folders.actor}, .critic = {}, .references = {}};
+  for (size_t i = 0; i < folders.references.size(); ++i) {
+    const std::filesystem::path& folder = folders.references[i];
+    const RoleModel& model = models.references.emplace_back(RoleModel{spec_of(folder), dtypes.references[i], folder});
+    check_vocabulary("reference", model, models.actor.spec);
   }
   if (folders.critic) {
     models.critic = {spec_of(*folders.critic), dtypes.critic, *folders.critic};
@@ -53,9 +54,12 @@ RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
 Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device) {
   Roles roles{.policy_spec = models.actor.spec};
   if (meshes.actor.is_here()) roles.actor = make_model<Transformer>(models.actor, meshes.actor, device);
-  if (models.reference && meshes.reference.is_here()) {
-    roles.reference = make_model<Transformer>(*models.reference, meshes.reference, device);
-    for (auto& [name, tensor] : roles.reference->parameters()) tensor.set_requires_grad(false);
+  for (size_t i = 0; i < models.references.size(); ++i) {
+    roles.reference_specs.push_back(models.references[i].spec);
+    auto& reference = roles.references.emplace_back();
+    if (!meshes.references[i]->is_here()) continue;
+    reference = make_model<Transformer>(models.references[i], *meshes.references[i], device);
+    for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
   }
   if (models.critic) {
     roles.critic_spec = models.critic->spec;

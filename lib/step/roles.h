@@ -1,5 +1,5 @@
-// The models of a run: the policy (trainer and sampler read the same tensors where they can), its frozen copy, the
-// critic.
+// The models of a run: the policy (trainer and sampler read the same tensors where they can), its frozen copy or
+// teachers, the critic.
 #pragma once
 
 #include <filesystem>
@@ -18,11 +18,12 @@ namespace roll {
 struct Roles {
   ModelSpec policy_spec;  // known everywhere
   std::optional<ModelSpec> critic_spec;
+  std::vector<ModelSpec> reference_specs;
   std::optional<Transformer> actor;
-  std::optional<Transformer> reference;      // only when a KL to it is wanted
-  std::optional<ValueModel> critic;          // only under gae
-  std::optional<Transformer> sampler;        // a copy of the policy, only where it cannot read the trainer's
-  std::optional<WeightTransfer> to_sampler;  // what fills all such copies, made when first needed
+  std::vector<std::optional<Transformer>> references;  // only those that a KL is wanted to
+  std::optional<ValueModel> critic;                    // only under gae
+  std::optional<Transformer> sampler;                  // a copy of the policy, only where it cannot read the trainer's
+  std::optional<WeightTransfer> to_sampler;            // what fills all such copies, made when first needed
 
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
@@ -33,12 +34,14 @@ ModelParallel model_parallel(Mesh& mesh);
 /// The folders of the roles that a run has.
 struct RoleFolders {
   std::filesystem::path actor;
-  std::optional<std::filesystem::path> reference, critic;
+  std::optional<std::filesystem::path> critic;
+  std::vector<std::filesystem::path> references;
 };
 
 /// What the models compute in.
 struct RoleDtypes {
-  at::ScalarType actor = at::kFloat, reference = at::kFloat, critic = at::kFloat;
+  at::ScalarType actor = at::kFloat, critic = at::kFloat;
+  std::vector<at::ScalarType> references;
 };
 
 /// Where a role's model comes from.
@@ -49,10 +52,12 @@ struct RoleModel {
 };
 struct RoleModels {
   RoleModel actor;
-  std::optional<RoleModel> reference, critic;
+  std::optional<RoleModel> critic;
+  std::vector<RoleModel> references;
 };
 
-/// UserError: an unknown model; reference or critic with another vocabulary than the policy.
+/// UserError: an unknown model; a critic with another vocabulary than the policy, a reference or teacher with a smaller
+/// one.
 RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes);
 
 /// The models of this rank. UserError of the loaders.

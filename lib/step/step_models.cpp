@@ -17,8 +17,12 @@ ForwardPass log_probs_of(const Transformer& model, double temperature) {
 }  // namespace
 
 StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device, const ModelSettings& settings) {
-  StepModels models{.device = device, .policy_spec = roles.policy_spec, .critic_spec = roles.critic_spec};
-  if (roles.reference) models.ref_log_probs = log_probs_of(*roles.reference, settings.temperature);
+  StepModels models{.device = device,
+                    .policy_spec = roles.policy_spec,
+                    .critic_spec = roles.critic_spec,
+                    .reference_specs = roles.reference_specs};
+  for (const auto& reference : roles.references)
+    models.references.push_back(reference ? log_probs_of(*reference, settings.temperature) : ForwardPass());
   if (roles.actor) {
     models.old_log_probs = log_probs_of(*roles.actor, settings.temperature);
     const auto forward = [&model = *roles.actor, settings](const Experience& e) {

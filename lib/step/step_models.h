@@ -28,9 +28,12 @@ struct StepModels {
   at::Device device = at::kCPU;
   ModelSpec policy_spec{};  // specs say what a sequence costs, and are known everywhere
   std::optional<ModelSpec> critic_spec{};
+  std::vector<ModelSpec> reference_specs{};
   std::optional<TrainedPolicy> actor{};
   std::optional<TrainedCritic> critic{};
-  ForwardPass old_log_probs{}, ref_log_probs{}, values{};  // without gradient, before the step's first update
+  // Without gradient, before the step's first update.
+  ForwardPass old_log_probs{}, values{};
+  std::vector<ForwardPass> references{};
 };
 
 /// How transformers compute that.

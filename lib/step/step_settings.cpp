@@ -19,13 +19,14 @@ RolePlace place_of(const WorkerConfig& worker) {
 
 RolePlaces role_places(const Config& config) {
   RolePlaces places{.actor = place_of(config.actor_train),
-                    .reference = place_of(config.uses_reference() ? config.reference : config.actor_train),
                     .critic = place_of(config.uses_critic() ? config.critic : config.actor_train),
                     .sampler = place_of(config.actor_infer),
+                    .references = {},
                     .learners = learner_ranks(config),
                     .sampler_copies = {}};
   // The sampler's sequences are short to begin with and grow token by token: only its weights are shared out.
   places.sampler.shape.cp = 1;
+  for (const auto& [name, worker] : reference_roles(config)) places.references.push_back(place_of(*worker));
   for (const int rank : places.sampler.ranks)
     if (!shares_weights(config, rank)) places.sampler_copies.push_back(rank);
   return places;
@@ -87,8 +88,9 @@ StepSettings step_settings(const Config& config) {
 }
 
 RoleDtypes role_dtypes(const Config& config, at::Device device) {
-  RoleDtypes dtypes{.actor = model_dtype(config.actor_train.model_args, device)};
-  if (config.uses_reference()) dtypes.reference = model_dtype(config.reference.model_args, device);
+  RoleDtypes dtypes{.actor = model_dtype(config.actor_train.model_args, device), .references = {}};
+  for (const auto& [name, worker] : reference_roles(config))
+    dtypes.references.push_back(model_dtype(worker->model_args, device));
   if (config.uses_critic()) dtypes.critic = model_dtype(config.critic.model_args, device);
   return dtypes;
 }
@@ -97,21 +99,32 @@ RoleFolders role_folders(const Config& config) {
   const auto folder = [](const WorkerConfig& worker) {
     return model_folder(worker.model_args.model_name_or_path.value());
   };
-  RoleFolders folders{.actor = folder(config.actor_train), .reference = {}, .critic = {}};
-  if (config.uses_reference()) folders.reference = folder(config.reference);
+  RoleFolders folders{.actor = folder(config.actor_train), .critic = {}, .references = {}};
+  for (const auto& [name, worker] : reference_roles(config)) folders.references.push_back(folder(*worker));
   if (config.uses_critic()) folders.critic = folder(config.critic);
   return folders;
 }
 
 ForwardSettings forward_settings(const Config& config) {
-  ForwardSettings settings{
-      .old_log_probs = config.enable_old_logprobs_recompute.value_or(false) || old_log_prob_reasons(config).any(),
-      .ref_log_probs = config.uses_reference(),
-      .values = config.uses_critic(),
-      .actor = batch_rule(config.actor_train, Stage::kForward),
-      .reference = {},
-      .critic = {}};
-  if (settings.ref_log_probs) settings.reference = batch_rule(config.reference, Stage::kForward);
+  const bool is_asked = config.enable_old_logprobs_recompute.value_or(false);
+  OldLogProbReasons reasons = old_log_prob_reasons(config);
+  ForwardSettings settings{.old_log_probs = is_asked || reasons.any(),
+                           .values = config.uses_critic(),
+                           .actor = batch_rule(config.actor_train, Stage::kForward),
+                           .critic = {},
+                           .references = {},
+                           .teacher_kl = {}};
+  for (const auto& [name, worker] : reference_roles(config))
+    settings.references.push_back({.rule = batch_rule(*worker, Stage::kForward)});
+  if (config.distils()) {
+    reasons.dump = false;  // what is written down changes nothing
+    settings.teacher_kl = {config.experience.kl_penalty, !is_asked && !reasons.any()};
+    size_t i = 0;
+    for (const auto& [name, teacher] : config.teacher) {
+      settings.references[i].domains = teacher.domains;
+      settings.references[i++].kl_coef = teacher.opd_kl_coef.value_or(1);
+    }
+  }
   if (settings.values) settings.critic = batch_rule(config.critic, Stage::kForward);
   return settings;
 }

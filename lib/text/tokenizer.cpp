@@ -316,6 +316,9 @@ std::string Tokenizer::decode(std::span<const int64_t> ids, bool skip_special) c
 int64_t Tokenizer::vocab_size() const {
   return parts_->table.size();
 }
+std::string Tokenizer::spelling(int64_t id) const {
+  return parts_->table.has(id) ? parts_->table.spelling(id) : "";
+}
 std::optional<int64_t> Tokenizer::id_of(std::string_view token) const {
   return parts_->id_of(token);
 }

@@ -48,6 +48,9 @@ class Tokenizer {
   /// Id of a token as the file spells it ("<|im_end|>", "Ġthe"); empty when there is none.
   std::optional<int64_t> id_of(std::string_view token) const;
 
+  /// How the file spells a token; empty where no token has that id.
+  std::string spelling(int64_t id) const;
+
   /// Generation ends at any of these: eos_token_id of generation_config.json (else of config.json), then the
   /// tokenizer's own eos_token; each once. Empty when no file names one.
   const std::vector<int64_t>& eos_ids() const;

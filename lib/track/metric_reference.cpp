@@ -19,6 +19,8 @@ constexpr MetricWords kLearning[] = {
     {"advantages/*", "", "advantages of response tokens, after whitening; by domain"},
     {"returns/*", "", "returns of response tokens, which the critic learns; by domain"},
     {"kl", "nats", "estimated KL of the policy from the reference, a response token's mean; by domain"},
+    {"teacher_kl", "nats",
+     "estimated KL of the policy from its teachers, weighted by opd_kl_coef, a response token's mean; by domain"},
     {"kl_coef", "", "the coefficient of the KL in token rewards, as its controller has it; by domain"},
     {"reward_clip_frac", "", "share of verdicts cut by reward_clip; by domain"},
     {"token_reward_clip_frac", "", "share of token rewards cut by token_reward_clip; by domain"},
@@ -115,7 +117,7 @@ constexpr MetricWords kSpeed[] = {
     {"time/step_rewards", "s", "rewards that sampling did not hide"},
     {"time/step_model_update", "s", "bringing new weights to the sampler"},
     {"time/old_log_probs", "s", "the policy's forward over the step"},
-    {"time/ref_log_probs", "s", "the reference's forward over the step"},
+    {"time/ref_log_probs", "s", "the reference's forward over the step, or those of the teachers"},
     {"time/values", "s", "the critic's forward over the step"},
     {"time/advantages", "s", "all between sampling and training: the forwards above, rewards to advantages"},
     {"time/step_train", "s", "updates of policy and critic"},
@@ -154,16 +156,36 @@ constexpr MetricWords kSft[] = {
     {"sft/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
     {"sft/lr", "", "learning rate"},
     {"sft/skipped_updates", "", "updates left out because loss or gradient was not finite"},
-    {"val/loss", "nats", "the same on the validation's rows"},
+    {"val/loss", "nats", "the loss on the validation's rows, of `roll dpo` too"},
+};
+
+constexpr MetricWords kDpo[] = {
+    {"dpo/loss", "", "the loss of a pair: DPO's, cDPO's or IPO's"},
+    {"rewards/chosen", "", "beta x log-ratio of policy to reference of the chosen responses, a mean over the pairs"},
+    {"rewards/rejected", "", "the same of the rejected responses"},
+    {"rewards/margins", "", "by how much chosen ones have the larger reward"},
+    {"rewards/accuracies", "", "share of pairs whose chosen response has the larger reward"},
+    {"logps/chosen", "nats", "log-prob of a whole chosen response"},
+    {"logps/rejected", "nats", "log-prob of a whole rejected response"},
+    {"dpo/grad_norm", "", "norm of the gradient before it is cut"},
+    {"dpo/grad_clip_coef", "", "what max_grad_norm multiplied the gradient by: 1 left it whole"},
+    {"dpo/lr", "", "learning rate"},
+    {"dpo/skipped_updates", "", "updates left out because loss or gradient was not finite"},
+    {"val/rewards/*", "", "the validation's rewards/chosen, rejected, margins and accuracies"},
+    {"val/logps/*", "nats", "the validation's logps/chosen and rejected"},
 };
 
 struct Topic {
   const char* title;
   std::span<const MetricWords> rows;
 };
-const Topic kTopics[] = {{"how it goes", kLearning},      {"the policy's updates", kPolicy},
-                         {"the critic", kCritic},         {"sampling and rewards", kSampling},
-                         {"time, speed, memory", kSpeed}, {"roll sft", kSft}};
+const Topic kTopics[] = {{"how it goes", kLearning},
+                         {"the policy's updates", kPolicy},
+                         {"the critic", kCritic},
+                         {"sampling and rewards", kSampling},
+                         {"time, speed, memory", kSpeed},
+                         {"roll sft", kSft},
+                         {"roll dpo", kDpo}};
 
 /// `pattern` with '*' for any characters but '/'.
 bool fits(std::string_view name, std::string_view pattern) {
@@ -180,6 +202,8 @@ bool fits(std::string_view name, std::string_view pattern) {
 }  // namespace
 
 const MetricWords* find_metric(std::string_view name) {
+  for (const Topic& topic : kTopics)
+    if (const auto row = std::ranges::find(topic.rows, name, &MetricWords::name); row != topic.rows.end()) return &*row;
   for (const Topic& topic : kTopics)
     for (const MetricWords& row : topic.rows)
       if (fits(name, row.name)) return &row;

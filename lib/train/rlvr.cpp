@@ -155,7 +155,9 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       cut_responses_(domains_of(config), sampling_.training.max_new_tokens),
       resume_(plan.start.resume),
       run_(std::move(plan), config.max_steps, rlvr_face(config, describe_roles(roles_, config, device)), ranks, log) {
-  for (const RoleMesh* role : {&mesh_of_.actor, &mesh_of_.reference, &mesh_of_.critic, &mesh_of_.sampler})
+  std::vector<RoleMesh*> all = mesh_of_.references;
+  all.insert(all.end(), {&mesh_of_.actor, &mesh_of_.critic, &mesh_of_.sampler});
+  for (const RoleMesh* role : all)
     if (role->ranks().front() == ranks.rank()) log.show_progress();
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
 }

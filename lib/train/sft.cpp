@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/random.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
@@ -28,6 +27,7 @@
 #include "step/step_metrics.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
+#include "train/epoch_order.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -122,7 +122,6 @@ class Sft {
  private:
   void take_up(const ResumePoint& point);
   RunState state();
-  std::vector<int64_t> rows_of(int64_t update);
   Metrics train(int64_t update);
   std::string write_origins(int64_t update, const std::vector<int64_t>& rows) const;
   Metrics validate(int64_t update);
@@ -133,6 +132,7 @@ class Sft {
   std::vector<SftRow> rows_, validation_rows_;
   int64_t batch_size_;
   int64_t total_updates_;
+  EpochOrder order_;
   Meshes meshes_;
   Mesh& mesh_;
   Transformer model_;
@@ -143,8 +143,6 @@ class Sft {
   std::optional<LossPlugin> loss_;
   std::optional<ResumePoint> resume_;
   Run run_;
-  std::vector<int64_t> order_;
-  int64_t order_epoch_ = -1;
 };
 
 Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
@@ -155,6 +153,7 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
       validation_rows_(std::move(data.validation)),
       batch_size_(config.sft_train.mini_batch()),
       total_updates_(count_updates(config, std::ssize(rows_), batch_size_)),
+      order_(std::ssize(rows_), batch_size_, config.seed),
       meshes_(ranks),
       mesh_(meshes_.of(mesh_shape(config.sft_train))),
       model_(Transformer::load(data.model_folder, device, model_dtype(config.sft_train.model_args, device),
@@ -188,24 +187,8 @@ RunState Sft::state() {
           {checkpoint_part("actor", model_, mesh_, [this] { return learner_.optimizer_shard(); })}};
 }
 
-/// Position p of the endless stream is entry p % rows of the shuffle of epoch p / rows.
-std::vector<int64_t> Sft::rows_of(int64_t update) {
-  const auto num_rows = static_cast<int64_t>(rows_.size());
-  std::vector<int64_t> chosen;
-  for (int64_t p = (update - 1) * batch_size_; p < update * batch_size_; ++p) {
-    if (p / num_rows != order_epoch_) {
-      order_epoch_ = p / num_rows;
-      order_ = random_permutation(num_rows, {.seed = static_cast<uint64_t>(config_.seed),
-                                             .purpose = Purpose::kEpochShuffle,
-                                             .step = static_cast<uint32_t>(order_epoch_)});
-    }
-    chosen.push_back(order_[p % num_rows]);
-  }
-  return chosen;
-}
-
 Metrics Sft::train(int64_t update) {
-  const std::vector<int64_t> rows = rows_of(update);
+  const std::vector<int64_t> rows = order_.rows_of(update);
   const Batch batch = batch_of(rows_, rows);
   const bool recompute = config_.sft_train.recomputes();
   const UpdatePlan plan{.settings = {.prefix = "sft",

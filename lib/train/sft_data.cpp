@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "data/row_files.h"
-#include "text/chat_template.h"
 
 namespace roll {
 
@@ -11,22 +10,25 @@ SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::
   if (data.file_name.empty()) return {};
   const auto chat = ChatTemplate::load(
       model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
-  const SftEncoder encoder{
+  DroppedRows dropped;
+  const auto read = read_rows(data);
+  auto rows = encode_sft_rows(read, data.response, sft_encoder(chat, tokenizer), config.sequence_length,
+                              data.preprocessing_num_workers, dropped);
+  return {std::move(rows), dropped.total(), warning_of_roles(read), keyed_rows(read)};
+}
+
+SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer) {
+  return {
       .render = [&](const Json& messages, bool open) { return chat.render(messages, open); },
       .encode = [&](std::string_view text, bool add) { return tokenizer.encode(text, /*parse_special=*/true, add); },
       .eos_ids = tokenizer.eos_ids()};
-  DroppedRows dropped;
-  const auto read = read_rows(data);
-  auto rows =
-      encode_sft_rows(read, data.response, encoder, config.sequence_length, data.preprocessing_num_workers, dropped);
-  return {std::move(rows), dropped.total(), warning_of_roles(read), keyed_rows(read)};
 }
 
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size) {
   const int64_t updates = config.max_steps.value_or(config.num_train_epochs * num_rows / batch_size);
   if (updates > 0) return updates;
-  throw user_error("sft_train: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
-                   num_rows, config.num_train_epochs, batch_size);
+  throw user_error("{}: {} rows x {} epochs are fewer than one update of {}; lower the batch size or add rows",
+                   config.trained, num_rows, config.num_train_epochs, batch_size);
 }
 
 }  // namespace roll

@@ -7,6 +7,7 @@
 #include "data/leaks.h"
 #include "data/sft_rows.h"
 #include "settings/sft_config.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace roll {
@@ -22,6 +23,9 @@ struct SftRows {
 /// sft_rows.h.
 SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
                       const Tokenizer& tokenizer);
+
+/// How rows become tokens; `chat` and `tokenizer` must outlive it.
+SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 /// Updates of `batch_size` rows. UserError: the rows are fewer than one needs.
 int64_t count_updates(const SftConfig& config, int64_t num_rows, int64_t batch_size);

@@ -10,14 +10,16 @@ namespace roll {
 
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device) {
   const ModelSpec& spec = roles.policy_spec;
-  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}", spec.architecture->name,
+  const std::string teachers = config.distils() ? fmt::format("; teachers: {}", config.teacher.size()) : "";
+  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}{}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6,
                      compute_dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),
-                     config.uses_reference() ? "; reference: yes" : "", config.uses_critic() ? "; critic: yes" : "");
+                     config.uses_reference() ? "; reference: yes" : "", teachers,
+                     config.uses_critic() ? "; critic: yes" : "");
 }
 
 RunFace rlvr_face(const Config& config, const std::string& roles) {
-  const Shown kl{"KL", config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
+  const Shown kl{"KL", config.distils() ? "teacher_kl" : config.loss.use_kl_loss ? "actor/kl_loss" : "kl"};
   return {.name = config.exp_name,
           .model = roles,
           .algorithm = describe_algorithm(config),
@@ -33,7 +35,7 @@ RunFace rlvr_face(const Config& config, const std::string& roles) {
                                   {"tokens/s", "system/tps"}}},
           .curves = {{"score", "score/mean"},
                      {"response length", "token/response_length/mean"},
-                     config.uses_reference() ? kl : Shown{"gradient norm", "actor/grad_norm"},
+                     config.uses_reference() || config.distils() ? kl : Shown{"gradient norm", "actor/grad_norm"},
                      {"entropy", "actor/entropy"}}};
 }
 

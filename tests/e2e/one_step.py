@@ -41,15 +41,28 @@ RECIPES = {
         ranks=1, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"),
         worker=dict(pg_variant="gmpo", gmpo_epsilon_low=0.01, gmpo_epsilon_high=0.02),
         keys=dict(adv_estimator="rloo", add_token_level_kl=True, init_kl_coef=0.1, positive_loss_coef=0.05)),
+    # One update: the policy's log-probs are the sampler's. A teacher of everything, and one of the groups of a second domain.
+    "distillation": dict(
+        ranks=2, training=dict(gradient_accumulation_steps=8, lr_scheduler_type="constant"), worker={}, second_domain=True,
+        teachers=dict(general=dict(opd_kl_coef=0.3), specialist=dict(opd_kl_coef=0.7, tag_included=["u"])),
+        keys=dict(is_pure_opd=True, advantage_clip=3.0, max_len_mask=True)),
+    # Several: they are the trainer's. The one teacher has a shape of its own.
+    "distillation and rewards": dict(
+        ranks=2, training=dict(gradient_accumulation_steps=4, lr_scheduler_type="constant"),
+        worker=dict(use_sequence_packing=True,
+                    sequence_packing_args=dict(algorithm="load_balance", max_packed_sequence_length_train=90,
+                                               max_packed_sequence_length_forward=150)),
+        teachers=dict(default=dict()),
+        keys=dict(use_opd=True, opd_kl_coef=0.5, kl_penalty="k3", adv_estimator="grpo", whiten_advantages=True)),
 }
 
 
 # What models compute before an update, per response token.
-FORWARDS = ("old_log_probs", "ref_log_probs", "values")
+FORWARDS = ("old_log_probs", "ref_log_probs", "teacher_kl", "values")
 
 
-def make_model(binary, folder, seed, with_head):
-    subprocess.run([binary, "init-model", "--arch", "qwen2", "--hidden", "32", "--intermediate", "48", "--layers", "2",
+def make_model(binary, folder, seed, with_head, hidden=32):
+    subprocess.run([binary, "init-model", "--arch", "qwen2", "--hidden", str(hidden), "--intermediate", "48", "--layers", "2",
                     "--heads", "4", "--kv-heads", "2", "--tokenizer", "builtin", "--seed", str(seed), "--out", folder],
                    check=True, capture_output=True)
     tensors = load_file(folder / "model.safetensors")
@@ -63,7 +76,7 @@ def make_model(binary, folder, seed, with_head):
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def rollout_lines():
+def rollout_lines(second_domain=False):
     rng = random.Random(5)
     for group in range(GROUPS):
         prompt = [rng.randrange(200) for _ in range(rng.randint(2, 24))]
@@ -72,7 +85,8 @@ def rollout_lines():
             yield dict(step=1, domain="math_rule", prompt_id=f"p{group}", group_index=group, sample_index=sample, prompt="p",
                        response="r", prompt_ids=prompt, response_ids=[rng.randrange(200) for _ in range(n)],
                        log_probs=[-1.0] * n, finish_reason="length" if n == 32 else "stop",
-                       reward=rng.choice([0.0, 1.0, 0.25]), reward_detail={}, ground_truth="1", tag="t")
+                       reward=rng.choice([0.0, 1.0, 0.25]), reward_detail={}, ground_truth="1", tag="t") | (
+                           dict(domain="other", tag="u") if second_domain and group % 2 else {})
 
 
 def prepare(binary, folder, recipe):
@@ -82,9 +96,12 @@ def prepare(binary, folder, recipe):
         make_model(binary, folder / role, seed, role == "critic")
     (folder / "rollouts").mkdir()
     for step in (1, 2):
-        lines = "".join(json.dumps(line | {"step": step}) + "\n" for line in rollout_lines())
+        lines = "".join(json.dumps(line | {"step": step}) + "\n" for line in rollout_lines("second_domain" in described))
         (folder / f"rollouts/step_{step:06}.jsonl").write_text(lines)
     (folder / "rows.jsonl").write_text('{"id": "0", "prompt": "1+1=", "ground_truth": "2", "tag": "t"}\n')
+    teachers = described.get("teachers", {})
+    for seed, name in enumerate(teachers, 4):
+        make_model(binary, folder / name, seed, False, 48 if name == "default" else 32)
     trained = described["worker"] | dict(training_args=TRAINING | described["training"])
     model = lambda role: dict(model_args=dict(model_name_or_path=str(folder / role), dtype="fp32"))
     config = dict(exp_name="step", seed=7, output_dir=str(folder / "run"), max_steps=2, save_steps=1, eval_steps=0,
@@ -95,6 +112,11 @@ def prepare(binary, folder, recipe):
                   actor_infer=model("actor") | dict(generating_args=dict(max_new_tokens=32, temperature=0.9, top_p=1.0, top_k=0)),
                   reference=model("reference"), critic=model("critic") | trained,
                   rewards=dict(math_rule=dict(type="math_rule", tag_included=["t"])))
+    if "second_domain" in described:
+        config["rewards"]["other"] = dict(type="math_rule", tag_included=["u"])
+    if teachers:
+        teachers = {name: model(name) | keys | dict(infer_batch_size=3) for name, keys in teachers.items()}
+        config["teacher"] = teachers.get("default", teachers)
     file = folder / "run.yaml"
     file.write_text(json.dumps(config, indent=1))
     return file

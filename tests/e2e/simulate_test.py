@@ -92,6 +92,17 @@ def placements(folder, rollouts):
         compare(name, forecast(folder, name, ranks, rollout_replay=rollouts, **flags), counted(run))
 
 
+def distilled(folder, rollouts):
+    """Teachers apart from the policy, and of another shape."""
+    teachers = (f"{{first: {{model_args: {{model_name_or_path: {folder / 'deep'}}}, device_mapping: [2], tag_included: [sum]}}, "
+                f"second: {{model_args: {{model_name_or_path: {folder / 'model'}}}, device_mapping: [1, 2], "
+                "strategy_args: {strategy_config: {tensor_model_parallel_size: 2}}}}")
+    flags = {"rollout_replay": rollouts, "max_steps": STEP, "use_opd": "true", "teacher": teachers, "use_kl_loss": "false", "add_token_level_kl": "false",
+             "actor_train.device_mapping": "[0, 1]", "actor_infer.device_mapping": "[0, 1]"}
+    run = replay.train(folder, "teachers", 3, rows=4, accumulation=1, estimator="grpo", **flags)
+    compare("teachers", forecast(folder, "teachers", 3, **flags), counted(run))
+
+
 def sampled(folder):
     """Runs that sample: who samples what is decided while they do, so that the ways of sequences from there differ; and tensor ranks tell
     each other drawn tokens step by step."""
@@ -112,5 +123,6 @@ with tempfile.TemporaryDirectory() as name:
     replay.make_model(folder, "deep", "qwen2", "--hidden", 128, "--layers", 3)
     layouts(folder, rollouts)
     placements(folder, rollouts)
+    distilled(folder, rollouts)
     sampled(folder)
 sys.exit(f"{len(failures)} forecasts are wrong" if failures else 0)

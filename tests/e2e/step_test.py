@@ -16,7 +16,8 @@ binary = pathlib.Path(sys.argv[1]).resolve()
 golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden/train/step.json").read_text())
 failures = []
 # Layouts under which a recipe must give the same, as ranks, cp, tp; the number of data ranks is the recipe's.
-LAYOUTS = {"ppo": [(2, 1, 1), (4, 2, 1), (4, 1, 2), (8, 2, 2), (8, 1, 4)]}
+LAYOUTS = {"ppo": [(2, 1, 1), (4, 2, 1), (4, 1, 2), (8, 2, 2), (8, 1, 4)],
+           "distillation": [(2, 1, 1), (4, 2, 1)], "distillation and rewards": [(2, 1, 1), (4, 1, 2)]}
 
 
 def check(what, error, limit):
@@ -48,7 +49,8 @@ def compare_forwards(recipe, folder, expected):
 
 def run(recipe, expected, ranks, cp, tp):
     what = f"{recipe} on {ranks} ranks, cp {cp}, tp {tp}"
-    strategy = [f"{role}.strategy_args.strategy_config.{key}={size}" for role in ("actor_train", "reference", "critic")
+    teachers = [f"teacher.{name}" for name in one_step.RECIPES[recipe].get("teachers", {})]
+    strategy = [f"{role}.strategy_args.strategy_config.{key}={size}" for role in ("actor_train", "reference", "critic", *teachers)
                 for key, size in (("context_parallel_size", cp), ("tensor_model_parallel_size", tp))]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

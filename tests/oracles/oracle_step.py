@@ -109,11 +109,11 @@ def final_masks(c, samples):
 
 
 def sequence_rewards(c, samples):
-    assert len({s["domain"] for s in samples}) == 1, "domains are normalised one by one"
     r = torch.tensor([s["reward"] for s in samples], dtype=F64)
     kinds = (c("norm_mean_type"), c("norm_std_type"))
     if c("adv_estimator") == "grpo":
         kinds = ("group", "group")
+    assert kinds == (None, None) or len({s["domain"] for s in samples}) == 1, "domains are normalised one by one"
     out = r.clone()
     for i, s in enumerate(samples):
         group = r[[j for j, o in enumerate(samples) if o["group_index"] == s["group_index"]]]
@@ -144,7 +144,28 @@ def backwards(x, factor):
     return y
 
 
-def build_experience(c, samples, old, ref, values, last_values):
+def teachers(c):
+    """Of each its folder, weight and tags; none: it teaches all."""
+    described = c("teacher") or {}
+    described = {"default": described} if "model_args" in described else described
+    return [(t["model_args"]["model_name_or_path"], t.get("opd_kl_coef", c("opd_kl_coef") or 1.0), t.get("tag_included"))
+            for t in described.values()]
+
+
+def teacher_kl(c, samples, old, temperature, num_updates):
+    """On-policy distillation, of each response token: the teachers' weighted KL."""
+    if num_updates == 1 and not c("enable_old_logprobs_recompute"):
+        old = [torch.tensor(s["log_probs"], dtype=F64) for s in samples]
+    sums = [torch.zeros_like(o) for o in old]
+    for folder, weight, tags in teachers(c):
+        teacher = Policy(folder)
+        for i, s in enumerate(samples):
+            if not tags or s["tag"] in tags:
+                sums[i] += weight * kl_estimate(old[i], teacher(s, temperature)[0], c("kl_penalty"))
+    return sums
+
+
+def build_experience(c, samples, old, ref, values, last_values, taught=None):
     """Everything per response token; lists over the sequences."""
     e = {"response_mask": [torch.ones(len(s["response_ids"]), dtype=F64) for s in samples],
          "final_response_mask": final_masks(c, samples), "old_log_probs": old}
@@ -162,7 +183,14 @@ def build_experience(c, samples, old, ref, values, last_values):
     if c("whiten_rewards"):
         rewards = whiten(rewards, e["response_mask"])
     advantages, returns = [], []
+    if taught:
+        e["teacher_kl"] = taught
+        metrics["teacher_kl"] = torch.stack([k.mean() for k in taught]).mean().item()
     for i, (s, r) in enumerate(zip(samples, rewards)):
+        if c("is_pure_opd"):
+            advantages.append(-taught[i])
+            returns.append(-taught[i])
+            continue
         if c("adv_estimator") == "rloo":
             others = [rewards[j].sum() for j, o in enumerate(samples) if o["group_index"] == s["group_index"] and j != i]
             advantages.append(torch.full_like(r, (r.sum() - torch.stack(others).mean()).item()))
@@ -179,6 +207,8 @@ def build_experience(c, samples, old, ref, values, last_values):
         critic_lambd = c("lambd") if c("lambd_critic") is None else c("lambd_critic")
         advantages.append(backwards(deltas, c("gamma") * lambd))
         returns.append(backwards(deltas, c("gamma") * critic_lambd) + values[i])
+    if c("use_opd"):
+        advantages = [a - k for a, k in zip(advantages, taught)]
     finals = e["final_response_mask"]
     advantages = whiten(advantages, finals) if c("whiten_advantages") else [a * m for a, m in zip(advantages, finals)]
     if c("advantage_clip"):
@@ -433,18 +463,22 @@ def compute(c, options):
     samples = sorted(read_lines(rollouts), key=lambda s: (s["group_index"], s["sample_index"]))
     folders = model_folders(c, options)
     temperature = c("actor_infer", "generating_args", "temperature") or 1.0
-    actor, critic = Policy(folders[0]), Critic(folders[1]) if c("adv_estimator") == "gae" else None
+    actor, critic = Policy(folders[0]), Critic(folders[1]) if c("adv_estimator") == "gae" and not c("is_pure_opd") else None
     uses_reference = c("use_kl_loss") or (c("add_token_level_kl") and c("init_kl_coef") > 0) or c("enable_reference")
     with torch.no_grad():
         old = [actor(s, temperature)[0] for s in samples]
         values, last_values = zip(*[critic(s) for s in samples]) if critic else (None, None)
         reference = Policy(folders[2]) if uses_reference else None
         ref = [reference(s, temperature)[0] for s in samples] if reference else None
-        e, metrics = build_experience(c, samples, old, ref, values, last_values)
+        num_updates = len(mini_batches(c, "actor_train", len(samples), options.ranks))
+        taught = teacher_kl(c, samples, old, temperature, num_updates) if teachers(c) else None
+        e, metrics = build_experience(c, samples, old, ref, values, last_values, taught)
     scales = {f"{k}/mean": 1.0 for k in ("advantages", "rewards", "returns", "critic/values")}
     scales |= {"critic/explained_variance": 1.0, "actor/approxkl": 1e-6}
     if ref is not None:  # terms of both signs cancel in its mean, the rounding of float32 log-probs does not
         scales["kl"] = torch.cat([kl_estimate(o, r, c("kl_penalty")).abs() for o, r in zip(old, ref)]).mean().item()
+    if taught:
+        scales["teacher_kl"] = torch.cat(taught).abs().mean().item()
     gradients, models = {}, {}
     losses = {"actor": lambda b: actor_loss(c, actor, samples, e, b, temperature),
               "critic": lambda b: critic_loss(c, critic, samples, e, b)}

@@ -125,7 +125,7 @@ TEST_CASE("a critic has a number for a head; reference and a sampler of other pa
 
   config.enable_reference = true;
   CHECK(estimate({.policy = spec, .critic = {}}, 1).weights - alone.weights == 2.0 * spec.num_parameters());
-  CHECK(estimate({.policy = spec, .critic = {}, .reference = tied}, 1).weights - alone.weights ==
+  CHECK(estimate({.policy = spec, .critic = {}, .references = {tied}}, 1).weights - alone.weights ==
         2.0 * tied.num_parameters());
   config.enable_reference = false;
   const double two_ranks = estimate({.policy = spec, .critic = {}}, 2).weights;

@@ -133,4 +133,37 @@ TEST_CASE("ranks train in each epoch on the mini-batches in their order, micro-b
   CHECK(of_epochs == step_mini_batches(rule, 8, 5));
 }
 
+TEST_CASE("neighbours that belong together stay in one micro-batch, under a budget for both", "[train]") {
+  const std::vector<int64_t> lengths{3, 9, 5, 5, 12, 1, 2, 2, 7, 6};
+  BatchRule rule{.is_packed = true};
+  rule.packing.budget = 16;
+  rule.packing.alignment = 2;
+  rule.packing.algorithm = GENERATE(PackAlgorithm::kNone, PackAlgorithm::kLoadBalance);
+  rule.unit = 2;
+  for (const int64_t num_ranks : {1, 2}) {
+    std::vector<int64_t> seen;
+    for (const Partition& plan : plan_ranks(lengths, rule, num_ranks))
+      for (const auto& micro_batch : plan) {
+        int64_t tokens = 0;
+        for (size_t i = 0; i < micro_batch.size(); ++i) {
+          if (i % 2 == 0) {
+            CHECK(micro_batch[i] % 2 == 0);
+            CHECK(micro_batch[i + 1] == micro_batch[i] + 1);
+          }
+          tokens += (lengths[micro_batch[i]] + 1) / 2 * 2;
+          seen.push_back(micro_batch[i]);
+        }
+        CHECK(tokens <= 16);
+      }
+    std::ranges::sort(seen);
+    CHECK(seen == std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  }
+  rule.is_packed = false;
+  rule.num_sequences = 2;  // units
+  CHECK(plan_ranks(lengths, rule, 1)[0].front() == std::vector<int64_t>{0, 1, 2, 3});
+  rule.is_packed = true;
+  rule.packing.budget = 13;
+  CHECK_THROWS_WITH(plan_ranks(lengths, rule, 1), Catch::Contains("14"));
+}
+
 }  // namespace roll

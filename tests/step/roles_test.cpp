@@ -50,7 +50,7 @@ TEST_CASE("the sampler reads the trainer's weights where it can, and is sent the
   const auto said = run_local_ranks(3, [&](Communicator& world) {
     Meshes meshes(world);
     const RoleMeshes mesh_of = role_meshes(places, meshes);
-    const RoleModels models = models_in({.actor = folder / "a", .reference = {}, .critic = {}}, {});
+    const RoleModels models = models_in({.actor = folder / "a", .critic = {}, .references = {}}, {});
     Roles roles = make_roles(models, places, mesh_of, at::kCPU);
     const at::NoGradGuard no_grad;
     for (int64_t update = 1; update <= 2; ++update) {
@@ -106,7 +106,7 @@ TEST_CASE("each role asks for its own layout; the sampler shares weights, never 
     Meshes meshes(world);
     const RoleMeshes roles = role_meshes(step_settings(config).places, meshes);
     std::string text;
-    for (RoleMesh* mesh : {&roles.actor, &roles.reference, &roles.critic, &roles.sampler})
+    for (RoleMesh* mesh : {&roles.actor, roles.references.at(0), &roles.critic, &roles.sampler})
       text += fmt::format("{}{}{} ", mesh->dp_size(), mesh->shape().cp, mesh->shape().tp);
     Mesh &trainer = roles.actor.mesh(), &valuer = roles.critic.mesh();
     const ModelParallel actor = model_parallel(trainer), critic = model_parallel(valuer);

@@ -37,7 +37,7 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.rollout_batch_size = 1;
   config.actor_train.training_args.per_device_train_batch_size = 1;  // one update
   const StepSettings plain = step_settings(config);
-  CHECK_FALSE((plain.forwards.old_log_probs || plain.forwards.ref_log_probs || plain.forwards.values));
+  CHECK_FALSE((plain.forwards.old_log_probs || !plain.forwards.references.empty() || plain.forwards.values));
   CHECK_FALSE(plain.critic.has_value());
   CHECK(plain.models.temperature == 0.95);
 
@@ -49,7 +49,7 @@ TEST_CASE("a step runs the forward passes that something reads, and has the role
   config.critic.training_args.per_device_train_batch_size = 1;
   config.actor_infer.generating_args.temperature = 0;
   const StepSettings all = step_settings(config);
-  CHECK((all.forwards.old_log_probs && all.forwards.ref_log_probs && all.forwards.values));
+  CHECK((all.forwards.old_log_probs && all.forwards.references.size() == 1 && all.forwards.values));
   CHECK(all.models.temperature == 1);
   CHECK(all.actor.learner.schedule.total_steps == 12);
   CHECK(all.critic.value().learner.schedule.total_steps == 20);

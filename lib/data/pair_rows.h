@@ -1,0 +1,34 @@
+// Rows of preferences: a prompt, a response that was chosen and one that was rejected.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/sft_rows.h"
+
+namespace roll {
+
+struct PairRow {
+  std::string id, origin;
+  std::vector<int64_t> prompt_ids, chosen_ids, rejected_ids;  // at least one each; responses with their end token
+
+  int64_t longest() const {
+    return static_cast<int64_t>(prompt_ids.size() + std::max(chosen_ids.size(), rejected_ids.size()));
+  }
+};
+
+/// Both responses are tokenised as encode_sft_row() does it. A response column is a text, or a list of messages whose
+/// last one is the assistant's and is taken. Only the response is scored: earlier turns of the assistant are prompt.
+/// UserError (row.origin): a column that is missing, empty or of another type, and those of encode_sft_row().
+PairRow encode_pair_row(const Row& row, const std::string& chosen, const std::string& rejected,
+                        const SftEncoder& encoder);
+
+/// Of all rows; those with a response that makes more than max_length tokens are dropped and counted. UserError when
+/// none is left.
+std::vector<PairRow> encode_pair_rows(const std::vector<Row>& rows, const std::string& chosen,
+                                      const std::string& rejected, const SftEncoder& encoder, int64_t max_length,
+                                      int64_t num_threads, DroppedRows& dropped);
+
+}  // namespace roll

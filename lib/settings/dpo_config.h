@@ -1,0 +1,42 @@
+// The root configuration of `roll dpo`: direct preference optimisation, with ROLL's keys. What it shares with a
+// fine-tuning is that of SftConfig, whose trained model is actor_train here.
+#pragma once
+
+#include "settings/sft_config.h"
+
+namespace roll {
+
+struct DpoConfig : SftConfig {
+  double beta = 0.1;
+  bool ipo = false;
+  double label_smoothing = 0;
+  std::string chosen_key = "chosen";
+  std::string rejected_key = "rejected";
+  WorkerConfig reference{
+      .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
+
+  DpoConfig() {
+    exp_name = kind = "dpo";
+    trained = "actor_train";
+    loss.loss_mask_keys = {"response_mask"};
+  }
+
+  template <class V>
+  void fields(V& v) {
+    run_fields(v);
+    v("beta", beta, "strength of the pull towards the reference: the reward of a response is beta x its log-ratio",
+      above(0));
+    v("ipo", ipo, "IPO's squared loss, (margin of the log-ratios - 1 / (2 beta))^2, in place of DPO's logistic one");
+    v("label_smoothing", label_smoothing, "share of pairs that are taken to be labelled the wrong way round (cDPO)",
+      within(0, 0.5));
+    v("chosen_key", chosen_key, "column of the better response: a text, or messages that end with it");
+    v("rejected_key", rejected_key, "column of the worse response");
+    v("actor_train", sft_train, "the policy in training; its batch sizes count pairs");
+    v("reference", reference, "the frozen policy, on the ranks of actor_train");
+    v("validation", validation, "data of the validation");
+    v.noted({"num_nodes", "local_rank", "rpc_timeout", "is_offload_states", "base_dir"},
+            "one program runs all roles; there are no remote calls to tune");
+  }
+};
+
+}  // namespace roll

@@ -1,0 +1,299 @@
+#include "train/dpo.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/bytes.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "checkpoint/hub_cache.h"
+#include "dist/agree.h"
+#include "dist/merged_metrics.h"
+#include "job/restart.h"
+#include "loss/dpo.h"
+#include "model/device.h"
+#include "process/stop.h"
+#include "records/rollout_record.h"
+#include "run/memory_watch.h"
+#include "settings/placement.h"
+#include "step/role_forwards.h"
+#include "step/schedule_change.h"
+#include "step/step_metrics.h"
+#include "step/step_models.h"
+#include "step/step_settings.h"
+#include "step/updates.h"
+#include "train/dpo_data.h"
+#include "train/epoch_order.h"
+#include "train/sft_data.h"
+
+namespace roll {
+
+namespace {
+
+struct DpoData {
+  RoleFolders folders;
+  std::vector<PairRow> training, validation;
+};
+
+DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) {
+  const auto folder = [](const WorkerConfig& worker) {
+    return model_folder(worker.model_args.model_name_or_path.value());
+  };
+  DpoData data{{.actor = start.resume ? start.resume->folder / "actor" : folder(config.sft_train),
+                .critic = {},
+                .references = {folder(config.reference)}},
+               {},
+               {}};
+  const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
+  const auto load = [&](const DataArgs& rows, const char* what) {
+    PairRows loaded = load_pair_rows(config, rows, data.folders.actor, tokenizer);
+    if (!rows.file_name.empty())
+      log.info("{}: {} pairs{}", what, loaded.rows.size(),
+               loaded.num_dropped ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped,
+                                                config.sequence_length)
+                                  : "");
+    return loaded;
+  };
+  PairRows training = load(config.sft_train.data_args, "training rows"),
+           validation = load(config.validation.data_args, "validation rows");
+  const std::string shared = log.is_first() ? warning_of_shared(training.keyed, validation.keyed) : "";
+  if (!shared.empty()) log.warn("{}", shared);
+  data.training = std::move(training.rows);
+  data.validation = std::move(validation.rows);
+  return data;
+}
+
+/// Tells whether a run goes on with the same pairs in the same order.
+std::string fingerprint_of_pairs(const std::vector<PairRow>& rows) {
+  uint64_t hash = fnv1a("");
+  for (const PairRow& row : rows)
+    for (const auto* ids : {&row.prompt_ids, &row.chosen_ids, &row.rejected_ids})
+      hash = fnv1a({reinterpret_cast<const char*>(ids->data()), ids->size() * sizeof(int64_t)}, hash);
+  return fmt::format("{:016x}", hash);
+}
+
+RolePlaces places_of_dpo(const DpoConfig& config) {
+  const RolePlace actor{config.sft_train.ranks, mesh_shape(config.sft_train)};
+  return {.actor = actor,
+          .critic = actor,
+          .sampler = actor,
+          .references = {{config.reference.ranks, mesh_shape(config.reference)}},
+          .learners = config.sft_train.ranks,
+          .sampler_copies = {}};
+}
+
+RoleDtypes dtypes_of_dpo(const DpoConfig& config, at::Device device) {
+  return {.actor = model_dtype(config.sft_train.model_args, device),
+          .references = {model_dtype(config.reference.model_args, device)}};
+}
+
+RunFace dpo_face(const DpoConfig& config, const ModelSpec& spec) {
+  std::vector<Shown> curves{
+      {"loss", "dpo/loss"}, {"right preferences", "rewards/accuracies"}, {"margin", "rewards/margins"}};
+  if (!config.validation.data_args.file_name.empty())
+    curves.insert(curves.begin() + 1, {"validation loss", "val/loss"});
+  return {.name = config.exp_name,
+          .model = fmt::format("{}, {:.2f} M parameters", spec.architecture->name,
+                               static_cast<double>(spec.num_parameters()) / 1e6),
+          .algorithm = config.ipo ? "IPO (Azar et al. 2023)" : "DPO (Rafailov et al. 2023)",
+          .headline = {.goal = {"loss", "dpo/loss"},
+                       .greater_is_better = false,
+                       .others = {{"validation loss", "val/loss"},
+                                  {"right preferences", "rewards/accuracies"},
+                                  {"margin", "rewards/margins"},
+                                  {"grad norm", "dpo/grad_norm"},
+                                  {"lr", "dpo/lr"}}},
+          .curves = std::move(curves)};
+}
+
+std::vector<int64_t> first_numbers_of(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+class Dpo {
+ public:
+  Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  void run();
+
+ private:
+  void take_up(const ResumePoint& point);
+  RunState state();
+  BatchRule pair_rule(Stage stage) const;
+  LossResult loss_of(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) const;
+  Metrics train(int64_t update);
+  std::string write_origins(int64_t update, const std::vector<int64_t>& pairs) const;
+  Metrics validate();
+
+  const DpoConfig& config_;
+  Communicator& ranks_;
+  Log& log_;
+  std::vector<PairRow> rows_, validation_rows_;
+  int64_t total_updates_;
+  const DpoSettings loss_;
+  Meshes meshes_;
+  RoleMeshes mesh_of_;
+  Roles roles_;
+  StepModels models_;
+  LearnerOptions options_;
+  Learner learner_;
+  MemoryWatch memory_;
+  EpochOrder order_;
+  std::optional<ResumePoint> resume_;
+  Run run_;
+};
+
+Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+    : config_(config),
+      ranks_(ranks),
+      log_(log),
+      rows_(std::move(data.training)),
+      validation_rows_(std::move(data.validation)),
+      total_updates_(count_updates(config, std::ssize(rows_), config.sft_train.mini_batch())),
+      loss_{.beta = config.beta, .ipo = config.ipo, .label_smoothing = config.label_smoothing},
+      meshes_(ranks),
+      mesh_of_(role_meshes(places_of_dpo(config), meshes_)),
+      roles_(
+          make_roles(models_in(data.folders, dtypes_of_dpo(config, device)), places_of_dpo(config), mesh_of_, device)),
+      models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputes()})),
+      options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
+      learner_("actor_train", roles_.actor->parameters(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
+      order_(std::ssize(rows_), config.sft_train.mini_batch(), config.seed),
+      resume_(plan.start.resume),
+      run_(std::move(plan), total_updates_, dpo_face(config, roles_.policy_spec), ranks, log) {
+  if (resume_) agree(ranks, [&] { take_up(*resume_); });
+}
+
+/// What is not in the model's folder. Where an update's pairs begin follows from its number.
+void Dpo::take_up(const ResumePoint& point) {
+  const std::filesystem::path file = point.folder / "state.json";
+  const Json state = read_json(file);
+  try {
+    if (state.at("rows") != fingerprint_of_pairs(rows_))
+      throw user_error("the rows of actor_train are not those of {}; resume with the data of that run",
+                       point.folder.string());
+    learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
+    if (ranks_.is_first()) log_schedule_change("actor_train", state.at("actor"), options_.schedule, log_);
+  } catch (const nlohmann::json::exception& error) {
+    throw user_error("{}: is not the state of such a run: {}", file.string(), error.what());
+  }
+}
+
+RunState Dpo::state() {
+  return {
+      {{"rows", fingerprint_of_pairs(rows_)}, {"actor", learner_.state()}},
+      {checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(), [this] { return learner_.optimizer_shard(); })}};
+}
+
+BatchRule Dpo::pair_rule(Stage stage) const {
+  BatchRule rule = batch_rule(config_.sft_train, stage).with(workload_of(roles_.policy_spec));
+  rule.unit = 2;
+  return rule;
+}
+
+LossResult Dpo::loss_of(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) const {
+  return dpo_loss(
+      {.axis = e.axis(), .log_probs = log_probs, .ref_log_probs = e.ref_log_probs, .response_mask = e.response_mask()},
+      counts, loss_);
+}
+
+Metrics Dpo::train(int64_t update) {
+  const std::vector<int64_t> pairs = order_.rows_of(update);
+  Metrics metrics;
+  RlStep step = step_of(rows_, pairs, pair_rule(Stage::kTrain), mesh_of_.actor);
+  run_forwards(step, {.references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}}, models_,
+               *mesh_of_.learners, log_, metrics);
+  const int64_t num_sequences = step.facts.num_sequences();
+  const UpdatePlan plan{.settings = {.prefix = "dpo",
+                                     .loss_mask = "response_mask",
+                                     .counted_masks = {"response_mask"},
+                                     .apply_loss_scale = config_.sft_train.apply_loss_scale,
+                                     .max_nonfinite_updates = config_.max_nonfinite_updates},
+                        .rule = pair_rule(Stage::kTrain),
+                        .mini_batches = {first_numbers_of(num_sequences)},
+                        .lengths = step.facts.lengths(),
+                        .num_groups = std::ssize(pairs),
+                        .device = models_.device,
+                        .phase = {&log_, fmt::format("step {}: train", update)},
+                        .step = update,
+                        .source = [&] { return write_origins(update, pairs); }};
+  const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
+    const at::Tensor wanted = e.response_mask().to(at::kBool);
+    const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
+                                     config_.sft_train.recomputes(), wanted);
+    return loss_of(e, out.log_probs, counts);
+  };
+  metrics.merge(run_updates(step.here, plan, learner_, mesh_of_.actor.mesh(), loss));
+  return metrics;
+}
+
+/// One line per pair of an update: which row of which file it was.
+std::string Dpo::write_origins(int64_t update, const std::vector<int64_t>& pairs) const {
+  std::string lines;
+  for (const int64_t pair : pairs) lines += to_line({{"id", rows_[pair].id}, {"row", rows_[pair].origin}}) + "\n";
+  const auto file = numbered(run_.folder().skipped(), "step_", update, ".jsonl");
+  make_folder(file.parent_path());
+  write_file_atomic(file, lines);
+  return file.string();
+}
+
+Metrics Dpo::validate() {
+  memory_.begin("validate");
+  RlStep step = step_of(validation_rows_, first_numbers_of(std::ssize(validation_rows_)), pair_rule(Stage::kForward),
+                        mesh_of_.actor);
+  Metrics of_forwards;
+  run_forwards(step,
+               {.old_log_probs = true,
+                .actor = batch_rule(config_.sft_train, Stage::kForward),
+                .references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}},
+               models_, *mesh_of_.learners, log_, of_forwards);
+  Communicator& dp = mesh_of_.actor.mesh().dp();
+  const auto counts = count_masks(step.here, {"response_mask"}, std::ssize(validation_rows_), dp);
+  const at::NoGradGuard no_grad;
+  Metrics of_here, metrics;
+  if (step.here.num_sequences() > 0) of_here = loss_of(step.here, step.here.old_log_probs, counts).metrics;
+  for (const auto& [name, value] : merge_over_ranks(of_here, dp).values())
+    metrics.add(name == "dpo/loss" ? "val/loss" : "val/" + name, value);
+  return metrics;
+}
+
+void Dpo::run() {
+  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
+  for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
+    ranks_.set_step(update);
+    Stopwatch watch;
+    memory_.begin("train");
+    Metrics metrics = train(update);
+    add_traffic_metrics(ranks_.traffic(), metrics);
+    metrics.add("time/step_total", watch.seconds());
+    if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate());
+    metrics.merge(merge_over_ranks(memory_.take(), ranks_));
+    run_.track(update, metrics);
+    memory_.begin("save");
+    run_.save_if_due(update, [this] { return state(); });
+    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
+  }
+  run_.finish();
+  log_.say("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
+}
+
+}  // namespace
+
+void run_dpo(const DpoConfig& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
+  RunPlan plan = plan_run(config, flags, config.sft_train.backend_timeout * 60,
+                          {{"actor_train", config.sft_train.mini_batch()}}, ranks, log);
+  std::optional<Dpo> pipeline;
+  agree(ranks, [&] {
+    DpoData data = load_dpo_data(config, plan.start, log);
+    pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
+  });
+  pipeline->run();
+}
+
+}  // namespace roll
