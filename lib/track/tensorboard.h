@@ -1,4 +1,4 @@
-// The bytes of a TensorBoard event file: TFRecord frames of Event messages (protobuf.h).
+// The bytes of a TensorBoard event file: TFRecord frames of Event messages (track/protobuf.h).
 #pragma once
 
 #include <cstdint>
