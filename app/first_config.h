@@ -30,8 +30,8 @@ std::optional<std::string> template_for(const std::filesystem::path& model, cons
 
 /// What a look at all rows says.
 struct RowsSeen {
-  std::string text;                   // of `roll data check`
-  std::vector<std::string> lines;     // of it: the layout, and lengths and golds of each domain
+  std::string text;                // of `roll data check`
+  std::vector<std::string> lines;  // of it: the layout, and lengths and golds of each domain
   std::vector<std::string> warnings;
 };
 /// Looks at the rows as `roll data check` does, and fills what follows from them. UserError: rows that cannot be used.

@@ -13,7 +13,10 @@ namespace {
 std::optional<double> mean_of(GroupScores scores) {
   double sum = 0, count = 0;
   for (const auto& score : scores)
-    if (score) sum += *score, count += 1;
+    if (score) {
+      sum += *score;
+      count += 1;
+    }
   return count > 0 ? std::optional(sum / count) : std::nullopt;
 }
 
@@ -25,7 +28,10 @@ bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
   if (!mean) return false;
   double size = 0, squares = 0;
   for (const auto& score : scores)
-    if (score) squares += (*score - *mean) * (*score - *mean), size += 1;
+    if (score) {
+      squares += (*score - *mean) * (*score - *mean);
+      size += 1;
+    }
   const QueryFilterArgs& args = filter.filter_args;
   if (filter.type == QueryFilter::kMean) return *mean > args.threshold_down && *mean < args.threshold_up;
   return size > 1 && std::sqrt(squares / (size - 1)) > args.std_threshold;

@@ -75,10 +75,10 @@ class GroupQuota {
     int64_t owed = 0, num_prompts = 0;
     int64_t allowed = owed;  // of those
     const QueryFilterConfig* filter = nullptr;
-    std::vector<Verdict> verdicts{};     // of the prompts that were started, in their order
+    std::vector<Verdict> verdicts{};                   // of the prompts that were started, in their order
     std::vector<std::optional<double>> mean_scores{};  // of these
-    int64_t num_known = 0;               // before the first that is open, or the step is full
-    int64_t num_kept = 0, num_lost = 0;  // of those; lost in a row
+    int64_t num_known = 0;                             // before the first that is open, or the step is full
+    int64_t num_kept = 0, num_lost = 0;                // of those; lost in a row
     // Behind as many useful groups as are owed, as far as is known: it can only come nearer.
     int64_t end = std::numeric_limits<int64_t>::max();
 

@@ -12,7 +12,7 @@ namespace roll {
 
 struct Curriculum {
   DataSampler sampler = DataSampler::kShuffled;
-  double floor = 0.1;                        // sampler_floor
+  double floor = 0.1;                       // sampler_floor
   std::vector<ScheduledShares> schedule{};  // ascending
 };
 Curriculum curriculum_of(const DataArgs& data);

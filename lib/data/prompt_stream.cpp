@@ -79,7 +79,8 @@ void PromptStream::check_difficulties(const std::string& name, const RowStore::D
   if (std::ranges::count(rows.difficulties, rows.difficulties.front()) < std::ssize(rows.difficulties)) return;
   if (rows.rows.size() == 1) return;
   throw user_error(
-      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, a "
+      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, "
+      "a "
       "number that is larger for harder ones",
       rows.rows.size(), name, rows.difficulties.front());
 }

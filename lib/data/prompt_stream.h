@@ -5,10 +5,10 @@
 // epochs. The cursor is a small JSON value: a resumed run goes on with the very next row.
 //
 // A curriculum changes this by rules that know no more than is written down here. By difficulty: each epoch's
-// permutation is sorted, easy rows first. By pass rate: a row whose turn it is is passed over if the random number named
-// (seed, kPassOver, epoch, domain, row) is not below its weight, which follows from the scores of all steps before:
-// settle() tells them between two steps, so that the draws of a step are the same whenever and wherever it was begun.
-// Shares that change are a function of the step.
+// permutation is sorted, easy rows first. By pass rate: a row whose turn it is is passed over if the random number
+// named (seed, kPassOver, epoch, domain, row) is not below its weight, which follows from the scores of all steps
+// before: settle() tells them between two steps, so that the draws of a step are the same whenever and wherever it was
+// begun. Shares that change are a function of the step.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class PromptStream {
   PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed,
                const Curriculum& curriculum = {});
 
-  /// Each domain's part of a step of `count` prompts. UserError: a domain with a share gets none, unless its share is on
-  /// the way to another one.
+  /// Each domain's part of a step of `count` prompts. UserError: a domain with a share gets none, unless its share is
+  /// on the way to another one.
   std::map<std::string, int64_t> quota(int64_t count, int64_t step = 1) const;
   /// The next rows of these domains, domain after domain in the order of their names.
   std::vector<std::shared_ptr<const Row>> next(const std::map<std::string, int64_t>& counts);

@@ -56,9 +56,9 @@ GuessedReward guess_reward(const std::vector<std::string>& files, const RowColum
   const std::vector<Row> rows = rows_to_guess_by(files, columns);
   if (rows.empty()) throw user_error("--reward: missing; {} has no row to guess it by", files.front());
   const std::string those = fmt::format("the first {} rows", rows.size());
-  for (const auto& [type, what] : {std::pair("ifeval", "instructions that a program can check"),
-                                   std::pair("code_sandbox", "tests for programs"),
-                                   std::pair("multiple_choice", "letters of choices")})
+  for (const auto& [type, what] :
+       {std::pair("ifeval", "instructions that a program can check"), std::pair("code_sandbox", "tests for programs"),
+        std::pair("multiple_choice", "letters of choices")})
     if (can_judge_all(type, rows)) return {type, fmt::format("{} hold {}", those, what)};
   const auto is_blank = [](const Row& row) { return row.ground_truth.empty(); };
   const auto blank = std::ranges::find_if(rows, is_blank);

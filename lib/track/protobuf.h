@@ -1,4 +1,5 @@
-// Messages of Protocol Buffers, field by field: a dozen fields of a few messages, against a code generator and a library.
+// Messages of Protocol Buffers, field by field: a dozen fields of a few messages, against a code generator and a
+// library.
 #pragma once
 
 #include <cstdint>

@@ -59,8 +59,7 @@ class WandbSink : public Sink {
  public:
   explicit WandbSink(const WandbRun& run) : start_s_(wall_clock_s()), file_(find_wandb_file(run.folder, run.id)) {
     if (file_.empty()) {
-      const fs::path folder =
-          run.folder / fmt::format("offline-run-{}-{}", local_time_text("%Y%m%d_%H%M%S"), run.id);
+      const fs::path folder = run.folder / fmt::format("offline-run-{}-{}", local_time_text("%Y%m%d_%H%M%S"), run.id);
       make_folder(folder / "files");
       file_ = folder / fmt::format("run-{}.wandb", run.id);
     }

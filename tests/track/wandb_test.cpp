@@ -48,8 +48,7 @@ TEST_CASE("a W&B record is cut where blocks of 32 KB end", "[track]") {
   CHECK(written_at(32768 - 106, record) == std::pair(Frames{{32662, 99, 2}, {32768, 1, 4}}, record));
   CHECK(written_at(32768 - 7, record) == std::pair(Frames{{32761, 0, 2}, {32768, 100, 4}}, record));
   CHECK(written_at(32768 - 6, record) == std::pair(Frames{{32768, 100, 1}}, record));  // no head has room
-  CHECK(written_at(0, large) ==
-        std::pair(Frames{{0, 32761, 2}, {32768, 32761, 3}, {65536, 4478, 4}}, large));
+  CHECK(written_at(0, large) == std::pair(Frames{{0, 32761, 2}, {32768, 32761, 3}, {65536, 4478, 4}}, large));
 }
 
 TEST_CASE("a W&B record that is not whole or not sound is the end of what is read", "[track]") {
@@ -77,8 +76,8 @@ TEST_CASE("fields of a message are found by their numbers, in what is a message"
   CHECK_FALSE(find_whole(message, 200));
   CHECK_FALSE(find_bytes(message, 5));
   CHECK_FALSE(find_whole(message.substr(0, message.size() - 1), 4));
-  CHECK_FALSE(find_bytes(std::string("\x0a\x7fx"), 1));      // longer than the message
-  CHECK_FALSE(find_whole(std::string(20, '\xff'), 1));       // a varint without an end
+  CHECK_FALSE(find_bytes(std::string("\x0a\x7fx"), 1));  // longer than the message
+  CHECK_FALSE(find_whole(std::string(20, '\xff'), 1));   // a varint without an end
 }
 
 }  // namespace roll
