@@ -1,6 +1,7 @@
 #include "app/first_config.h"
 
 #include <filesystem>
+#include <string_view>
 
 #include "app/cli/streams.h"
 #include "base/error.h"
@@ -42,10 +43,20 @@ std::optional<double> memory_gb(const std::string& yaml, const ModelSpec& spec, 
   }
 }
 
-/// The last part of a path or Hub name, without what says how a file is written.
+/// The last part of a path, glob or Hub name as part of a folder's name.
 std::string short_name(const std::string& name) {
-  const std::string last = (fs::path(name) / "").parent_path().filename().string();
-  return last.substr(0, last.find('.', 1));
+  std::string last = (fs::path(name) / "").parent_path().filename().string();
+  for (char& c : last)
+    if (std::string_view("*?[]{}:\\ ").find(c) != std::string_view::npos) c = '_';
+  return last;
+}
+
+/// Without what says how a file is written.
+std::string data_name(const std::string& name) {
+  fs::path last = short_name(name);
+  for (const char* extension : {".gz", ".zst", ".parquet", ".jsonl", ".json", ".csv", ".tsv"})
+    if (last.extension() == extension) last = last.stem();
+  return last.string();
 }
 
 }  // namespace
@@ -164,7 +175,7 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
   run.num_devices = num_ranks;
   run.on_gpu = on_gpu;
   const fs::path model = model_folder(run.model);
-  run.output_dir = fmt::format("./output/{}-{}", short_name(*flags.model), short_name(flags.data.front()));
+  run.output_dir = fmt::format("./output/{}-{}", short_name(*flags.model), data_name(flags.data.front()));
   run.folder = run.output_dir;
   const RowsSeen seen = measure_rows(run, model);
   MadeConfig made{.yaml = first_config(run, spec_of_model(model), std::nullopt).yaml, .notes = seen.lines};

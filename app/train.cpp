@@ -20,6 +20,7 @@ namespace roll {
 namespace {
 
 constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
+constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks without it measure the rows themselves
 
 /// The configuration without a file. Ranks that this process starts are handed it, so that rows are measured once.
 CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, const LoadOptions& options) {
@@ -34,7 +35,8 @@ CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, 
     const int64_t here =
         options.hostfile ? num_slots(read_hostfile(*options.hostfile)) : std::max<int64_t>(1, num_gpus);
     made = make_config(first, options.num_ranks.value_or(here), num_gpus > 0);
-    if (!flags.dry_run) set_env(kMadeConfig, to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}}));
+    const std::string hand_over = to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}});
+    if (!options.is_started && !flags.dry_run && hand_over.size() < kLargestVariable) set_env(kMadeConfig, hand_over);
   }
   auto checked = load_config_text(made.yaml, "made of --model and --data", overrides_of(flags), options);
   checked.notes.insert(checked.notes.begin(), made.notes.begin(), made.notes.end());

@@ -121,7 +121,32 @@ def check_without_file(folder):
     new = shown("--config", "beside/config.yaml", *small[2:], "max_steps=1")
     differing = {line.split(":")[0] for line in set(made) ^ set(new)}
     assert differing == {"exp_name", "output_dir"}, differing
+    # The ranks that are started are handed the configuration: a reward program sees it among its variables.
+    (folder / "handed.py").write_text("import json, os, sys\nfor line in sys.stdin:\n    print(json.dumps(dict(reward=int('ROLL_MADE_CONFIG' in os.environ))), flush=True)\n")
+    (folder / "more").mkdir()
+    (folder / data).rename(folder / "more" / data)
+    roll(folder, "train", "--model", "model", "--data", "more/train*", *small, "-n", "2", "max_steps=1", "rewards.math_rule.type=command",
+         f"rewards.math_rule.command=[{sys.executable}, handed.py]")
+    assert json.loads((folder / "output/model-train_/metrics.jsonl").read_text())["score/mean"] == 1
     print("roll train without a file: from Parquet to steps, resumed on two ranks and by the run's own file; as roll new's")
+
+
+TRL_SCRIPT = """from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward
+
+args = GRPOConfig(output_dir="from-trl", learning_rate=1e-5, per_device_train_batch_size=8, num_generations=4, max_completion_length=8, max_steps=1)
+GRPOTrainer(model="model", reward_funcs=accuracy_reward, args=args, train_dataset=dataset).train()
+"""
+
+
+def check_trl_script(folder):
+    """Two commands from somebody's script and rows to the first step."""
+    (folder / "grpo.py").write_text(TRL_SCRIPT)
+    data = write_table(folder / "train", dict(question=["1 + 1?", "2 + 2?"] * 4, answer=["#### 2", "#### 4"] * 4))
+    roll(folder, "convert-config", "grpo.py", "-n", "1", "--out", "mine.yaml")
+    done = roll(folder, "train", "--config", "mine.yaml", "--device", "cpu", f"actor_train.data_args.file_name=[{data}]", "actor_train.data_args.messages=null")
+    assert "read as GSM8K's" in done.stdout and (folder / "from-trl/metrics.jsonl").exists(), done.stdout
+    print("a TRL script and rows: two commands to the first step")
 
 
 def check_made_refusals(folder):
@@ -232,6 +257,7 @@ with tempfile.TemporaryDirectory() as name:
     check_flags(folder)
     check_terminal(folder)
     check_without_file(folder)
+    check_trl_script(folder)
     check_made_refusals(folder)
     check_guesses(folder)
     check_faults(folder)

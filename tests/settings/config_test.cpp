@@ -207,7 +207,6 @@ TEST_CASE("rules between keys name both and the nearest working values", "[train
 
 TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
   const std::string train = "actor_train.training_args.", generate = "actor_infer.generating_args.";
-  const std::string schedule = "actor_train.data_args.domain_interleave_schedule=";
   const std::string dynamic = "use_dynamic_batching_in_train=true";
   struct Rule {
     std::vector<std::string> overrides;
@@ -282,31 +281,12 @@ TEST_CASE("every rule is there: one setting that breaks it each", "[train]") {
       {{"actor_train.data_args.domain_interleave_probs={math_rule: 1.5}"}, "must be in 0..1"},
       {{"actor_train.data_args.domain_interleave_probs={math_rule: 0.5}"}, "must sum to 1"},
       {{"actor_train.data_args.domain_interleave_probs={math_rul: 1}"}, "has no reward"},
-      {{"actor_train.data_args.sampler=pass_rates"}, "did you mean 'pass_rate'"},
-      {{"actor_train.data_args.sampler_floor=0"}, "sampler_floor = 0: must be in 0.01..1"},
-      {{"validation.data_args.sampler=difficulty"}, "belongs to the actor_train.data_args"},
-      {{"validation.data_args.domain_interleave_schedule=[{step: 2, probs: {math_rule: 1}}]"},
-       "belongs to the actor_train.data_args"},
-      {{"~actor_train.data_args.domain_interleave_probs", schedule + "[{step: 2, probs: {math_rule: 1}}]"},
-       "starts from the shares of step 1; set actor_train.data_args.domain_interleave_probs"},
-      {{schedule + "[{step: 1, probs: {math_rule: 1}}]"}, "rise, from 2 on, and this comes behind step 1"},
-      {{schedule + "[{step: 9, probs: {math_rule: 1}}, {step: 9, probs: {math_rule: 1}}]"}, "comes behind step 9"},
-      {{schedule + "[{step: 9, probs: {math_rule: 0.75}}]"}, "the shares sum to 0.75; they must sum to 1"},
-      {{schedule + "[{step: 9, probs: {math_rul: 1}}]"}, "the domain math_rul has no reward"},
-      {{schedule + "[{stop: 9, probs: {math_rule: 1}}]"}, "did you mean"},
   };
   for (const Rule& rule : rules) {
     const std::string message = error_of(rule.overrides);
     CAPTURE(rule.overrides, message);
     CHECK(mentions(message, rule.message));
   }
-}
-
-TEST_CASE("a floor does nothing without the sampler that has it", "[train]") {
-  const auto notes = recipe({"actor_train.data_args.sampler_floor=0.2"}).notes;
-  CHECK(std::ranges::any_of(notes, [](const std::string& note) {
-    return mentions(note, "sampler_floor = 0.2 has no effect, because of actor_train.data_args.sampler = shuffled");
-  }));
 }
 
 TEST_CASE("tensor and context ranks must divide the ranks of the run, for every role", "[train]") {
