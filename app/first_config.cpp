@@ -178,7 +178,9 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
   run.output_dir = fmt::format("./output/{}-{}", short_name(*flags.model), data_name(flags.data.front()));
   run.folder = run.output_dir;
   const RowsSeen seen = measure_rows(run, model);
-  MadeConfig made{.yaml = first_config(run, spec_of_model(model), std::nullopt).yaml, .notes = seen.lines};
+  const FirstConfig first = first_config(run, spec_of_model(model), flags.memory_gb);
+  MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
+  if (!first.warning.empty()) made.notes.push_back(first.warning);
   made.notes.insert(made.notes.begin(),
                     fmt::format("without a file: {} with the reward {} ({}); --algorithm, --reward and key=value say "
                                 "otherwise, and {}/config.resolved.yaml will hold all of it",

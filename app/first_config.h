@@ -50,7 +50,8 @@ ModelSpec spec_of_model(const std::filesystem::path& folder);
 struct FirstFlags {
   std::optional<std::string> model, reward, algorithm, validation;
   std::vector<std::string> data;
-  bool any() const { return model || reward || algorithm || validation || !data.empty(); }
+  std::optional<double> memory_gb;
+  bool any() const { return model || reward || algorithm || validation || memory_gb || !data.empty(); }
 };
 
 /// A configuration made of flags, and what to tell of how.

@@ -24,8 +24,9 @@ constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks 
 
 /// The configuration without a file. Ranks that this process starts are handed it, so that rows are measured once.
 CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, const LoadOptions& options) {
-  const Json key = {first.model.value_or(""), first.data, first.reward.value_or(""), first.algorithm.value_or(""),
-                    first.validation.value_or("")};
+  const Json key = {first.model.value_or(""),      first.data,
+                    first.reward.value_or(""),     first.algorithm.value_or(""),
+                    first.validation.value_or(""), first.memory_gb.value_or(0)};
   MadeConfig made;
   const Json handed = parse_json(env(kMadeConfig).value_or("null"), kMadeConfig);
   if (handed.is_object() && handed.at("key") == key) {
@@ -64,6 +65,8 @@ void add_first_flags(CLI::App& sub, FirstFlags& flags) {
       ->allow_extra_args(false);  // key=value may follow
   sub.add_option("--reward", flags.reward, "with --model: what judges responses; default: what the rows look like");
   sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
+  sub.add_option("--memory", flags.memory_gb, "with --model: GB of one device, to choose how the model is shared out")
+      ->check(CLI::PositiveNumber);
   sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
 }
 
