@@ -45,9 +45,9 @@ CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, 
 }
 
 /// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
-template <class C, class Load, class Run>
+template <class C, class Load>
 void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const Load& load, WorkerConfig C::*trained,
-                  const Run& run) {
+                  void (*run)(const C&, const RunFlags&, at::Device, Communicator&, Log&)) {
   sub.callback([=] {
     const auto checked = load();
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
