@@ -15,6 +15,7 @@
 #include "config/load.h"
 #include "data/row_files.h"
 #include "preview/data_report.h"
+#include "preview/guess_reward.h"
 #include "settings/complete.h"
 #include "settings/foreign_words.h"
 
@@ -105,6 +106,16 @@ void ask_by_config(const DataFlags& flags, Asked& asked) {
   measure_with(*model, fmt::format("{}: {}", flags.config, key), asked);
 }
 
+void note_reward(const std::vector<std::string>& files, const RowColumns& columns) {
+  std::string choice = "--type math_rule, say,";
+  try {
+    const GuessedReward guessed = guess_reward(files, columns);
+    choice = fmt::format("{}: --type {}", guessed.why, guessed.type);
+  } catch (const UserError&) {  // the rows do not tell
+  }
+  std::fprintf(stderr, "note: no reward was asked; %s shows whether it can judge these rows\n", choice.c_str());
+}
+
 void check_data_rows(DataFlags& flags) {
   read_part(flags);
   Asked asked;
@@ -115,14 +126,13 @@ void check_data_rows(DataFlags& flags) {
   if (question.source.data.file_name.empty())
     throw user_error("FILE: missing; name the files of rows, or a --config that does");
   const std::string key = flags.files.empty() ? flags.config + ": actor_train.data_args.file_name" : "FILE";
-  files_of_flag(key, question.source.data.file_name, question.source.data.split);
+  const auto files = files_of_flag(key, question.source.data.file_name, question.source.data.split);
   if (!asked.rules.empty()) question.source.rules = &asked.rules;
   const DataReport report = look_at(question);
   std::fputs(to_text(report, question).c_str(), stdout);
   std::fflush(stdout);
   print_warnings(report.warnings);
-  if (asked.rules.empty())
-    std::fprintf(stderr, "note: no reward was asked; --type math_rule, say, shows whether it can judge these rows\n");
+  if (asked.rules.empty()) note_reward({files.begin(), files.end()}, columns_of(question.source.data));
   require_usable(report);
 }
 

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iostream>
 
-#include "app/cli/config_flags.h"
 #include "app/version.h"
 #include "base/clock.h"
 #include "base/env.h"
@@ -33,8 +32,8 @@
 
 namespace roll {
 
-void add_job_flags(CLI::App& sub, JobFlags& flags) {
-  add_config_flags(sub, flags.config, flags.overrides, "YAML file");
+void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others) {
+  add_config_flags(sub, flags.config, flags.overrides, "YAML file", others);
   sub.add_option("-n", flags.num_ranks, "processes; default: the devices of device_mapping, the hosts' slots, or 1")
       ->check(CLI::Range(1, 65536));
   sub.add_option("--hostfile", flags.hostfile, "start the processes on these hosts: a line \"name slots=N\" for each");

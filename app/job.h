@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/config_flags.h"
 #include "base/log.h"
 #include "dist/communicator.h"
 #include "run/run.h"
@@ -34,8 +35,8 @@ struct JobFlags {
   std::vector<std::string> overrides;
 };
 
-/// Adds the flags of a job and the overrides.
-void add_job_flags(CLI::App& sub, JobFlags& flags);
+/// Adds the flags of a job, of its configuration and the overrides.
+void add_job_flags(CLI::App& sub, JobFlags& flags, const InsteadOfFile& others = {});
 
 /// The overrides, with what --resume means.
 std::vector<std::string> overrides_of(const JobFlags& flags);

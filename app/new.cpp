@@ -10,23 +10,22 @@
 
 #include "app/cli/streams.h"
 #include "app/commands.h"
+#include "app/first_config.h"
 #include "base/env.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/nearest.h"
 #include "base/shell.h"
-#include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "checkpoint/manifest.h"
 #include "config/flag.h"
 #include "data/row_files.h"
 #include "model/device.h"
 #include "preview/config_data.h"
-#include "preview/data_report.h"
+#include "preview/guess_reward.h"
 #include "preview/new_run.h"
 #include "settings/load_config.h"
-#include "settings/memory_estimate.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -34,8 +33,6 @@ namespace roll {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr double kUsableMemory = 0.9;  // of a device; the rest is the framework's, and what the estimate misses
 
 struct NewFlags {
   std::string folder;
@@ -80,73 +77,40 @@ std::string value_of(const NewFlags& flags, const char* flag, const std::optiona
   return value;
 }
 
-/// A Hub name, or a folder's absolute path.
 std::string model_of(const NewFlags& flags) {
-  const auto check = [](const std::string& name) { Tokenizer::load(model_folder(name, "--model")); };
-  const std::string name =
-      value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
-  return fs::is_directory(name) ? fs::canonical(name).string() : name;
-}
-
-std::vector<std::string> absolute(const std::vector<fs::path>& files) {
-  std::vector<std::string> paths;
-  for (const fs::path& file : files) paths.push_back(fs::canonical(file).string());
-  return paths;
-}
-
-/// It tells rows from other files. All rows are looked at once everything is answered.
-Json first_row(const fs::path& file) {
-  Json row;
-  if (!open_rows(file)->next(row)) throw user_error("{}: holds no row", file.string());
-  return row;
-}
-
-/// The keys of rows in columns of others; nothing of our own.
-std::optional<RowColumns> layout_of(const fs::path& file) {
-  const RowFile rows(file, {});
-  return rows.layout_note().empty() ? std::nullopt : std::optional(rows.columns());
+  std::string model;
+  const auto check = [&](const std::string& name) { model = model_named(name); };
+  value_of(flags, "model", flags.model, "the model's folder, or its Hub name in the local cache", "", check);
+  return model;
 }
 
 std::vector<std::string> data_of(const NewFlags& flags) {
-  const auto check = [](const std::string& file) {
-    for (const fs::path& path : files_of_flag("--data", {file})) first_row(path);
-  };
-  if (flags.data.size() > 1) return absolute(files_of_flag("--data", flags.data));
+  if (flags.data.size() > 1) return rows_named(flags.data);
+  std::vector<std::string> rows;
+  const auto check = [&](const std::string& file) { rows = rows_named({file}); };
   const auto given = flags.data.empty() ? std::nullopt : std::optional(flags.data[0]);
-  const std::string file = value_of(flags, "data", given, "the training rows, a file or folder", "", check);
-  return absolute(files_of_flag("--data", {file}));
+  value_of(flags, "data", given, "the training rows, a file or folder", "", check);
+  return rows;
 }
 
-RewardArgs reward_args(const std::string& name) {
-  RewardArgs args;
-  RewardType type;
-  read_flag("--reward", name, type, finite());
-  args.type = type;
-  return args;
-}
-
-/// A type that needs nothing but its name.
-std::string reward_of(const NewFlags& flags) {
-  const auto check = [](const std::string& name) {
-    const RewardArgs args = reward_args(name);
-    try {
-      if (needs_model(*args.type)) throw UserError("it needs a model");
-      make_reward(args, 1, "");
-    } catch (const UserError& e) {
-      throw user_error("--reward = {}: needs more than its name ({}); take math_rule, and change it in the file", name,
-                       e.what());
+/// Usual is what the rows look like.
+std::string reward_of(const NewFlags& flags, const std::vector<std::string>& data) {
+  std::string usual;
+  if (!flags.reward) try {
+      const GuessedReward guessed = guess_reward(data);
+      usual = guessed.type;
+      std::printf("reward: %s looks right: %s\n", usual.c_str(), guessed.why.c_str());
+    } catch (const UserError&) {
+      if (flags.yes || ::isatty(STDIN_FILENO) != 1) throw;
     }
-  };
   return value_of(flags, "reward", flags.reward,
-                  "what judges responses: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...",
-                  "math_rule", check);
+                  "what judges responses: math_rule, exact_match, multiple_choice, ifeval, code_sandbox, ...", usual,
+                  check_reward_name);
 }
 
 NewAlgorithm algorithm_of(const NewFlags& flags) {
-  NewAlgorithm algorithm{};
-  const auto check = [&](const std::string& name) { read_flag("--algorithm", lower_ascii(name), algorithm, finite()); };
-  value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo", check);
-  return algorithm;
+  return algorithm_named(value_of(flags, "algorithm", flags.algorithm, "the algorithm: grpo, ppo or reinforce", "grpo",
+                                  [](const std::string& name) { algorithm_named(name); }));
 }
 
 int64_t devices_of(const NewFlags& flags) {
@@ -156,75 +120,6 @@ int64_t devices_of(const NewFlags& flags) {
   value_of(flags, "devices", given, "how many GPUs, or processes without one",
            std::to_string(std::max<int64_t>(1, num_cuda_devices())), check);
   return devices;
-}
-
-std::vector<std::string> domains_in(const RowFacts& facts) {
-  std::vector<std::string> domains;
-  for (const auto& [domain, count] : facts.domains) domains.push_back(domain);
-  return domains;
-}
-
-/// The template to name: that of the model where it has one.
-std::optional<std::string> template_for(const fs::path& folder, const Tokenizer& tokenizer) {
-  try {
-    ChatTemplate::load(folder, "native");
-    return std::nullopt;
-  } catch (const UserError&) {
-    return tokenizer.id_of("<|im_start|>") ? "chatml" : "empty";
-  }
-}
-
-/// Looks at the rows as `roll data check` does, and fills what follows from them. UserError: rows that cannot be used.
-void measure_rows(NewRun& run, const fs::path& folder) {
-  const Tokenizer tokenizer = Tokenizer::load(folder);
-  run.chat_template = template_for(folder, tokenizer);
-  DomainRules rules;
-  rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
-  DataQuestion question;
-  question.one_domain = run.reward;
-  question.tokenizer = &tokenizer;
-  question.source.model_folder = folder;
-  question.source.data.file_name = run.data;
-  question.source.data.template_name = run.chat_template;
-  question.source.rules = &rules;
-  const DataReport report = look_at(question);
-  std::fputs(to_text(report, question).c_str(), stdout);
-  std::fflush(stdout);
-  require_usable(report);
-  if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
-  print_warnings(report.warnings);
-  run.num_rows = report.views.front().num_rows;
-  run.prompts = report.views.front().prompts;
-  run.domains = domains_in(report.facts);
-  run.layout = layout_of(run.data.front());
-  run.has_messages = run.layout ? !run.layout->prompt : report.facts.columns.contains("messages");
-  if (!run.has_messages) run.chat_template.reset();
-}
-
-/// What a rank of this file needs, in GB; nothing where the layout is impossible.
-std::optional<double> memory_gb(const fs::path& file, const ModelSpec& spec, bool on_gpu) {
-  try {
-    const auto checked = load_config(file, {}, {});
-    const PlannedModels models{.policy = spec, .critic = spec};
-    return estimate_memory(checked.config, models, on_gpu, 0).total() / 1e9;
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
-
-/// Writes the first layout that fits the devices; where none does the last, which needs least.
-void write_config(const fs::path& file, const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
-  std::optional<double> needed;
-  for (const NewLayout& layout : layouts_of(run, spec)) {
-    write_file_atomic(file, new_config(run, spec, layout));
-    needed = memory_gb(file, spec, run.on_gpu);
-    if (!limit_gb || (needed && *needed <= kUsableMemory * *limit_gb)) break;
-  }
-  if (limit_gb && needed && *needed > kUsableMemory * *limit_gb)
-    std::fprintf(stderr,
-                 "warning: a device would need about %.0f GB of its %.0f; take more devices, a smaller model, or a "
-                 "smaller response_length\n",
-                 *needed, *limit_gb);
 }
 
 /// Loads what was written as `subcommand` will, and says what it would do and how to start it.
@@ -266,6 +161,12 @@ void require_new_folder(const std::string& folder) {
   refuse_in_checkpoint("DIR", folder);
 }
 
+bool has_messages(const std::string& file) {
+  Json row;
+  open_rows(file)->next(row);
+  return row.contains("messages");
+}
+
 /// What the rows of a fine-tuning are, through the model's tokenizer and template.
 void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec) {
   const Tokenizer tokenizer = Tokenizer::load(folder);
@@ -284,7 +185,7 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   run.prompts = summary_of(lengths);
   run.num_rows = std::ssize(lengths);
   run.layout = layout_of(run.data.front());
-  run.has_messages = run.layout ? !run.layout->prompt : first_row(run.data.front()).contains("messages");
+  run.has_messages = run.layout ? !run.layout->prompt : has_messages(run.data.front());
   if (!run.has_messages) run.chat_template.reset();
 }
 
@@ -292,7 +193,7 @@ void make_sft(const NewFlags& flags, NewRun run) {
   for (const auto& [flag, given] : {std::pair("reward", flags.reward), std::pair("algorithm", flags.algorithm)})
     if (given) throw user_error("--{} = {}: a fine-tuning has none; leave it out, or leave --sft out", flag, *given);
   const fs::path model = model_folder(run.model);
-  const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
+  const ModelSpec spec = spec_of_model(model);
   measure_sft_rows(run, model, spec);
   write_folder_atomic(run.folder, [&](const fs::path& folder) {
     write_file_atomic(folder / "config.yaml", new_sft_config(run, spec));
@@ -304,21 +205,27 @@ void make_new(const NewFlags& flags) {
   require_new_folder(flags.folder);
   if (flags.examples) return write_examples(flags.folder);
   NewRun run{.folder = fs::weakly_canonical(fs::absolute(flags.folder)).string()};
+  run.output_dir = run.folder + "/run";
   run.model = model_of(flags);
   run.data = data_of(flags);
-  if (flags.validation) run.validation = absolute(files_of_flag("--validation", {*flags.validation})).front();
+  if (flags.validation) run.validation = validation_named(*flags.validation);
   if (!flags.sft) {
-    run.reward = reward_of(flags);
+    run.reward = reward_of(flags, run.data);
     run.algorithm = algorithm_of(flags);
   }
   run.num_devices = devices_of(flags);
   run.on_gpu = num_cuda_devices() > 0 || flags.memory_gb;
   if (flags.sft) return make_sft(flags, run);
   const fs::path model = model_folder(run.model);
-  const ModelSpec spec = parse_spec(HfFolder::read_config(model), (model / "config.json").string());
-  measure_rows(run, model);
-  write_folder_atomic(
-      run.folder, [&](const fs::path& folder) { write_config(folder / "config.yaml", run, spec, flags.memory_gb); });
+  const ModelSpec spec = spec_of_model(model);
+  const RowsSeen seen = measure_rows(run, model);
+  std::fputs(seen.text.c_str(), stdout);
+  std::fflush(stdout);
+  print_warnings(seen.warnings);
+  const FirstConfig first = first_config(run, spec, flags.memory_gb);
+  write_folder_atomic(run.folder,
+                      [&](const fs::path& folder) { write_file_atomic(folder / "config.yaml", first.yaml); });
+  if (!first.warning.empty()) print_warnings({first.warning});
   show_result(run, "train", load_config);
 }
 
@@ -331,7 +238,7 @@ void add_new(CLI::App& app) {
   sub->add_option("--model", flags->model, "folder or Hub name");
   sub->add_option("--data", flags->data, "training rows: JSON lines, paths or globs");
   sub->add_option("--validation", flags->validation, "rows that are never trained on, to measure with");
-  sub->add_option("--reward", flags->reward, "what judges responses; usual: math_rule");
+  sub->add_option("--reward", flags->reward, "what judges responses; usual: what the rows look like");
   sub->add_option("--algorithm", flags->algorithm, "grpo, ppo or reinforce; usual: grpo");
   sub->add_option("--devices", flags->devices, "GPUs, or processes without one; usual: the GPUs that are here, or 1");
   sub->add_option(

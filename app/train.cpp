@@ -1,9 +1,15 @@
 // roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
+#include "app/first_config.h"
 #include "app/job.h"
+#include "base/env.h"
+#include "base/json.h"
+#include "job/hosts.h"
 #include "model/device.h"
 #include "settings/load_config.h"
 #include "train/dpo.h"
@@ -14,15 +20,37 @@ namespace roll {
 
 namespace {
 
+constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
+constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks without it measure the rows themselves
+
+/// The configuration without a file. Ranks that this process starts are handed it, so that rows are measured once.
+CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, const LoadOptions& options) {
+  const Json key = {first.model.value_or(""),      first.data,
+                    first.reward.value_or(""),     first.algorithm.value_or(""),
+                    first.validation.value_or(""), first.memory_gb.value_or(0)};
+  MadeConfig made;
+  const Json handed = parse_json(env(kMadeConfig).value_or("null"), kMadeConfig);
+  if (handed.is_object() && handed.at("key") == key) {
+    made = {handed.at("yaml").get<std::string>(), handed.at("notes").get<std::vector<std::string>>()};
+  } else {
+    const int64_t num_gpus = flags.device == "cpu" ? 0 : num_cuda_devices();
+    const int64_t here =
+        options.hostfile ? num_slots(read_hostfile(*options.hostfile)) : std::max<int64_t>(1, num_gpus);
+    made = make_config(first, options.num_ranks.value_or(here), num_gpus > 0);
+    const std::string hand_over = to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}});
+    if (!options.is_started && !flags.dry_run && hand_over.size() < kLargestVariable) set_env(kMadeConfig, hand_over);
+  }
+  auto checked = load_config_text(made.yaml, "made of --model and --data", overrides_of(flags), options);
+  checked.notes.insert(checked.notes.begin(), made.notes.begin(), made.notes.end());
+  return checked;
+}
+
 /// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
-template <class C, class Load, class Run>
-void add_pipeline(CLI::App& app, const char* name, const char* description, const Load& load, WorkerConfig C::*trained,
-                  const Run& run) {
-  auto* sub = app.add_subcommand(name, description);
-  auto flags = std::make_shared<JobFlags>();
-  add_job_flags(*sub, *flags);
-  sub->callback([=] {
-    const auto checked = load(flags->config, overrides_of(*flags), load_options(*flags));
+template <class C, class Load>
+void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const Load& load, WorkerConfig C::*trained,
+                  void (*run)(const C&, const RunFlags&, at::Device, Communicator&, Log&)) {
+  sub.callback([=] {
+    const auto checked = load();
     run_job(*flags, plan_job(checked, checked.config.*trained), [&](const Job& job) {
       if (checked.config.deterministic) use_deterministic_kernels();
       job.log.info("{}", checked.plan);
@@ -31,16 +59,39 @@ void add_pipeline(CLI::App& app, const char* name, const char* description, cons
   });
 }
 
+void add_first_flags(CLI::App& sub, FirstFlags& flags) {
+  sub.add_option("--model", flags.model, "instead of a file: the model, a folder or Hub name");
+  sub.add_option("--data", flags.data,
+                 "with --model: the training rows, a file, folder or glob; their columns are recognised")
+      ->allow_extra_args(false);  // key=value may follow
+  sub.add_option("--reward", flags.reward, "with --model: what judges responses; default: what the rows look like");
+  sub.add_option("--algorithm", flags.algorithm, "with --model: grpo, ppo or reinforce; default: grpo");
+  sub.add_option("--memory", flags.memory_gb, "with --model: GB of one device, to choose how the model is shared out")
+      ->check(CLI::PositiveNumber);
+  sub.add_option("--validation", flags.validation, "with --model: rows that are never trained on, to measure with");
+}
+
 }  // namespace
 
 void add_train(CLI::App& app) {
-  add_pipeline(app, "train", "reinforcement learning from verifiable rewards (RLVR)", load_config, &Config::actor_train,
-               run_rlvr);
+  auto* sub = app.add_subcommand("train", "reinforcement learning from verifiable rewards (RLVR)");
+  auto flags = std::make_shared<JobFlags>();
+  auto first = std::make_shared<FirstFlags>();
+  add_job_flags(*sub, *flags, {"--model M --data ROWS", [first] { return first->any(); }});
+  add_first_flags(*sub, *first);
+  const auto load = [=] {
+    return first->any() ? load_made(*first, *flags, load_options(*flags))
+                        : load_config(flags->config, overrides_of(*flags), load_options(*flags));
+  };
+  add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);
 }
 
 void add_sft(CLI::App& app) {
-  add_pipeline(app, "sft", "supervised fine-tuning on prompts with responses", load_sft_config, &SftConfig::sft_train,
-               run_sft);
+  auto* sub = app.add_subcommand("sft", "supervised fine-tuning on prompts with responses");
+  auto flags = std::make_shared<JobFlags>();
+  add_job_flags(*sub, *flags);
+  const auto load = [=] { return load_sft_config(flags->config, overrides_of(*flags), load_options(*flags)); };
+  add_pipeline(*sub, flags, load, &SftConfig::sft_train, run_sft);
 }
 
 void add_dpo(CLI::App& app) {

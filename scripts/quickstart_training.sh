@@ -44,11 +44,18 @@ fi
 step "PPO"
 run train --config "$own/configs/quickstart.yaml" "$@"
 
+run_folder=$here/train
+for override in "$@"; do
+  [[ $override != output_dir=* ]] || run_folder=${override#*=}
+  [[ $override != --new-run ]] || run_folder+=/latest
+done
+echo
+run report "$run_folder"
+
 cat <<TEXT
+      a page of what happened, with responses token by token; a browser opens it
 
 what next:
-  roll report $here/train
-      a page of what happened, with responses token by token
   roll generate --model $here/train/checkpoints/latest/actor --as-message --prompt "52+7="
       asks the model
   roll new mine --model MODEL --data rows.jsonl

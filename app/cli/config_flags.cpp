@@ -29,10 +29,11 @@ bool is_key(const std::string& name) {
 
 }  // namespace
 
-void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help) {
+void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
+                      const InsteadOfFile& others) {
   sub.add_option("--config", file, help);
   sub.add_option(kOverrides, overrides, "key=value pairs that replace values of the file");
-  sub.parse_complete_callback([&] {
+  sub.parse_complete_callback([&, others] {
     const auto named = file.empty() ? std::find_if(overrides.begin(), overrides.end(), is_yaml_name) : overrides.end();
     if (named != overrides.end()) {
       file = *named;
@@ -41,8 +42,13 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
       throw user_error("--config = {}: no such file; give the path of a configuration", file);
     }
     const bool is_broken = sub.remaining_size() > 0;  // an unknown flag, which says more
-    if (file.empty() && !is_broken)
-      throw user_error("--config FILE.yaml is missing; `roll {} --help` says more", sub.get_name());
+    const bool stands_alone = others.flags && others.are_given();
+    if (!file.empty() && stands_alone)
+      throw user_error("{} stand for a configuration, but there is {}; write keys behind it, as pretrain=MODEL",
+                       others.flags, file);
+    if (file.empty() && !is_broken && !stands_alone)
+      throw user_error("--config FILE.yaml{} is missing; `roll {} --help` says more",
+                       others.flags ? fmt::format(", or {},", others.flags) : "", sub.get_name());
   });
 }
 

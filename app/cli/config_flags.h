@@ -2,14 +2,21 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace roll {
 
 /// Adds --config FILE (`roll train FILE.yaml` means it too) and the overrides `key=value`. `help` says whose file it
-/// is. The members must live as long as `sub`. UserError while parsing: there is no file.
-void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help);
+/// is. The members must live as long as `sub`. UserError while parsing: there is no file, and no `others`, "--model
+/// ...", that stand for one, or both are there.
+struct InsteadOfFile {
+  const char* flags = nullptr;  // as one types them
+  std::function<bool()> are_given{};
+};
+void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
+                      const InsteadOfFile& others = {});
 
 /// "; write key=value" where an unknown flag `--key [value]` of `sub` is a key of the configuration, or "". `next` is
 /// the word behind it.

@@ -20,7 +20,8 @@ enum class Purpose : uint32_t {
   kDomain = 6,
   kCheckLoss = 7,
   kRetry = 8,
-  kJudge = 9
+  kJudge = 9,
+  kPassOver = 10
 };
 
 struct RandomName {

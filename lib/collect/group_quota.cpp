@@ -7,20 +7,33 @@
 
 namespace roll {
 
-bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
-  if (filter.type == QueryFilter::kNone) return true;
-  double size = 0, sum = 0, squares = 0;
+namespace {
+
+/// Of those that could be judged.
+std::optional<double> mean_of(GroupScores scores) {
+  double sum = 0, count = 0;
   for (const auto& score : scores)
     if (score) {
       sum += *score;
+      count += 1;
+    }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_useful(GroupScores scores, const QueryFilterConfig& filter) {
+  if (filter.type == QueryFilter::kNone) return true;
+  const std::optional<double> mean = mean_of(scores);
+  if (!mean) return false;
+  double size = 0, squares = 0;
+  for (const auto& score : scores)
+    if (score) {
+      squares += (*score - *mean) * (*score - *mean);
       size += 1;
     }
-  if (size == 0) return false;
-  const double mean = sum / size;
-  for (const auto& score : scores)
-    if (score) squares += (*score - mean) * (*score - mean);
   const QueryFilterArgs& args = filter.filter_args;
-  if (filter.type == QueryFilter::kMean) return mean > args.threshold_down && mean < args.threshold_up;
+  if (filter.type == QueryFilter::kMean) return *mean > args.threshold_down && *mean < args.threshold_up;
   return size > 1 && std::sqrt(squares / (size - 1)) > args.std_threshold;
 }
 
@@ -41,16 +54,17 @@ std::vector<Prompt> GroupQuota::next() {
   std::vector<Prompt> prompts;
   for (int64_t i = 0; i < std::ssize(domains_); ++i) {
     Domain& domain = domains_[i];
-    const bool is_filtered = domain.filter->type != QueryFilter::kNone;
+    const bool awaits_scores = domain.filter->type != QueryFilter::kNone || stream_.wants_pass_rates();
     const int64_t count = counts.contains(domain.name) ? counts[domain.name] : 0, missing = domain.missing(0);
     for (int64_t k = 0; k < count; ++k) {
       const int64_t number = std::ssize(domain.verdicts);
       prompts.push_back({.row = rows[prompts.size()],
                          .number = static_cast<uint64_t>(number * std::ssize(domains_) + i),
-                         .awaits_scores = is_filtered,
+                         .awaits_scores = awaits_scores,
                          .is_ahead = k >= missing});
       places_.push_back({.domain = i, .number = number});
-      domain.verdicts.push_back(is_filtered ? Verdict::kOpen : Verdict::kUseful);
+      domain.verdicts.push_back(awaits_scores ? Verdict::kOpen : Verdict::kUseful);
+      domain.mean_scores.emplace_back();
     }
     domain.look();
   }
@@ -79,6 +93,7 @@ void GroupQuota::add(int64_t index, GroupScores scores) {
   Domain& domain = domains_[place];
   ROLL_CHECK(domain.verdicts[number] == Verdict::kOpen, "a group is scored once");
   domain.verdicts[number] = is_useful(scores, *domain.filter) ? Verdict::kUseful : Verdict::kUseless;
+  domain.mean_scores[number] = mean_of(scores);
   domain.look();
 }
 
@@ -119,6 +134,13 @@ std::map<std::string, GroupQuota::Counts> GroupQuota::counts() const {
                            .dropped = domain.num_known - domain.num_kept,
                            .aborted = std::ssize(domain.verdicts) - domain.num_known};
   return counts;
+}
+
+std::map<std::string, std::vector<std::optional<double>>> GroupQuota::mean_scores() const {
+  std::map<std::string, std::vector<std::optional<double>>> scores;
+  for (const Domain& domain : domains_)
+    scores[domain.name].assign(domain.mean_scores.begin(), domain.mean_scores.begin() + domain.num_known);
+  return scores;
 }
 
 std::vector<RolloutRecord> GroupQuota::take(std::vector<RolloutRecord> records) {

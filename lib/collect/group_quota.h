@@ -30,7 +30,7 @@ bool is_useful(GroupScores scores, const QueryFilterConfig& filter);
 struct Prompt {
   std::shared_ptr<const Row> row{};
   uint64_t number = 0;         // in its step, whatever else runs: names its random numbers
-  bool awaits_scores = false;  // they decide whether it is kept
+  bool awaits_scores = false;  // they decide whether it is kept, or which rows are drawn later
   bool is_ahead = false;       // the step can do without, if others are kept
 };
 
@@ -61,6 +61,9 @@ class GroupQuota {
     int64_t sampled = 0, dropped = 0, aborted = 0;  // groups: kept or dropped; dropped; started, but not needed
   };
   std::map<std::string, Counts> counts() const;
+  /// When it is full: of each domain the mean score of each group up to the last that was needed, in the order of its
+  /// prompts; nothing where none was awaited or none could be judged.
+  std::map<std::string, std::vector<std::optional<double>>> mean_scores() const;
   /// When it is full: gives prompts that were not needed back to the stream, and of `records`, whose group_index is the
   /// prompt's, those that are kept, domain after domain; group_index numbers the groups anew.
   std::vector<RolloutRecord> take(std::vector<RolloutRecord> records);
@@ -72,9 +75,10 @@ class GroupQuota {
     int64_t owed = 0, num_prompts = 0;
     int64_t allowed = owed;  // of those
     const QueryFilterConfig* filter = nullptr;
-    std::vector<Verdict> verdicts{};     // of the prompts that were started, in their order
-    int64_t num_known = 0;               // before the first that is open, or the step is full
-    int64_t num_kept = 0, num_lost = 0;  // of those; lost in a row
+    std::vector<Verdict> verdicts{};                   // of the prompts that were started, in their order
+    std::vector<std::optional<double>> mean_scores{};  // of these
+    int64_t num_known = 0;                             // before the first that is open, or the step is full
+    int64_t num_kept = 0, num_lost = 0;                // of those; lost in a row
     // Behind as many useful groups as are owed, as far as is known: it can only come nearer.
     int64_t end = std::numeric_limits<int64_t>::max();
 

@@ -21,7 +21,7 @@ RolloutManager::RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engin
       worker_(worker),
       reward_models_(reward_models),
       world_(world),
-      quota_(std::move(data.quota)),
+      prompts_per_step_(data.prompts_per_step),
       validation_rows_(std::move(data.validation)),
       prompts_(std::move(data.prompts)) {
   if (prompts_) prompts_state_ = prompts_->state();
@@ -69,6 +69,7 @@ std::vector<RolloutRecord> RolloutManager::sampled(int64_t step, Metrics& metric
   finish(ahead);
   ahead.job->statistics.add_to(metrics);
   add_group_metrics(ahead.quota.counts(), metrics);
+  if (prompts_->wants_pass_rates()) add_passed_over(ahead.passed_over, metrics);
   prompts_state_ = std::move(ahead.prompts_state);
   std::vector<RolloutRecord> records = std::move(*ahead.records);
   ahead_.erase(step);
@@ -76,24 +77,26 @@ std::vector<RolloutRecord> RolloutManager::sampled(int64_t step, Metrics& metric
 }
 
 RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
-  const auto [found, is_new] =
-      ahead_.try_emplace(step, Ahead{GroupQuota(quota_, *prompts_, plan_.filters, plan_.num_additional_prompts)});
-  Ahead& ahead = found->second;
-  if (is_new)
-    ahead.job = worker_->begin({.quota = &ahead.quota,
-                                .num_samples = plan_.num_samples,
-                                .with_baseline = plan_.with_baseline,
-                                .step = step,
-                                .version = step - 1,
-                                .sampling = params_for(Purpose::kSample, step),
-                                .phase = fmt::format("step {}: generate", step)});
+  const auto found = ahead_.find(step);
+  if (found != ahead_.end()) return found->second;
+  GroupQuota quota(prompts_->quota(prompts_per_step_, step), *prompts_, plan_.filters, plan_.num_additional_prompts);
+  Ahead& ahead = ahead_.emplace(step, Ahead{std::move(quota)}).first->second;
+  ahead.job = worker_->begin({.quota = &ahead.quota,
+                              .num_samples = plan_.num_samples,
+                              .with_baseline = plan_.with_baseline,
+                              .step = step,
+                              .version = step - 1,
+                              .sampling = params_for(Purpose::kSample, step),
+                              .phase = fmt::format("step {}: generate", step)});
   return ahead;
 }
 
-/// The stream goes back behind the step's last prompt, where the next one begins.
+/// The stream goes back behind the step's last prompt, where the next one begins, and hears how it was answered: no
+/// later step has begun, so that each knows all before it.
 void RolloutManager::finish(Ahead& ahead) {
   if (ahead.records) return;
   ahead.records = ahead.quota.take(worker_->finish(*ahead.job));
+  ahead.passed_over = prompts_->settle(ahead.quota.mean_scores());
   ahead.prompts_state = prompts_->state();
 }
 

@@ -19,8 +19,8 @@ namespace roll {
 class RolloutManager {
  public:
   struct Data {
-    std::optional<PromptStream> prompts;   // none under rollout_replay
-    std::map<std::string, int64_t> quota;  // groups of each domain in a step
+    std::optional<PromptStream> prompts;  // none under rollout_replay
+    int64_t prompts_per_step = 0;
     std::vector<Row> validation;
   };
   /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
@@ -49,7 +49,8 @@ class RolloutManager {
     GroupQuota quota;
     std::unique_ptr<RolloutJob> job{};
     std::optional<std::vector<RolloutRecord>> records{};  // once all is there
-    Json prompts_state{};                                 // then
+    Json prompts_state{};                                 // then, as
+    std::map<std::string, int64_t> passed_over{};         // rows of each domain
   };
   Ahead& begun(int64_t step);
   void finish(Ahead& ahead);
@@ -62,7 +63,7 @@ class RolloutManager {
   RolloutWorker* worker_;
   RewardModels& reward_models_;
   Communicator& world_;
-  std::map<std::string, int64_t> quota_;
+  int64_t prompts_per_step_;
   std::vector<Row> validation_rows_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;

@@ -31,6 +31,13 @@ void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, 
   }
 }
 
+void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metrics) {
+  for (const auto& [domain, count] : rows) {
+    metrics.add("rollout/rows_passed_over@sum", static_cast<double>(count));
+    metrics.add(fmt::format("{}/rollout/rows_passed_over@mean", domain), static_cast<double>(count));
+  }
+}
+
 Metrics rollout_metrics(const std::vector<RolloutRecord>& records) {
   Metrics metrics;
   for (const auto& record : records)

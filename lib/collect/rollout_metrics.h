@@ -20,6 +20,9 @@ Metrics staleness_metrics(const std::vector<RolloutRecord>& records);
 /// rollout/groups_{sampled,dropped,aborted}, each also as <domain>/...
 void add_group_metrics(const std::map<std::string, GroupQuota::Counts>& counts, Metrics& metrics);
 
+/// rollout/rows_passed_over, also as <domain>/...
+void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metrics);
+
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
 /// mean: their mean score, each tag as tag_in_metric writes it; val_response_length/mean.
 Metrics validation_metrics(const std::vector<RolloutRecord>& records);

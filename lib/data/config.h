@@ -20,12 +20,35 @@ constexpr auto names_of(GroundTruthPart) {
                                                 {GroundTruthPart::kLastBoxed, "last_boxed"}});
 }
 
+/// Which rows of a domain come next (prompt_stream.h).
+enum class DataSampler { kShuffled, kDifficulty, kPassRate };
+constexpr auto names_of(DataSampler) {
+  return std::to_array<Named<DataSampler>>({{DataSampler::kShuffled, "shuffled"},
+                                            {DataSampler::kDifficulty, "difficulty"},
+                                            {DataSampler::kPassRate, "pass_rate"}});
+}
+
+/// What the domains' shares are at a step.
+struct ScheduledShares {
+  int64_t step = 1;
+  std::map<std::string, double> probs;
+
+  template <class V>
+  void fields(V& v) {
+    v("step", step, "from which step on", within(1, 1'000'000'000));
+    v("probs", probs, "the shares there; before it they go there in a straight line", within(0, 1));
+  }
+};
+
 struct DataArgs {
   std::vector<std::string> file_name;
   std::optional<std::string> split;
   std::optional<std::string> template_name;
   std::optional<bool> enable_thinking;
   std::map<std::string, double> domain_interleave_probs;
+  std::vector<ScheduledShares> domain_interleave_schedule;
+  DataSampler sampler = DataSampler::kShuffled;
+  double sampler_floor = 0.1;
   std::optional<std::string> messages;
   std::optional<std::string> question;
   std::optional<std::string> prompt;
@@ -48,6 +71,17 @@ struct DataArgs {
     v("enable_thinking", enable_thinking, "the template's variable of this name (Qwen3); null: the template decides");
     v("domain_interleave_probs", domain_interleave_probs, "share of each domain in a batch; they sum to 1",
       within(0, 1));
+    v("domain_interleave_schedule", domain_interleave_schedule,
+      "shares that change: a list of {step, probs}; domain_interleave_probs are those of step 1, between two steps "
+      "they change in a straight line, behind the last they stay");
+    v("sampler", sampler,
+      "which rows of a domain come next: shuffled, each epoch anew; difficulty, in each epoch the easy ones first "
+      "(column difficulty); pass_rate, shuffled, but rows are passed over the more often the nearer all or none of "
+      "the last responses to them were right");
+    v("sampler_floor", sampler_floor,
+      "pass_rate: how often a row is drawn whose responses were all right or all wrong, against one that was right "
+      "half of the time",
+      within(0.01, 1));
     v("messages", messages,
       "column of chat messages, which go through the template; columns may be paths, as reward_model.ground_truth");
     v("question", question, "column of a text that becomes the user's message, and goes through the template");

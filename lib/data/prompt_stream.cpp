@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -45,11 +46,16 @@ std::map<std::string, int64_t> split_by_share(const std::map<std::string, double
   return split;
 }
 
-PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed)
-    : rows_(std::make_shared<const RowStore>(std::move(rows))), shares_(shares), seed_(seed) {
+PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& shares, uint64_t seed,
+                           const Curriculum& curriculum)
+    : rows_(std::make_shared<const RowStore>(std::move(rows))), shares_(shares), curriculum_(curriculum), seed_(seed) {
   if (rows_->size() == 0) throw UserError("data_args: there are no rows");
-  for (const auto& [name, domain] : rows_->domains())
-    domains_.emplace(name, Domain{.rows = &domain.rows, .fingerprint = fmt::format("{:016x}", domain.fingerprint)});
+  for (const auto& [name, rows_of] : rows_->domains()) {
+    Domain domain{.rows = &rows_of, .fingerprint = fmt::format("{:016x}", rows_of.fingerprint)};
+    if (curriculum_.sampler == DataSampler::kDifficulty) check_difficulties(name, rows_of);
+    if (wants_pass_rates()) domain.pass_rates = PassRates(domain.num_rows());
+    domains_.emplace(name, std::move(domain));
+  }
   std::vector<std::string> names;
   for (const auto& [name, domain] : domains_) {
     names.push_back(name);
@@ -57,7 +63,7 @@ PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& s
       shares_[name] = static_cast<double>(domain.num_rows()) / static_cast<double>(rows_->size());
     else if (!shares.contains(name))
       throw user_error("{}: its domain {} has no share in domain_interleave_probs; add it (0 leaves the rows out)",
-                       rows_->at(domain.rows->front()).origin, name);
+                       rows_->at(domain.rows->rows.front()).origin, name);
   }
   for (const auto& [name, share] : shares_) {
     if (share > 0 && !domains_.contains(name))
@@ -65,7 +71,26 @@ PromptStream::PromptStream(RowStore rows, const std::map<std::string, double>& s
                        did_you_mean(name, names));
   }
   check_shares(shares_);
+  check_scheduled();
   for (auto& [name, domain] : domains_) shuffle(name, domain);
+}
+
+void PromptStream::check_difficulties(const std::string& name, const RowStore::Domain& rows) const {
+  if (std::ranges::count(rows.difficulties, rows.difficulties.front()) < std::ssize(rows.difficulties)) return;
+  if (rows.rows.size() == 1) return;
+  throw user_error(
+      "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, "
+      "a "
+      "number that is larger for harder ones",
+      rows.rows.size(), name, rows.difficulties.front());
+}
+
+void PromptStream::check_scheduled() const {
+  for (const ScheduledShares& scheduled : curriculum_.schedule)
+    for (const auto& [name, share] : scheduled.probs)
+      if (share > 0 && !domains_.contains(name))
+        throw user_error("domain_interleave_schedule: step {}: {} = {}: no row belongs to this domain", scheduled.step,
+                         name, share);
 }
 
 void PromptStream::shuffle(const std::string& name, Domain& domain) const {
@@ -73,9 +98,14 @@ void PromptStream::shuffle(const std::string& name, Domain& domain) const {
                                                         .purpose = Purpose::kEpochShuffle,
                                                         .step = static_cast<uint32_t>(domain.epoch),
                                                         .sequence = fnv1a(name) & 0xFFFFFFFFFFFF});
+  if (curriculum_.sampler != DataSampler::kDifficulty) return;
+  const std::vector<double>& difficulties = domain.rows->difficulties;
+  std::ranges::stable_sort(domain.order, [&](int64_t a, int64_t b) { return difficulties[a] < difficulties[b]; });
 }
 
-std::map<std::string, int64_t> PromptStream::quota(int64_t count) const {
+std::map<std::string, int64_t> PromptStream::quota(int64_t count, int64_t step) const {
+  const auto& schedule = curriculum_.schedule;
+  if (!schedule.empty()) return split_by_share(shares_at(shares_, schedule, step), count);
   const auto quota = split_by_share(shares_, count);
   for (const auto& [name, prompts] : quota)
     if (prompts == 0 && shares_.at(name) > 0)
@@ -97,27 +127,65 @@ std::vector<std::shared_ptr<const Row>> PromptStream::next(const std::map<std::s
   for (const auto& [name, count] : counts) {
     for (int64_t i = 0; i < count; ++i) {
       Domain& domain = domains_.at(name);
-      if (domain.position == static_cast<int64_t>(domain.order.size())) {
-        ++domain.epoch;
-        domain.position = 0;
-        shuffle(name, domain);
-      }
-      step.push_back(std::make_shared<const Row>(rows_->at((*domain.rows)[domain.order[domain.position++]])));
+      Given given{domain.epoch, domain.position, 0};
+      given.row = draw(name, domain);
+      domain.given.push_back(given);
+      step.push_back(std::make_shared<const Row>(rows_->at(domain.rows->rows[given.row])));
     }
   }
   return step;
 }
 
+/// The next row of the domain that is not passed over.
+int64_t PromptStream::draw(const std::string& name, Domain& domain) const {
+  for (;;) {
+    if (domain.position == std::ssize(domain.order)) {
+      ++domain.epoch;
+      domain.position = 0;
+      shuffle(name, domain);
+    }
+    const int64_t row = domain.order[domain.position++];
+    if (!passes_over(name, domain, row)) return row;
+  }
+}
+
+bool PromptStream::passes_over(const std::string& name, const Domain& domain, int64_t row) const {
+  if (!wants_pass_rates()) return false;
+  return random_uniform({.seed = seed_,
+                         .purpose = Purpose::kPassOver,
+                         .step = static_cast<uint32_t>(domain.epoch),
+                         .sequence = fnv1a(name) & 0xFFFFFFFFFFFF,
+                         .position = static_cast<uint32_t>(row)}) >= domain.pass_rates.weight(row, curriculum_.floor);
+}
+
 void PromptStream::take_back(const std::map<std::string, int64_t>& counts) {
   for (const auto& [name, count] : counts) {
     Domain& domain = domains_.at(name);
-    domain.position -= count;
-    // As next() leaves it: at the end of an epoch rather than at the beginning of the one after it.
-    const int64_t num_rows = domain.num_rows(), epoch = domain.epoch;
-    for (; domain.epoch > 0 && domain.position <= 0; --domain.epoch) domain.position += num_rows;
-    ROLL_CHECK(domain.position >= 0, "no more rows are taken back than were given");
-    if (domain.epoch != epoch) shuffle(name, domain);
+    ROLL_CHECK(count <= std::ssize(domain.given), "no more rows are taken back than were given");
+    if (count == 0) continue;
+    const Given first = domain.given[domain.given.size() - static_cast<size_t>(count)];
+    domain.given.resize(domain.given.size() - static_cast<size_t>(count));
+    const bool is_earlier_epoch = first.epoch != domain.epoch;
+    domain.epoch = first.epoch;
+    domain.position = first.position;
+    if (is_earlier_epoch) shuffle(name, domain);
   }
+}
+
+std::map<std::string, int64_t> PromptStream::settle(
+    const std::map<std::string, std::vector<std::optional<double>>>& rates) {
+  std::map<std::string, int64_t> passed_over;
+  for (const auto& [name, of_domain] : rates) {
+    Domain& domain = domains_.at(name);
+    const std::vector<Given> given = std::exchange(domain.given, {});
+    ROLL_CHECK_EQ(of_domain.size(), given.size(), "each row that was given has had its turn");
+    for (size_t i = 0; i < given.size(); ++i)
+      if (wants_pass_rates() && of_domain[i]) domain.pass_rates.set(given[i].row, *of_domain[i]);
+    if (given.empty()) continue;
+    const int64_t turns = (domain.epoch - given[0].epoch) * domain.num_rows() + domain.position - given[0].position;
+    passed_over[name] = turns - std::ssize(given);
+  }
+  return passed_over;
 }
 
 Json PromptStream::state() const {
@@ -127,6 +195,7 @@ Json PromptStream::state() const {
                      {"position", domain.position},
                      {"num_rows", domain.num_rows()},
                      {"fingerprint", domain.fingerprint}};
+    if (wants_pass_rates()) domains[name]["pass_rates"] = domain.pass_rates.text();
   }
   return {{"seed", seed_}, {"domains", domains}};
 }
@@ -151,6 +220,10 @@ void PromptStream::load_state(const Json& state) {
     domain.position = cursor.at("position").get<int64_t>();
     if (domain.epoch < 0 || domain.position < 0 || domain.position > domain.num_rows())
       refuse(fmt::format("domain {} has no position {}", name, domain.position));
+    if (wants_pass_rates() && cursor.contains("pass_rates") &&
+        !domain.pass_rates.load(cursor["pass_rates"].get<std::string>()))
+      refuse(fmt::format("the pass rates of domain {} are not those of {} rows", name, domain.num_rows()));
+    domain.given.clear();
     shuffle(name, domain);
   }
 }

@@ -60,8 +60,9 @@ RowStore::RowStore(const std::vector<Row>& rows) : RowStore() {
 void RowStore::add(const Row& row) {
   const std::string bytes = bytes_of(row);
   write(bytes);
-  Domain& domain = domains_.try_emplace(row.domain, Domain{{}, fnv1a("")}).first->second;
+  Domain& domain = domains_.try_emplace(row.domain, Domain{{}, fnv1a(""), {}}).first->second;
   domain.rows.push_back(size());
+  domain.difficulties.push_back(row.difficulty);
   domain.fingerprint = fnv1a(row.id, domain.fingerprint);
   domain.fingerprint =
       fnv1a({reinterpret_cast<const char*>(row.prompt_ids.data()), row.prompt_ids.size() * sizeof(int64_t)},

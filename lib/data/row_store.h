@@ -32,6 +32,7 @@ class RowStore {
   struct Domain {
     std::vector<int64_t> rows;  // indices, in the order of add()
     uint64_t fingerprint;       // of ids and prompt tokens
+    std::vector<double> difficulties{};
   };
   const std::map<std::string, Domain>& domains() const { return domains_; }
 

@@ -153,7 +153,6 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   const auto tokenizer = Tokenizer::load(model_folder);
   const auto seed = static_cast<uint64_t>(config.seed);
   PromptStream stream = open_training_prompts(config, model_folder, tokenizer, log);
-  const auto quota = stream.quota(config.rollout_batch_size);
   const int64_t longest = config.response_length.value();
   LengthSource source{.text = "the prompts of the configured data", .notes = {}, .steps = {}};
   source.notes.push_back(fmt::format(
@@ -162,7 +161,7 @@ LengthSource modelled_lengths(const Config& config, const fs::path& model_folder
   for (int64_t step = 1; step <= num_steps; ++step) {
     StepLengths& lengths = source.steps.emplace_back();
     lengths.step = step;
-    for (const auto& row : stream.next(quota))
+    for (const auto& row : stream.next(stream.quota(config.rollout_batch_size, step)))
       for (int64_t k = 0; k < config.num_return_sequences_in_group; ++k) {
         const RandomName name{.seed = seed,
                               .purpose = Purpose::kSample,

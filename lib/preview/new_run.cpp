@@ -75,7 +75,7 @@ save_steps: 50
 {}
 )",
       name_of(run.algorithm), run.reward, devices_text(run), run.folder, ranks_flag(run),
-      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.folder + "/run"),
+      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.output_dir),
       yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, sizes.prompts, passes, run.num_rows,
       run.validation ? "eval_steps: 10  # a validation every so many steps\n" : "");
 }
@@ -205,7 +205,7 @@ std::string sft_head_text(const NewRun& run, const ModelSpec& spec) {
 #
 # start     roll sft --config {}/config.yaml{}
 # ask       roll validate-config --config ... says what it would do; `roll explain KEY` what a key means
-# after     pretrain of a reinforcement: {}/run/checkpoints/latest/actor
+# after     pretrain of a reinforcement: {}/checkpoints/latest/actor
 
 exp_name: {}
 output_dir: {}  # metrics and checkpoints of the run
@@ -213,8 +213,8 @@ pretrain: {}  # {:.3g} M parameters
 num_train_epochs: 3  # passes over your {} rows
 save_steps: 0  # a checkpoint every so many updates; 0: at the end
 )",
-      devices_text(run), run.folder, ranks_flag(run), run.folder,
-      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.folder + "/run"),
+      devices_text(run), run.folder, ranks_flag(run), run.output_dir,
+      yaml_scalar(std::filesystem::path(run.folder).filename().string()), yaml_scalar(run.output_dir),
       yaml_scalar(run.model), static_cast<double>(spec.num_parameters()) / 1e6, run.num_rows);
 }
 

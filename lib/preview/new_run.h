@@ -21,7 +21,7 @@ constexpr auto names_of(NewAlgorithm) {
 
 /// The user's answers, and facts of the rows.
 struct NewRun {
-  std::string folder, model;  // absolute; the model may be a Hub name
+  std::string folder, output_dir, model;  // absolute; the model may be a Hub name
   std::vector<std::string> data;
   std::optional<std::string> validation;
   std::string reward;                        // a type

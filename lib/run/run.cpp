@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/nearest.h"
+#include "config/node_json.h"
+#include "config/yaml.h"
 #include "dist/agree.h"
 #include "records/rollout_files.h"
 #include "track/mlflow.h"
@@ -30,6 +32,7 @@ void take_back(const TrackerOptions& options, int64_t step) {
   truncate_csv(options.output_dir / "metrics.csv", step);
   truncate_mlflow(mlflow_run_folder({options.mlflow_store, options.experiment, options.run, options.name}), step);
   truncate_tensorboard(options.tensorboard_dir, options.run, step);
+  truncate_wandb(options.wandb_dir, options.run, step);
 }
 
 Keeping keeping_of(const CheckpointConfig& config) {
@@ -89,7 +92,10 @@ void Run::start(const RunFace& face) {
                          .screen = keys_.screen,
                          .mlflow_store = kwargs.tracking_uri.value_or((folder_.path() / "mlruns").string()),
                          .experiment = kwargs.experiment_name.value_or(face.name),
-                         .name = face.name};
+                         .name = face.name,
+                         .wandb_dir = folder_.path() / "wandb",
+                         .project = kwargs.project.value_or(face.name),
+                         .config = to_json(parse_yaml(keys_.wish.resolved_config, "the configuration"))};
   if (start_.goes_on) {
     const int64_t aside = store.supersede_after(step);
     if (aside > 0) log_.info("{} later checkpoints are now named .superseded", aside);
@@ -159,6 +165,7 @@ void Run::show(ShownSample sample) {
 
 void Run::finish() {
   if (!tracker_) return;
+  tracker_->finish();
   log_.show_on(nullptr);
   if (keys_.screen) keys_.screen->close();
   if (tracker_->warnings().empty()) return;

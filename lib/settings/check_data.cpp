@@ -85,9 +85,8 @@ void check_files(const DataArgs& data, const Domains& domains, bool offline, Che
   check.collect(data.file_name, [&] { check_rows(files, data, domains); });
 }
 
-void check_shares(const Config& config, Checker& check) {
-  const auto& shares = config.actor_train.data_args.domain_interleave_probs;
-  if (shares.empty()) return;
+/// The shares of `key`, of all steps or from `step` on.
+void check_shares(const std::map<std::string, double>& shares, const auto& key, const Config& config, Checker& check) {
   std::vector<std::string> domains;
   for (const auto& [name, reward] : config.rewards) domains.push_back(name);
   double sum = 0;
@@ -95,19 +94,41 @@ void check_shares(const Config& config, Checker& check) {
   for (const auto& [domain, share] : shares) {
     sum += share;
     is_valid &=
-        check.require(share >= 0 && share <= 1, shares, "the share of {} is {}; it must be in 0..1", domain, share);
-    check.require(config.rewards.contains(domain), shares, "the domain {} has no reward; rewards has {}{}", domain,
+        check.require(share >= 0 && share <= 1, key, "the share of {} is {}; it must be in 0..1", domain, share);
+    check.require(config.rewards.contains(domain), key, "the domain {} has no reward; rewards has {}{}", domain,
                   domains.empty() ? "none" : fmt::format("{}", fmt::join(domains, ", ")),
                   did_you_mean(domain, domains));
   }
-  const bool is_whole =
-      check.require(std::abs(sum - 1) < 1e-6, shares, "the shares sum to {}; they must sum to 1", sum);
+  const bool is_whole = check.require(std::abs(sum - 1) < 1e-6, key, "the shares sum to {}; they must sum to 1", sum);
   if (!is_whole || !is_valid) return;
   for (const auto& [domain, prompts] : split_by_share(shares, config.rollout_batch_size))
-    check.require(prompts > 0 || shares.at(domain) == 0, shares,
+    check.require(prompts > 0 || shares.at(domain) == 0, key,
                   "the share of {} is {}, which gives it none of the prompts of a step ({}); raise one of the two, or "
                   "drop the domain",
                   domain, shares.at(domain), check.name(config.rollout_batch_size));
+}
+
+void check_curriculum(const Config& config, Checker& check) {
+  const DataArgs& data = config.actor_train.data_args;
+  if (!data.domain_interleave_probs.empty())
+    check_shares(data.domain_interleave_probs, data.domain_interleave_probs, config, check);
+  const auto& schedule = data.domain_interleave_schedule;
+  check.require(schedule.empty() || !data.domain_interleave_probs.empty(), schedule,
+                "starts from the shares of step 1; set {} to these", check.key(data.domain_interleave_probs));
+  int64_t before = 1;
+  for (const ScheduledShares& scheduled : schedule) {
+    check.require(scheduled.step > before, scheduled.step,
+                  "the steps of a schedule rise, from 2 on, and this comes behind step {}", before);
+    before = scheduled.step;
+    check_shares(scheduled.probs, scheduled.probs, config, check);
+  }
+}
+
+/// Where all rows are read in the order of the files, or of a shuffle of its own.
+void refuse_curriculum(const DataArgs& data, Checker& check) {
+  constexpr const char* kElsewhere = "belongs to the actor_train.data_args of a reinforcement; remove it here";
+  check.require(data.sampler == DataSampler::kShuffled, data.sampler, kElsewhere);
+  check.require(data.domain_interleave_schedule.empty(), data.domain_interleave_schedule, kElsewhere);
 }
 
 /// Two domains with one tag would both claim its rows.
@@ -194,7 +215,8 @@ void check_data(const Config& config, bool offline, Checker& check) {
   check.require_given(!config.rewards.empty(), config.rewards,
                       "describe at least one, as rewards: {math: {type: math_rule}}");
   check_domain_names(config, check);
-  check_shares(config, check);
+  check_curriculum(config, check);
+  refuse_curriculum(config.validation.data_args, check);
   if (check_tags(config, check)) domains.tags = tags_of(config);
   const DataArgs& data = config.actor_train.data_args;
   if (check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
@@ -208,6 +230,7 @@ void check_data(const SftConfig& config, bool offline, Checker& check) {
   if (config.global_template) check_template(*config.global_template, config.global_template, check);
   for (const DataArgs* data : {&config.sft_train.data_args, &config.validation.data_args}) {
     check_templates(config.global_template, *data, check);
+    refuse_curriculum(*data, check);
     check.require(config.kind != "sft" || !data->prompt || data->response, data->response,
                   "{} needs it: the column of what is learnt", check.name(data->prompt));
     if (!data->file_name.empty()) check_files(*data, {}, offline, check);

@@ -168,11 +168,13 @@ void complete_trackers(TrackConfig& track, Checker& check) {
   const std::optional<std::string>& uri = track.tracker_kwargs.tracking_uri;
   if (std::ranges::find(kinds, TrackerKind::kMlflow) != kinds.end() && uri)
     check.require(uri->find("://") == std::string::npos, uri, "is a server's; mlflow is written to a folder");
-  if (std::erase(kinds, TrackerKind::kService) == 0) return;
-  check.note(
-      fmt::format("{}: nothing is sent to wandb or swanlab; stdout, jsonl and tensorboard hold the same metrics, "
-                  "and scripts/upload_metrics.py uploads the run folder's",
-                  check.name(track.track_with)));
+  const bool is_sent = std::erase(kinds, TrackerKind::kService) > 0;
+  if (is_sent)
+    check.note(
+        fmt::format("{}: nothing is sent to swanlab; stdout, jsonl and tensorboard hold the same metrics, "
+                    "and scripts/upload_metrics.py uploads the run folder's",
+                    check.name(track.track_with)));
+  if (!is_sent && std::ranges::find(kinds, TrackerKind::kWandb) == kinds.end()) return;
   for (const TrackerKind kind : TrackConfig{}.track_with)
     if (std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
 }

@@ -102,6 +102,9 @@ class IdleKeys {
     unless(!config_.rollout_replay, config_.rollout_replay, config_.rollout_dump_dir, plain_.rollout_dump_dir);
     unless(config_.is_use_additional_prompts, config_.is_use_additional_prompts, config_.max_additional_running_prompts,
            plain_.max_additional_running_prompts);
+    const DataArgs& data = config_.actor_train.data_args;
+    unless(data.sampler == DataSampler::kPassRate, data.sampler, data.sampler_floor,
+           plain_.actor_train.data_args.sampler_floor);
     unless(config_.validates(), config_.validation.data_args.file_name, config_.eval_steps, plain_.eval_steps);
     if (config_.uses_critic()) return;
     if (check_.is_set(config_.critic))

@@ -9,15 +9,15 @@
 
 namespace roll {
 
-/// Where metrics go. Web services are not written to: what they are sent is read from metrics.jsonl afterwards.
-enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kService };
+/// Where metrics go: files, none is sent anywhere.
+enum class TrackerKind { kStdout, kJsonl, kTensorboard, kCsv, kMlflow, kWandb, kService };
 constexpr auto names_of(TrackerKind) {
   return std::to_array<Named<TrackerKind>>({{TrackerKind::kStdout, "stdout"},
                                             {TrackerKind::kJsonl, "jsonl"},
                                             {TrackerKind::kTensorboard, "tensorboard"},
                                             {TrackerKind::kCsv, "csv"},
                                             {TrackerKind::kMlflow, "mlflow"},
-                                            {TrackerKind::kService, "wandb"},
+                                            {TrackerKind::kWandb, "wandb"},
                                             {TrackerKind::kService, "swanlab"},
                                             {TrackerKind::kService, "ml_tracker"}});
 }
@@ -26,6 +26,7 @@ struct TrackerKwargs {
   std::optional<std::string> log_dir;
   std::optional<std::string> tracking_uri;
   std::optional<std::string> experiment_name;
+  std::optional<std::string> project;
 
   template <class V>
   void fields(V& v) {
@@ -34,7 +35,8 @@ struct TrackerKwargs {
       "folder of MLflow's file store, which MLFLOW_ALLOW_FILE_STORE=true mlflow ui --backend-store-uri FOLDER shows "
       "and mlflow migrate-filestore moves into a database; null: output_dir/mlruns");
     v("experiment_name", experiment_name, "the experiment there; null: exp_name");
-    v.noted({"project", "notes", "tags", "name", "login_kwargs", "api_key", "id", "mode"},
+    v("project", project, "the project of W&B's run; null: exp_name");
+    v.noted({"notes", "tags", "name", "login_kwargs", "api_key", "id", "mode"},
             "trackers write files; none is a web service");
   }
 };
@@ -47,7 +49,8 @@ struct TrackConfig {
   void fields(V& v) {
     v("track_with", track_with,
       "where metrics go: one, or a list. stdout, and files: jsonl (metrics.jsonl), tensorboard, csv (metrics.csv), "
-      "mlflow (its file store). Nothing is sent to wandb and swanlab: they mean stdout, jsonl and tensorboard, and "
+      "mlflow (its file store), wandb (its folder of an offline run in output_dir/wandb, which `wandb sync` uploads; "
+      "with stdout, jsonl and tensorboard). Nothing is sent to swanlab: it means these three, and "
       "scripts/upload_metrics.py uploads metrics.jsonl");
     v("tracker_kwargs", tracker_kwargs, "settings of the trackers");
   }

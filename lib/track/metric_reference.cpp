@@ -94,6 +94,10 @@ constexpr MetricWords kSampling[] = {
     {"rollout/groups_sampled", "prompts", "prompts sampled in this step; by domain"},
     {"rollout/groups_dropped", "prompts", "prompts that a filter left out; by domain"},
     {"rollout/groups_aborted", "prompts", "prompts given up because the step had enough; by domain"},
+    {"rollout/rows_passed_over", "rows",
+     "rows whose turn it was and that sampler: pass_rate left out, because all or none of their last responses were "
+     "right; "
+     "by domain"},
     {"rollout/baseline_score", "", "mean verdict on the greedy responses of ReMax; by domain"},
     {"rollout/tokens_per_s", "tokens/s", "drawn by one rank that samples"},
     {"rollout/slots_busy", "", "share of max_running_requests that drew tokens, over the sampler's steps"},

@@ -10,23 +10,15 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "track/crc32.h"
+#include "track/protobuf.h"
 #include "track/tracker.h"
 
 namespace roll {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "TFRecord and protobuf store little-endian numbers");
-
-constexpr std::array<uint32_t, 256> make_crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; ++i) {
-    uint32_t crc = i;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0x82F63B78u : 0);
-    table[i] = crc;
-  }
-  return table;
-}
+static_assert(std::endian::native == std::endian::little, "TFRecord stores little-endian numbers");
 
 template <class T>
 std::string raw(T value) {
@@ -38,30 +30,13 @@ std::string masked_crc(std::string_view bytes) {
   return raw(std::rotr(crc32c(bytes), 15) + 0xA282EAD8u);
 }
 
-// Protobuf wire types.
-enum Wire : uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-std::string varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 0x80; value >>= 7) bytes += static_cast<char>(value | 0x80);
-  return bytes + static_cast<char>(value);
-}
-
-std::string key(uint32_t field, Wire wire) {
-  return varint(field << 3 | wire);
-}
-
-std::string message(uint32_t field, std::string_view bytes) {
-  return key(field, kBytes) + varint(bytes.size()) + std::string(bytes);
-}
-
 // Event: wall_time = 1, step = 2, file_version = 3, summary = 5. Summary: value = 1. Value: tag = 1, simple_value = 2.
 std::string event_time(double wall_time_s) {
-  return key(1, kFixed64) + raw(wall_time_s);
+  return protobuf::number(1, wall_time_s);
 }
 
 std::string scalar(const std::string& tag, double value) {
-  return message(1, message(1, tag) + key(2, kFixed32) + raw(static_cast<float>(value)));
+  return protobuf::bytes(1, protobuf::bytes(1, tag) + protobuf::number(2, static_cast<float>(value)));
 }
 
 class TensorboardSink : public Sink {
@@ -88,10 +63,7 @@ class TensorboardSink : public Sink {
 }  // namespace
 
 uint32_t crc32c(std::string_view bytes) {
-  static constexpr auto kTable = make_crc_table();
-  uint32_t crc = ~0u;
-  for (const char byte : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(byte)) & 0xFF];
-  return ~crc;
+  return crc32<0x82F63B78>(bytes);
 }
 
 std::string tfrecord(std::string_view payload) {
@@ -113,16 +85,7 @@ bool read_tfrecord(std::istream& in, std::string& payload) {
 }
 
 int64_t step_of_event(std::string_view event) {
-  const std::string time = event_time(0), step_key = key(2, kVarint);
-  if (event.size() <= time.size() || !event.substr(time.size()).starts_with(step_key)) return 0;
-  uint64_t step = 0;
-  int shift = 0;
-  for (const char byte : event.substr(time.size() + step_key.size())) {
-    step |= static_cast<uint64_t>(byte & 0x7F) << shift;
-    shift += 7;
-    if (!(byte & 0x80) || shift > 56) break;
-  }
-  return static_cast<int64_t>(step);
+  return static_cast<int64_t>(protobuf::find_whole(event, 2).value_or(0));
 }
 
 std::string event_file_mark(const std::string& run) {
@@ -130,13 +93,13 @@ std::string event_file_mark(const std::string& run) {
 }
 
 std::string first_event(double wall_time_s) {
-  return event_time(wall_time_s) + message(3, "brain.Event:2");
+  return event_time(wall_time_s) + protobuf::bytes(3, "brain.Event:2");
 }
 
 std::string scalars_event(double wall_time_s, int64_t step, const MetricValues& values) {
   std::string summary;
   for (const auto& [name, value] : values) summary += scalar(name, value);
-  return event_time(wall_time_s) + key(2, kVarint) + varint(static_cast<uint64_t>(step)) + message(5, summary);
+  return event_time(wall_time_s) + protobuf::whole(2, static_cast<uint64_t>(step)) + protobuf::bytes(5, summary);
 }
 
 std::unique_ptr<Sink> make_tensorboard_sink(const std::filesystem::path& folder, const std::string& run) {

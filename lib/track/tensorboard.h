@@ -1,5 +1,4 @@
-// The bytes of a TensorBoard event file: TFRecord frames of Event protobufs. Written by hand: six fields of two
-// messages, against a code generator and a library.
+// The bytes of a TensorBoard event file: TFRecord frames of Event messages (track/protobuf.h).
 #pragma once
 
 #include <cstdint>

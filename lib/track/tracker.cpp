@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "track/mlflow.h"
+#include "track/wandb.h"
 
 namespace roll {
 
@@ -65,8 +66,12 @@ Tracker::Tracker(const TrackerOptions& options, Log& log)
       case TrackerKind::kMlflow:
         sinks_.push_back(make_mlflow_sink({options.mlflow_store, options.experiment, options.run, options.name}));
         break;
+      case TrackerKind::kWandb:
+        sinks_.push_back(
+            make_wandb_sink({options.wandb_dir, options.run, options.project, options.name, options.config}));
+        break;
       case TrackerKind::kService:
-        throw Bug("a web service stands for the other three");
+        throw Bug("a web service stands for others");
     }
   }
   show_on_screen();
@@ -85,6 +90,10 @@ void Tracker::write(int64_t step, MetricValues values, int64_t last_step) {
     log_.info("{}", step_line(headline_, history_, last_step));
   for (const Warning& warning : watch_.observe(history_)) log_.warn("step {}: {}", warning.step, warning.text);
   show_on_screen();
+}
+
+void Tracker::finish() {
+  for (const auto& sink : sinks_) sink->finish();
 }
 
 void Tracker::show_on_screen() {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class Sink {
   virtual ~Sink() = default;
   /// Writes one step and hands it to the operating system before returning. SystemError.
   virtual void write(int64_t step, const MetricValues& values) = 0;
+  /// The run has come to its end.
+  virtual void finish() {}
 };
 
 /// One object per line: {"step": 12, name: value, ...}, 9 significant digits, null for NaN and infinities. Appends.
@@ -57,6 +60,9 @@ struct TrackerOptions {
   RunScreen* screen = nullptr;  // where there is one
   std::filesystem::path mlflow_store{};
   std::string experiment{}, name{};  // in that store
+  std::filesystem::path wandb_dir{};
+  std::string project{};  // of W&B's run
+  Json config{};          // that it shows
 };
 
 class Tracker {
@@ -65,6 +71,8 @@ class Tracker {
   Tracker(const TrackerOptions& options, Log& log);
   /// Every step in order; the last one's line is always shown. Histograms (track/histogram.h) go to their own file.
   void write(int64_t step, MetricValues values, int64_t last_step);
+  /// The run has come to its end; it may still go on another time.
+  void finish();
 
   const MetricHistory& history() const { return history_; }
   const std::vector<Warning>& warnings() const { return watch_.begun(); }

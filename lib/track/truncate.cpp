@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "track/tensorboard.h"
+#include "track/wandb.h"
 
 namespace roll {
 
@@ -77,6 +78,17 @@ void truncate_tensorboard(const fs::path& folder, const std::string& run, int64_
       kept = static_cast<int64_t>(in.tellg());
     cut(file, kept);
   }
+}
+
+void truncate_wandb(const fs::path& folder, const std::string& run, int64_t step) {
+  const fs::path file = find_wandb_file(folder, run);
+  if (file.empty() || !is_there(file)) return;
+  std::ifstream in = open_to_read(file);
+  int64_t kept = 0;
+  if (read_wandb_head(in))
+    for (std::string record; read_wandb_record(in, record) && !is_wandb_record_after(record, step);)
+      kept = static_cast<int64_t>(in.tellg());
+  cut(file, kept);
 }
 
 }  // namespace roll

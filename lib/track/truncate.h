@@ -21,4 +21,7 @@ void truncate_mlflow(const std::filesystem::path& run_folder, int64_t step);
 /// Truncates the event files that run `run` left in `folder`, as make_tensorboard_sink() names them. SystemError.
 void truncate_tensorboard(const std::filesystem::path& folder, const std::string& run, int64_t step);
 
+/// Truncates the file of a W&B run after `step`, an end of the run with it.
+void truncate_wandb(const std::filesystem::path& folder, const std::string& run, int64_t step);
+
 }  // namespace roll

@@ -151,7 +151,7 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
                     rows.add(row);
                   });
   if (log.is_first()) difficulties.warn(log);
-  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed)};
+  return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed), curriculum_of(data)};
 }
 
 std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,

@@ -57,7 +57,8 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
   RolloutManager::Data& rows = data.of_sampling;
   if (!config.rollout_replay) {
     rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
-    rows.quota = rows.prompts->quota(config.rollout_batch_size);
+    rows.prompts_per_step = config.rollout_batch_size;
+    rows.prompts->quota(config.rollout_batch_size);  // which says what is wrong with it
   }
   rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
   if (rows.prompts && log.is_first()) warn_of_shared(rows.prompts->rows(), rows.validation, log);

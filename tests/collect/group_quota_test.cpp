@@ -209,4 +209,34 @@ TEST_CASE("a domain with fewer prompts than it owes may lose as many groups as i
   CHECK_THROWS_AS(step.quota->add(3, kUseless), UserError);
 }
 
+TEST_CASE("where pass rates are wanted every group's scores are awaited, those of dropped groups too", "[collect]") {
+  PromptStream stream(Step::rows({{"a", 2}, {"b", 2}}, 6), {}, 3, {.sampler = DataSampler::kPassRate});
+  std::map<std::string, QueryFilterConfig> filters{{"a", filter_of(QueryFilter::kStd)},
+                                                   {"b", filter_of(QueryFilter::kNone)}};
+  GroupQuota quota({{"a", 2}, {"b", 2}}, stream, filters, 1);
+  const auto first = quota.next();  // a a a, b b
+  REQUIRE(first.size() == 5);
+  CHECK(std::ranges::all_of(first, &Prompt::awaits_scores));
+  CHECK_FALSE(quota.is_full());
+  quota.add(0, kUseless);
+  quota.add(1, kUseful);
+  quota.add(3, Scores{std::nullopt, std::nullopt});
+  quota.add(4, Scores{1, std::nullopt});
+  CHECK_FALSE(quota.is_full());
+  quota.add(2, kUseful);
+  CHECK(quota.is_full());
+  CHECK(quota.next().empty());
+  using Means = std::map<std::string, std::vector<std::optional<double>>>;
+  CHECK(quota.mean_scores() == Means{{"a", {1, 0.5, 0.5}}, {"b", {std::nullopt, 1}}});
+  quota.take({});
+  stream.settle(quota.mean_scores());
+  std::map<std::string, std::string> known;
+  const Json state = stream.state();
+  for (const auto& [name, domain] : state["domains"].items())
+    for (const char part : domain["pass_rates"].get<std::string>())
+      if (part != '~') known[name] += part;
+  for (auto& [name, parts] : known) std::ranges::sort(parts);
+  CHECK(known == std::map<std::string, std::string>{{"a", "??["}, {"b", "["}});
+}
+
 }  // namespace roll

@@ -167,4 +167,124 @@ TEST_CASE("a stream refuses the cursor of other data", "[data]") {
   CHECK_THAT(load(rows_of({{"a", 7}}), 9, beyond), Contains("no position 8"));
 }
 
+namespace {
+
+using Rates = std::map<std::string, std::vector<std::optional<double>>>;
+
+/// 40 rows of a domain; those whose number divides by four are never right, the others half of the time.
+PromptStream by_pass_rate(double floor = 0.1) {
+  return {rows_of({{"a", 40}}), {}, 7, {.sampler = DataSampler::kPassRate, .floor = floor}};
+}
+
+/// The next rows of a step, answered as by_pass_rate() says.
+std::vector<std::string> answered_step(PromptStream& stream, int64_t count) {
+  const auto ids = ids_of(stream.next({{"a", count}}));
+  Rates rates;
+  for (const std::string& id : ids) rates["a"].emplace_back(std::stoi(id.substr(1)) % 4 == 0 ? 0 : 0.5);
+  stream.settle(rates);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("by difficulty each epoch begins with the easy rows, and shuffles those that are alike", "[data]") {
+  auto rows = rows_of({{"a", 40}});
+  for (int64_t i = 0; i < 40; ++i) rows[i].difficulty = static_cast<double>(i % 4) - 1.5;
+  PromptStream stream(rows, {}, 7, {.sampler = DataSampler::kDifficulty}), plain(rows, {}, 7);
+  std::set<std::vector<std::string>> orders;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    auto ids = draw(stream, 1, 40), shuffled = draw(plain, 1, 40);
+    orders.insert(ids);
+    std::ranges::stable_sort(shuffled, {}, [](const std::string& id) { return std::stoi(id.substr(1)) % 4; });
+    CHECK(ids == shuffled);
+  }
+  CHECK(orders.size() == 3);
+  PromptStream resumed(rows, {}, 7, {.sampler = DataSampler::kDifficulty});
+  draw(stream, 1, 13);
+  resumed.load_state(stream.state());
+  CHECK(draw(resumed, 3, 20) == draw(stream, 3, 20));
+  CHECK_THAT(error_of([] {
+               PromptStream(rows_of({{"a", 3}}), {}, 1, {.sampler = DataSampler::kDifficulty});
+             }),
+             Catch::Contains("all 3 rows of domain a have the difficulty 0; give them a column difficulty"));
+}
+
+TEST_CASE("by pass rate rows that are never right are drawn as often as the floor says", "[data]") {
+  for (const double floor : {0.1, 0.5}) {
+    PromptStream stream = by_pass_rate(floor), plain(rows_of({{"a", 40}}), {}, 7);
+    CHECK(answered_step(stream, 40) == draw(plain, 1, 40));  // nothing is known yet
+    int64_t hard = 0;
+    constexpr int64_t kSteps = 400;
+    for (int64_t step = 0; step < kSteps; ++step)
+      hard += std::ranges::count_if(answered_step(stream, 10),
+                                    [](const auto& id) { return std::stoi(id.substr(1)) % 4 == 0; });
+    const double expected = kSteps * 10 * floor / (floor + 3);  // one in four, against three of weight 1
+    CHECK(std::abs(static_cast<double>(hard) - expected) < 0.1 * expected);
+  }
+}
+
+TEST_CASE("a step's draws know no more than the steps before, and come again when they are taken back", "[data]") {
+  PromptStream stream = by_pass_rate();
+  for (int step = 0; step < 9; ++step) {
+    answered_step(stream, 11);
+    PromptStream resumed = by_pass_rate();
+    resumed.load_state(stream.state());
+    const auto ahead = ids_of(resumed.next({{"a", 60}}));
+    resumed.take_back({{"a", 60}});
+    CHECK(resumed.state() == stream.state());
+    CHECK(ids_of(resumed.next({{"a", 25}})) == std::vector<std::string>(ahead.begin(), ahead.begin() + 25));
+    resumed.take_back({{"a", 14}});
+    auto left = resumed;
+    CHECK(answered_step(stream, 11) == std::vector<std::string>(ahead.begin(), ahead.begin() + 11));
+    Rates rates;
+    for (int i = 0; i < 11; ++i) rates["a"].emplace_back(std::stoi(ahead[i].substr(1)) % 4 == 0 ? 0 : 0.5);
+    left.settle(rates);
+    CHECK(left.state() == stream.state());
+  }
+}
+
+TEST_CASE("rows that are passed over are counted, and what is not known changes nothing", "[data]") {
+  PromptStream stream = by_pass_rate();
+  stream.next({{"a", 40}});
+  CHECK(stream.settle({{"a", std::vector<std::optional<double>>(40, 1.0)}}) ==
+        std::map<std::string, int64_t>{{"a", 0}});
+  const Json before = stream.state();
+  CHECK(before["domains"]["a"]["pass_rates"] == std::string(40, '['));
+  stream.next({{"a", 5}});
+  const auto passed_over = stream.settle({{"a", std::vector<std::optional<double>>(5)}});
+  const Json after = stream.state();
+  const auto turns = [](const Json& state) {
+    const Json& a = state["domains"]["a"];
+    return a["epoch"].get<int64_t>() * 40 + a["position"].get<int64_t>();
+  };
+  CHECK(passed_over.at("a") == turns(after) - turns(before) - 5);
+  CHECK(passed_over.at("a") > 5);  // nine in ten
+  CHECK(after["domains"]["a"]["pass_rates"] == before["domains"]["a"]["pass_rates"]);
+}
+
+TEST_CASE("a checkpoint without pass rates, or with those of other rows", "[data]") {
+  PromptStream plain(rows_of({{"a", 40}}), {}, 7), stream = by_pass_rate();
+  draw(plain, 1, 13);
+  CHECK_FALSE(plain.state()["domains"]["a"].contains("pass_rates"));
+  stream.load_state(plain.state());
+  CHECK(draw(stream, 1, 20) == draw(plain, 1, 20));
+  Json state = by_pass_rate().state();
+  state["domains"]["a"]["pass_rates"] = "##";
+  CHECK_THAT(error_of([&] { stream.load_state(state); }), Catch::Contains("are not those of 40 rows"));
+}
+
+TEST_CASE("the domains' parts of a step follow the schedule", "[data]") {
+  const Curriculum curriculum{.schedule = {{5, {{"a", 0}, {"b", 1}}}}};
+  const PromptStream stream(rows_of({{"a", 9}, {"b", 9}}), {{"a", 1}, {"b", 0}}, 1, curriculum);
+  CHECK(stream.quota(8, 1) == Split{{"a", 8}, {"b", 0}});
+  CHECK(stream.quota(8, 2) == Split{{"a", 6}, {"b", 2}});
+  CHECK(stream.quota(8, 4) == Split{{"a", 2}, {"b", 6}});
+  CHECK(stream.quota(8, 9) == Split{{"a", 0}, {"b", 8}});
+  const Curriculum unknown{.schedule = {{5, {{"c", 1}}}}};
+  CHECK_THAT(error_of([&] {
+               PromptStream(rows_of({{"a", 9}}), {{"a", 1}}, 1, unknown);
+             }),
+             Catch::Contains("domain_interleave_schedule: step 5: c = 1: no row belongs to this domain"));
+}
+
 }  // namespace roll

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """roll new writes a configuration from a model and rows that trains as it is, by flags and by answers on a terminal; what
 data check and validate-config say of rows is what a training makes of them. Argument: the roll binary."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -81,6 +82,113 @@ def check_terminal(folder):
     print("roll new on a terminal: asks again after a wrong answer, and writes")
 
 
+def write_table(stem, columns):
+    """The name of a Parquet file, where this build and this Python know such; else of JSON lines."""
+    if importlib.util.find_spec("pyarrow") and binary.with_name("libroll_arrow.so").exists():
+        import pyarrow
+        import pyarrow.parquet
+        pyarrow.parquet.write_table(pyarrow.table(columns), stem.with_suffix(".parquet"))
+        return stem.name + ".parquet"
+    print("SKIPPED: Parquet, because there is no pyarrow, or no Arrow in this build")
+    stem.with_suffix(".jsonl").write_text("".join(json.dumps(dict(zip(columns, row))) + "\n" for row in zip(*columns.values())))
+    return stem.name + ".jsonl"
+
+
+def check_without_file(folder):
+    """From a Parquet file of GSM8K's columns to steps, a resumed run on two ranks, and a page, without a file written by hand."""
+    questions = dict(question=[f"What is {n} and {n}?" for n in range(60)], answer=[f"{n}+{n} is <<{n}+{n}={2 * n}>>{2 * n}.\n#### {2 * n}" for n in range(60)])
+    data = write_table(folder / "train", questions)
+    small = ["--device", "cpu", "response_length=8", "rollout_batch_size=4", "actor_train.training_args.train_batch_size=16"]
+    command = ["train", "--model", "model", "--data", data, *small]
+    done = roll(folder, *command, "max_steps=1")
+    assert "grpo with the reward math_rule (60 of the first 60 rows hold a number or LaTeX as the right answer)" in done.stdout, done.stdout
+    assert f"{data}: read as GSM8K's: question: question, ground_truth: answer, ground_truth_part: after_hashes" in done.stdout, done.stdout
+    assert "60 of 60 golds scored right" in done.stdout, done.stdout
+    run = folder / "output/model-train"
+    said = roll(folder, *command, "max_steps=2", exit_code=2).stderr
+    assert "output_dir = ./output/model-train: holds a run already" in said, said
+    done = roll(folder, *command, "max_steps=2", "--resume", "-n", "2")
+    assert done.stdout.count("without a file") == 1 and "going on after step 1" in done.stdout, done.stdout
+    assert [json.loads(line)["step"] for line in open(run / "metrics.jsonl")] == [1, 2]
+    # The configuration in the run's folder is the run's: it goes on with that, too, and differs from roll new's in its names only.
+    done = roll(folder, "train", "--config", run / "config.resolved.yaml", "--device", "cpu", "max_steps=3", "--resume")
+    assert "going on after step 2" in done.stdout, done.stdout
+    roll(folder, "report", run)
+    assert (run / "report.html").stat().st_size > 1000
+    roll(folder, "new", "beside", "--model", "model", "--data", data, "--yes")
+    shown = lambda *words: roll(folder, "validate-config", "--print", *words).stdout.splitlines()
+    made = (run / "checkpoints/step_000001/config.resolved.yaml").read_text().splitlines()
+    new = shown("--config", "beside/config.yaml", *small[2:], "max_steps=1")
+    differing = {line.split(":")[0] for line in set(made) ^ set(new)}
+    assert differing == {"exp_name", "output_dir"}, differing
+    # The ranks that are started are handed the configuration: a reward program sees it among its variables.
+    (folder / "handed.py").write_text("import json, os, sys\nfor line in sys.stdin:\n    print(json.dumps(dict(reward=int('ROLL_MADE_CONFIG' in os.environ))), flush=True)\n")
+    (folder / "more").mkdir()
+    (folder / data).rename(folder / "more" / data)
+    roll(folder, "train", "--model", "model", "--data", "more/train*", *small, "-n", "2", "max_steps=1", "rewards.math_rule.type=command",
+         f"rewards.math_rule.command=[{sys.executable}, handed.py]")
+    assert json.loads((folder / "output/model-train_/metrics.jsonl").read_text())["score/mean"] == 1
+    print("roll train without a file: from Parquet to steps, resumed on two ranks and by the run's own file; as roll new's")
+
+
+TRL_SCRIPT = """from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward
+
+args = GRPOConfig(output_dir="from-trl", learning_rate=1e-5, per_device_train_batch_size=8, num_generations=4, max_completion_length=8, max_steps=1)
+GRPOTrainer(model="model", reward_funcs=accuracy_reward, args=args, train_dataset=dataset).train()
+"""
+
+
+def check_trl_script(folder):
+    """Two commands from somebody's script and rows to the first step."""
+    (folder / "grpo.py").write_text(TRL_SCRIPT)
+    data = write_table(folder / "train", dict(question=["1 + 1?", "2 + 2?"] * 4, answer=["#### 2", "#### 4"] * 4))
+    roll(folder, "convert-config", "grpo.py", "-n", "1", "--out", "mine.yaml")
+    done = roll(folder, "train", "--config", "mine.yaml", "--device", "cpu", f"actor_train.data_args.file_name=[{data}]", "actor_train.data_args.messages=null")
+    assert "read as GSM8K's" in done.stdout and (folder / "from-trl/metrics.jsonl").exists(), done.stdout
+    print("a TRL script and rows: two commands to the first step")
+
+
+def check_made_refusals(folder):
+    for words, message in (([], "--config FILE.yaml, or --model M --data ROWS, is missing"),
+                           (["--model", "model"], "--data: missing; the training rows"),
+                           (["--data", "messages.jsonl"], "--model: missing; the model's folder"),
+                           (["--config", "grpo/config.yaml", "--model", "model"], "--model M --data ROWS stand for a configuration, but there is grpo/config.yaml"),
+                           (["--model", "absent/model", "--data", "messages.jsonl"], "--model = absent/model: "),
+                           (["--model", "model", "--data", "absent.parquet"], "--data = absent.parquet: no such file"),
+                           (["--model", "model", "--data", "messages.jsonl", "--reward", "math_rul"], "--reward = math_rul: "),
+                           (["--model", "model", "--data", "messages.jsonl", "--reward", "regex"], "--reward = regex: needs more than its name"),
+                           (["--model", "model", "--data", "messages.jsonl", "--algorithm", "gripo"], "--algorithm = gripo: "),
+                           (["--model", "model", "--data", "messages.jsonl", "--validation", "absent.jsonl"], "--validation = absent.jsonl: "),
+                           (["--model", "model", "--data", "messages.jsonl", "rollout_batch_size=0"], "command line: rollout_batch_size = 0: ")):
+        said = roll(folder, "train", *words, exit_code=2).stderr
+        assert message in said, (message, said)
+
+
+def check_guesses(folder):
+    """What the rows hold to be right says who judges them, or that nobody can say."""
+    rows = dict(multiple_choice=[dict(ground_truth=answer) for answer in ["A", "C", "B"]],
+                math_rule=[dict(ground_truth=answer) for answer in ["12", "\\frac{1}{2}", "x^2", "3/4"]],
+                ifeval=[dict(ground_truth=json.dumps(dict(func_name="validate_lowercase")))],
+                code_sandbox=[dict(case_type="text", test_cases=["assert add(1, 1) == 2"])])
+    for reward, some in rows.items():
+        (folder / "guess.jsonl").write_text("".join(json.dumps(dict(messages=[dict(role="user", content=f"question {n}")]) | row) + "\n"
+                                                    for n, row in enumerate(some)))
+        said = roll(folder, "data", "check", "guess.jsonl").stderr
+        assert f": --type {reward} shows whether" in said, (reward, said)
+    words = "".join(json.dumps(dict(question=f"Capital {n}?", answer=city)) + "\n" for n, city in enumerate(["Paris", "Rome", "7", "Oslo"]))
+    (folder / "guess.jsonl").write_text(words)
+    said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
+    assert "the right answers of 3 of the first 4 rows are neither numbers" in said and "guess.jsonl:1's Paris; type --reward exact_match" in said, said
+    said = roll(folder, "new", "guessed", "--model", "model", "--data", "guess.jsonl", "--yes", exit_code=2).stderr
+    assert "type --reward exact_match" in said and not (folder / "guessed").exists(), said
+    assert "no reward was asked; --type math_rule, say, shows" in roll(folder, "data", "check", "guess.jsonl").stderr
+    (folder / "guess.jsonl").write_text(json.dumps(dict(messages=[dict(role="user", content="Capital?")], gold="Paris")) + "\n")
+    said = roll(folder, "train", "--model", "model", "--data", "guess.jsonl", exit_code=2).stderr
+    assert "guess.jsonl:1 has no ground_truth (its columns: messages, gold)" in said, said
+    print("rewards are guessed by what rows hold to be right, and asked for where that does not tell")
+
+
 def check_faults(folder):
     """A faulty row far behind the first ones."""
     rows = (folder / "messages.jsonl").read_text()
@@ -148,6 +256,10 @@ with tempfile.TemporaryDirectory() as name:
          "--tokenizer", "builtin", "--out", "model")
     check_flags(folder)
     check_terminal(folder)
+    check_without_file(folder)
+    check_trl_script(folder)
+    check_made_refusals(folder)
+    check_guesses(folder)
     check_faults(folder)
     check_code_of_ones_own(folder)
     check_sft(folder)

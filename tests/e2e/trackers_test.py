@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""metrics.jsonl, metrics.csv and MLflow's file store hold the same numbers, every step once, also where a run goes on after an earlier step.
-Where the mlflow package is installed it reads the store itself. Argument: the roll binary."""
+"""metrics.jsonl, metrics.csv, MLflow's file store and W&B's offline run hold the same numbers, every step once, also where a run goes on after an
+earlier step. Where the mlflow or wandb packages are installed (ROLL_WANDB: the program of one elsewhere) they read theirs. Argument: the roll binary."""
 import csv
 import json
 import os
@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import wandb_files
 from tiny_sft import prepare, run
 
 
@@ -34,25 +35,59 @@ def check_with_mlflow(folder, losses):
     return "mlflow itself"
 
 
+def wandb_file(folder):
+    [file] = (folder / "out/wandb").glob("offline-run-*/run-*.wandb")
+    assert file.parent.name.endswith("-" + file.stem.removeprefix("run-")) and (file.parent / "files").is_dir(), file
+    return file
+
+
+def check_wandb(folder, lines):
+    file = wandb_file(folder)
+    kinds = [kind for kind, _ in wandb_files.read(file)]
+    assert kinds.count(wandb_files.RUN) == kinds.count(wandb_files.EXIT) == 1 and kinds[-1] == wandb_files.EXIT, kinds
+    assert kinds[0] == wandb_files.HEADER and kinds[1] == wandb_files.RUN, kinds
+    assert file.stat().st_size > 2 * wandb_files.BLOCK, "too short to show what happens between blocks"
+    about = dict(wandb_files.fields(wandb_files.read(file)[1][1]))
+    assert about[1].decode() == file.stem.removeprefix("run-") and about[3] == b"shared" and about[8] == b"tracked", about
+    assert wandb_files.items(about[4])["sft_train"]["training_args"]["learning_rate"] == 1e-3
+    changed = [wandb_files.items(message) for kind, message in wandb_files.read(file) if kind == wandb_files.CONFIG]
+    assert [config["max_steps"] for config in changed] == [88, 90], changed
+    assert wandb_files.histories(file) == lines
+    summaries = [wandb_files.items(message) for kind, message in wandb_files.read(file) if kind == wandb_files.SUMMARY]
+    assert [line["sft/loss"] for line in summaries] == [line["sft/loss"] for line in lines]
+    if not wandb_files.program():
+        print("SKIPPED: `wandb sync` itself, because there is no wandb (pip install wandb==0.31.0; ROLL_WANDB names its program)")
+        return "its format"
+    (folder / "home").mkdir()
+    facts, uploaded, is_complete = wandb_files.synced(file.parent, folder / "home")
+    assert (facts["name"], facts["project"], facts["displayName"]) == (about[1].decode(), "shared", "tracked"), facts
+    plain = [{"step": line["_step"], **{name: value for name, value in line.items() if name[0] != "_"}} for line in uploaded]
+    assert plain == lines and is_complete, plain
+    return "wandb sync itself"
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        prepare(folder, "tracked", 1e-3, save_steps=2, eval_steps=4, max_steps=3, track_with=["stdout", "jsonl", "csv", "mlflow"],
-                tracker_kwargs=dict(tracking_uri=str(folder / "mlruns")))
+        prepare(folder, "tracked", 1e-3, save_steps=2, eval_steps=4, max_steps=3,
+                track_with=["stdout", "jsonl", "csv", "mlflow", "wandb"], tracker_kwargs=dict(tracking_uri=str(folder / "mlruns"), project="shared"))
         run(folder)
+        with open(wandb_file(folder), "ab") as file:  # as if it had been killed while it wrote
+            file.write(b"\x01\x02\x03\x04\xff\x00\x01half")
         # As if the run had died after step 3, whose checkpoint is gone.
         subprocess.run(["rm", "-r", folder / "out/checkpoints/step_000003"], check=True)
-        text = run(folder, "--resume", "max_steps=5")
-        assert "step 5/5 | " in text and "loss " in text and " s/step" in text, text
+        run(folder, "--resume", "max_steps=88")
+        text = run(folder, "--resume", "max_steps=90")  # it had come to an end, which is none any more
+        assert "step 90/90 | " in text and "loss " in text and " s/step" in text, text
         lines = [json.loads(line) for line in open(folder / "out/metrics.jsonl")]
-        assert [line["step"] for line in lines] == [1, 2, 3, 4, 5]
+        assert [line["step"] for line in lines] == list(range(1, 91))
         rows = list(csv.DictReader(open(folder / "out/metrics.csv")))
         assert [{key: float(value) for key, value in row.items() if value} for row in rows] == [
             {key: value for key, value in line.items() if value is not None} for line in lines]
-        assert [bool(row["val/loss"]) for row in rows] == ["val/loss" in line for line in lines] == [False, False, False, True, True], rows
+        assert [bool(row["val/loss"]) for row in rows] == ["val/loss" in line for line in lines] == [step % 4 == 0 or step == 90 for step in range(1, 91)], rows
         losses = {line["step"]: line["sft/loss"] for line in lines}
         assert stored(folder, "sft/loss") == losses
-        print(f"three trackers hold the same, read by csv and by {check_with_mlflow(folder, losses)}")
+        print(f"four trackers hold the same, read by csv, by {check_with_mlflow(folder, losses)} and by {check_wandb(folder, lines)}")
 
 
 main()

@@ -1,0 +1,191 @@
+#include "app/first_config.h"
+
+#include <filesystem>
+#include <string_view>
+
+#include "app/cli/streams.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "checkpoint/hf_folder.h"
+#include "checkpoint/hub_cache.h"
+#include "config/flag.h"
+#include "data/row_files.h"
+#include "model/device.h"
+#include "preview/data_report.h"
+#include "preview/guess_reward.h"
+#include "settings/load_config.h"
+#include "settings/memory_estimate.h"
+
+namespace roll {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kUsableMemory = 0.9;  // of a device; the rest is the framework's, and what the estimate misses
+
+RewardArgs reward_args(const std::string& name) {
+  RewardArgs args;
+  RewardType type;
+  read_flag("--reward", name, type, finite());
+  args.type = type;
+  return args;
+}
+
+/// What a rank of this configuration needs, in GB; nothing where the layout is impossible.
+std::optional<double> memory_gb(const std::string& yaml, const ModelSpec& spec, bool on_gpu) {
+  try {
+    const auto checked = load_config_text(yaml, "a layout", {}, {});
+    const PlannedModels models{.policy = spec, .critic = spec};
+    return estimate_memory(checked.config, models, on_gpu, 0).total() / 1e9;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+/// The last part of a path, glob or Hub name as part of a folder's name.
+std::string short_name(const std::string& name) {
+  std::string last = (fs::path(name) / "").parent_path().filename().string();
+  for (char& c : last)
+    if (std::string_view("*?[]{}:\\ ").find(c) != std::string_view::npos) c = '_';
+  return last;
+}
+
+/// Without what says how a file is written.
+std::string data_name(const std::string& name) {
+  fs::path last = short_name(name);
+  for (const char* extension : {".gz", ".zst", ".parquet", ".jsonl", ".json", ".csv", ".tsv"})
+    if (last.extension() == extension) last = last.stem();
+  return last.string();
+}
+
+}  // namespace
+
+std::string model_named(const std::string& name) {
+  Tokenizer::load(model_folder(name, "--model"));
+  return fs::is_directory(name) ? fs::canonical(name).string() : name;
+}
+
+std::vector<std::string> rows_named(const std::vector<std::string>& patterns) {
+  std::vector<std::string> paths;
+  for (const fs::path& file : files_of_flag("--data", patterns)) {
+    Json row;
+    if (!open_rows(file)->next(row)) throw user_error("{}: holds no row", file.string());
+    paths.push_back(fs::canonical(file).string());
+  }
+  return paths;
+}
+
+std::string validation_named(const std::string& file) {
+  return fs::canonical(files_of_flag("--validation", {file}).front()).string();
+}
+
+void check_reward_name(const std::string& name) {
+  const RewardArgs args = reward_args(name);
+  try {
+    if (needs_model(*args.type)) throw UserError("it needs a model");
+    make_reward(args, 1, "");
+  } catch (const UserError& e) {
+    throw user_error("--reward = {}: needs more than its name ({}); take math_rule, and change it in the file", name,
+                     e.what());
+  }
+}
+
+NewAlgorithm algorithm_named(const std::string& name) {
+  NewAlgorithm algorithm{};
+  read_flag("--algorithm", lower_ascii(name), algorithm, finite());
+  return algorithm;
+}
+
+std::optional<RowColumns> layout_of(const std::string& file) {
+  const RowFile rows(file, {});
+  return rows.layout_note().empty() ? std::nullopt : std::optional(rows.columns());
+}
+
+std::optional<std::string> template_for(const fs::path& model, const Tokenizer& tokenizer) {
+  try {
+    ChatTemplate::load(model, "native");
+    return std::nullopt;
+  } catch (const UserError&) {
+    return tokenizer.id_of("<|im_start|>") ? "chatml" : "empty";
+  }
+}
+
+ModelSpec spec_of_model(const fs::path& folder) {
+  return parse_spec(HfFolder::read_config(folder), (folder / "config.json").string());
+}
+
+RowsSeen measure_rows(NewRun& run, const fs::path& model) {
+  const Tokenizer tokenizer = Tokenizer::load(model);
+  run.chat_template = template_for(model, tokenizer);
+  DomainRules rules;
+  rules[run.reward] = make_reward(reward_args(run.reward), 0, "");
+  DataQuestion question;
+  question.one_domain = run.reward;
+  question.tokenizer = &tokenizer;
+  question.source.model_folder = model;
+  question.source.data.file_name = run.data;
+  question.source.data.template_name = run.chat_template;
+  question.source.rules = &rules;
+  const DataReport report = look_at(question);
+  RowsSeen seen{.text = to_text(report, question), .lines = report.layouts, .warnings = report.warnings};
+  if (!report.bad.empty()) std::fputs(seen.text.c_str(), stdout);  // which lists the others
+  require_usable(report);
+  if (report.num_lines == 0) throw user_error("{}: holds no row", run.data.front());
+  for (const DomainView& view : report.views) seen.lines.push_back(line_of(view, {.tokenizer = &tokenizer}));
+  run.num_rows = report.views.front().num_rows;
+  run.prompts = report.views.front().prompts;
+  for (const auto& [domain, count] : report.facts.domains) run.domains.push_back(domain);
+  run.layout = layout_of(run.data.front());
+  run.has_messages = run.layout ? !run.layout->prompt : report.facts.columns.contains("messages");
+  if (!run.has_messages) run.chat_template.reset();
+  return seen;
+}
+
+FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional<double> limit_gb) {
+  FirstConfig first;
+  for (const NewLayout& layout : layouts_of(run, spec)) {
+    first.yaml = new_config(run, spec, layout);
+    if (!limit_gb) return first;
+    const auto needed = memory_gb(first.yaml, spec, run.on_gpu);
+    if (needed && *needed <= kUsableMemory * *limit_gb) return {first.yaml, ""};
+    if (needed)
+      first.warning = fmt::format(
+          "a device would need about {:.0f} GB of its {:.0f}; take more devices, a smaller model, or a smaller "
+          "response_length",
+          *needed, *limit_gb);
+  }
+  return first;
+}
+
+MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
+  if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
+  if (flags.data.empty()) throw UserError("--data: missing; the training rows, a file or folder");
+  NewRun run;
+  run.model = model_named(*flags.model);
+  run.data = rows_named(flags.data);
+  if (flags.validation) run.validation = validation_named(*flags.validation);
+  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
+  if (flags.reward)
+    check_reward_name(*flags.reward);
+  else
+    reward = guess_reward(run.data);
+  run.reward = reward.type;
+  if (flags.algorithm) run.algorithm = algorithm_named(*flags.algorithm);
+  run.num_devices = num_ranks;
+  run.on_gpu = on_gpu;
+  const fs::path model = model_folder(run.model);
+  run.output_dir = fmt::format("./output/{}-{}", short_name(*flags.model), data_name(flags.data.front()));
+  run.folder = run.output_dir;
+  const RowsSeen seen = measure_rows(run, model);
+  const FirstConfig first = first_config(run, spec_of_model(model), flags.memory_gb);
+  MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
+  if (!first.warning.empty()) made.notes.push_back(first.warning);
+  made.notes.insert(made.notes.begin(),
+                    fmt::format("without a file: {} with the reward {} ({}); --algorithm, --reward and key=value say "
+                                "otherwise, and {}/config.resolved.yaml will hold all of it",
+                                name_of(run.algorithm), reward.type, reward.why, run.output_dir));
+  return made;
+}
+
+}  // namespace roll

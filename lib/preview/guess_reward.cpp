@@ -1,0 +1,81 @@
+#include "preview/guess_reward.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+#include "config/flag.h"
+#include "data/row_files.h"
+#include "reward/reward.h"
+#include "reward/row_columns.h"
+
+namespace roll {
+
+namespace {
+
+constexpr int64_t kLookedAt = 200;
+constexpr double kNearlyAll = 0.9;
+
+std::vector<Row> rows_to_guess_by(const std::vector<std::string>& files, const RowColumns& columns) {
+  std::vector<Row> rows;
+  for (const std::string& name : files) {
+    RowFile file(name, columns);
+    for (Row row; std::ssize(rows) < kLookedAt;) try {
+        if (!file.next(row)) break;
+        rows.push_back(std::move(row));
+      } catch (const BadRow&) {  // told where all rows are looked at
+      }
+  }
+  return rows;
+}
+
+bool can_judge_all(const char* type, const std::vector<Row>& rows) {
+  RewardArgs args;
+  RewardType chosen;
+  read_flag("--reward", type, chosen, finite());
+  args.type = chosen;
+  const auto reward = make_reward(args, 1, "");
+  return std::ranges::all_of(rows, [&](const Row& row) {
+    try {
+      reward->check_row(row.raw);
+      return true;
+    } catch (const UserError&) {
+      return false;
+    }
+  });
+}
+
+/// A digit, or a command of LaTeX.
+bool looks_like_mathematics(const Row& row) {
+  return row.ground_truth.find_first_of("0123456789\\") != std::string::npos;
+}
+
+}  // namespace
+
+GuessedReward guess_reward(const std::vector<std::string>& files, const RowColumns& columns) {
+  const std::vector<Row> rows = rows_to_guess_by(files, columns);
+  if (rows.empty()) throw user_error("--reward: missing; {} has no row to guess it by", files.front());
+  const std::string those = fmt::format("the first {} rows", rows.size());
+  for (const auto& [type, what] :
+       {std::pair("ifeval", "instructions that a program can check"), std::pair("code_sandbox", "tests for programs"),
+        std::pair("multiple_choice", "letters of choices")})
+    if (can_judge_all(type, rows)) return {type, fmt::format("{} hold {}", those, what)};
+  const auto is_blank = [](const Row& row) { return row.ground_truth.empty(); };
+  const auto blank = std::ranges::find_if(rows, is_blank);
+  if (blank != rows.end())
+    throw user_error(
+        "--reward: missing; {} has no ground_truth (its columns: {}) to guess it by; type --reward TYPE, or `roll "
+        "data check --ground-truth COLUMN` to try a column",
+        blank->origin, column_names(blank->raw));
+  const auto count = std::ranges::count_if(rows, looks_like_mathematics);
+  if (static_cast<double>(count) >= kNearlyAll * static_cast<double>(rows.size()))
+    return {"math_rule", fmt::format("{} of {} hold a number or LaTeX as the right answer", count, those)};
+  const auto other = std::ranges::find_if_not(rows, looks_like_mathematics);
+  throw user_error(
+      "--reward: missing, and the rows do not tell: the right answers of {} of {} are neither numbers, choices, "
+      "programs' tests nor instructions, as {}'s {}; type --reward exact_match where a response must be that text, "
+      "--reward math_rule where it is mathematics all the same",
+      std::ssize(rows) - count, those, other->origin, shown_text(other->ground_truth));
+}
+
+}  // namespace roll
