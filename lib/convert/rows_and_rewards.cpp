@@ -72,7 +72,8 @@ void set_reward(Conversion& conversion, const char* model) {
   conversion.set(domain + "type", "reward_model", "its number is the reward");
   conversion.set_from(domain + "model_args.model_name_or_path", model);
   conversion.differs(
-      "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need no "
+      "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need "
+      "no "
       "right answer");
 }
 

@@ -124,7 +124,7 @@ def check_arguments(folder):
     assert "$HOME" not in (folder / "home.yaml").read_text() and value_of(resolved, "pretrain") == "/models/m", resolved
     assert value_of(resolved, "actor_train.data_args.file_name") == '["${oc.env:HOME}/data/rows.jsonl"]', resolved
     # Its rows are of one domain, whatever their tags: a tag of ours would fit none of them.
-    rows = [dict(prompt=[dict(role="user", content="1+1?")], reward_model=dict(ground_truth="2"), **tag) for tag in ({}, {"data_source": "gsm8k"})]
+    rows = [dict(prompt=[dict(role="user", content="1+1?")], reward_model=dict(ground_truth="2"), data_source=tag) for tag in ("openai/gsm8k", "mine")]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("validate-config", "--offline", "--config", "home.yaml", "actor_train.data_args.file_name=rows.jsonl", cwd=folder)
     check_scripts(folder)

@@ -220,23 +220,25 @@ TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[con
   CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("type: math_rule"));
 }
 
-TEST_CASE("LoRA is refused with what takes it out", "[convert]") {
+TEST_CASE("LoRA and pipeline stages are refused with what takes them out", "[convert]") {
   const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m actor_rollout_ref.model.";
   CHECK_THROWS_WITH(converted(verl + "lora_rank=32"), Contains("give actor_rollout_ref.model.lora_rank=0 behind"));
   CHECK_THROWS_WITH(converted(verl + "lora_adapter_path=a"), Contains("lora_adapter_path=None behind"));
   const std::string trl = "-m trl.grpo --model_name_or_path m --num_generations 8 --use_peft";
   CHECK_THROWS_WITH(converted(trl), Contains("give --use_peft false behind the file"));
   CHECK_NOTHROW(converted(trl + " false"));
+  const std::string stages = "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=";
+  CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo " + stages + "2"), Contains("give " + stages + "1 behind"));
   CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo actor_rollout_ref.rollout.multi_turn.enable=True"),
                     !Contains("behind the file"));
 }
 
 TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {
-  CHECK_THROWS_WITH(convert_config({{"rollout_batch_size", "8", "r.yaml:1", ""},
-                                    {"actor_train.training_args.learning_rate", "1e-6", "r.yaml:4", ""}},
-                                   "auto", 1),
-                    Contains("r.yaml:4: actor_train.training_args.learning_rate: a key of ROLL's") &&
-                        Contains("validate-config"));
+  CHECK_THROWS_WITH(
+      convert_config({{"rollout_batch_size", "8", "r.yaml:1", ""},
+                      {"actor_train.training_args.learning_rate", "1e-6", "r.yaml:4", ""}},
+                     "auto", 1),
+      Contains("r.yaml:4: actor_train.training_args.learning_rate: a key of ROLL's") && Contains("validate-config"));
 }
 
 }  // namespace roll
