@@ -47,6 +47,11 @@ Converted convert_config(const std::vector<ForeignKey>& keys, const std::string&
     throw UserError(
         "no keys: give a YAML file, a script, or arguments such as data.train_batch_size=1024 or --rollout-batch-size "
         "32");
+  for (const ForeignKey& key : keys)
+    if (key.key.starts_with("actor_train."))
+      throw user_error(
+          "{}: {}: a key of ROLL's, whose files are read as they are: roll validate-config --offline --config FILE",
+          key.place, key.key);
   const ForeignTrainer& chosen = trainer_of(keys, trainer);
   Conversion conversion(chosen, keys, num_ranks);
   chosen.combine(conversion);

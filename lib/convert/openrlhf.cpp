@@ -28,7 +28,7 @@ constexpr const char* kEngine = "the sampler is built in";
 constexpr ForeignRow kRows[] = {
     {"pretrain", kCopied, "pretrain", "set-me/to-a-model-folder"},
     {"critic_pretrain", kCopied, "reward_pretrain"},
-    {"reward_pretrain", kUnsupported, "rewards.<name>.type: reward_model, with its model_args, is such a model here"},
+    {"reward_pretrain", kCombined},
     {"remote_rm_url", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
     {"agent_func_path", kRefused, "an agent of several turns; one response to each prompt is sampled here"},
     {"data.image_key", kNothing, "nothing without data.max_images_per_prompt"},
@@ -56,10 +56,10 @@ constexpr ForeignRow kRows[] = {
     {"logging_steps", kCopied, "logging_steps"},
     {"seed", kCopied, "seed", "42"},
     {"full_determinism", kCopied, "deterministic"},
-    {"input_key", kAutomatic, "data_args.messages names the column"},
-    {"label_key", kAutomatic, "the column is ground_truth"},
+    {"input_key", kCombined, "", "input"},
+    {"label_key", kCombined},
     {"input_template", kUnsupported, "data_args.template names a chat template"},
-    {"apply_chat_template", kAutomatic, "data_args.messages go through the template, data_args.prompt do not"},
+    {"apply_chat_template", kCombined, "", "false"},
     {"prompt_split", kNothing},
     {"eval_split", kNothing},
     {"prompt_data_probs", kUnsupported, "write them as domain_interleave_probs"},
@@ -370,8 +370,10 @@ void combine_openrlhf(Conversion& c) {
   c.differs(
       "length: a run has max_steps steps here (default 500); num_episodes counts passes: set it to rows x passes / "
       "rollout_batch_size");
+  set_columns(c, "input_key", "apply_chat_template", "label_key");
   set_data(c, {"eval_temperature", "top_p", "top_k", "eval_n_samples_per_prompt"});
-  set_reward(c);
+  const bool is_judged = c.text("remote_rm_url").empty() && !c.text("reward_pretrain").empty();
+  set_reward(c, is_judged ? "reward_pretrain" : nullptr);
   set_roles(c);
 }
 

@@ -34,10 +34,10 @@ constexpr ForeignRow kRows[] = {
     {"rollout-seed", kAutomatic, "one seed for all"},
 
     {"prompt-data", kCopied, "actor_train.data_args.file_name", "", listed},
-    {"input-key", kAutomatic, "data_args.messages names the column"},
-    {"label-key", kAutomatic, "the column is ground_truth"},
+    {"input-key", kCombined, "", "input"},
+    {"label-key", kCombined},
     {"metadata-key", kNothing},
-    {"apply-chat-template", kAutomatic, "data_args.messages go through the template, data_args.prompt do not"},
+    {"apply-chat-template", kCombined, "", "false"},
     {"apply-chat-template-kwargs", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
     {"rollout-shuffle", kAutomatic, "prompts are always shuffled, by `seed`"},
     {"rollout-batch-size", kCopied, "rollout_batch_size", "32"},
@@ -292,6 +292,7 @@ void combine_slime(Conversion& c) {
     c.set("val_sequence_length", fmt::format("{}", prompt + response),
           "val_prompt_length, and " + c.origin("eval-max-response-len"));
   }
+  set_columns(c, "input-key", "apply-chat-template", "label-key");
   set_data(c, {"rollout-temperature", "rollout-top-p", "rollout-top-k", "n-samples-per-eval-prompt"});
   set_reward(c);
   set_roles(c);

@@ -56,6 +56,17 @@ bool known_name(const ForeignKey& key, std::string_view ours) {
   return key.unknown.empty() && (ours != "exp_name" || key.value.find(kFromEnvironment) == std::string::npos);
 }
 
+/// LoRA and pipeline stages are ways to train; all else that is refused is another training.
+std::string with_remedy(const ForeignKey& key, const std::string& why) {
+  const bool is_lora = why.starts_with("LoRA"), is_layout = why.starts_with("pipeline stages");
+  if (!is_lora && !is_layout) return why;
+  const bool is_number = parse_number(key.value).has_value(), is_switch = parse_bool(key.value).has_value();
+  std::string given = given_as(key);
+  given.replace(given.rfind("VALUE"), 5, is_layout ? "1" : is_number ? "0" : is_switch ? "false" : "None");
+  return fmt::format("{}; for that give {} behind the file{}", why, given,
+                     is_lora ? ", and the learning rate that suits it" : "");
+}
+
 /// Python's and YAML's words as ours; nothing for none.
 std::string plain(const std::string& value) {
   if (value == "None" || value == "null" || value == "~") return "";
@@ -87,7 +98,7 @@ void Conversion::tell(const ForeignKey& key) {
     if (key.unknown.empty() && is_off(key.value, row->standard))
       without.push_back(fmt::format("{}: it is off", said));
     else
-      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, row->ours);
+      throw refused(std::string_view(row->theirs).ends_with('*') ? key.key : row->theirs, with_remedy(key, row->ours));
   } else if (row->fate >= Fate::kAutomatic) {
     without.push_back(fmt::format("{}: {}{}{}", said, words_of(row->fate), *row->ours ? ": " : "", row->ours));
   }
@@ -296,33 +307,6 @@ void set_group_filter(Conversion& conversion, const std::string& origin) {
   conversion.set("is_use_additional_prompts", "true", "prompts are sampled ahead for groups that are dropped");
 }
 
-void set_data(Conversion& conversion, const ValidationKeys& keys) {
-  Draft& draft = conversion.draft;
-  const auto tell_unset = [&](const char* path) {
-    const DraftKey* key = draft.find(path);
-    if (key && key->value.find("set-me/") == std::string::npos) return;
-    draft.set(path, key ? key->value : "[set-me/rows.jsonl]", "not given: set it");
-    conversion.differs(fmt::format("{}: was not given; set it", path));
-  };
-  tell_unset("pretrain");
-  tell_unset("actor_train.data_args.file_name");
-  draft.set("actor_train.data_args.messages", "messages", "the column of chat messages");
-  if (!draft.find("validation.data_args.file_name")) {
-    for (const std::string& path : draft.paths())
-      if (path.starts_with("validation.")) draft.remove(path);
-    return;
-  }
-  draft.set("validation.data_args.messages", "messages", "the column of chat messages");
-  const std::pair<const char*, const char*> sampling[] = {{"temperature", keys.temperature},
-                                                          {"top_p", keys.top_p},
-                                                          {"top_k", keys.top_k},
-                                                          {"num_return_sequences", keys.responses}};
-  for (const auto& [name, key] : sampling) {
-    const std::string path = std::string("validation.generating_args.") + name;
-    if (!draft.find(path)) conversion.set_from(path, key);
-  }
-}
-
 void refuse_other_models(const Conversion& conversion, const char* key) {
   std::string name = lower_ascii(conversion.text(key));
   while (name.ends_with('/')) name.pop_back();
@@ -338,19 +322,6 @@ void refuse_other_models(const Conversion& conversion, const char* key) {
   if (has_one("-vl-", "qwen2-vl", "vlm", "llava", "internvl", "minicpm-o", "minicpm-v", "glm-4.1v") ||
       name.ends_with("-vl"))
     throw conversion.refused(key, "by its name a model that reads images; text only");
-}
-
-void set_reward(Conversion& conversion) {
-  conversion.set("actor_train.data_args.domain_interleave_probs.math_rule", "1.0", "all rows are of this domain");
-  conversion.set("rewards.math_rule.type", "math_rule",
-                 "an answer that equals ground_truth as mathematics; `roll keys type` lists others");
-  conversion.differs(
-      "data: rows are JSON lines here, with the columns id, messages, ground_truth and tag; Parquet files and names of "
-      "the Hub must be written as such first. All rows are math_rule's; of several rewards each names its rows' tags "
-      "in tag_included");
-  conversion.differs(
-      "reward: Python reward functions do not run here; the file checks mathematics (math_rule). `type: command` asks "
-      "a program of yours");
 }
 
 void set_roles(Conversion& conversion) {

@@ -146,12 +146,16 @@ void set_group_filter(Conversion& conversion, const std::string& origin);
 struct ValidationKeys {
   const char *temperature, *top_p, *top_k, *responses;
 };
-/// Columns; the validation's sampling, and no validation where it has no rows; what must be set by hand is told.
+/// The column of `input`, whose rows hold messages or a text there: what goes through a template (`templated`) is
+/// messages or, by its name, a question; else it is raw text. The right answer's is that of `label`, where it is given.
+void set_columns(Conversion& conversion, const char* input, const char* templated, const char* label);
+/// The validation's columns and sampling, and no validation where it has no rows; what must be set by hand is told.
 void set_data(Conversion& conversion, const ValidationKeys& keys);
 /// UserError where the name of the model says that it reads images or is a mixture of experts.
 void refuse_other_models(const Conversion& conversion, const char* key);
-/// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most.
-void set_reward(Conversion& conversion);
+/// One domain of rule-checked mathematics, which is what the other trainers' recipes train on most; or, where the key
+/// `model` is not nullptr, of the reward model that it names.
+void set_reward(Conversion& conversion, const char* model = nullptr);
 /// A critic like the policy, and a reference where something measures a KL to it.
 void set_roles(Conversion& conversion);
 

@@ -230,6 +230,9 @@ void combine_trl(Conversion& c) {
   for (const char* role : {"actor_infer", "reference"})
     if (const DraftKey* dtype = c.draft.find("actor_train.model_args.dtype"))
       c.set(std::string(role) + ".model_args.dtype", std::string(dtype->value), "as the policy's");
+  c.differs(
+      "columns: chats or texts in `prompt`, with `answer` or `solution`, are recognised by a file's first row; "
+      "data_args.messages, question, prompt and ground_truth name others");
   set_data(c, {"temperature", "top_p", "top_k", "num_generations"});
   set_reward(c);
   set_roles(c);

@@ -28,7 +28,6 @@ constexpr const char* kNoLora = "nothing without LoRA";
 constexpr const char* kStages = "pipeline stages; share the weights by tensor ranks instead";
 constexpr const char* kExperts = "a mixture of experts; dense models only";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
-constexpr const char* kJudge = "a reward model; write it as rewards.<name>.type: reward_model, and take it out here";
 using enum Fate;
 
 constexpr ForeignRow kRows[] = {
@@ -37,8 +36,8 @@ constexpr ForeignRow kRows[] = {
     {"data.train_batch_size", kCopied, "rollout_batch_size", "1024"},
     {"data.max_prompt_length", kCopied, "prompt_length", "512"},
     {"data.max_response_length", kCopied, "response_length", "512"},
-    {"data.prompt_key", kAutomatic, "the column is data_args.messages"},
-    {"data.reward_fn_key", kAutomatic, "the column `tag` picks a row's reward"},
+    {"data.prompt_key", kCopied, "actor_train.data_args.messages", "prompt"},
+    {"data.reward_fn_key", kCopied, "actor_train.data_args.tag", "data_source"},
     {"data.seed", kCombined},
     {"data.shuffle", kAutomatic, "prompts are always shuffled, by `seed`"},
     {"data.filter_overlong_prompts", kAutomatic, "longer rows are dropped and counted"},
@@ -47,8 +46,7 @@ constexpr ForeignRow kRows[] = {
     {"data.val_batch_size", kAutomatic, "the validation is sampled at once"},
     {"data.dataloader_num_workers", kAutomatic},
     {"data.trust_remote_code", kNothing},
-    {"data.return_raw_chat", kAutomatic},
-    {"data.return_raw_input_ids", kAutomatic},
+    {"data.return_raw_*", kAutomatic},
     {"data.image_key", kRefused, "images; text only"},
     {"data.video_key", kRefused, "videos; text only"},
     {"data.apply_chat_template_kwargs.*", kUnsupported, "data_args.enable_thinking is the one of Qwen3"},
@@ -124,8 +122,7 @@ constexpr ForeignRow kRows[] = {
     {ACTOR "freeze_vision_tower", kRefused, "images; text only"},
     {ACTOR "router_replay.mode", kRefused, kExperts, "disabled"},
     {ACTOR "tau_*", kNothing, "of SAPO"},
-    {ACTOR "entropy_checkpointing", kAutomatic, kMemory},
-    {ACTOR "entropy_from_logits_with_chunking", kAutomatic, kMemory},
+    {ACTOR "entropy_*", kAutomatic, kMemory},
     {ACTOR "use_remove_padding", kAutomatic, "there is no padding"},
 
     {REF "fsdp_config.*", kAutomatic, kMemory},
@@ -172,8 +169,9 @@ constexpr ForeignRow kRows[] = {
     {"critic.ppo_max_token_len_per_gpu", kAutomatic, "as the policy's; critic.sequence_packing_args changes it"},
     {"critic.*", kAutomatic, "as the policy's"},
 
-    {"reward_model.enable", kRefused, kJudge},
-    {"reward.reward_model.enable", kRefused, kJudge},
+    {"reward_model.enable", kCombined, "", "false"},
+    {"reward_model.model.path", kCombined},
+    {"reward.reward_model.enable", kRefused, "a reward model; give reward_model.enable and reward_model.model.path"},
     {"reward_model.reward_manager", kAutomatic, "rewards.<name>.type says what decides"},
     {"reward_model.overlong_buffer.enable", kCopied, "rewards.math_rule.overlong_buffer.enable"},
     {"reward_model.overlong_buffer.len", kCopied, "rewards.math_rule.overlong_buffer.len"},
@@ -187,7 +185,7 @@ constexpr ForeignRow kRows[] = {
     {"reward_model.reward_kwargs.max_resp_len", kAutomatic, "response_length"},
     {"reward_model.reward_kwargs.*", kUnsupported, "rewards.<name> has its own"},
     {"reward_model.sandbox_fusion.*", kUnsupported, "rewards.<name>.type: code_sandbox runs programs"},
-    {"reward_model.*", kNothing, "nothing without reward_model.enable"},
+    {"reward_model.*", kAutomatic, "a reward model runs on the ranks of the training"},
     {"reward.*", kUnsupported, "write it as rewards.<name>"},
     {"custom_reward_function.*", kUnsupported, "rewards.<name>.type: command asks a program of yours"},
 
@@ -234,8 +232,7 @@ constexpr ForeignRow kRows[] = {
     {"trainer.val_before_train", kAutomatic, "a validation stands before the first step"},
     {"trainer.rollout_data_dir", kCopied, "rollout_dump_dir"},
     {"trainer.*", kNothing},
-    {"ray_kwargs.*", kNothing, "no Ray"},
-    {"ray_init.*", kNothing, "no Ray"},
+    {"ray_*", kNothing, "no Ray"},
     {"global_profiler.*", kNothing},
     {"hydra.*", kNothing},
     {"config-name", kCombined},
@@ -383,9 +380,11 @@ void combine_verl(Conversion& c) {
                     "it to rows x passes / rollout_batch_size",
                     c.text("trainer.total_epochs")));
   if (c.is_set("data.seed")) c.set_from("seed", "data.seed");
+  const bool is_judged = c.is_true("reward_model.enable");
+  if (!is_judged) c.set("actor_train.data_args.ground_truth", "reward_model.ground_truth", "where verl's rows have it");
+  set_reward(c, is_judged ? "reward_model.model.path" : nullptr);
   set_data(c, {ROLLOUT "val_kwargs.temperature", ROLLOUT "val_kwargs.top_p", ROLLOUT "val_kwargs.top_k",
                ROLLOUT "val_kwargs.n"});
-  set_reward(c);
   set_roles(c);
 }
 

@@ -65,7 +65,7 @@ WANTED = {
 # What must be told of each, so that nothing is lost in silence.
 TOLD = {
     "verl_dapo.sh": [r"clip_ration = 0\.3 \(verl_dapo\.sh:\d+\): not a key that this program knows of.*clip_ratio", r"custom_reward_function\.path .*NOT SUPPORTED",
-                     r"param_offload = True .*decided here", r"data: rows are JSON lines"],
+                     r"param_offload = True .*decided here", r"data: all rows are math_rule\'s"],
     "verl_ppo.yaml": [r"length: .* 15 passes"],
     "trl_grpo.yaml": [r"reward_funcs = .*NOT SUPPORTED", r"use_vllm = true", r"count steps here"],
     "slime_gspo.sh": [r"hidden-size = 2560 \(slime_gspo\.sh:5\): decided here without a key: config\.json", r"rm-type = deepscaler .*NOT SUPPORTED"],
@@ -124,7 +124,7 @@ def check_arguments(folder):
     assert "$HOME" not in (folder / "home.yaml").read_text() and value_of(resolved, "pretrain") == "/models/m", resolved
     assert value_of(resolved, "actor_train.data_args.file_name") == '["${oc.env:HOME}/data/rows.jsonl"]', resolved
     # Its rows are of one domain, whatever their tags: a tag of ours would fit none of them.
-    rows = [dict(id=str(i), messages=[dict(role="user", content="1+1?")], ground_truth="2", **tag) for i, tag in enumerate(({}, {"tag": "gsm8k"}))]
+    rows = [dict(prompt=[dict(role="user", content="1+1?")], reward_model=dict(ground_truth="2"), data_source=tag) for tag in ("openai/gsm8k", "mine")]
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     run("validate-config", "--offline", "--config", "home.yaml", "actor_train.data_args.file_name=rows.jsonl", cwd=folder)
     check_scripts(folder)

@@ -178,4 +178,67 @@ TEST_CASE("OpenRLHF's newer flags are other names of the older ones", "[convert]
   CHECK_THROWS_WITH(converted(script + "--ds.lora.rank 8"), Contains("ds.lora.rank = 8: LoRA"));
 }
 
+TEST_CASE("columns are those of the rows that the other trainer reads", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m data.val_files=v.parquet ";
+  const std::string standard = converted(verl).yaml;
+  CHECK_THAT(standard, Contains("messages: prompt") && Contains("ground_truth: reward_model.ground_truth"));
+  CHECK_THAT(standard, Contains("tag: data_source") && Contains("# as the training's"));
+  const std::string named = converted(verl + "data.prompt_key=chat data.reward_fn_key=source").yaml;
+  CHECK_THAT(named, Contains("messages: chat ") && Contains("tag: source "));
+
+  const std::string slime = "train.py --hf-checkpoint m --actor-num-gpus-per-node 1 --num-rollout 3 ";
+  const std::string text = converted(slime + "--input-key problem --label-key answer --apply-chat-template").yaml;
+  CHECK_THAT(text, Contains("question: problem ") && Contains("ground_truth: answer "));
+  const Converted chat = converted(slime + "--apply-chat-template");
+  CHECK_THAT(chat.yaml, Contains("messages: input ") && !Contains("ground_truth:"));
+  CHECK_THAT(fmt::format("{}", fmt::join(chat.differences, "; ")),
+             Contains("where it is a text, write it as question"));
+  CHECK_THAT(converted(slime).yaml, Contains(" prompt: input ") && !Contains("messages: input"));
+
+  const std::string openrlhf =
+      "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 1 ";
+  CHECK_THAT(converted(openrlhf + "--data.input_key context_messages --data.apply_chat_template").yaml,
+             Contains("messages: context_messages "));
+  CHECK_THAT(converted("-m trl.grpo --model_name_or_path m --num_generations 8 --learning_rate 1").yaml,
+             !Contains("messages:"));
+}
+
+TEST_CASE("a reward model is the reward, and what shapes it goes with it", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m reward_model.enable=True ";
+  const std::string overlong = "reward_model.overlong_buffer.enable=True reward_model.overlong_buffer.len=8 ";
+  const std::string yaml = converted(verl + overlong + "reward_model.model.path=judge").yaml;
+  CHECK_THAT(yaml, Contains("type: reward_model ") && Contains("model_name_or_path: judge ") && Contains("len: 8 "));
+  CHECK_THAT(yaml, !Contains("math_rule") && !Contains("ground_truth:"));
+  CHECK_THROWS_WITH(converted(verl), Contains("reward_model.model.path is not given"));
+  CHECK_THAT(converted("-m verl.trainer.main_ppo actor_rollout_ref.model.path=m reward_model.model.path=judge").yaml,
+             Contains("type: math_rule") && Contains("reward_model.model.path = judge (s:1): means nothing"));
+
+  const std::string openrlhf =
+      "-m openrlhf.cli.train_ppo_ray --actor.model_name_or_path m --actor.num_gpus_per_node 1 "
+      "--reward.model_name_or_path judge ";
+  CHECK_THAT(converted(openrlhf).yaml, Contains("model_name_or_path: judge "));
+  CHECK_THAT(converted(openrlhf + "--reward.remote_url r.py").yaml, Contains("type: math_rule"));
+}
+
+TEST_CASE("LoRA and pipeline stages are refused with what takes them out", "[convert]") {
+  const std::string verl = "-m verl.trainer.main_ppo actor_rollout_ref.model.path=m actor_rollout_ref.model.";
+  CHECK_THROWS_WITH(converted(verl + "lora_rank=32"), Contains("give actor_rollout_ref.model.lora_rank=0 behind"));
+  CHECK_THROWS_WITH(converted(verl + "lora_adapter_path=a"), Contains("lora_adapter_path=None behind"));
+  const std::string trl = "-m trl.grpo --model_name_or_path m --num_generations 8 --use_peft";
+  CHECK_THROWS_WITH(converted(trl), Contains("give --use_peft false behind the file"));
+  CHECK_NOTHROW(converted(trl + " false"));
+  const std::string stages = "actor_rollout_ref.actor.megatron.pipeline_model_parallel_size=";
+  CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo " + stages + "2"), Contains("give " + stages + "1 behind"));
+  CHECK_THROWS_WITH(converted("-m verl.trainer.main_ppo actor_rollout_ref.rollout.multi_turn.enable=True"),
+                    !Contains("behind the file"));
+}
+
+TEST_CASE("a configuration of ROLL is not another trainer's", "[convert]") {
+  CHECK_THROWS_WITH(
+      convert_config({{"rollout_batch_size", "8", "r.yaml:1", ""},
+                      {"actor_train.training_args.learning_rate", "1e-6", "r.yaml:4", ""}},
+                     "auto", 1),
+      Contains("r.yaml:4: actor_train.training_args.learning_rate: a key of ROLL's") && Contains("validate-config"));
+}
+
 }  // namespace roll

@@ -1,0 +1,80 @@
+// What rows are, and what rewards them: columns, validation, the one domain.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "convert/table.h"
+
+namespace roll {
+
+void set_columns(Conversion& conversion, const char* input, const char* templated, const char* label) {
+  const std::string column = conversion.text(input);
+  const bool is_raw = !conversion.is_true(templated);
+  const bool is_text = column == "question" || column == "problem" || column == "query" || column == "instruction";
+  const char* const kind = is_raw ? "prompt" : is_text ? "question" : "messages";
+  conversion.set(std::string("actor_train.data_args.") + kind, column, conversion.origin(input));
+  if (!is_raw)
+    conversion.differs(fmt::format(
+        "columns: the rows' {} is data_args.{} here, {}", column, kind,
+        is_text ? "a text; where it is a list of messages, write it as messages"
+                : "a list of messages; where it is a text, write it as question, which becomes the user's message"));
+  if (!conversion.text(label).empty()) conversion.set_from("actor_train.data_args.ground_truth", label);
+}
+
+void set_data(Conversion& conversion, const ValidationKeys& keys) {
+  Draft& draft = conversion.draft;
+  const auto tell_unset = [&](const char* path) {
+    const DraftKey* key = draft.find(path);
+    if (key && key->value.find("set-me/") == std::string::npos) return;
+    draft.set(path, key ? key->value : "[set-me/rows.jsonl]", "not given: set it");
+    conversion.differs(fmt::format("{}: was not given; set it", path));
+  };
+  tell_unset("pretrain");
+  tell_unset("actor_train.data_args.file_name");
+  if (!draft.find("validation.data_args.file_name")) {
+    for (const std::string& path : draft.paths())
+      if (path.starts_with("validation.")) draft.remove(path);
+    return;
+  }
+  for (const char* column : {"messages", "question", "prompt", "ground_truth", "tag"})
+    if (const DraftKey* key = draft.find(std::string("actor_train.data_args.") + column))
+      draft.set(std::string("validation.data_args.") + column, std::string(key->value), "as the training's");
+  const std::pair<const char*, const char*> sampling[] = {{"temperature", keys.temperature},
+                                                          {"top_p", keys.top_p},
+                                                          {"top_k", keys.top_k},
+                                                          {"num_return_sequences", keys.responses}};
+  for (const auto& [name, key] : sampling) {
+    const std::string path = std::string("validation.generating_args.") + name;
+    if (!draft.find(path)) conversion.set_from(path, key);
+  }
+}
+
+void set_reward(Conversion& conversion, const char* model) {
+  const std::string name = model ? "reward_model" : "math_rule", domain = "rewards." + name + ".";
+  conversion.set("actor_train.data_args.domain_interleave_probs." + name, "1.0", "all rows are of this domain");
+  conversion.differs(
+      fmt::format("data: all rows are {}'s; of several rewards each names its rows' tags in tag_included", name));
+  if (!model) {
+    conversion.set("rewards.math_rule.type", "math_rule",
+                   "an answer that equals ground_truth as mathematics; `roll keys type` lists others");
+    return conversion.differs(
+        "reward: Python reward functions do not run here; the file checks mathematics (math_rule). `type: command` "
+        "asks a program of yours");
+  }
+  if (conversion.text(model).empty())
+    throw user_error("{} is not given, so the reward model is not known: give it behind the file", model);
+  constexpr std::string_view kRule = "rewards.math_rule.";
+  for (const std::string& path : conversion.draft.paths()) {
+    if (!path.starts_with(kRule)) continue;
+    const DraftKey key = *conversion.draft.find(path);
+    conversion.draft.remove(path);
+    conversion.set(domain + path.substr(kRule.size()), key.value, key.origin);
+  }
+  conversion.set(domain + "type", "reward_model", "its number is the reward");
+  conversion.set_from(domain + "model_args.model_name_or_path", model);
+  conversion.differs(
+      "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need "
+      "no "
+      "right answer");
+}
+
+}  // namespace roll
