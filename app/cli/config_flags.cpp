@@ -33,6 +33,8 @@ void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>
   sub.add_option("--config", file, help);
   sub.add_option(kOverrides, overrides, "key=value pairs that replace values of the file");
   sub.parse_complete_callback([&] {
+    const CLI::Option* records = sub.get_option_no_throw("--from");  // of a command that can do without a configuration
+    if (records && !records->empty()) return;
     const auto named = file.empty() ? std::find_if(overrides.begin(), overrides.end(), is_yaml_name) : overrides.end();
     if (named != overrides.end()) {
       file = *named;

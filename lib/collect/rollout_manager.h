@@ -22,6 +22,7 @@ class RolloutManager {
     std::optional<PromptStream> prompts;   // none under rollout_replay
     std::map<std::string, int64_t> quota;  // groups of each domain in a step
     std::vector<Row> validation;
+    std::map<std::string, std::vector<Row>> sets;  // of named validation sets
   };
   /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
@@ -32,7 +33,10 @@ class RolloutManager {
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// What this rank sampled of all rows of the validation. **Collective** over the world. Stopped as step().
   std::vector<RolloutRecord> validation(int64_t step);
-  bool validates() const { return !validation_rows_.empty(); }
+  /// The same of a named set of the plan.
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set);
+  bool has_validation() const { return !validation_rows_.empty(); }
+  bool validates() const { return has_validation() || !sets_.empty(); }
   /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
   /// **Collective** over the world.
   void run_ahead(int64_t step);
@@ -55,7 +59,8 @@ class RolloutManager {
   void finish(Ahead& ahead);
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
 
-  SamplingParams params_for(Purpose purpose, int64_t step) const;
+  SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
+  std::vector<RolloutRecord> validated(int64_t step, const std::vector<Row>& rows, const SetPlan& plan);
 
   SamplingPlan plan_;
   PolicyEngine& engine_;
@@ -64,6 +69,7 @@ class RolloutManager {
   Communicator& world_;
   std::map<std::string, int64_t> quota_;
   std::vector<Row> validation_rows_;
+  std::map<std::string, std::vector<Row>> sets_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
   std::map<int64_t, Ahead> ahead_;                // by step

@@ -24,6 +24,7 @@ namespace roll {
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
+  bool only_validates = false;  // ends before the first step
   std::string resume_command;   // the same command line, going on with what is there
   std::string version;          // of the program and its libraries, for the checkpoints
   RunScreen* screen = nullptr;  // nullptr: lines of text
