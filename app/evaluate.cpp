@@ -1,5 +1,5 @@
-// roll evaluate: a model on the validation sets of a configuration, as a run of no steps; or the numbers of responses that
-// were judged before.
+// roll evaluate: a model on the validation sets of a configuration, as a run of no steps; or the numbers of responses
+// that were judged before.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,6 +25,7 @@ namespace {
 struct EvaluateFlags {
   JobFlags job;
   std::optional<std::string> model, output;
+  int64_t keep_every = 64;
   std::vector<std::string> from;
 };
 
@@ -94,7 +95,7 @@ void evaluate(const EvaluateFlags& flags) {
   run_job(flags.job, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     RunFlags run = run_flags(flags.job, job.screen);
-    run.only_validates = true;
+    run.validates_by = flags.keep_every;
     run_rlvr(checked.config, run, job.device, job.ranks, job.log);
   });
 }
@@ -108,9 +109,12 @@ void add_evaluate(CLI::App& app) {
   sub->add_option("--model", flags->model, "the model, in place of the configuration's")->type_name("DIR");
   sub->add_option("--output", flags->output,
                   "run folder of the evaluation, in place of output_dir; with --from: file of the metrics as JSON");
-  const auto sampling = sub->get_options([](const CLI::Option* option) {
-    return !option->check_name("--output") && !option->check_name("--help");
-  });
+  sub->add_option("--keep-every", flags->keep_every,
+                  "prompts of a set whose judged responses are kept together; --resume goes on behind those that are")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000}))
+      ->capture_default_str();
+  const auto sampling = sub->get_options(
+      [](const CLI::Option* option) { return !option->check_name("--output") && !option->check_name("--help"); });
   auto* from = sub->add_option("--from", flags->from,
                                "instead of sampling: recorded responses (a run's rollouts/val_*.jsonl), [SET=]FILE; "
                                "files of one SET are put together");

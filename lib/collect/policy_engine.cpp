@@ -19,8 +19,9 @@ int64_t num_slots(const SamplingPlan& plan, const std::vector<std::pair<int64_t,
 
 }  // namespace
 
-PolicyEngine::PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations, const Tokenizer& tokenizer,
-                           Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic)
+PolicyEngine::PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
+                           const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload,
+                           Traffic& traffic)
     : tokenizer_(tokenizer),
       roles_(roles),
       meshes_(meshes),
@@ -28,8 +29,7 @@ PolicyEngine::PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair
       traffic_(traffic),
       limits_(plan.limits),
       cache_(plan.cache) {
-  if (meshes.sampler.is_here())
-    limits_.num_slots = num_slots(plan, validations, meshes.sampler.mesh().dp_size());
+  if (meshes.sampler.is_here()) limits_.num_slots = num_slots(plan, validations, meshes.sampler.mesh().dp_size());
 }
 
 void PolicyEngine::open() {

@@ -17,8 +17,8 @@ namespace roll {
 class PolicyEngine {
  public:
   /// `validations`: prompts and samples of each that are sampled at once. All references must outlive it.
-  PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations, const Tokenizer& tokenizer, Roles& roles,
-               const RoleMeshes& meshes, Offload& offload, Traffic& traffic);
+  PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
+               const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic);
 
   /// Brings the trainer's weights to where the sampler has copies. **Collective** over the world, where trainer and
   /// sampler are apart.

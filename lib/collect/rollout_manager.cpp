@@ -103,10 +103,17 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
 }
 
 std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set) {
-  return validated(step, sets_.at(set.name), set);
+  return validated(step, rows_of(set), set);
 }
 
-std::vector<RolloutRecord> RolloutManager::validated(int64_t step, const std::vector<Row>& rows, const SetPlan& plan) {
+std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set, size_t first, size_t count) {
+  std::vector<RolloutRecord> records = validated(step, std::span(rows_of(set)).subspan(first, count), set, first);
+  for (RolloutRecord& record : records) record.group_index += static_cast<int64_t>(first);
+  return records;
+}
+
+std::vector<RolloutRecord> RolloutManager::validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
+                                                     uint64_t first) {
   engine_.open();
   world_.traffic().set_phase("generate");
   if (!engine_.ranks().is_here()) {
@@ -115,7 +122,8 @@ std::vector<RolloutRecord> RolloutManager::validated(int64_t step, const std::ve
   }
   for (auto& [number, ahead] : ahead_)
     if (!ahead.records) ahead.job->coordinator.park();
-  RolloutRequest request{.num_samples = plan.num_samples,
+  RolloutRequest request{.first_prompt = first,
+                         .num_samples = plan.num_samples,
                          .step = step,
                          .version = step,
                          .sampling = params_for(Purpose::kValidate, step, plan.sampling),

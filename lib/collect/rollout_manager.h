@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collect/policy_engine.h"
@@ -33,8 +34,10 @@ class RolloutManager {
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// What this rank sampled of all rows of the validation. **Collective** over the world. Stopped as step().
   std::vector<RolloutRecord> validation(int64_t step);
-  /// The same of a named set of the plan.
+  /// The same of a named set of the plan, or of `count` of its rows from `first` on.
   std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set);
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, size_t first, size_t count);
+  const std::vector<Row>& rows_of(const SetPlan& set) const { return sets_.at(set.name); }
   bool has_validation() const { return !validation_rows_.empty(); }
   bool validates() const { return has_validation() || !sets_.empty(); }
   /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
@@ -60,7 +63,8 @@ class RolloutManager {
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
 
   SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
-  std::vector<RolloutRecord> validated(int64_t step, const std::vector<Row>& rows, const SetPlan& plan);
+  std::vector<RolloutRecord> validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
+                                       uint64_t first = 0);
 
   SamplingPlan plan_;
   PolicyEngine& engine_;

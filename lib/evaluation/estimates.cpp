@@ -30,7 +30,9 @@ double majority_is_right(std::span<const JudgedAnswer> samples) {
   return 1.0 / static_cast<double>(num_tied);
 }
 
-int64_t count_right(const PromptSamples& samples) { return std::ranges::count_if(samples, &JudgedAnswer::is_right); }
+int64_t count_right(const PromptSamples& samples) {
+  return std::ranges::count_if(samples, &JudgedAnswer::is_right);
+}
 
 void check_k(const PromptSamples& samples, int64_t k) {
   ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "of so many samples there are not k");
@@ -57,7 +59,8 @@ double pass_at(const PromptSamples& samples, int64_t k) {
   check_k(samples, k);
   const int64_t num = std::ssize(samples), num_wrong = num - count_right(samples);
   double all_wrong = 1;  // C(num_wrong, k) / C(num, k), factor by factor
-  for (int64_t i = 0; i < k; ++i) all_wrong *= static_cast<double>(std::max<int64_t>(0, num_wrong - i)) / static_cast<double>(num - i);
+  for (int64_t i = 0; i < k; ++i)
+    all_wrong *= static_cast<double>(std::max<int64_t>(0, num_wrong - i)) / static_cast<double>(num - i);
   return 1 - all_wrong;
 }
 

@@ -33,8 +33,8 @@ double average_at(const PromptSamples& samples);
 double pass_at(const PromptSamples& samples, int64_t k);
 
 /// How often the answer that most of k samples give is right (Wang et al. 2022, "Self-consistency"): the mean over the
-/// n / k runs of k neighbouring samples. Right samples agree, whatever they write; wrong ones do where their text is the
-/// same. Of answers with equally many votes each is as likely. Bug: k is not in 1..n.
+/// n / k runs of k neighbouring samples. Right samples agree, whatever they write; wrong ones do where their text is
+/// the same. Of answers with equally many votes each is as likely. Bug: k is not in 1..n.
 double majority_at(const PromptSamples& samples, int64_t k);
 
 }  // namespace roll

@@ -86,11 +86,13 @@ MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
   if (tell_answers)
     for (const int64_t k : ks_of(num_samples))
       add(at_k("maj", k), k, [k](const PromptSamples& prompt) { return majority_at(prompt, k); });
-  add_mean("score", [](const JudgedSample& s) { return s.score; }, /*of_judged=*/true);
+  add_mean(
+      "score", [](const JudgedSample& s) { return s.score; }, /*of_judged=*/true);
   add_mean("response_length", [](const JudgedSample& s) { return static_cast<double>(s.num_tokens); });
   add_mean("truncated", [](const JudgedSample& s) { return s.is_truncated; });
   if (tell_answers)
-    add_mean("no_answer", [](const JudgedSample& s) { return s.answer.value_or("").empty(); }, /*of_judged=*/true);
+    add_mean(
+        "no_answer", [](const JudgedSample& s) { return s.answer.value_or("").empty(); }, /*of_judged=*/true);
   add_mean("unjudged", [](const JudgedSample& s) { return !s.is_judged; });
   return numbers;
 }

@@ -1,5 +1,5 @@
-// A validation set, measured: all numbers of it, under the names that metrics have. They are sums in the order of prompts
-// and samples, so that who sampled what changes no bit of them.
+// A validation set, measured: all numbers of it, under the names that metrics have. They are sums in the order of
+// prompts and samples, so that who sampled what changes no bit of them.
 #pragma once
 
 #include <cstdint>

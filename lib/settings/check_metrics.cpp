@@ -78,8 +78,8 @@ void check_set_metric(const Config& config, Checker& check) {
     for (const std::string& metric : set_metric_names(set, args.generating_args.num_return_sequences.value_or(1)))
       known.push_back(metric);
   check.require(std::ranges::find(known, name) != known.end(), config.checkpoints.metric_for_best_model,
-                "no validation set has it; there is {}{}", known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
-                did_you_mean(name, known));
+                "no validation set has it; there is {}{}",
+                known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(name, known));
 }
 
 }  // namespace

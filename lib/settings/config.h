@@ -238,9 +238,12 @@ struct Config {
   WorkerConfig reference{
       .duties = {.trains = false, .is_policy = false, .samples = false, .has_data = false, .leads = false}};
   WorkerConfig critic{.duties = {.is_policy = false, .samples = false, .has_data = false, .leads = false}};
-  WorkerConfig validation{
-      .duties = {
-          .has_model = false, .trains = false, .is_policy = false, .forwards = false, .has_sets = true, .leads = false}};
+  WorkerConfig validation{.duties = {.has_model = false,
+                                     .trains = false,
+                                     .is_policy = false,
+                                     .forwards = false,
+                                     .has_sets = true,
+                                     .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
   WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 

@@ -11,7 +11,6 @@
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
 #include "dist/messages.h"
-#include "evaluation/measured_set.h"
 #include "job/restart.h"
 #include "model/device.h"
 #include "process/stop.h"
@@ -29,6 +28,7 @@
 #include "step/token_samples.h"
 #include "train/prompts.h"
 #include "train/summary.h"
+#include "train/validation_sets.h"
 
 namespace roll {
 
@@ -100,7 +100,7 @@ class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
-  void evaluate();
+  void evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model);
 
  private:
   void take_up(const ResumePoint& point);
@@ -115,6 +115,7 @@ class Rlvr {
   Metrics validate(int64_t step);
   Metrics validate_all_rows(int64_t step);
   Metrics validate_set(int64_t step, const SetPlan& set);
+  Metrics measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine);
   std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
 
   const Config& config_;
@@ -231,10 +232,15 @@ void Rlvr::run() {
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
-/// The validations alone.
-void Rlvr::evaluate() {
+/// The validations alone. `resolved_config`, `model`: what they are made with.
+void Rlvr::evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model) {
   log_.info("{}", describe_roles(roles_, config_, device_));
-  run_.track(0, validate(0));
+  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, model,
+                            run_.folder().path(), ranks_);
+  Metrics metrics;
+  if (rollout_manager_.has_validation()) metrics.merge(validate_all_rows(0));
+  for (const SetPlan& set : sampling_.sets) metrics.merge(measure_set(0, set, evaluation.samples_of(set)));
+  run_.track(0, metrics);
   rollout_manager_.close();
   run_.finish();
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
@@ -357,12 +363,12 @@ Metrics Rlvr::validate_set(int64_t step, const SetPlan& set) {
   const auto records = rollout_manager_.validation(step, set);
   if (const auto share = sampler_share(mesh_of_.sampler))
     write_rollouts(run_.folder().rollouts(), fmt::format("val_{}_", set.name), step, records, *share);
-  JudgedSamples mine;
-  for (const RolloutRecord& record : records) mine.samples.push_back(judged_sample(record));
-  std::vector<JudgedSample> all;
-  for (JudgedSamples& of_rank : all_gather_messages(mine, ranks_))
-    std::ranges::move(of_rank.samples, std::back_inserter(all));
-  const MeasuredSet numbers = measured(std::move(all), set.num_samples);
+  return measure_set(step, set, judged_samples(records));
+}
+
+/// `mine`: this rank's part of all. **Collective**.
+Metrics Rlvr::measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine) {
+  const MeasuredSet numbers = measured_over(mine, set.num_samples, ranks_);
   log_.say("validation after step {}, {}", step, table_of({{set.name, numbers}}));
   return set_metrics(set.name, numbers);
 }
@@ -371,12 +377,16 @@ Metrics Rlvr::validate_set(int64_t step, const SetPlan& set) {
 
 void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_rlvr(config, flags, ranks, log);
+  const std::string resolved_config = plan.keys.wish.resolved_config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
     Data data = load_data(config, plan.start, log);
     pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
   });
-  flags.only_validates ? pipeline->evaluate() : pipeline->run();
+  if (flags.validates_by)
+    pipeline->evaluate(*flags.validates_by, resolved_config, role_folders(config).actor);
+  else
+    pipeline->run();
 }
 
 }  // namespace roll

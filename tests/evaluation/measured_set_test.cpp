@@ -1,7 +1,7 @@
 #include "evaluation/measured_set.h"
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 
 namespace roll {
 namespace {
@@ -31,10 +31,11 @@ double value(const MeasuredSet& numbers, const std::string& name) {
 }  // namespace
 
 TEST_CASE("a set is measured whatever the order of its responses", "[evaluation]") {
-  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 0, "5"), sample(1, 0, 0, ""), sample(1, 1, 0, "7")};
+  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 0, "5"), sample(1, 0, 0, ""),
+                                    sample(1, 1, 0, "7")};
   const MeasuredSet numbers = measured(samples, 2);
-  CHECK(names_of(numbers) == std::vector<std::string>{"avg@2", "pass@2", "maj@2", "score", "response_length", "truncated",
-                                                      "no_answer", "unjudged"});
+  CHECK(names_of(numbers) == std::vector<std::string>{"avg@2", "pass@2", "maj@2", "score", "response_length",
+                                                      "truncated", "no_answer", "unjudged"});
   CHECK(value(numbers, "avg@2") == 0.25);
   CHECK(value(numbers, "pass@2") == 0.5);
   CHECK(value(numbers, "maj@2") == 0.25);
@@ -46,7 +47,8 @@ TEST_CASE("a set is measured whatever the order of its responses", "[evaluation]
 }
 
 TEST_CASE("where one domain's reward finds no answers, there is no majority", "[evaluation]") {
-  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 1, "4"), sample(1, 0, 1, ""), sample(1, 1, 0, "")};
+  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 1, "4"), sample(1, 0, 1, ""),
+                                    sample(1, 1, 0, "")};
   for (JudgedSample& of_code : samples)
     if (of_code.prompt == 1) {
       of_code.domain = "code";
@@ -57,7 +59,8 @@ TEST_CASE("where one domain's reward finds no answers, there is no majority", "[
 }
 
 TEST_CASE("what nobody judged counts in no estimate, and its prompt in none that needs more", "[evaluation]") {
-  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 1, "4"), sample(1, 0, 0, "5"), sample(1, 1, 0, "5")};
+  std::vector<JudgedSample> samples{sample(0, 0, 1, "4"), sample(0, 1, 1, "4"), sample(1, 0, 0, "5"),
+                                    sample(1, 1, 0, "5")};
   samples[3].is_judged = false;
   const MeasuredSet numbers = measured(samples, 2);
   CHECK(value(numbers, "avg@2") == 0.5);

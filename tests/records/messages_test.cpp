@@ -14,7 +14,8 @@ namespace {
 template <class F>
 void for_each_message(const F& use) {
   use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(StopWish()), use(GoesOn());
-  use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()), use(PacketLengths());
+  use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()),
+      use(PacketLengths());
   use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
       use(Metrics::Message());
 }
