@@ -12,6 +12,7 @@ void add_completion(CLI::App& app);
 void add_convert_config(CLI::App& app);
 void add_data(CLI::App& app);
 void add_doctor(CLI::App& app);
+void add_evaluate(CLI::App& app);
 void add_export(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_init_model(CLI::App& app);

@@ -7,19 +7,21 @@ namespace roll {
 namespace {
 
 /// Slots for what a group of ranks samples at once, where the groups share prompts out evenly.
-int64_t num_slots(const SamplingPlan& plan, int64_t num_validation_rows, int64_t num_groups) {
+int64_t num_slots(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
+                  int64_t num_groups) {
   const auto share_of = [&](int64_t prompts, int64_t samples) {
     return (prompts + num_groups - 1) / num_groups * samples;
   };
-  const int64_t most = std::max(share_of(plan.most_prompts, plan.samples_per_prompt()),
-                                share_of(num_validation_rows, plan.num_validation_samples));
+  int64_t most = share_of(plan.most_prompts, plan.samples_per_prompt());
+  for (const auto& [prompts, samples] : validations) most = std::max(most, share_of(prompts, samples));
   return std::clamp<int64_t>(most, 1, plan.limits.num_slots);
 }
 
 }  // namespace
 
-PolicyEngine::PolicyEngine(const SamplingPlan& plan, int64_t num_validation_rows, const Tokenizer& tokenizer,
-                           Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic)
+PolicyEngine::PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
+                           const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload,
+                           Traffic& traffic)
     : tokenizer_(tokenizer),
       roles_(roles),
       meshes_(meshes),
@@ -27,8 +29,7 @@ PolicyEngine::PolicyEngine(const SamplingPlan& plan, int64_t num_validation_rows
       traffic_(traffic),
       limits_(plan.limits),
       cache_(plan.cache) {
-  if (meshes.sampler.is_here())
-    limits_.num_slots = num_slots(plan, num_validation_rows, meshes.sampler.mesh().dp_size());
+  if (meshes.sampler.is_here()) limits_.num_slots = num_slots(plan, validations, meshes.sampler.mesh().dp_size());
 }
 
 void PolicyEngine::open() {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "rollout/engine.h"
 #include "settings/sampling_plan.h"
@@ -14,9 +16,9 @@ namespace roll {
 
 class PolicyEngine {
  public:
-  /// `num_validation_rows`: sampled at once in a validation. All references must outlive it.
-  PolicyEngine(const SamplingPlan& plan, int64_t num_validation_rows, const Tokenizer& tokenizer, Roles& roles,
-               const RoleMeshes& meshes, Offload& offload, Traffic& traffic);
+  /// `validations`: prompts and samples of each that are sampled at once. All references must outlive it.
+  PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
+               const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic);
 
   /// Brings the trainer's weights to where the sampler has copies. **Collective** over the world, where trainer and
   /// sampler are apart.

@@ -23,13 +23,14 @@ RolloutManager::RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engin
       world_(world),
       prompts_per_step_(data.prompts_per_step),
       validation_rows_(std::move(data.validation)),
+      sets_(std::move(data.sets)),
       prompts_(std::move(data.prompts)) {
   if (prompts_) prompts_state_ = prompts_->state();
   if (plan_.steps_ahead > 0) training_ended_ = world.split(all_ranks(world.size()), "training_ended");
 }
 
-SamplingParams RolloutManager::params_for(Purpose purpose, int64_t step) const {
-  return {.generating = purpose == Purpose::kValidate ? plan_.validation : plan_.training,
+SamplingParams RolloutManager::params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const {
+  return {.generating = generating,
           .eos_ids = engine_.tokenizer().eos_ids(),
           .seed = plan_.seed,
           .purpose = purpose,
@@ -86,7 +87,7 @@ RolloutManager::Ahead& RolloutManager::begun(int64_t step) {
                               .with_baseline = plan_.with_baseline,
                               .step = step,
                               .version = step - 1,
-                              .sampling = params_for(Purpose::kSample, step),
+                              .sampling = params_for(Purpose::kSample, step, plan_.training),
                               .phase = fmt::format("step {}: generate", step)});
   return ahead;
 }
@@ -101,6 +102,21 @@ void RolloutManager::finish(Ahead& ahead) {
 }
 
 std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
+  return validated(step, validation_rows_, {"", plan_.validation, plan_.num_validation_samples});
+}
+
+std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set) {
+  return validated(step, rows_of(set), set);
+}
+
+std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set, size_t first, size_t count) {
+  std::vector<RolloutRecord> records = validated(step, std::span(rows_of(set)).subspan(first, count), set, first);
+  for (RolloutRecord& record : records) record.group_index += static_cast<int64_t>(first);
+  return records;
+}
+
+std::vector<RolloutRecord> RolloutManager::validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
+                                                     uint64_t first) {
   engine_.open();
   world_.traffic().set_phase("generate");
   if (!engine_.ranks().is_here()) {
@@ -109,13 +125,14 @@ std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
   }
   for (auto& [number, ahead] : ahead_)
     if (!ahead.records) ahead.job->coordinator.park();
-  RolloutRequest request{.num_samples = plan_.num_validation_samples,
+  RolloutRequest request{.first_prompt = first,
+                         .num_samples = plan.num_samples,
                          .step = step,
                          .version = step,
-                         .sampling = params_for(Purpose::kValidate, step),
-                         .phase = fmt::format("step {}: validate", step),
+                         .sampling = params_for(Purpose::kValidate, step, plan.sampling),
+                         .phase = fmt::format("step {}: validate{}{}", step, plan.name.empty() ? "" : " ", plan.name),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
-  for (const Row& row : validation_rows_) request.rows.push_back(borrowed(row));
+  for (const Row& row : rows) request.rows.push_back(borrowed(row));
   const auto job = worker_->begin(std::move(request));
   worker_->complete(*job, *engine_.get(), engine_.tokenizer());
   return worker_->finish(*job);

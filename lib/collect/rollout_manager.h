@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "collect/policy_engine.h"
@@ -22,6 +23,7 @@ class RolloutManager {
     std::optional<PromptStream> prompts;  // none under rollout_replay
     int64_t prompts_per_step = 0;
     std::vector<Row> validation;
+    std::map<std::string, std::vector<Row>> sets;  // of named validation sets
   };
   /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
@@ -32,7 +34,12 @@ class RolloutManager {
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
   /// What this rank sampled of all rows of the validation. **Collective** over the world. Stopped as step().
   std::vector<RolloutRecord> validation(int64_t step);
-  bool validates() const { return !validation_rows_.empty(); }
+  /// The same of a named set of the plan, or of `count` of its rows from `first` on.
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set);
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, size_t first, size_t count);
+  const std::vector<Row>& rows_of(const SetPlan& set) const { return sets_.at(set.name); }
+  bool has_validation() const { return !validation_rows_.empty(); }
+  bool validates() const { return has_validation() || !sets_.empty(); }
   /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
   /// **Collective** over the world.
   void run_ahead(int64_t step);
@@ -56,7 +63,9 @@ class RolloutManager {
   void finish(Ahead& ahead);
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
 
-  SamplingParams params_for(Purpose purpose, int64_t step) const;
+  SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
+  std::vector<RolloutRecord> validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
+                                       uint64_t first = 0);
 
   SamplingPlan plan_;
   PolicyEngine& engine_;
@@ -65,6 +74,7 @@ class RolloutManager {
   Communicator& world_;
   int64_t prompts_per_step_;
   std::vector<Row> validation_rows_;
+  std::map<std::string, std::vector<Row>> sets_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
   std::map<int64_t, Ahead> ahead_;                // by step

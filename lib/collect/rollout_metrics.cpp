@@ -82,6 +82,19 @@ Metrics validation_metrics(const std::vector<RolloutRecord>& records) {
   return metrics;
 }
 
+JudgedSample judged_sample(const RolloutRecord& record) {
+  JudgedSample sample{.prompt = record.group_index,
+                      .number = record.sample_index,
+                      .domain = record.domain,
+                      .is_judged = record.is_judged,
+                      .score = record.score,
+                      .num_tokens = std::ssize(record.response_ids),
+                      .is_truncated = record.finish_reason == "length"};
+  const auto answer = record.reward_detail.find("answer");
+  if (answer != record.reward_detail.end() && answer->is_string()) sample.answer = answer->get<std::string>();
+  return sample;
+}
+
 double value_of(const Metrics& metrics, const std::string& name) {
   for (const auto& [shown, value] : metrics.values())
     if (shown == name) return value;

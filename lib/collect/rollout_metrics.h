@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "collect/group_quota.h"
+#include "evaluation/judged_sample.h"
 #include "records/rollout_record.h"
 #include "track/metrics.h"
 
@@ -26,6 +27,9 @@ void add_passed_over(const std::map<std::string, int64_t>& rows, Metrics& metric
 /// val_correct/{all,<tag>}/mean: the share of right responses, those with a score of 1 or more; val_score/{all,<tag>}/
 /// mean: their mean score, each tag as tag_in_metric writes it; val_response_length/mean.
 Metrics validation_metrics(const std::vector<RolloutRecord>& records);
+
+/// What an evaluation needs to know of a response.
+JudgedSample judged_sample(const RolloutRecord& record);
 
 /// The value of a metric; NaN where it is not there.
 double value_of(const Metrics& metrics, const std::string& name);

@@ -25,9 +25,9 @@ RolloutWorker::RolloutWorker(const RewardsByDomain& rewards, int64_t response_le
 
 namespace {
 
-std::vector<Prompt> prompts_of(const std::vector<std::shared_ptr<const Row>>& rows) {
+std::vector<Prompt> prompts_of(const std::vector<std::shared_ptr<const Row>>& rows, uint64_t first) {
   std::vector<Prompt> prompts;
-  for (const auto& row : rows) prompts.push_back({.row = row, .number = prompts.size()});
+  for (const auto& row : rows) prompts.push_back({.row = row, .number = first + prompts.size()});
   return prompts;
 }
 
@@ -73,7 +73,7 @@ RewardQuery query_of(const Row& row, const RolloutRecord& record, uint64_t name)
 
 std::unique_ptr<RolloutJob> RolloutWorker::begin(RolloutRequest request) {
   RolloutCoordinator::Plan plan{
-      .prompts = prompts_of(request.rows),
+      .prompts = prompts_of(request.rows, request.first_prompt),
       .quota = request.quota,
       .num_samples = request.num_samples,
       .baseline = request.with_baseline ? std::optional(greedy(request.sampling.generating)) : std::nullopt,

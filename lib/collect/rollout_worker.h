@@ -27,6 +27,7 @@ namespace roll {
 
 struct RolloutRequest {
   std::vector<std::shared_ptr<const Row>> rows{};  // all prompts, or else
+  uint64_t first_prompt = 0;                       // which names the first of them
   GroupQuota* quota = nullptr;                     // which gives them
   int64_t num_samples = 1;                         // responses per prompt
   bool with_baseline = false;                      // and a greedy one more

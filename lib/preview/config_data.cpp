@@ -29,7 +29,7 @@ struct DataSet {
 std::vector<DataSet> sets_of(const Config& config) {
   std::vector<DataSet> sets{
       {"training", "actor_train.data_args.file_name", config.actor_train.data_args, config.prompt_length}};
-  if (config.validates())
+  if (!config.validation.data_args.file_name.empty())
     sets.push_back({"validation", "validation.data_args.file_name", config.validation.data_args,
                     config.val_prompt_length.value_or(config.prompt_length)});
   return sets;

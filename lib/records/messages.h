@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/message.h"
+#include "evaluation/judged_sample.h"
 #include "optim/update_trace.h"
 #include "process/stop.h"
 #include "records/rollout_record.h"
@@ -182,6 +183,16 @@ struct Rollouts {
 struct ShownSamples {
   static constexpr MessageKind kMessage{"SHOW", 1, "samples of validation"};
   std::vector<ShownSample> samples;
+  template <class F>
+  void fields(F& field) {
+    field("samples", samples);
+  }
+};
+
+/// What a rank's responses of a validation set were found to be.
+struct JudgedSamples {
+  static constexpr MessageKind kMessage{"EVAL", 1, "judged samples of a validation set"};
+  std::vector<JudgedSample> samples;
   template <class F>
   void fields(F& field) {
     field("samples", samples);

@@ -8,6 +8,7 @@ const KINDS = {
     { title: "Right responses", unit: "share in validation with a score of 1 or more", share: true, dots: [["val_correct/all/mean", "all"]], unless: "val_score/all/mean" },
     { title: "Score by domain", unit: "mean score in training", fromZero: true, family: "score/mean" },
     { title: "Right responses by tag", unit: "share in validation", share: true, pattern: /^val_correct\/(?!all\/)(.+)\/mean$/, asDots: true },
+  { title: "Right responses by validation set", unit: "share of samples, avg@k", share: true, pattern: /^val\/(.+\/avg@\d+)$/, asDots: true },
     { title: "Groups", unit: "share of the step's prompts", share: true, stacked: true,
       help: "A group whose rewards differ teaches; where they agree there is nothing to compare.",
       colours: [2, 0, 1], lines: [["group/all_correct_ratio", "agree, score above 0"], ["group/mixed_ratio", "differ"], ["group/all_incorrect_ratio", "agree, score 0 or less"]] },

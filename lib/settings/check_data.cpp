@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kNameRows = "name the files of the training rows";
+constexpr const char* kNameSetRows = "name the files of the set's rows";
 constexpr size_t kBytesRead = 1 << 20;  // of each file's rows: enough to meet the usual mistakes, and quick
 
 std::vector<Row> first_rows(const fs::path& file, const RowColumns& columns) {
@@ -151,6 +152,13 @@ void check_domain_names(const Config& config, Checker& check) {
                   domain, domain);
 }
 
+/// It is a part of names of files and metrics.
+void check_set_name(const std::string& name, const auto& sets, Checker& check) {
+  const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; };
+  check.require(!name.empty() && std::ranges::all_of(name, is_usual), sets,
+                "the set is called '{}'; a name has letters, digits, - and _ only", name);
+}
+
 /// The domains' rewards, as far as they can be made.
 DomainRules check_rewards(const Config& config, bool offline, Checker& check) {
   DomainRules rules;
@@ -221,7 +229,14 @@ void check_data(const Config& config, bool offline, Checker& check) {
   const DataArgs& data = config.actor_train.data_args;
   if (check.require_given(!data.file_name.empty(), data.file_name, kNameRows))
     check_files(data, domains, offline, check);
-  if (config.validates()) check_files(config.validation.data_args, domains, offline, check);
+  const DataArgs& validation = config.validation.data_args;
+  if (!validation.file_name.empty()) check_files(validation, domains, offline, check);
+  for (const auto& [name, set] : config.validation.sets) {
+    check_set_name(name, config.validation.sets, check);
+    check_templates(config.global_template, set.data_args, check);
+    if (check.require(!set.data_args.file_name.empty(), set.data_args.file_name, kNameSetRows))
+      check_files(set.data_args, domains, offline, check);
+  }
 }
 
 void check_data(const SftConfig& config, bool offline, Checker& check) {

@@ -6,6 +6,7 @@
 
 #include "base/nearest.h"
 #include "data/row_files.h"
+#include "evaluation/measured_set.h"
 #include "settings/checks.h"
 #include "track/metric_reference.h"
 
@@ -13,7 +14,7 @@ namespace roll {
 
 namespace {
 
-constexpr std::array kSftPrefixes = {"sft/", "dpo/", "logps/", "val/"};
+constexpr std::array kSftPrefixes = {"sft/", "dpo/", "logps/", "val/loss", "val/rewards/", "val/logps/"};
 
 std::string first_part(std::string_view name) {
   return std::string(name.substr(0, name.find('/')));
@@ -69,6 +70,18 @@ void check_tag(const Config& config, Checker& check) {
                 fmt::join(known, ", "), did_you_mean(tag, known));
 }
 
+/// val/SET/...
+void check_set_metric(const Config& config, Checker& check) {
+  const std::string& name = config.checkpoints.metric_for_best_model;
+  std::vector<std::string> known;
+  for (const auto& [set, args] : config.validation.sets)
+    for (const std::string& metric : set_metric_names(set, args.generating_args.num_return_sequences.value_or(1)))
+      known.push_back(metric);
+  check.require(std::ranges::find(known, name) != known.end(), config.checkpoints.metric_for_best_model,
+                "no validation set has it; there is {}{}",
+                known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")), did_you_mean(name, known));
+}
+
 }  // namespace
 
 void check_best_metric(const Config& config, bool offline, Checker& check) {
@@ -93,9 +106,11 @@ void check_best_metric(const Config& config, bool offline, Checker& check) {
           "is measured against a reference, and there is none; set enable_reference");
   require(config.distils() || row.name != std::string_view("teacher_kl"),
           "is measured against a teacher, and there is none; set is_pure_opd or use_opd");
-  if (!name.starts_with("val_")) return;
+  const bool is_of_set = std::string_view(row.name).starts_with("val/*/");
+  if (!is_of_set && !name.starts_with("val_")) return;
   if (require(config.validates() && config.eval_steps > 0, kNoValidation) && !offline)
     check.collect(keys.metric_for_best_model, [&] { check_tag(config, check); });
+  if (is_of_set) check_set_metric(config, check);
 }
 
 void check_best_metric(const SftConfig& config, Checker& check) {

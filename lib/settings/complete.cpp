@@ -71,6 +71,24 @@ void complete_generating(Config& config, Checker& check) {
   for (const GeneratingArgs* args : {&infer, &validation}) check_stop_strings(*args, check);
 }
 
+/// What a set does not say is the validation's.
+void complete_sets(Config& config, Checker& check) {
+  if (!config.response_length || !config.val_sequence_length) return;
+  const int64_t room = *config.val_sequence_length - *config.val_prompt_length;
+  for (auto& [name, set] : config.validation.sets) {
+    GeneratingArgs& args = set.generating_args;
+    const auto inherit = [&](auto... member) {
+      ((check.is_set(args.*member) ? void() : void(args.*member = config.validation.generating_args.*member)), ...);
+    };
+    using G = GeneratingArgs;
+    inherit(&G::max_new_tokens, &G::temperature, &G::top_p, &G::top_k, &G::min_p, &G::repetition_penalty,
+            &G::presence_penalty, &G::frequency_penalty, &G::stop_strings, &G::include_stop_str_in_output,
+            &G::skip_special_tokens, &G::num_return_sequences, &G::do_sample);
+    complete_sampling(args.max_new_tokens, room, check.name(config.val_sequence_length), check);
+    check_stop_strings(args, check);
+  }
+}
+
 /// The wish of a recipe's engine cannot be smaller than what the lengths say.
 void note_model_length(const Config& config, Checker& check) {
   const auto& length = config.actor_infer.strategy_args.strategy_config.max_model_len;
@@ -233,6 +251,9 @@ void complete(Config& config, Checker& check) {
   complete_generating(config, check);
   note_model_length(config, check);
   complete_data(config.actor_train.data_args, config.validation.data_args, config.global_template);
+  complete_sets(config, check);
+  for (auto& [name, set] : config.validation.sets)
+    complete_data(config.validation.data_args, set.data_args, config.global_template);
   complete_models(config, check);
   complete_distillation(config, check);
   complete_experience_keys(config.experience, check);

@@ -20,6 +20,7 @@
 #include "settings/checkpoint_config.h"
 #include "settings/rollout_mock.h"
 #include "settings/training_args.h"
+#include "settings/validation_set.h"
 #include "track/config.h"
 
 namespace roll {
@@ -34,6 +35,7 @@ struct Duties {
   bool forwards = true;   // log-probs or values of whole sequences
   bool samples = true;
   bool has_data = true;
+  bool has_sets = false;
   bool leads = true;  // settles for all roles what must be the same everywhere
 };
 
@@ -56,6 +58,7 @@ struct WorkerConfig {
   PolicyArgs policy;
   PluginArgs loss_func;
   PluginArgs pg_loss_reducer;
+  std::map<std::string, ValidationSet> sets;
 
   /// Whether activations are recomputed in backward: recompute_granularity under megatron_*, else by gradient
   /// checkpointing.
@@ -89,6 +92,9 @@ struct WorkerConfig {
       v("generating_args", generating_args, "the role's sampling");
     else
       v.noted({"generating_args"}, "only actor_infer and validation sample");
+    if (duties.has_sets)
+      v("sets", sets,
+        "named sets, each with its rows and sampling, beside data_args: measured as val/NAME/avg@n, pass@k, maj@k");
     v.noted({"eval_steps"}, "eval_steps at the top level decides");
     v.noted({"worker_cls", "name"}, "the role and its keys say what a worker does");
     v.noted({"world_size"}, "the number of ranks comes from device_mapping or -n");
@@ -252,8 +258,12 @@ struct Config {
   std::optional<double> opd_kl_coef;
   std::string pure_opd_pipeline_type = "rlvr";
   WorkerConfig critic{.duties = {.is_policy = false, .samples = false, .has_data = false, .leads = false}};
-  WorkerConfig validation{
-      .duties = {.has_model = false, .trains = false, .is_policy = false, .forwards = false, .leads = false}};
+  WorkerConfig validation{.duties = {.has_model = false,
+                                     .trains = false,
+                                     .is_policy = false,
+                                     .forwards = false,
+                                     .has_sets = true,
+                                     .leads = false}};
   std::map<std::string, RewardWorkerConfig> rewards;
   WorkerConfig reward_model{.duties = {.trains = false, .is_policy = false, .forwards = false, .leads = false}};
 
@@ -265,7 +275,7 @@ struct Config {
   }
   /// Whether some of a step is sampled while the one before is trained on.
   bool samples_ahead() const { return async_generation_ratio > 0; }
-  bool validates() const { return !validation.data_args.file_name.empty(); }
+  bool validates() const { return !validation.data_args.file_name.empty() || !validation.sets.empty(); }
   /// Prompts of a domain that run beyond those that it lacks.
   int64_t additional_prompts() const { return is_use_additional_prompts ? max_additional_running_prompts : 0; }
   /// The most that a step samples at once.

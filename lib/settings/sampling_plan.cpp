@@ -19,6 +19,7 @@ SamplingPlan sampling_plan(const Config& config) {
                     .num_additional_prompts = config.additional_prompts(),
                     .steps_ahead = config.async_generation_ratio,
                     .last_step = config.max_steps,
+                    .sets = {},
                     .filters = {},
                     .limits = {.num_slots = config.max_running_requests},
                     .cache = cache_settings(engine)};
@@ -27,6 +28,12 @@ SamplingPlan sampling_plan(const Config& config) {
   if (config.validates())
     plan.limits.max_length =
         std::max(plan.limits.max_length, config.val_prompt_length.value() + plan.validation.max_new_tokens);
+  for (const auto& [name, set] : config.validation.sets) {
+    plan.sets.push_back(
+        {name, sampling_settings(set.generating_args), set.generating_args.num_return_sequences.value()});
+    plan.limits.max_length =
+        std::max(plan.limits.max_length, config.val_prompt_length.value() + plan.sets.back().sampling.max_new_tokens);
+  }
   plan.limits.max_rows = engine.max_num_batched_tokens.value_or(plan.limits.max_rows);
   return plan;
 }

@@ -4,12 +4,20 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "rollout/settings.h"
 #include "rollout/step_model.h"
 #include "settings/config.h"
 
 namespace roll {
+
+/// How a named validation set is sampled.
+struct SetPlan {
+  std::string name;
+  SamplingSettings sampling;
+  int64_t num_samples = 1;  // responses to a prompt
+};
 
 struct SamplingPlan {
   SamplingSettings training, validation;
@@ -22,6 +30,7 @@ struct SamplingPlan {
   int64_t num_additional_prompts = 0;  // of a domain with a filter: beyond those that it lacks
   double steps_ahead = 0;              // by which sampling runs ahead of training
   int64_t last_step = 0;
+  std::vector<SetPlan> sets;
   std::map<std::string, QueryFilterConfig> filters;  // of groups, by domain
   EngineLimits limits;                               // num_slots: at most
   CacheSettings cache;

@@ -40,6 +40,15 @@ constexpr MetricWords kLearning[] = {
      "how much right and wrong differ between responses; over sqrt(val_prompts), the mean's error"},
     {"val_score/*/std", "", "how much verdicts differ between responses; over sqrt(val_prompts), the mean's error"},
     {"val_prompts/*", "prompts", "that the validation asked: of all, and of each tag"},
+    {"val/*/avg@*", "", "share of right responses of a named validation set, of so many samples of each prompt"},
+    {"val/*/pass@*", "", "chance that of k samples of a prompt one is right, unbiased, mean over a set's prompts"},
+    {"val/*/maj@*", "", "how often the answer that most of k samples give is right, mean over a set's prompts"},
+    {"val/*/score", "", "mean verdict on a set"},
+    {"val/*/response_length", "tokens", "mean length of a set's responses"},
+    {"val/*/truncated", "", "share of a set's responses that were cut off at their longest"},
+    {"val/*/no_answer", "", "share of a set's judged responses in which no final answer was found"},
+    {"val/*/unjudged", "", "share of a set's responses that could not be judged"},
+    {"val/*/*/se", "", "standard error, over the set's prompts, of the number that the name begins with"},
     {"val_response_length/mean", "tokens", "mean length of the validation's responses"},
 };
 

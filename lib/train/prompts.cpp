@@ -154,15 +154,34 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
   return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed), curriculum_of(data)};
 }
 
-std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
-                                         const Tokenizer& tokenizer, Log& log) {
-  if (!config.validates()) return {};
+namespace {
+
+std::vector<Row> load_rows(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
+                           const Tokenizer& tokenizer, const std::string& what, Log& log) {
   const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
   const DomainRules rules = rules_of(config);
   std::vector<Row> rows;
-  for_each_prompt(source_of(config, model_folder, config.validation.data_args, prompt_length, rules), tokenizer,
-                  "validation prompts", log, [&](Row row) { rows.push_back(std::move(row)); });
+  for_each_prompt(source_of(config, model_folder, data, prompt_length, rules), tokenizer, what, log,
+                  [&](Row row) { rows.push_back(std::move(row)); });
   return rows;
+}
+
+}  // namespace
+
+std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
+                                         const Tokenizer& tokenizer, Log& log) {
+  const DataArgs& data = config.validation.data_args;
+  if (data.file_name.empty()) return {};
+  return load_rows(config, model_folder, data, tokenizer, "validation prompts", log);
+}
+
+std::map<std::string, std::vector<Row>> load_validation_sets(const Config& config,
+                                                             const std::filesystem::path& model_folder,
+                                                             const Tokenizer& tokenizer, Log& log) {
+  std::map<std::string, std::vector<Row>> sets;
+  for (const auto& [name, set] : config.validation.sets)
+    sets[name] = load_rows(config, model_folder, set.data_args, tokenizer, "prompts of validation set " + name, log);
+  return sets;
 }
 
 }  // namespace roll

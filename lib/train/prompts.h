@@ -58,5 +58,9 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
 /// All rows of the validation; none where there is none.
 std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
                                          const Tokenizer& tokenizer, Log& log);
+/// Those of the named sets.
+std::map<std::string, std::vector<Row>> load_validation_sets(const Config& config,
+                                                             const std::filesystem::path& model_folder,
+                                                             const Tokenizer& tokenizer, Log& log);
 
 }  // namespace roll

@@ -28,6 +28,7 @@
 #include "step/token_samples.h"
 #include "train/prompts.h"
 #include "train/summary.h"
+#include "train/validation_sets.h"
 
 namespace roll {
 
@@ -61,8 +62,18 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
     rows.prompts->quota(config.rollout_batch_size);  // which says what is wrong with it
   }
   rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
-  if (rows.prompts && log.is_first()) warn_of_shared(rows.prompts->rows(), rows.validation, log);
+  rows.sets = load_validation_sets(config, folders.actor, data.tokenizer, log);
+  if (!rows.prompts || !log.is_first()) return data;
+  warn_of_shared(rows.prompts->rows(), rows.validation, log);
+  for (const auto& [name, set] : rows.sets) warn_of_shared(rows.prompts->rows(), set, log);
   return data;
+}
+
+/// Prompts and samples of each validation.
+std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan, const RolloutManager::Data& data) {
+  std::vector<std::pair<int64_t, int64_t>> all{{std::ssize(data.validation), plan.num_validation_samples}};
+  for (const SetPlan& set : plan.sets) all.emplace_back(std::ssize(data.sets.at(set.name)), set.num_samples);
+  return all;
 }
 
 RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
@@ -90,6 +101,7 @@ class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
+  void evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model);
 
  private:
   void take_up(const ResumePoint& point);
@@ -102,6 +114,9 @@ class Rlvr {
   Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
+  Metrics validate_all_rows(int64_t step);
+  Metrics validate_set(int64_t step, const SetPlan& set);
+  Metrics measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine);
   std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
 
   const Config& config_;
@@ -147,7 +162,7 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       reward_models_(config, meshes_, device, log),
       offload_(config.offload, device, trainer_, roles_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_, std::ssize(data.of_sampling.validation), tokenizer_, roles_, mesh_of_, offload_,
+      engine_(sampling_, validations_of(sampling_, data.of_sampling), tokenizer_, roles_, mesh_of_, offload_,
               ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr, reward_models_,
                        ranks),
@@ -217,6 +232,20 @@ void Rlvr::run() {
   }
   run_.finish();
   log_history(history_, log_);
+  log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
+}
+
+/// The validations alone. `resolved_config`, `model`: what they are made with.
+void Rlvr::evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model) {
+  log_.info("{}", describe_roles(roles_, config_, device_));
+  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, model,
+                            run_.folder().path(), ranks_);
+  Metrics metrics;
+  if (rollout_manager_.has_validation()) metrics.merge(validate_all_rows(0));
+  for (const SetPlan& set : sampling_.sets) metrics.merge(measure_set(0, set, evaluation.samples_of(set)));
+  run_.track(0, metrics);
+  rollout_manager_.close();
+  run_.finish();
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
@@ -311,12 +340,19 @@ Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
   memory_.begin("validate");
   Metrics metrics;
+  if (rollout_manager_.has_validation()) metrics.merge(validate_all_rows(step));
+  for (const SetPlan& set : sampling_.sets) metrics.merge(validate_set(step, set));
+  metrics.add("time/validate", watch.seconds());
+  return metrics;
+}
+
+/// Of the validation's own rows.
+Metrics Rlvr::validate_all_rows(int64_t step) {
   const auto records = rollout_manager_.validation(step);
   if (const auto share = sampler_share(mesh_of_.sampler))
     write_rollouts(run_.folder().rollouts(), "val_", step, records, *share);
-  metrics.merge(merge_over_ranks(validation_metrics(records), ranks_));
+  Metrics metrics = merge_over_ranks(validation_metrics(records), ranks_);
   const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
-  metrics.add("time/validate", watch.seconds());
   history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
   const std::vector<ShownSample> samples = broadcast_samples(records);
   log_.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
@@ -326,16 +362,34 @@ Metrics Rlvr::validate(int64_t step) {
   return metrics;
 }
 
+Metrics Rlvr::validate_set(int64_t step, const SetPlan& set) {
+  const auto records = rollout_manager_.validation(step, set);
+  if (const auto share = sampler_share(mesh_of_.sampler))
+    write_rollouts(run_.folder().rollouts(), fmt::format("val_{}_", set.name), step, records, *share);
+  return measure_set(step, set, judged_samples(records));
+}
+
+/// `mine`: this rank's part of all. **Collective**.
+Metrics Rlvr::measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine) {
+  const MeasuredSet numbers = measured_over(mine, set.num_samples, ranks_);
+  log_.say("validation after step {}, {}", step, table_of({{set.name, numbers}}));
+  return set_metrics(set.name, numbers);
+}
+
 }  // namespace
 
 void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_rlvr(config, flags, ranks, log);
+  const std::string resolved_config = plan.keys.wish.resolved_config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
     Data data = load_data(config, plan.start, log);
     pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
   });
-  pipeline->run();
+  if (flags.validates_by)
+    pipeline->evaluate(*flags.validates_by, resolved_config, role_folders(config).actor);
+  else
+    pipeline->run();
 }
 
 }  // namespace roll

@@ -14,7 +14,8 @@ namespace {
 template <class F>
 void for_each_message(const F& use) {
   use(StartMessage()), use(StateMessage()), use(SamplingNews()), use(GroupMessage()), use(StopWish()), use(GoesOn());
-  use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(PacketLengths());
+  use(ResponseLengths()), use(FactsMessage()), use(Rollouts()), use(ShownSamples()), use(JudgedSamples()),
+      use(PacketLengths());
   use(ScorePrompt()), use(ScoreSaid()), use(JudgeAsked()), use(JudgeSaid()), use(FirstUpdateMessage()),
       use(Metrics::Message());
 }
@@ -59,6 +60,8 @@ TEST_CASE("who changes what a message holds raises its version", "[train]") {
         "weights [{version i64, num_tokens i64}], finish_reason text, is_judged bool, score f64, reward f64, "
         "reward_detail json, ground_truth text, tag text, difficulty f64}]}\n"
         "SHOW 1 {samples [{step i64, is_validation bool, prompt text, response text, verdict text, expected text}]}\n"
+        "EVAL 1 {samples [{prompt i64, number i64, domain text, is_judged bool, score f64, answer text?, "
+        "num_tokens i64, is_truncated bool}]}\n"
         "PACK 1 {packets [{bytes u32, length u32}]}\n"
         "CONV 1 {ids [i32]}\n"
         "SCOR 1 {score f32}\n"

@@ -1,0 +1,76 @@
+#include "evaluation/estimates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace roll {
+
+namespace {
+
+/// The chance that the majority of these is right.
+double majority_is_right(std::span<const JudgedAnswer> samples) {
+  int64_t num_right = 0;
+  std::map<std::string_view, int64_t> wrong;
+  for (const JudgedAnswer& sample : samples) {
+    if (sample.is_right)
+      ++num_right;
+    else if (!sample.answer.empty())
+      ++wrong[sample.answer];
+  }
+  if (num_right == 0) return 0;
+  int64_t num_tied = 1;  // with the right answer among them
+  for (const auto& [answer, votes] : wrong) {
+    if (votes > num_right) return 0;
+    num_tied += votes == num_right;
+  }
+  return 1.0 / static_cast<double>(num_tied);
+}
+
+int64_t count_right(const PromptSamples& samples) {
+  return std::ranges::count_if(samples, &JudgedAnswer::is_right);
+}
+
+void check_k(const PromptSamples& samples, int64_t k) {
+  ROLL_CHECK(k >= 1 && k <= std::ssize(samples), "of so many samples there are not k");
+}
+
+}  // namespace
+
+std::optional<Estimate> estimate_of(std::span<const double> of_prompts) {
+  if (of_prompts.empty()) return std::nullopt;
+  const auto num = static_cast<double>(of_prompts.size());
+  Estimate estimate{.mean = std::accumulate(of_prompts.begin(), of_prompts.end(), 0.0) / num, .standard_error = {}};
+  if (of_prompts.size() == 1) return estimate;
+  double squares = 0;
+  for (const double value : of_prompts) squares += (value - estimate.mean) * (value - estimate.mean);
+  estimate.standard_error = std::sqrt(squares / (num - 1) / num);
+  return estimate;
+}
+
+double average_at(const PromptSamples& samples) {
+  return static_cast<double>(count_right(samples)) / static_cast<double>(samples.size());
+}
+
+double pass_at(const PromptSamples& samples, int64_t k) {
+  check_k(samples, k);
+  const int64_t num = std::ssize(samples), num_wrong = num - count_right(samples);
+  double all_wrong = 1;  // C(num_wrong, k) / C(num, k), factor by factor
+  for (int64_t i = 0; i < k; ++i)
+    all_wrong *= static_cast<double>(std::max<int64_t>(0, num_wrong - i)) / static_cast<double>(num - i);
+  return 1 - all_wrong;
+}
+
+double majority_at(const PromptSamples& samples, int64_t k) {
+  check_k(samples, k);
+  const int64_t num_runs = std::ssize(samples) / k;
+  double sum = 0;
+  for (int64_t run = 0; run < num_runs; ++run)
+    sum += majority_is_right(std::span(samples).subspan(static_cast<size_t>(run * k), static_cast<size_t>(k)));
+  return sum / static_cast<double>(num_runs);
+}
+
+}  // namespace roll
