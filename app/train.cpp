@@ -59,6 +59,19 @@ void add_pipeline(CLI::App& sub, const std::shared_ptr<JobFlags>& flags, const L
   });
 }
 
+/// One that always has a file.
+template <class C>
+void add_file_pipeline(CLI::App& sub,
+                       CheckedConfig<C> (*load)(const std::filesystem::path&, const std::vector<std::string>&,
+                                                const LoadOptions&),
+                       WorkerConfig C::*trained,
+                       void (*run)(const C&, const RunFlags&, at::Device, Communicator&, Log&)) {
+  auto flags = std::make_shared<JobFlags>();
+  add_job_flags(sub, *flags);
+  add_pipeline(
+      sub, flags, [=] { return load(flags->config, overrides_of(*flags), load_options(*flags)); }, trained, run);
+}
+
 void add_first_flags(CLI::App& sub, FirstFlags& flags) {
   sub.add_option("--model", flags.model, "instead of a file: the model, a folder or Hub name");
   sub.add_option("--data", flags.data,
@@ -87,16 +100,14 @@ void add_train(CLI::App& app) {
 }
 
 void add_sft(CLI::App& app) {
-  auto* sub = app.add_subcommand("sft", "supervised fine-tuning on prompts with responses");
-  auto flags = std::make_shared<JobFlags>();
-  add_job_flags(*sub, *flags);
-  const auto load = [=] { return load_sft_config(flags->config, overrides_of(*flags), load_options(*flags)); };
-  add_pipeline(*sub, flags, load, &SftConfig::sft_train, run_sft);
+  add_file_pipeline(*app.add_subcommand("sft", "supervised fine-tuning on prompts with responses"), load_sft_config,
+                    &SftConfig::sft_train, run_sft);
 }
 
 void add_dpo(CLI::App& app) {
-  add_pipeline(app, "dpo", "direct preference optimisation (DPO, IPO) on chosen and rejected responses",
-               load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::sft_train), run_dpo);
+  add_file_pipeline(
+      *app.add_subcommand("dpo", "direct preference optimisation (DPO, IPO) on chosen and rejected responses"),
+      load_dpo_config, static_cast<WorkerConfig DpoConfig::*>(&DpoConfig::sft_train), run_dpo);
 }
 
 }  // namespace roll

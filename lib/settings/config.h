@@ -241,8 +241,7 @@ struct Config {
   ExperienceConfig experience;
   std::optional<std::string> global_template;
   std::map<std::string, std::string> tag_to_template;
-  std::optional<std::string> rollout_dump_dir;
-  std::optional<std::string> rollout_replay;
+  std::optional<std::string> rollout_dump_dir, rollout_replay;
   bool dump_experience = false;
   int64_t dump_samples = 4;
   RolloutMock rollout_mock;

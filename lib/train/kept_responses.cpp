@@ -31,9 +31,10 @@ void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
   for (const auto& [key, value] : today.items())
     if (!then.contains(key)) add(key, "", to_line(value));
   if (!list.empty())
-    throw user_error("{}: the responses that are there were made otherwise:{}\nset these back, or begin another evaluation by "
-                     "--output or --new-run",
-                     file.string(), list);
+    throw user_error(
+        "{}: the responses that are there were made otherwise:{}\nset these back, or begin another evaluation by "
+        "--output or --new-run",
+        file.string(), list);
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Json description_of(const SetPlan& set, const std::vector<Row>& rows, int64_t pr
 Json weight_sums(const fs::path& model_folder) {
   Json sums = Json::object();
   for (const auto& entry : fs::directory_iterator(model_folder))
-    if (entry.path().extension() == ".safetensors") sums[entry.path().filename().string()] = sum_of_file(entry.path()).xxh3;
+    if (entry.path().extension() == ".safetensors")
+      sums[entry.path().filename().string()] = sum_of_file(entry.path()).xxh3;
   return sums;
 }
 

@@ -1,5 +1,5 @@
-// Judged responses of an evaluation that was cut short: kept piece by piece, as parts of the rollout files of its sets, with
-// what they were made with. On the first rank; a piece is whole or absent.
+// Judged responses of an evaluation that was cut short: kept piece by piece, as parts of the rollout files of its sets,
+// with what they were made with. On the first rank; a piece is whole or absent.
 #pragma once
 
 #include <cstdint>

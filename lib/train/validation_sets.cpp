@@ -46,8 +46,8 @@ JudgedSamples KeptEvaluation::samples_of(const SetPlan& set) {
     const Json is_kept = records.has_value();
     if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "what is kept").state.get<bool>()) {
       const int64_t first = share.index * prompts_of_piece_, count = std::min(prompts_of_piece_, num_prompts - first);
-      records = exchange_rollouts(
-          sampler_.validation(0, set, static_cast<size_t>(first), static_cast<size_t>(count)), ranks_);
+      records = exchange_rollouts(sampler_.validation(0, set, static_cast<size_t>(first), static_cast<size_t>(count)),
+                                  ranks_);
       agree(ranks_, [&] {
         if (kept_) kept_->keep(set.name, share, *records);
       });
