@@ -51,6 +51,7 @@ struct RunPlan {
 /// Before anything is loaded. **Collective**. UserError as start_of().
 template <class C>
 RunPlan plan_run(const C& config, const RunFlags& flags, double timeout_s,
+                 // NOLINTNEXTLINE(performance-unnecessary-value-param): moved from, where it is instantiated
                  std::map<std::string, int64_t> sequences_per_update, Communicator& ranks, Log& log) {
   RunPlan plan{.keys = {.wish = {.output_dir = config.output_dir,
                                  .resume_from_checkpoint = config.checkpoints.resume_from_checkpoint,
