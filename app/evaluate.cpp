@@ -1,5 +1,5 @@
-// roll evaluate: a model on the validation sets of a configuration, as a run of no steps; or the numbers of responses
-// that were judged before.
+// roll evaluate: a model on validation sets, of a configuration or named by flags, as a run of no steps; or the numbers
+// of responses that were judged before.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,10 +9,12 @@
 
 #include "app/cli/streams.h"
 #include "app/commands.h"
+#include "app/first_config.h"
 #include "app/job.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "collect/rollout_metrics.h"
+#include "config/writer.h"
 #include "evaluation/measured_set.h"
 #include "model/device.h"
 #include "settings/load_config.h"
@@ -24,7 +26,11 @@ namespace {
 
 struct EvaluateFlags {
   JobFlags job;
-  std::optional<std::string> model, output;
+  std::optional<std::string> model, output, reward;
+  std::vector<std::string> data;
+  int64_t samples = 1;
+  std::optional<double> temperature, top_p;
+  std::optional<int64_t> max_new_tokens;
   int64_t keep_every = 64;
   std::vector<std::string> from;
 };
@@ -77,21 +83,51 @@ void recompute(const EvaluateFlags& flags) {
   write_file_atomic(*flags.output, to_line(metrics) + "\n");
 }
 
-std::vector<std::string> overrides_of(const EvaluateFlags& flags) {
+/// The sets that --data names, as the value of validation.sets.
+std::string sets_text(const EvaluateFlags& flags) {
+  std::map<std::string, std::vector<std::string>> files;
+  for (const std::string& word : flags.data) {
+    const auto [name, pattern] = named_file(word);
+    for (std::string& file : rows_named({pattern})) files[name].push_back(std::move(file));
+  }
+  std::string sampling = fmt::format("num_return_sequences: {}, temperature: {}", flags.samples,
+                                     flags.temperature.value_or(flags.samples == 1 ? 0 : 1));
+  if (flags.top_p) sampling += fmt::format(", top_p: {}", *flags.top_p);
+  std::vector<std::string> sets;
+  for (const auto& [name, of_set] : files) {
+    sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}, {}}}, generating_args: {{{}}}}}", yaml_scalar(name),
+                               yaml_scalar(of_set), columns_text(of_set.front()), sampling));
+  }
+  return fmt::format("{{{}}}", fmt::join(sets, ", "));
+}
+
+/// Without a configuration: sets and model by flags.
+CheckedConfig<Config> load_sets(const EvaluateFlags& flags) {
+  FirstFlags first{.model = flags.model, .reward = flags.reward, .data = {}, .evaluates = true};
+  for (const std::string& word : flags.data) first.data.push_back(named_file(word).second);
+  std::vector<std::string> overrides{"validation.sets=" + sets_text(flags)};
+  if (flags.max_new_tokens) overrides.push_back(fmt::format("response_length={}", *flags.max_new_tokens));
+  if (flags.output) overrides.push_back("output_dir=" + *flags.output);
+  for (std::string& word : overrides_of(flags.job)) overrides.push_back(std::move(word));
+  return load_made(first, flags.job, overrides);
+}
+
+CheckedConfig<Config> load_configured(const EvaluateFlags& flags) {
   std::vector<std::string> overrides = overrides_of(flags.job);
   if (flags.model)
     for (const char* key : {"pretrain", "actor_train.model_args.model_name_or_path"})
       overrides.push_back(fmt::format("{}={}", key, *flags.model));
   if (flags.output) overrides.push_back("output_dir=" + *flags.output);
-  return overrides;
+  auto checked = load_config(flags.job.config, overrides, load_options(flags.job));
+  if (!checked.config.validates())
+    throw user_error("{}: has no validation; name rows, as validation: {{sets: {{NAME: {{data_args: ...}}}}}}",
+                     flags.job.config);
+  return checked;
 }
 
 void evaluate(const EvaluateFlags& flags) {
   if (!flags.from.empty()) return recompute(flags);
-  const auto checked = load_config(flags.job.config, overrides_of(flags), load_options(flags.job));
-  if (!checked.config.validates())
-    throw user_error("{}: has no validation; name rows, as validation: {{sets: {{NAME: {{data_args: ...}}}}}}",
-                     flags.job.config);
+  const auto checked = flags.data.empty() ? load_configured(flags) : load_sets(flags);
   run_job(flags.job, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
     RunFlags run = run_flags(flags.job, job.screen);
@@ -105,8 +141,24 @@ void evaluate(const EvaluateFlags& flags) {
 void add_evaluate(CLI::App& app) {
   auto* sub = app.add_subcommand("evaluate", "a model on validation sets: avg@k, pass@k, maj@k with standard errors");
   auto flags = std::make_shared<EvaluateFlags>();
-  add_job_flags(*sub, flags->job, {.flags = "--from FILE", .are_given = [flags] { return !flags->from.empty(); }});
+  const auto stands_alone = [flags] { return !flags->from.empty() || !flags->data.empty(); };
+  add_job_flags(*sub, flags->job, {.flags = "--model M --data ROWS", .are_given = stands_alone});
   sub->add_option("--model", flags->model, "the model, in place of the configuration's")->type_name("DIR");
+  auto* data = sub->add_option("--data", flags->data,
+                               "instead of a configuration: rows to answer, [SET=]FILE, folder or glob; their columns "
+                               "are recognised");
+  data->allow_extra_args(false)->type_name("[SET=]ROWS");  // key=value may follow
+  for (CLI::Option* option :
+       {sub->add_option("--reward", flags->reward,
+                        "with --data: what judges responses; default: what the rows look like"),
+        sub->add_option("--samples", flags->samples, "with --data: responses to each prompt")
+            ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
+            ->capture_default_str(),
+        sub->add_option("--temperature", flags->temperature,
+                        "with --data: of the draws; default: 0, greedy, for one sample, else 1"),
+        sub->add_option("--top-p", flags->top_p, "with --data: share of the likeliest tokens that draws are from"),
+        sub->add_option("--max-new-tokens", flags->max_new_tokens, "with --data: longest response in tokens")})
+    option->needs(data);
   sub->add_option("--output", flags->output,
                   "run folder of the evaluation, in place of output_dir; with --from: file of the metrics as JSON");
   sub->add_option("--keep-every", flags->keep_every,

@@ -1,15 +1,20 @@
 #include "app/first_config.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "app/cli/streams.h"
+#include "base/env.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "checkpoint/hf_folder.h"
 #include "checkpoint/hub_cache.h"
 #include "config/flag.h"
 #include "data/row_files.h"
+#include "job/hosts.h"
 #include "model/device.h"
 #include "preview/data_report.h"
 #include "preview/guess_reward.h"
@@ -51,12 +56,49 @@ std::string short_name(const std::string& name) {
   return last;
 }
 
-/// Without what says how a file is written.
-std::string data_name(const std::string& name) {
-  fs::path last = short_name(name);
-  for (const char* extension : {".gz", ".zst", ".parquet", ".jsonl", ".json", ".csv", ".tsv"})
-    if (last.extension() == extension) last = last.stem();
-  return last.string();
+constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
+constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks without it measure the rows themselves
+
+/// A configuration made of flags, and what to tell of how.
+struct MadeConfig {
+  std::string yaml;
+  std::vector<std::string> notes;
+};
+
+/// `num_ranks`: the CPU's processes or GPUs.
+MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
+  if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
+  if (flags.data.empty())
+    throw user_error("--data: missing; the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
+  NewRun run;
+  run.model = model_named(*flags.model);
+  run.data = rows_named(flags.data);
+  if (flags.validation) run.validation = validation_named(*flags.validation);
+  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
+  if (flags.reward)
+    check_reward_name(*flags.reward);
+  else
+    reward = guess_reward(run.data);
+  run.reward = reward.type;
+  if (flags.algorithm) run.algorithm = algorithm_named(*flags.algorithm);
+  run.num_devices = num_ranks;
+  run.on_gpu = on_gpu;
+  run.keeps_all = flags.evaluates;
+  const fs::path model = model_folder(run.model);
+  run.output_dir = fmt::format("./output/{}{}-{}", flags.evaluates ? "evaluate-" : "", short_name(*flags.model),
+                               data_name(flags.data.front()));
+  run.folder = run.output_dir;
+  const RowsSeen seen = measure_rows(run, model);
+  if (flags.evaluates) run.data.resize(1);  // what is named for training stands for nothing
+  const FirstConfig first = first_config(run, spec_of_model(model), flags.memory_gb);
+  MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
+  if (!first.warning.empty()) made.notes.push_back(first.warning);
+  made.notes.insert(made.notes.begin(),
+                    fmt::format("without a file: {}the reward {} ({}); {}--reward and key=value say otherwise, and "
+                                "{}/config.resolved.yaml will hold all of it",
+                                flags.evaluates ? "" : fmt::format("{} with ", name_of(run.algorithm)), reward.type,
+                                reward.why, flags.evaluates ? "" : "--algorithm, ", run.output_dir));
+  return made;
 }
 
 }  // namespace
@@ -100,6 +142,20 @@ NewAlgorithm algorithm_named(const std::string& name) {
 std::optional<RowColumns> layout_of(const std::string& file) {
   const RowFile rows(file, {});
   return rows.layout_note().empty() ? std::nullopt : std::optional(rows.columns());
+}
+
+std::string columns_text(const std::string& file) {
+  if (const auto layout = layout_of(file)) return to_text(*layout);
+  Json row;
+  open_rows(file)->next(row);
+  return row.contains("messages") ? "messages: messages" : "prompt: prompt";
+}
+
+std::string data_name(const std::string& name) {
+  fs::path last = short_name(name);
+  for (const char* extension : {".gz", ".zst", ".parquet", ".jsonl", ".json", ".csv", ".tsv"})
+    if (last.extension() == extension) last = last.stem();
+  return last.string();
 }
 
 std::optional<std::string> template_for(const fs::path& model, const Tokenizer& tokenizer) {
@@ -158,34 +214,27 @@ FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional
   return first;
 }
 
-MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) {
-  if (!flags.model) throw UserError("--model: missing; the model's folder, or its Hub name in the local cache");
-  if (flags.data.empty()) throw UserError("--data: missing; the training rows, a file or folder");
-  NewRun run;
-  run.model = model_named(*flags.model);
-  run.data = rows_named(flags.data);
-  if (flags.validation) run.validation = validation_named(*flags.validation);
-  GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
-  if (flags.reward)
-    check_reward_name(*flags.reward);
-  else
-    reward = guess_reward(run.data);
-  run.reward = reward.type;
-  if (flags.algorithm) run.algorithm = algorithm_named(*flags.algorithm);
-  run.num_devices = num_ranks;
-  run.on_gpu = on_gpu;
-  const fs::path model = model_folder(run.model);
-  run.output_dir = fmt::format("./output/{}-{}", short_name(*flags.model), data_name(flags.data.front()));
-  run.folder = run.output_dir;
-  const RowsSeen seen = measure_rows(run, model);
-  const FirstConfig first = first_config(run, spec_of_model(model), flags.memory_gb);
-  MadeConfig made{.yaml = first.yaml, .notes = seen.lines};
-  if (!first.warning.empty()) made.notes.push_back(first.warning);
-  made.notes.insert(made.notes.begin(),
-                    fmt::format("without a file: {} with the reward {} ({}); --algorithm, --reward and key=value say "
-                                "otherwise, and {}/config.resolved.yaml will hold all of it",
-                                name_of(run.algorithm), reward.type, reward.why, run.output_dir));
-  return made;
+CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags,
+                                const std::vector<std::string>& overrides) {
+  const LoadOptions options = load_options(flags);
+  const Json key = {first.model.value_or(""),      first.data,
+                    first.reward.value_or(""),     first.algorithm.value_or(""),
+                    first.validation.value_or(""), first.memory_gb.value_or(0)};
+  MadeConfig made;
+  const Json handed = parse_json(env(kMadeConfig).value_or("null"), kMadeConfig);
+  if (handed.is_object() && handed.at("key") == key) {
+    made = {handed.at("yaml").get<std::string>(), handed.at("notes").get<std::vector<std::string>>()};
+  } else {
+    const int64_t num_gpus = flags.device == "cpu" ? 0 : num_cuda_devices();
+    const int64_t here =
+        options.hostfile ? num_slots(read_hostfile(*options.hostfile)) : std::max<int64_t>(1, num_gpus);
+    made = make_config(first, options.num_ranks.value_or(here), num_gpus > 0);
+    const std::string hand_over = to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}});
+    if (!options.is_started && !flags.dry_run && hand_over.size() < kLargestVariable) set_env(kMadeConfig, hand_over);
+  }
+  auto checked = load_config_text(made.yaml, "made of --model and --data", overrides, options);
+  checked.notes.insert(checked.notes.begin(), made.notes.begin(), made.notes.end());
+  return checked;
 }
 
 }  // namespace roll

@@ -1,4 +1,5 @@
-// A first configuration from a model and rows: what `roll new` writes and `roll train` without a file runs.
+// A first configuration from a model and rows: what `roll new` writes, and `roll train` and `roll evaluate` without a
+// file run.
 #pragma once
 
 #include <filesystem>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/job.h"
 #include "model/spec.h"
 #include "preview/new_run.h"
 #include "text/tokenizer.h"
@@ -46,20 +48,23 @@ FirstConfig first_config(const NewRun& run, const ModelSpec& spec, std::optional
 
 ModelSpec spec_of_model(const std::filesystem::path& folder);
 
-/// Flags of `roll train` that stand for a file.
+/// "messages: COLUMN, ...": the keys of data_args that say how a file's rows are read, by its first row.
+std::string columns_text(const std::string& file);
+/// The last part of a path, glob or Hub name as a name, without what says how a file is written.
+std::string data_name(const std::string& name);
+
+/// Flags that stand for a file.
 struct FirstFlags {
   std::optional<std::string> model, reward, algorithm, validation;
   std::vector<std::string> data;
   std::optional<double> memory_gb;
+  bool evaluates = false;  // nothing is trained: no prompt is too long
   bool any() const { return model || reward || algorithm || validation || memory_gb || !data.empty(); }
 };
 
-/// A configuration made of flags, and what to tell of how.
-struct MadeConfig {
-  std::string yaml;
-  std::vector<std::string> notes;
-};
-/// `num_ranks`: the CPU's processes or GPUs. Its output_dir is output/<model>-<data>.
-MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu);
+/// The configuration that flags stand for, with `overrides`; its output_dir is output/[evaluate-]<model>-<data>. Ranks
+/// that this process starts are handed it, so that rows are measured once.
+CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags,
+                                const std::vector<std::string>& overrides);
 
 }  // namespace roll

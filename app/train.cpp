@@ -1,15 +1,10 @@
 // roll train: the RLVR pipeline. roll sft: supervised fine-tuning. roll dpo: direct preference optimisation.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/commands.h"
 #include "app/first_config.h"
 #include "app/job.h"
-#include "base/env.h"
-#include "base/json.h"
-#include "job/hosts.h"
 #include "model/device.h"
 #include "settings/load_config.h"
 #include "train/dpo.h"
@@ -19,31 +14,6 @@
 namespace roll {
 
 namespace {
-
-constexpr const char* kMadeConfig = "ROLL_MADE_CONFIG";
-constexpr size_t kLargestVariable = 100'000;  // the kernel takes 128 KB; ranks without it measure the rows themselves
-
-/// The configuration without a file. Ranks that this process starts are handed it, so that rows are measured once.
-CheckedConfig<Config> load_made(const FirstFlags& first, const JobFlags& flags, const LoadOptions& options) {
-  const Json key = {first.model.value_or(""),      first.data,
-                    first.reward.value_or(""),     first.algorithm.value_or(""),
-                    first.validation.value_or(""), first.memory_gb.value_or(0)};
-  MadeConfig made;
-  const Json handed = parse_json(env(kMadeConfig).value_or("null"), kMadeConfig);
-  if (handed.is_object() && handed.at("key") == key) {
-    made = {handed.at("yaml").get<std::string>(), handed.at("notes").get<std::vector<std::string>>()};
-  } else {
-    const int64_t num_gpus = flags.device == "cpu" ? 0 : num_cuda_devices();
-    const int64_t here =
-        options.hostfile ? num_slots(read_hostfile(*options.hostfile)) : std::max<int64_t>(1, num_gpus);
-    made = make_config(first, options.num_ranks.value_or(here), num_gpus > 0);
-    const std::string hand_over = to_line({{"key", key}, {"yaml", made.yaml}, {"notes", made.notes}});
-    if (!options.is_started && !flags.dry_run && hand_over.size() < kLargestVariable) set_env(kMadeConfig, hand_over);
-  }
-  auto checked = load_config_text(made.yaml, "made of --model and --data", overrides_of(flags), options);
-  checked.notes.insert(checked.notes.begin(), made.notes.begin(), made.notes.end());
-  return checked;
-}
 
 /// A subcommand that runs a pipeline as a job; `trained` is the role whose backend_timeout is the job's.
 template <class C, class Load>
@@ -93,7 +63,7 @@ void add_train(CLI::App& app) {
   add_job_flags(*sub, *flags, {"--model M --data ROWS", [first] { return first->any(); }});
   add_first_flags(*sub, *first);
   const auto load = [=] {
-    return first->any() ? load_made(*first, *flags, load_options(*flags))
+    return first->any() ? load_made(*first, *flags, overrides_of(*flags))
                         : load_config(flags->config, overrides_of(*flags), load_options(*flags));
   };
   add_pipeline(*sub, flags, load, &Config::actor_train, run_rlvr);

@@ -3,10 +3,16 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/setup.sh --tests "$@"
-scripts/check.sh  # seconds, so before the build
+scripts/setup.sh "$@"
+# What only checks and tests want comes while the compiler works.
+scripts/setup.sh --tests "$@" > .deps/setup_tests.log 2>&1 &
+setup_of_tests=$!
+trap 'kill $setup_of_tests 2>/dev/null || true' EXIT
 scripts/build.sh "$@"
-scripts/tidy.sh || echo "tidy: mend what stands above; it stops no build yet"  # what changed, as it needs the build's commands
+wait $setup_of_tests || { cat .deps/setup_tests.log; exit 1; }
+cat .deps/setup_tests.log
+scripts/check.sh
+scripts/tidy.sh  # of what changed, as it needs the build's commands
 export ROLL_PYTHON="$PWD/.deps/venv/bin/python"
 ctest --test-dir build --output-on-failure --parallel 3 --timeout 600
 # What CI asks for: its own build with clang, and then so many seconds for each parser, two at a time.

@@ -79,6 +79,16 @@ foreach(folder cli e2e)
   endforeach()
 endforeach()
 
+# What takes longest begins first; ctest itself knows no times in a fresh folder.
+set(kSlow e2e/packages_test e2e/resume_test cli/math_verify_test job e2e/ahead_test e2e/mesh_test e2e/large_rows_test e2e/code_sandbox_test
+  e2e/hosts_test e2e/restarts_test e2e/apart_ends_test e2e/layout_test cli/broken_parquet_test e2e/stops_test e2e/screen_test e2e/full_disk_test
+  e2e/judge_test e2e/placement_test cli/parquet_rows_test e2e/plugin_test e2e/hostile_test preview e2e/failing_rewards_test e2e/step_test)
+list(LENGTH kSlow cost)
+foreach(test ${kSlow})
+  set_tests_properties(${test} PROPERTIES COST ${cost})
+  math(EXPR cost "${cost} - 1")
+endforeach()
+
 # Every entry has one thread, as more threads than cores would only slow all. Jobs of several ranks count as two: beside
 # each other they would wait for each other's turns.
 get_property(all_tests DIRECTORY PROPERTY TESTS)

@@ -21,8 +21,8 @@ int64_t rounded_up(int64_t n, int64_t step) {
 }
 
 /// A length in tokens, rounded up, that nearly all sequences fit into: a few very long ones must not make steps large.
-int64_t length_for(const LengthSummary& lengths) {
-  const bool keeps_all = lengths.max * 2 <= lengths.p99 * 3;
+int64_t length_for(const LengthSummary& lengths, bool wants_all = false) {
+  const bool keeps_all = wants_all || lengths.max * 2 <= lengths.p99 * 3;
   return rounded_up(std::max<int64_t>(keeps_all ? lengths.max : lengths.p99, 1), kLengthStep);
 }
 
@@ -38,7 +38,7 @@ Sizes sizes_of(const NewRun& run, const ModelSpec& spec, const NewLayout& layout
   const int64_t data_ranks = std::max<int64_t>(1, run.num_devices / layout.tensor_ranks);
   const int64_t unit = 2 * data_ranks, wanted = std::min(std::max(kPrompts, unit), run.num_rows);
   Sizes sizes{};
-  sizes.prompt = length_for(run.prompts);
+  sizes.prompt = length_for(run.prompts, run.keeps_all);
   sizes.response = std::min<int64_t>(run.on_gpu ? 2048 : 256, spec.max_positions - sizes.prompt);
   if (sizes.response < 1)
     throw user_error("--model = {}: its {} positions leave no room for a response behind prompts of {} tokens",

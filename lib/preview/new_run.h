@@ -33,7 +33,8 @@ struct NewRun {
   int64_t num_devices = 1;
   bool on_gpu = false;
   int64_t num_rows = 0;
-  LengthSummary prompts;  // tokens
+  LengthSummary prompts;   // tokens
+  bool keeps_all = false;  // else a few very long prompts may be dropped
 };
 
 /// How the devices share the model.

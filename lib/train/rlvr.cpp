@@ -48,7 +48,7 @@ void warn_of_shared(const RowStore& training, const std::vector<Row>& validation
     log.warn("{}", warning);
 }
 
-Data load_data(const Config& config, const RunStart& start, Log& log) {
+Data load_data(const Config& config, const RunStart& start, bool trains, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) {
     folders.actor = start.resume->folder / "actor";
@@ -56,7 +56,7 @@ Data load_data(const Config& config, const RunStart& start, Log& log) {
   }
   Data data{folders, Tokenizer::load(folders.actor), {}};
   RolloutManager::Data& rows = data.of_sampling;
-  if (!config.rollout_replay) {
+  if (trains && !config.rollout_replay) {
     rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
     rows.prompts_per_step = config.rollout_batch_size;
     rows.prompts->quota(config.rollout_batch_size);  // which says what is wrong with it
@@ -383,7 +383,7 @@ void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Co
   const std::string resolved_config = plan.keys.wish.resolved_config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
-    Data data = load_data(config, plan.start, log);
+    Data data = load_data(config, plan.start, /*trains=*/!flags.validates_by, log);
     pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
   });
   if (flags.validates_by)

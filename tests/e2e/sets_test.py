@@ -68,6 +68,20 @@ def check_killed(folder, told):
     assert of_sets(out, 0) == told, {key: (value, told.get(key)) for key, value in of_sets(out, 0).items() if value != told.get(key)}
 
 
+def check_without_file(folder, told):
+    """Flags in place of a configuration give the numbers of a set that they can describe."""
+    flags = ["--model", folder / "actor", "--data", f"many={folder}/many.jsonl", "--reward", "exact_match", "--samples", "4", "--max-new-tokens", "6"]
+    said = evaluate(*flags, "--device", "cpu", "-n", "2", "--output", folder / "flags", "seed=3")
+    assert "the reward exact_match (as told)" in said and "training prompts" not in said, said
+    ours = {key: value for key, value in of_sets(folder / "flags", 0).items() if key.startswith("val/")}
+    assert ours and ours == {key: value for key, value in told.items() if key.startswith("val/many/")}, ours
+    said = evaluate(*flags, "--config", folder / "run.yaml", code=2)
+    assert "stand for a configuration" in said, said
+    said = evaluate("--model", folder / "actor", "--data", folder / "none.jsonl", code=2)
+    assert "--data = " in said and "none.jsonl" in said, said
+    assert "--data" in evaluate("--config", folder / "run.yaml", "--samples", "4", code=2)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -99,6 +113,7 @@ def main():
         evaluate("--config", folder / "run.yaml", "--device", "cpu", "-n", "2", "--model", folder / "actor", "--output", folder / "alone")
         assert of_sets(folder / "alone", 0) == told[1], "roll evaluate measures something else than a run's first validation"
         check_killed(folder, told[1])
+        check_without_file(folder, told[1])
         done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
         assert "has no validation" in done, done
         said = run(folder, folder / "wrong", 1, "metric_for_best_model=val/many/pass@3", code=2)
