@@ -89,7 +89,7 @@ def main():
         assert "is there twice" in run(*files[:2], *files[:2], code=2)
         (folder / "empty.jsonl").write_text("")
         assert "has no responses" in run("--from", folder / "empty.jsonl", code=2)
-    assert "--config FILE.yaml, or --model M --data ROWS, is missing" in run(code=2)
+        assert "--config FILE.yaml, or --model M --data ROWS, is missing" in run(code=2)
         assert "--from" in run(*files, "seed=3", code=2)
         print(f"{len(theirs)} numbers of {PROMPTS} prompts are the script's, within {worst:.1g}")
 
