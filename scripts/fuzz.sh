@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the fuzzers of tests/fuzz with clang and runs each for so many seconds, two at a time:
-#   scripts/fuzz.sh [seconds of each; 60] [fuzzer...; all]      e.g. scripts/fuzz.sh 3600 template
+#   scripts/fuzz.sh [seconds of each; 60; 0: only build] [fuzzer...; all]      e.g. scripts/fuzz.sh 3600 template
 # What they learn stays in build-fuzz/corpus. An input that ends one is kept in build-fuzz/found, and the script fails;
 # build-fuzz/NAME_fuzz FILE runs it again.
 set -euo pipefail
@@ -20,6 +20,7 @@ if ! command -v clang++ > /dev/null; then
 fi
 [[ -e build-fuzz/build.ninja ]] || cmake -S tests/fuzz -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++ > /dev/null
 ninja -C build-fuzz --quiet "${names[@]/%/_fuzz}"
+(( seconds > 0 )) || exit 0
 python3 tests/fuzz/make_corpus.py build-fuzz/seeds
 
 run_one() {
