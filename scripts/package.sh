@@ -97,8 +97,11 @@ mkdir -p "$bundle"/share/{man/man1,bash-completion/completions,zsh/site-function
 "$build/roll" completion zsh > "$bundle/share/zsh/site-functions/_roll"
 
 # The licences of what is inside, as Debian words them.
-{ find "$bundle/lib" -type f -name '*.so*' -printf '*/%f\n' | sort -u | xargs -r dpkg-query -S 2>/dev/null || true; } |
-  awk -F': ' '{ name = $2; sub(".*/", "", name); if (!seen[name]++) { sub("[:,].*", "", $1); print $1 } }' | sort -u |
+[[ ! -d /var/lib/dpkg/info ]] || find "$bundle/lib" -type f -name '*.so*' -printf '%f\n' |
+  awk -v ours="/lib/$(uname -m)-linux-gnu/" 'FILENAME == "-" { wanted[$0]; next }
+    index($0, ours) { name = $0; sub(".*/", "", name) }
+    name in wanted && !seen[name]++ { package = FILENAME; gsub(".*/|(:[a-z0-9]+)?[.]list$", "", package); print package }' \
+    - /var/lib/dpkg/info/*.list | sort -u |
   while read -r package; do
     [[ ! -e /usr/share/doc/$package/copyright ]] || install -Dm644 "/usr/share/doc/$package/copyright" \
       "$bundle/share/licenses/$package"

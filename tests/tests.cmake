@@ -89,12 +89,12 @@ foreach(test ${kSlow})
   math(EXPR cost "${cost} - 1")
 endforeach()
 
-# Every entry has one thread, as more threads than cores would only slow all. Jobs of several ranks count as two: beside
-# each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
+# Every entry has one thread, as more threads than cores would only slow all. Jobs of several ranks take three places of
+# ctest's four: beside each other they would wait for each other's turns. (Those of `job` and apart_ends wait for deadlines.)
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 set_tests_properties(${all_tests} PROPERTIES ENVIRONMENT "OMP_NUM_THREADS=1;OMPI_MCA_rmaps_base_oversubscribe=1" TIMEOUT 600)
 foreach(test dist experience mpi many e2e/ahead_test e2e/five_domains_test e2e/layout_test e2e/memory_test
     e2e/mesh_test e2e/packing_test e2e/placement_test e2e/resume_test e2e/resume_layout_test e2e/simulate_test e2e/step_test
     e2e/traffic_test)
-  set_tests_properties(${test} PROPERTIES PROCESSORS 2)
+  set_tests_properties(${test} PROPERTIES PROCESSORS 3)
 endforeach()

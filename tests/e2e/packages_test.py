@@ -23,6 +23,7 @@ for tool in ["patchelf", "dpkg-shlibdeps", "readelf"]:
 if not (TORCH / "lib/libtorch_cpu.so").exists():
     print("skipped: the torch of this build is not in .deps")
     sys.exit(77)
+SHORT = ["eval_steps=0", "save_steps=100", "rollout_batch_size=16"]  # steps of one update
 NEEDS_CUDA = "libc10_cuda.so" in subprocess.run(["readelf", "-d", BINARY], capture_output=True, text=True, check=True).stdout
 
 
@@ -59,7 +60,7 @@ def check_trains(roll, share, folder, warm_up, env):
     config = share / "configs/quickstart.yaml"
     for ranks in ["1", "2"]:
         devices = [f"{role}.device_mapping={list(range(int(ranks)))}" for role in ["actor_train", "actor_infer", "reference", "critic"]]
-        words = [roll, "train", "--config", config, "-n", ranks, f"output_dir=run{ranks}", "max_steps=2", "eval_steps=0", "save_steps=100", *devices]
+        words = [roll, "train", "--config", config, "-n", ranks, f"output_dir=run{ranks}", "max_steps=2", *SHORT, *devices]
         if ranks == "2":  # the line of a dry run works in any shell
             words = ["bash", "-c", run(*words, "--dry-run", cwd=folder, env=env).strip().splitlines()[-1]]
         text = run(*words, cwd=folder, env=env if ranks == "1" else bare(folder))
@@ -108,7 +109,7 @@ def check_again(roll, folder, env):
     text = run(roll, "quickstart", "max_steps=2", cwd=folder, env=env, wanted=2)
     assert "go on with it by --resume, or begin beside it by --new-run" in text, text[-2000:]
     run(roll, "quickstart", "max_steps=2", "eval_steps=0", "save_steps=100", "--resume", cwd=folder, env=env)
-    run(roll, "quickstart", "max_steps=1", "eval_steps=0", "save_steps=100", "--new-run", cwd=folder, env=env)
+    run(roll, "quickstart", "max_steps=1", *SHORT, "--new-run", cwd=folder, env=env)
     train = folder / "output/quickstart/train"
     assert (train / "latest/metrics.jsonl").exists() and (train / "latest").resolve() != train.resolve(), [*train.iterdir()]
 
