@@ -8,13 +8,14 @@
 
 namespace roll {
 
-/// Adds --config FILE (`roll train FILE.yaml` means it too) and the overrides `key=value`. `help` says whose file it
-/// is. The members must live as long as `sub`. UserError while parsing: there is no file, and no `others`, "--model
-/// ...", that stand for one, or both are there.
+/// Flags that make a file needless.
 struct InsteadOfFile {
   const char* flags = nullptr;  // as one types them
   std::function<bool()> are_given{};
 };
+
+/// Adds --config FILE (`roll train FILE.yaml` means it too) and the overrides `key=value`. `help` says whose file it
+/// is. The members must live as long as `sub`. UserError while parsing: there is no file and none of `others`, or both.
 void add_config_flags(CLI::App& sub, std::string& file, std::vector<std::string>& overrides, const std::string& help,
                       const InsteadOfFile& others = {});
 

@@ -4,31 +4,25 @@
 #include <ATen/core/grad_mode.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
 #include "dist/merged_metrics.h"
-#include "job/restart.h"
 #include "loss/dpo.h"
 #include "model/device.h"
-#include "process/stop.h"
-#include "records/rollout_record.h"
 #include "run/memory_watch.h"
 #include "settings/placement.h"
 #include "step/role_forwards.h"
 #include "step/schedule_change.h"
-#include "step/step_metrics.h"
 #include "step/step_models.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
 #include "train/dpo_data.h"
 #include "train/epoch_order.h"
+#include "train/row_training.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -111,12 +105,6 @@ RunFace dpo_face(const DpoConfig& config, const ModelSpec& spec) {
           .curves = std::move(curves)};
 }
 
-std::vector<int64_t> first_numbers_of(int64_t count) {
-  std::vector<int64_t> numbers(count);
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
 class Dpo {
  public:
   Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
@@ -128,7 +116,7 @@ class Dpo {
   BatchRule pair_rule(Stage stage) const;
   LossResult loss_of(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) const;
   Metrics train(int64_t update);
-  std::string write_origins(int64_t update, const std::vector<int64_t>& pairs) const;
+  std::vector<RowOrigin> origins_of(const std::vector<int64_t>& pairs) const;
   Metrics validate();
 
   const DpoConfig& config_;
@@ -216,13 +204,13 @@ Metrics Dpo::train(int64_t update) {
                                      .apply_loss_scale = config_.sft_train.apply_loss_scale,
                                      .max_nonfinite_updates = config_.max_nonfinite_updates},
                         .rule = pair_rule(Stage::kTrain),
-                        .mini_batches = {first_numbers_of(num_sequences)},
+                        .mini_batches = {first_numbers(num_sequences)},
                         .lengths = step.facts.lengths(),
                         .num_groups = std::ssize(pairs),
                         .device = models_.device,
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(update, pairs); }};
+                        .source = [&] { return write_origins(run_.folder(), update, origins_of(pairs)); }};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const at::Tensor wanted = e.response_mask().to(at::kBool);
     const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
@@ -233,19 +221,14 @@ Metrics Dpo::train(int64_t update) {
   return metrics;
 }
 
-/// One line per pair of an update: which row of which file it was.
-std::string Dpo::write_origins(int64_t update, const std::vector<int64_t>& pairs) const {
-  std::string lines;
-  for (const int64_t pair : pairs) lines += to_line({{"id", rows_[pair].id}, {"row", rows_[pair].origin}}) + "\n";
-  const auto file = numbered(run_.folder().skipped(), "step_", update, ".jsonl");
-  make_folder(file.parent_path());
-  write_file_atomic(file, lines);
-  return file.string();
+std::vector<RowOrigin> Dpo::origins_of(const std::vector<int64_t>& pairs) const {
+  std::vector<RowOrigin> origins;
+  for (const int64_t row : pairs) origins.push_back({rows_[row].id, rows_[row].origin});
+  return origins;
 }
 
 Metrics Dpo::validate() {
-  memory_.begin("validate");
-  RlStep step = step_of(validation_rows_, first_numbers_of(std::ssize(validation_rows_)), pair_rule(Stage::kForward),
+  RlStep step = step_of(validation_rows_, first_numbers(std::ssize(validation_rows_)), pair_rule(Stage::kForward),
                         mesh_of_.actor);
   Metrics of_forwards;
   run_forwards(step,
@@ -264,23 +247,12 @@ Metrics Dpo::validate() {
 }
 
 void Dpo::run() {
-  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
-  for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
-    ranks_.set_step(update);
-    Stopwatch watch;
-    memory_.begin("train");
-    Metrics metrics = train(update);
-    add_traffic_metrics(ranks_.traffic(), metrics);
-    metrics.add("time/step_total", watch.seconds());
-    if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate());
-    metrics.merge(merge_over_ranks(memory_.take(), ranks_));
-    run_.track(update, metrics);
-    memory_.begin("save");
-    run_.save_if_due(update, [this] { return state(); });
-    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
-  }
-  run_.finish();
-  log_.say("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
+  RowTraining training{.train = [this](int64_t update) { return train(update); },
+                       .validate = {},
+                       .state = [this] { return state(); },
+                       .eval_steps = config_.eval_steps};
+  if (!validation_rows_.empty()) training.validate = [this](int64_t) { return validate(); };
+  run_row_training(training, run_, memory_, ranks_, log_);
 }
 
 }  // namespace

@@ -3,31 +3,24 @@
 #include <ATen/ATen.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "base/bytes.h"
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
 #include "dist/agree.h"
-#include "dist/merged_metrics.h"
-#include "job/restart.h"
 #include "model/device.h"
 #include "model/log_probs.h"
-#include "process/stop.h"
-#include "records/rollout_record.h"
 #include "run/memory_watch.h"
 #include "run/run.h"
 #include "settings/placement.h"
 #include "step/forward.h"
 #include "step/plugin_inputs.h"
 #include "step/schedule_change.h"
-#include "step/step_metrics.h"
 #include "step/step_settings.h"
 #include "step/updates.h"
 #include "train/epoch_order.h"
+#include "train/row_training.h"
 #include "train/sft_data.h"
 
 namespace roll {
@@ -64,17 +57,10 @@ Batch batch_of(const std::vector<SftRow>& rows, const std::vector<int64_t>& indi
     mask.insert(mask.end(), rows[i].labels_mask.begin(), rows[i].labels_mask.end());
   }
   batch.tokens = pack_tokens(sequences);
-  batch.sequence_index.resize(indices.size());
-  std::iota(batch.sequence_index.begin(), batch.sequence_index.end(), 0);
+  batch.sequence_index = first_numbers(std::ssize(indices));
   batch.group_index = batch.sequence_index;
   batch.masks["labels_mask"] = at::tensor(mask, at::kFloat);
   return batch;
-}
-
-std::vector<int64_t> first_indices(int64_t count) {
-  std::vector<int64_t> indices(count);
-  std::iota(indices.begin(), indices.end(), 0);
-  return indices;
 }
 
 struct SftData {
@@ -123,7 +109,7 @@ class Sft {
   void take_up(const ResumePoint& point);
   RunState state();
   Metrics train(int64_t update);
-  std::string write_origins(int64_t update, const std::vector<int64_t>& rows) const;
+  std::vector<RowOrigin> origins_of(const std::vector<int64_t>& rows) const;
   Metrics validate(int64_t update);
 
   const SftConfig& config_;
@@ -197,13 +183,13 @@ Metrics Sft::train(int64_t update) {
                                      .apply_loss_scale = config_.sft_train.apply_loss_scale,
                                      .max_nonfinite_updates = config_.max_nonfinite_updates},
                         .rule = batch_rule(config_.sft_train, Stage::kTrain).with(workload_of(model_.spec())),
-                        .mini_batches = {first_indices(batch.num_sequences())},
+                        .mini_batches = {first_numbers(batch.num_sequences())},
                         .lengths = lengths_of(batch),
                         .num_groups = batch.num_sequences(),
                         .device = model_.device(),
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(update, rows); }};
+                        .source = [&] { return write_origins(run_.folder(), update, origins_of(rows)); }};
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
@@ -214,19 +200,14 @@ Metrics Sft::train(int64_t update) {
   return run_updates(batch, plan, learner_, mesh_, loss);
 }
 
-/// One line per row of an update: which row of which file it was.
-std::string Sft::write_origins(int64_t update, const std::vector<int64_t>& rows) const {
-  std::string lines;
-  for (const int64_t row : rows) lines += to_line({{"id", rows_[row].id}, {"row", rows_[row].origin}}) + "\n";
-  const auto file = numbered(run_.folder().skipped(), "step_", update, ".jsonl");
-  make_folder(file.parent_path());
-  write_file_atomic(file, lines);
-  return file.string();
+std::vector<RowOrigin> Sft::origins_of(const std::vector<int64_t>& rows) const {
+  std::vector<RowOrigin> origins;
+  for (const int64_t row : rows) origins.push_back({rows_[row].id, rows_[row].origin});
+  return origins;
 }
 
 Metrics Sft::validate(int64_t update) {
-  memory_.begin("validate");
-  const Batch batch = batch_of(validation_rows_, first_indices(std::ssize(validation_rows_)));
+  const Batch batch = batch_of(validation_rows_, first_numbers(std::ssize(validation_rows_)));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
   const auto forward = [&](const Batch& b) {
     return token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool)).log_probs;
@@ -241,23 +222,12 @@ Metrics Sft::validate(int64_t update) {
 }
 
 void Sft::run() {
-  if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
-  for (int64_t update = run_.first_step(); update <= run_.last_step(); ++update) {
-    ranks_.set_step(update);
-    Stopwatch watch;
-    memory_.begin("train");
-    Metrics metrics = train(update);
-    add_traffic_metrics(ranks_.traffic(), metrics);
-    metrics.add("time/step_total", watch.seconds());
-    if (!validation_rows_.empty() && run_.is_due(update, config_.eval_steps)) metrics.merge(validate(update));
-    metrics.merge(merge_over_ranks(memory_.take(), ranks_));
-    run_.track(update, metrics);
-    memory_.begin("save");
-    run_.save_if_due(update, [this] { return state(); });
-    if (const auto kind = stop_agreed(ranks_)) run_.stop(Stopped(*kind), update, [this] { return state(); });
-  }
-  run_.finish();
-  log_.say("weights: {}", (run_.folder().checkpoints() / "latest/actor").string());
+  RowTraining training{.train = [this](int64_t update) { return train(update); },
+                       .validate = {},
+                       .state = [this] { return state(); },
+                       .eval_steps = config_.eval_steps};
+  if (!validation_rows_.empty()) training.validate = [this](int64_t update) { return validate(update); };
+  run_row_training(training, run_, memory_, ranks_, log_);
 }
 
 }  // namespace
