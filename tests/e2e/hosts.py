@@ -103,7 +103,7 @@ class Hosts:
         """Starts a command on a host; its output goes to pipes."""
         on_host = ["ip", "netns", "exec", self.prefix + name, "unshare", "--uts", "sh", "-c", f'hostname {name}; exec "$@"', "sh"]
         return subprocess.Popen([*on_host, *map(str, command)], env={**os.environ, "TMPDIR": str(self.tmp), **(env or {})},
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
 
     def processes(self, name):
         """{process id: name} of what runs on a host; those that are dead and not yet reaped do not count."""

@@ -46,7 +46,7 @@ class LongRun:
         name, value = self.mark.split("=")
         self.process = subprocess.Popen([binary, kind, "--config", file, "-n", str(ranks), "--device", "cpu", *flags,
                                          *[f"{k}={v}" for k, v in overrides.items()]],
-                                        stdin=terminal, stdout=terminal or subprocess.PIPE, stderr=terminal or subprocess.PIPE, text=True,
+                                        stdin=terminal, stdout=terminal or subprocess.PIPE, stderr=terminal or subprocess.PIPE, text=True, errors="replace",
                                         start_new_session=terminal is not None, env=os.environ | {name: value},
                                         preexec_fn=preexec or (terminal and (lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))))
 
