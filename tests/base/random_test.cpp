@@ -56,7 +56,8 @@ TEST_CASE("random_normal has mean 0 and variance 1", "[base]") {
   const int n = 100000;
   for (int i = 0; i < n; ++i) {
     const double x = random_normal({.purpose = Purpose::kInit, .position = static_cast<uint32_t>(i)});
-    sum += x, squares += x * x;
+    sum += x;
+    squares += x * x;
   }
   CHECK(std::abs(sum / n) < 0.02);
   CHECK(std::abs(squares / n - 1) < 0.02);

@@ -32,7 +32,9 @@ struct Step {
     for (const auto& [domain, count] : owed)
       for (int64_t i = 0; i < num_rows; ++i) {
         Row row;
-        row.id = domain + std::to_string(i), row.domain = domain, row.prompt_ids = {i};
+        row.id = domain + std::to_string(i);
+        row.domain = domain;
+        row.prompt_ids = {i};
         rows.push_back(row);
       }
     return rows;

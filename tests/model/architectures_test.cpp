@@ -71,7 +71,12 @@ ValueModel load_critic(const std::filesystem::path& folder) {
 
 ModelSpec tiny_spec(const char* arch, bool tie = true) {
   InitSizes sizes;
-  sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2, sizes.head_dim = 6;
+  sizes.arch = arch;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
+  sizes.head_dim = 6;
   sizes.tie = tie;
   ModelSpec spec = make_spec(sizes, {}, with_zephyr());
   spec.qkv_bias = spec.o_bias = true;  // attention_bias

@@ -12,7 +12,10 @@ namespace roll {
 
 TEST_CASE("deterministic kernels are asked for, and change nothing on the CPU", "[model]") {
   InitSizes sizes;
-  sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
   const auto results = [&] {
     const Transformer model = Transformer::init(make_spec(sizes, {}), 1);
     const PackedTokens tokens = pack_tokens({{3, 1, 4, 1, 5}, {9, 2, 6}});

@@ -97,7 +97,8 @@ TEST_CASE("values and all gradients of tiny critics equal those of transformers"
 
 TEST_CASE("llama3's rotary frequencies equal those of transformers: kept, blended, slowed", "[model]") {
   ModelSpec spec;
-  spec.head_dim = 16, spec.rope_theta = 10000;
+  spec.head_dim = 16;
+  spec.rope_theta = 10000;
   spec.rope_scaling = Llama3Scaling{.factor = 8, .original_max_positions = 256};
   // modeling_rope_utils' "llama3"; the fourth wave, of 199 positions, lies between 256 / 4 and 256 / 1.
   const std::vector<double> expected{1.0,          0.31622776389, 0.1,      0.00661310693,

@@ -11,9 +11,12 @@ inline Block second_attention(const Block& first) {
   Block second = first;
   second.norm.name = "again.norm";
   auto& attention = std::get<Attention>(second.mixer);
-  attention.q.name = "again.q", attention.k.name = "again.k", attention.v.name = "again.v",
+  attention.q.name = "again.q";
+  attention.k.name = "again.k";
+  attention.v.name = "again.v";
   attention.o.name = "again.o";
-  attention.q_norm.name = "again.q_norm", attention.k_norm.name = "again.k_norm";
+  attention.q_norm.name = "again.q_norm";
+  attention.k_norm.name = "again.k_norm";
   return second;
 }
 
@@ -34,7 +37,8 @@ inline std::vector<Layer> layers_without_attention(const ModelSpec& spec) {
 /// The second attention has half the heads of the first.
 inline std::vector<Layer> uneven_layers(const ModelSpec& spec) {
   ModelSpec narrower = spec;
-  narrower.num_heads /= 2, narrower.num_kv_heads /= 2;
+  narrower.num_heads /= 2;
+  narrower.num_kv_heads /= 2;
   return {{dense_layers(spec)[0][0], second_attention(dense_layers(narrower)[0][0])}};
 }
 
@@ -49,8 +53,14 @@ inline const Architectures& odd_architectures() {
 /// Sizes that fill no panel, strip or vector; heads of 8 are those that a device's kernels take.
 inline Transformer odd_layered_model(const char* arch, int64_t head_dim = 22) {
   InitSizes sizes;
-  sizes.arch = arch, sizes.vocab = 71, sizes.hidden = 40, sizes.layers = 2, sizes.heads = 6, sizes.kv_heads = 2;
-  sizes.intermediate = 90, sizes.head_dim = head_dim;
+  sizes.arch = arch;
+  sizes.vocab = 71;
+  sizes.hidden = 40;
+  sizes.layers = 2;
+  sizes.heads = 6;
+  sizes.kv_heads = 2;
+  sizes.intermediate = 90;
+  sizes.head_dim = head_dim;
   return telling_model(sizes, odd_architectures());
 }
 

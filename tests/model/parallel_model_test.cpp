@@ -25,7 +25,12 @@ namespace {
 /// 4 heads over 2 key/value heads; vocabulary 71 and inner size 46 divide by neither 2 nor 4 (46: by 2).
 void save_tiny(const std::filesystem::path& folder, const char* arch, bool tie) {
   InitSizes sizes;
-  sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.arch = arch;
+  sizes.tie = tie;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
   sizes.intermediate = 46;
   test::telling_model(sizes).save(folder);
 }

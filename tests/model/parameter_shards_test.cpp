@@ -177,7 +177,8 @@ TEST_CASE("tensor ranks that cannot share a model are told why", "[model]") {
   CHECK(tensor_parallel_rule(spec, 8) == "must divide the model's 4 attention heads");
   const auto three = make_single_communicator({.rank = 0, .size = 3});
   CHECK_THROWS_AS(ParameterShards(spec, all_parameters(), three.get()), Bug);
-  spec.num_heads = 12, spec.num_kv_heads = 4;
+  spec.num_heads = 12;
+  spec.num_kv_heads = 4;
   CHECK(tensor_parallel_rule(spec, 6) == "must divide the model's 4 key/value heads, or be a multiple of them");
   spec.num_kv_heads = 3;
   CHECK(tensor_parallel_rule(spec, 6).empty());  // as many as the narrowest matrix has rows

@@ -67,7 +67,10 @@ TEST_CASE("both spellings of rotary parameters mean the same", "[model]") {
 TEST_CASE("what a spec writes, it reads back", "[model]") {
   for (const char* arch : {"qwen2", "qwen3", "llama"}) {
     InitSizes sizes;
-    sizes.arch = arch, sizes.vocab = 77, sizes.kv_heads = 2, sizes.head_dim = 24;
+    sizes.arch = arch;
+    sizes.vocab = 77;
+    sizes.kv_heads = 2;
+    sizes.head_dim = 24;
     const Json config = hf_config(make_spec(sizes, {}));
     CHECK(hf_config(parse_spec(config, "x")) == config);
   }
@@ -113,7 +116,8 @@ TEST_CASE("a config that would be computed wrongly is refused by key and value",
 TEST_CASE("a sliding window is refused only where a layer uses it", "[model]") {
   CHECK(refusal("use_sliding_window", true) == "no exception");  // max_window_layers 28 of 2: no layer slides
   Json config = qwen2();
-  config["use_sliding_window"] = true, config["max_window_layers"] = 1;
+  config["use_sliding_window"] = true;
+  config["max_window_layers"] = 1;
   CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("use_sliding_window = true"));
 }
 
@@ -123,7 +127,9 @@ TEST_CASE("sizes that no model has are refused before anything is made of them",
     for (const Json& value : {Json(4294967296), Json(UINT64_MAX), Json(1e300), Json(-1)})
       CHECK_THAT(refusal(key, value), Contains(fmt::format("{} = ", key)) && Contains("a whole number of 1 to"));
   Json config = qwen2();
-  config["hidden_size"] = 1 << 20, config["vocab_size"] = 1 << 22, config["num_hidden_layers"] = 4096;
+  config["hidden_size"] = 1 << 20;
+  config["vocab_size"] = 1 << 22;
+  config["num_hidden_layers"] = 4096;
   config["intermediate_size"] = 1 << 22;
   CHECK_THAT(message_of([&] { parse_spec(config, "c"); }), Contains("describes a model of 7e+16 parameters"));
 }

@@ -28,7 +28,12 @@ namespace {
 
 Transformer tiny(const char* arch = "qwen2", bool tie = true, uint64_t seed = 1) {
   InitSizes sizes;
-  sizes.arch = arch, sizes.tie = tie, sizes.vocab = 71, sizes.hidden = 32, sizes.layers = 2, sizes.kv_heads = 2;
+  sizes.arch = arch;
+  sizes.tie = tie;
+  sizes.vocab = 71;
+  sizes.hidden = 32;
+  sizes.layers = 2;
+  sizes.kv_heads = 2;
   Transformer model = Transformer::init(make_spec(sizes, {}), seed);
   const at::NoGradGuard no_grad;
   for (auto& named : model.parameters())

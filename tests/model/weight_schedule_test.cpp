@@ -268,14 +268,19 @@ TEST_CASE("ten thousand ranks of a 7B model: all that is sent is received, and l
   const std::vector<WeightElements> elements = schedule.elements();
   REQUIRE(elements.size() == 10000);
   int64_t sent = 0, received = 0;
-  for (const WeightElements& rank : elements) sent += rank.sent, received += rank.received;
+  for (const WeightElements& rank : elements) {
+    sent += rank.sent;
+    received += rank.received;
+  }
   CHECK(sent == received);
   // Ranks 5000 to 5999 keep the parts of their own, so not all tensor ranks are asked for as much.
   const std::vector<int64_t> wanted = {2250, 2500, 2500, 2250};
   for (int tp = 0; tp < 4; ++tp) {
     int64_t least = elements[tp].sent, most = least;
-    for (int rank = tp; rank < 6000; rank += 4)
-      least = std::min(least, elements[rank].sent), most = std::max(most, elements[rank].sent);
+    for (int rank = tp; rank < 6000; rank += 4) {
+      least = std::min(least, elements[rank].sent);
+      most = std::max(most, elements[rank].sent);
+    }
     CHECK(most - least <= 6 * spec.intermediate_size);
     CHECK(static_cast<double>(most) == Approx(spec.num_parameters() / 4.0 * wanted[tp] / 1500.0).epsilon(1e-3));
   }

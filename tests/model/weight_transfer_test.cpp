@@ -23,8 +23,14 @@ namespace {
 /// 12 heads over 6 key/value heads, so that 1, 2, 3 and 12 tensor ranks can share it; 71 and 46 divide by few.
 Transformer tiny(uint64_t seed, at::ScalarType dtype = at::kFloat) {
   InitSizes sizes;
-  sizes.arch = "qwen3", sizes.tie = false, sizes.vocab = 71, sizes.hidden = 48, sizes.layers = 2, sizes.heads = 12;
-  sizes.kv_heads = 6, sizes.intermediate = 46;
+  sizes.arch = "qwen3";
+  sizes.tie = false;
+  sizes.vocab = 71;
+  sizes.hidden = 48;
+  sizes.layers = 2;
+  sizes.heads = 12;
+  sizes.kv_heads = 6;
+  sizes.intermediate = 46;
   return Transformer::init(make_spec(sizes, {}), seed, at::kCPU, dtype);
 }
 

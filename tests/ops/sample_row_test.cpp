@@ -128,7 +128,9 @@ TEST_CASE("equal logits: ties of top_k stay, those of top_p go by their ids", "[
 
 TEST_CASE("the kernel counts what it draws, as a history does", "[ops]") {
   RowSampling sampling;
-  sampling.is_greedy = 1, sampling.is_counting = 1, sampling.frequency = 0.6;
+  sampling.is_greedy = 1;
+  sampling.is_counting = 1;
+  sampling.frequency = 0.6;
   const std::vector<float> logits = {1, 2, 0, 1.9f};
   SlotState slot{.sampling = sampling};
   std::vector<TouchedToken> touched = {{.token = 3, .count = 0}, {.token = 2, .count = -1, .bias = 1.6f}};

@@ -190,7 +190,8 @@ TEST_CASE("evening out never makes it worse", "[packing]") {
     even_out(parts, work, tokens, fullest);
     require_valid(parts, {tokens, {.budget = fullest}});
     REQUIRE(imbalance(parts, work) <= plain + 1e-12);
-    before += plain / 500, after += imbalance(parts, work) / 500;
+    before += plain / 500;
+    after += imbalance(parts, work) / 500;
   }
   CHECK(before > 0.2);
   CHECK(after < 0.02);
@@ -225,7 +226,8 @@ TEST_CASE("8 ranks of 512 sequences work equally long, and each keeps any budget
       work.push_back(workload(lengths.back()));
     }
     const Partition ranks = balance_ranks(lengths, 8, workload);
-    mean += imbalance(ranks, work) / 30, worst = std::max(worst, imbalance(ranks, work));
+    mean += imbalance(ranks, work) / 30;
+    worst = std::max(worst, imbalance(ranks, work));
     for (const auto& rank : ranks) {
       REQUIRE(rank.size() == 64);
       Case c{.lengths = {}, .options = {.budget = 4096 * (1 + static_cast<int64_t>(seed % 4)), .workload = workload}};

@@ -71,7 +71,8 @@ TEST_CASE("karmarkar_karp holds every index once, whatever k", "[packing]") {
         size_t smallest = SIZE_MAX, largest = 0;
         for (const auto& part : parts) {
           seen.insert(seen.end(), part.begin(), part.end());
-          smallest = std::min(smallest, part.size()), largest = std::max(largest, part.size());
+          smallest = std::min(smallest, part.size());
+          largest = std::max(largest, part.size());
           REQUIRE(std::is_sorted(part.begin(), part.end()));
         }
         std::sort(seen.begin(), seen.end());
@@ -142,7 +143,8 @@ TEST_CASE("balance_ranks is never less even than Karmarkar-Karp of equal counts,
     }
     const double before = imbalance(karmarkar_karp_equal_counts(work, 8), work), after = imbalance(ranks, work);
     REQUIRE(after <= before + 1e-12);
-    plain += before / 300, refined += after / 300;
+    plain += before / 300;
+    refined += after / 300;
   }
   CAPTURE(plain, refined);
   CHECK(refined < plain / 2);

@@ -80,7 +80,10 @@ TEST_CASE("layouts are checked of both roles, where each rank has a sequence", "
   CHECK(all.back().role == "critic");
   const int64_t group_size = config.num_return_sequences_in_group;
   step.records.resize(static_cast<size_t>(group_size));
-  for (RolloutRecord& record : step.records) record.finish_reason = "stop", record.is_judged = true;
+  for (RolloutRecord& record : step.records) {
+    record.finish_reason = "stop";
+    record.is_judged = true;
+  }
   CHECK(group_size == 3);
   const auto of_one_update = check_layouts(loss_step_of(step.records, config), config);
   CHECK(of_one_update.size() == 40);  // without those of four ranks

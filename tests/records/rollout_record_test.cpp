@@ -42,7 +42,9 @@ TEST_CASE("a rollout line without a score was not penalised", "[train]") {
 
 TEST_CASE("a response that nobody could judge has no numbers in its line", "[train]") {
   RolloutRecord r = test::written_record(0, 0);
-  r.is_judged = false, r.score = 0, r.reward = 0;
+  r.is_judged = false;
+  r.score = 0;
+  r.reward = 0;
   const Json json = to_json(r);
   CHECK(json["score"].is_null());
   CHECK(json["reward"].is_null());

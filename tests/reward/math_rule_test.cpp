@@ -29,7 +29,8 @@ TEST_CASE("math_rule gives the verdicts of the golden file", "[reward]") {
   for_each_json_line(in, "verdicts.jsonl", [&](int64_t line, const Json& row) {
     if (line == 1) return;
     RewardQuery query;
-    query.response = row["response"], query.ground_truth = row["ground_truth"];
+    query.response = row["response"];
+    query.ground_truth = row["ground_truth"];
     const RewardResult result = reward->score(query);
     INFO(line << ": " << to_line(row) << " " << to_line(result.detail));
     CHECK((result.reward == 1) == row["same"].get<bool>());
@@ -203,7 +204,8 @@ TEST_CASE("the time limit ends a comparison", "[reward]") {
   args.type = MathRuleArgs();
   args.timeout_s = 1e-9;
   RewardQuery query;
-  query.response = "\\boxed{(x+1)^2 (x+2)^2 (x+3)^2 + \\sin x}", query.ground_truth = "\\sin x + ((x+1)(x+2)(x+3))^2";
+  query.response = "\\boxed{(x+1)^2 (x+2)^2 (x+3)^2 + \\sin x}";
+  query.ground_truth = "\\sin x + ((x+1)(x+2)(x+3))^2";
   const RewardResult result = make_reward(args, 0, "")->score(query);
   CHECK(result.reward == 0);
   CHECK(result.detail["error"] == "timeout");

@@ -19,7 +19,9 @@ inline RewardArgs program(const std::string& script) {
 
 inline RewardQuery query_of(const std::string& response, const std::string& truth, int64_t tokens = 0) {
   RewardQuery query;
-  query.response = response, query.ground_truth = truth, query.num_response_tokens = tokens;
+  query.response = response;
+  query.ground_truth = truth;
+  query.num_response_tokens = tokens;
   return query;
 }
 

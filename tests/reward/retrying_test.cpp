@@ -116,7 +116,8 @@ TEST_CASE("jitters differ, and are in 0..1", "[reward]") {
 
 TEST_CASE("the pool's end wakes a worker that waits for another try", "[reward]") {
   RewardArgs args = program("read x; echo '{\"reward\": 1}'; exit 1");
-  args.max_retries = 1000, args.on_reward_error = RewardErrorPolicy::kDrop;
+  args.max_retries = 1000;
+  args.on_reward_error = RewardErrorPolicy::kDrop;
   RewardPool pool(args, 0);  // without waking, its end would take an hour: this test would not end
   pool.submit(query_of("", ""));
   CHECK(pool.collect().at(0).reward == 1);
@@ -132,7 +133,9 @@ TEST_CASE("an error of the run wakes those who wait for another try", "[reward]"
   // The second worker's question has no reference, which ends the run, while the first worker's server is dead.
   const LlmJudgeArgs dead{.judge_model_name = "m", .judge_api_url = "http://127.0.0.1:1"};
   RewardArgs args = args_of(dead);
-  args.max_retries = 1000, args.world_size = 2, args.on_reward_error = RewardErrorPolicy::kStop;
+  args.max_retries = 1000;
+  args.world_size = 2;
+  args.on_reward_error = RewardErrorPolicy::kStop;
   RewardPool pool(args, 0);
   pool.submit(query_of("r", "t"));
   pool.submit(query_of("r", ""));

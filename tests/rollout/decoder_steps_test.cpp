@@ -17,9 +17,16 @@ namespace {
 
 Transformer tiny_model() {
   ModelSpec spec;
-  spec.vocab_size = 61, spec.hidden_size = 32, spec.intermediate_size = 48, spec.num_layers = 2;
-  spec.num_heads = 4, spec.num_kv_heads = 2, spec.head_dim = 8, spec.max_positions = 128;
-  spec.tied_head = true, spec.qkv_bias = true;
+  spec.vocab_size = 61;
+  spec.hidden_size = 32;
+  spec.intermediate_size = 48;
+  spec.num_layers = 2;
+  spec.num_heads = 4;
+  spec.num_kv_heads = 2;
+  spec.head_dim = 8;
+  spec.max_positions = 128;
+  spec.tied_head = true;
+  spec.qkv_bias = true;
   Transformer model = Transformer::init(spec, 7);
   const at::NoGradGuard no_grad;
   for (auto& [name, tensor] : model.parameters())

@@ -19,10 +19,19 @@ namespace {
 
 ModelSpec spec_of(int64_t heads, int64_t kv_heads, bool has_extras) {
   ModelSpec spec;
-  spec.vocab_size = 61, spec.hidden_size = 32, spec.intermediate_size = 48, spec.num_layers = 2;
-  spec.num_heads = heads, spec.num_kv_heads = kv_heads, spec.head_dim = 8, spec.max_positions = 512;
-  spec.tied_head = !has_extras, spec.qkv_bias = true;
-  spec.o_bias = has_extras, spec.mlp_bias = has_extras, spec.qk_norm = has_extras;
+  spec.vocab_size = 61;
+  spec.hidden_size = 32;
+  spec.intermediate_size = 48;
+  spec.num_layers = 2;
+  spec.num_heads = heads;
+  spec.num_kv_heads = kv_heads;
+  spec.head_dim = 8;
+  spec.max_positions = 512;
+  spec.tied_head = !has_extras;
+  spec.qkv_bias = true;
+  spec.o_bias = has_extras;
+  spec.mlp_bias = has_extras;
+  spec.qk_norm = has_extras;
   return spec;
 }
 
@@ -67,7 +76,9 @@ std::vector<GenerationRequest> grouped_requests(int64_t longest) {
 
 SamplingParams sampling_params() {
   SamplingParams params;
-  params.generating.temperature = 1, params.generating.top_p = 1, params.generating.top_k = 0;
+  params.generating.temperature = 1;
+  params.generating.top_p = 1;
+  params.generating.top_k = 0;
   params.generating.max_new_tokens = 20;
   params.eos_ids = {0};
   return params;

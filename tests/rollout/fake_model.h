@@ -58,7 +58,8 @@ class FakeModel : public StepModel {
     for (const PromptPiece& piece : plan.pieces) {
       for (size_t i = 0; i < piece.ids.size(); ++i)
         write(piece.slot, piece.begin + static_cast<int64_t>(i), piece.ids[i]);
-      rows += std::ssize(piece.ids), prompt_tokens += std::ssize(piece.ids);
+      rows += std::ssize(piece.ids);
+      prompt_tokens += std::ssize(piece.ids);
     }
     for (const int64_t slot : plan.decoding) write(slot, slots_[slot].length, draws_.last_token(slot));
     ROLL_CHECK(rows <= sizes_.max_rows, "a step has no more rows than it may");
@@ -77,7 +78,8 @@ class FakeModel : public StepModel {
     for (const auto& row : logits) data.push_back(row.data());
     drawn_.push_back(draws_.draw(drawing, data));
     ROLL_CHECK(std::ssize(drawn_) <= sizes_.depth + 1, "no more launches than the model wants");
-    ++num_steps, largest_step = std::max(largest_step, rows);
+    ++num_steps;
+    largest_step = std::max(largest_step, rows);
     most_decoding = std::max(most_decoding, std::ssize(plan.decoding));
   }
 

@@ -24,7 +24,8 @@ Tokenizer letters() {
 std::vector<PromptLine> lines_of(const std::string& lines) {
   std::istringstream in(lines);
   GeneratingArgs generating;
-  generating.max_new_tokens = 9, generating.top_k = 7;
+  generating.max_new_tokens = 9;
+  generating.top_k = 7;
   return read_prompt_lines(in, "p.jsonl", letters(),
                            {.model_folder = "no/such/folder",
                             .template_name = "empty",

@@ -134,7 +134,8 @@ TEST_CASE("a pause gives back what was begun, and another sampler goes on with i
     const Generation expected = alone(model, requests[i], params);
     CHECK(done.at(i).ids == expected.ids);
     CHECK(done.at(i).log_probs == expected.log_probs);
-    num_tokens += std::ssize(expected.ids), num_before += std::ssize(given_back[i].ids);
+    num_tokens += std::ssize(expected.ids);
+    num_before += std::ssize(given_back[i].ids);
   }
   CHECK(counts.drawn == num_tokens - num_before);  // no token is drawn twice
 }

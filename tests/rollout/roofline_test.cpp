@@ -9,8 +9,14 @@ namespace {
 /// E = 8, 2 layers, 2 heads and 1 key/value head of 4, inner 16, V = 32.
 ModelSpec small_spec(bool tied) {
   ModelSpec spec;
-  spec.vocab_size = 32, spec.hidden_size = 8, spec.intermediate_size = 16, spec.num_layers = 2;
-  spec.num_heads = 2, spec.num_kv_heads = 1, spec.head_dim = 4, spec.tied_head = tied;
+  spec.vocab_size = 32;
+  spec.hidden_size = 8;
+  spec.intermediate_size = 16;
+  spec.num_layers = 2;
+  spec.num_heads = 2;
+  spec.num_kv_heads = 1;
+  spec.head_dim = 4;
+  spec.tied_head = tied;
   return spec;
 }
 

@@ -100,13 +100,17 @@ double p_value_of_draws(const SamplingSettings& args, const std::vector<float>& 
     const double e = expected[t] * kDraws;
     if (e == 0) REQUIRE(counts[t] == 0);
     if (e < 8) {
-      rest_count += counts[t], rest_expected += e;
+      rest_count += counts[t];
+      rest_expected += e;
       continue;
     }
     statistic += (counts[t] - e) * (counts[t] - e) / e;
     ++cells;
   }
-  if (rest_expected >= 8) statistic += std::pow(rest_count - rest_expected, 2) / rest_expected, ++cells;
+  if (rest_expected >= 8) {
+    statistic += std::pow(rest_count - rest_expected, 2) / rest_expected;
+    ++cells;
+  }
   REQUIRE(cells >= 2);
   return chi_square_p_value(statistic, static_cast<double>(cells - 1));
 }
@@ -127,22 +131,29 @@ TEST_CASE("200,000 draws follow the exact distribution", "[rollout]") {
     args.top_k = 7;
   }
   SECTION("top_k over a large vocabulary") {
-    args.top_k = 20, vocab_size = 3000;
+    args.top_k = 20;
+    vocab_size = 3000;
   }
   SECTION("top_p 0.8") {
     args.top_p = 0.8;
   }
   SECTION("top_p over a large vocabulary") {
-    args.top_p = 0.35, vocab_size = 3000;
+    args.top_p = 0.35;
+    vocab_size = 3000;
   }
   SECTION("min_p 0.1") {
     args.min_p = 0.1;
   }
   SECTION("temperature, top_k and top_p") {
-    args.temperature = 1.4, args.top_k = 30, args.top_p = 0.7;
+    args.temperature = 1.4;
+    args.top_k = 30;
+    args.top_p = 0.7;
   }
   SECTION("all four") {
-    args.temperature = 0.9, args.top_k = 25, args.top_p = 0.9, args.min_p = 0.03;
+    args.temperature = 0.9;
+    args.top_k = 25;
+    args.top_p = 0.9;
+    args.min_p = 0.03;
   }
   const auto logits = normal_logits(vocab_size, 1.5, 5);
   // Seeds are fixed, so this either always holds or never; a right sampler fails one seed in a thousand.
@@ -236,7 +247,10 @@ TEST_CASE("greedy takes the first of the largest logits", "[rollout]") {
 TEST_CASE("the log-prob is that of the untruncated distribution at the temperature", "[rollout]") {
   const auto logits = normal_logits(300, 3, 9);
   SamplingSettings args = plain(0.6);
-  args.top_k = 5, args.top_p = 0.5, args.repetition_penalty = 1.7, args.frequency_penalty = 0.4;
+  args.top_k = 5;
+  args.top_p = 0.5;
+  args.repetition_penalty = 1.7;
+  args.frequency_penalty = 0.4;
   const std::vector<int64_t> prompt = {3, 7, 200};
   const double temperature = GENERATE(0.6, 0.0);
   args.temperature = temperature;
@@ -267,7 +281,8 @@ TEST_CASE("penalties change the logits as defined", "[rollout]") {
           std::vector<float>{1, -4, 1, 0.5f});
   }
   SECTION("frequency and presence count response tokens only") {
-    args.frequency_penalty = 0.25, args.presence_penalty = 0.5;
+    args.frequency_penalty = 0.25;
+    args.presence_penalty = 0.5;
     TokenHistory history(args, std::vector<int64_t>{3, 3});
     history.add(0), history.add(0), history.add(2);
     CHECK(changed(logits, args, history) == std::vector<float>{1, -2, 0.25f, 0.5f});
@@ -298,7 +313,8 @@ TEST_CASE("what is exactly on a boundary: top_p keeps no token more, min_p keeps
   CHECK(drawn(args, equal) == 5);
   args.top_p = 0.35;
   CHECK(drawn(args, equal) == 4);
-  args.top_p = 1, args.min_p = 1;
+  args.top_p = 1;
+  args.min_p = 1;
   CHECK(drawn(args, {1, 3, 3, 2}) == 2);
   CHECK(draw_once(plain(), std::vector<float>{1, 1}, 0.5).token == 1);
   CHECK(draw_once(plain(), std::vector<float>(2048, 1), 0.5).token == 1024);
@@ -331,7 +347,8 @@ TEST_CASE("a bias moves a logit before the penalties do, and the log-prob says n
 
 TEST_CASE("the processed log-prob is that of the set from which the token was drawn", "[rollout]") {
   SamplingSettings args = plain(0.7);
-  args.top_k = 20, args.top_p = 0.8;
+  args.top_k = 20;
+  args.top_p = 0.8;
   const auto logits = normal_logits(300, 2, 4);
   const auto exact = exact_distribution(args, logits);
   const double uniform = GENERATE(0.01, 0.3, 0.6, 0.99);

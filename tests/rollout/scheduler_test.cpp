@@ -14,7 +14,10 @@ TEST_CASE("every request gets what it would get alone, whatever runs beside it",
   params.max_running_requests = 400;
   params.shares_prefill = GENERATE(true, false);
   const bool penalised = GENERATE(false, true);
-  if (penalised) params.generating.repetition_penalty = 1.3, params.generating.frequency_penalty = 0.2;
+  if (penalised) {
+    params.generating.repetition_penalty = 1.3;
+    params.generating.frequency_penalty = 0.2;
+  }
   // Rows from one beyond the slots, pages from one sequence's: eviction after eviction.
   const auto [num_slots, num_pages, max_rows] = GENERATE(table<int64_t, int64_t, int64_t>(
       {{1, 0, 8192}, {3, 0, 4}, {8, 0, 20}, {8, 12, 9}, {64, 40, 8192}, {64, 12, 70}, {500, 0, 8192}}));
@@ -57,7 +60,8 @@ TEST_CASE("a request's own sampling and seed are its own", "[rollout]") {
   CHECK(mixed[0].ids == base[0].ids);
   CHECK(mixed[3].ids == base[3].ids);
   SamplingParams greedy = params_of(5), seeded = params_of(12);
-  greedy.generating.temperature = 0, seeded.seed = 99;
+  greedy.generating.temperature = 0;
+  seeded.seed = 99;
   CHECK(mixed[1].ids == alone(model, requests[1], greedy).ids);
   CHECK(mixed[2].ids == alone(model, requests[2], seeded).ids);
   CHECK(mixed[2].ids != base[2].ids);

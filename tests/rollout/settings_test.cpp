@@ -49,9 +49,16 @@ TEST_CASE("impossible sampling keys are refused by name", "[rollout]") {
 
 TEST_CASE("sampling keys are resolved in one place", "[rollout]") {
   GeneratingArgs args = given();
-  args.temperature = 0.7, args.top_k = -1, args.min_p = 0.1, args.stop_strings = {"x"};
-  args.repetition_penalty = 1.1, args.presence_penalty = 0.2, args.frequency_penalty = 0.3, args.top_p = 0.9;
-  args.include_stop_str_in_output = false, args.skip_special_tokens = false;
+  args.temperature = 0.7;
+  args.top_k = -1;
+  args.min_p = 0.1;
+  args.stop_strings = {"x"};
+  args.repetition_penalty = 1.1;
+  args.presence_penalty = 0.2;
+  args.frequency_penalty = 0.3;
+  args.top_p = 0.9;
+  args.include_stop_str_in_output = false;
+  args.skip_special_tokens = false;
   const SamplingSettings settings = sampling_settings(args);
   CHECK(settings.max_new_tokens == 5);
   CHECK(settings.temperature == 0.7);
@@ -74,7 +81,9 @@ TEST_CASE("the cache is as the strategy has it", "[rollout]") {
   CHECK(cache_settings(strategy).page_size == 16);
   CHECK(cache_settings(strategy).max_pages == 0);
   CHECK(cache_settings(strategy).memory_share == 0.8);
-  strategy.block_size = 32, strategy.num_gpu_blocks_override = 7, strategy.mem_fraction_static = 0.5;
+  strategy.block_size = 32;
+  strategy.num_gpu_blocks_override = 7;
+  strategy.mem_fraction_static = 0.5;
   CHECK(cache_settings(strategy).page_size == 32);
   CHECK(cache_settings(strategy).max_pages == 7);
   CHECK(cache_settings(strategy).memory_share == 0.5);

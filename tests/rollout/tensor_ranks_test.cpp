@@ -37,7 +37,8 @@ class SharedModel : public FakeModel {
 std::string responses(SharedModel& model, double temperature) {
   SamplingParams params;
   params.generating.temperature = temperature;
-  params.generating.top_p = 1, params.generating.top_k = 0;
+  params.generating.top_p = 1;
+  params.generating.top_k = 0;
   params.generating.max_new_tokens = 12;
   params.eos_ids = {0};
   std::vector<GenerationRequest> requests;

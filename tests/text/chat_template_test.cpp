@@ -40,9 +40,10 @@ TEST_CASE("built-in templates render what the models' own templates render witho
       const bool opens = one["variables"]["add_generation_prompt"].get<bool>();
       Json variables = Json::object();
       std::optional<bool> thinks;
-      if (one["variables"].contains("enable_thinking"))
-        variables["enable_thinking"] = one["variables"]["enable_thinking"],
+      if (one["variables"].contains("enable_thinking")) {
+        variables["enable_thinking"] = one["variables"]["enable_thinking"];
         thinks = variables["enable_thinking"].get<bool>();
+      }
       CHECK(chat.render(messages, opens, variables) == one["text"].get<std::string>());
       CHECK(ChatTemplate::load(folder_with({}), name, thinks).render(messages, opens) ==
             one["text"].get<std::string>());

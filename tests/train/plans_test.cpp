@@ -66,12 +66,14 @@ int64_t fewest_parts(const std::vector<int64_t>& tokens, int64_t budget) {
   for (int64_t small = 0; small <= budget / 2; ++small) {
     int64_t alone = 0, large = 0, room = 0, rest = 0;
     for (const int64_t t : tokens) {
-      if (t > budget - small)
+      if (t > budget - small) {
         ++alone;
-      else if (2 * t > budget)
-        ++large, room += budget - t;
-      else if (t >= small)
+      } else if (2 * t > budget) {
+        ++large;
+        room += budget - t;
+      } else if (t >= small) {
         rest += t;
+      }
     }
     best = std::max(best, alone + large + std::max<int64_t>(0, (rest - room + budget - 1) / budget));
   }
