@@ -31,13 +31,14 @@ Batch batch_of(const std::vector<ScorePrompt>& sequences) {
 
 }  // namespace
 
-RewardModels::RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log)
+RewardModels::RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device,
+                           Log& log)
     : device_(device), log_(log) {
-  for (const JudgingModel& judge : judging_models(config)) {
-    if (judge.writes)
-      load_judge(judge, config, meshes);
+  for (const JudgingModel& model : models) {
+    if (model.writes())
+      load_judge(model, seed, meshes);
     else
-      load_scorer(judge.domains[0], config.rewards.at(judge.domains[0]).model, meshes);
+      load_scorer(model.domains[0], *model.worker, meshes);
   }
 }
 
@@ -59,12 +60,11 @@ void RewardModels::load_scorer(const std::string& domain, const WorkerConfig& wo
   scorers_.emplace(domain, std::move(scorer));
 }
 
-void RewardModels::load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes) {
-  const auto engine = std::make_shared<JudgeEngine>(judge, static_cast<uint64_t>(config.seed), meshes, device_);
-  for (const std::string& domain : judge.domains) {
-    const auto& args = std::get<LlmJudgeArgs>(*config.rewards.at(domain).reward.type);
-    const RuleContext context{.where = fmt::format("rewards.{}.", domain)};
-    judges_.emplace(domain, Judge{.engine = engine, .rule = JudgeRule(args, context)});
+void RewardModels::load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes) {
+  const auto engine = std::make_shared<JudgeEngine>(judge, seed, meshes, device_);
+  for (size_t i = 0; i < judge.domains.size(); ++i) {
+    const RuleContext context{.where = fmt::format("rewards.{}.", judge.domains[i])};
+    judges_.emplace(judge.domains[i], Judge{.engine = engine, .rule = JudgeRule(*judge.judges[i], context)});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "collect/judge_engine.h"
@@ -21,9 +22,9 @@ namespace roll {
 
 class RewardModels {
  public:
-  /// Loads what rewards.* name; a reward model is HF's sequence classification with one label. **Collective**.
-  /// UserError of the loaders.
-  RewardModels(const Config& config, Meshes& meshes, at::Device device, Log& log);
+  /// A reward model is HF's sequence classification with one label; `seed` is that of what judges write.
+  /// **Collective**. UserError of the loaders.
+  RewardModels(const std::vector<JudgingModel>& models, uint64_t seed, Meshes& meshes, at::Device device, Log& log);
 
   bool empty() const { return scorers_.empty() && judges_.empty(); }
   /// Has what is held on any rank judged, by domain and response: each query gets what its model says. A reward model's
@@ -47,7 +48,7 @@ class RewardModels {
   using Held = std::map<int64_t, RewardQuery>;
 
   void load_scorer(const std::string& domain, const WorkerConfig& worker, Meshes& meshes);
-  void load_judge(const JudgingModel& judge, const Config& config, Meshes& meshes);
+  void load_judge(const JudgingModel& judge, uint64_t seed, Meshes& meshes);
   void score(Scorer& scorer, Held& held);
   std::vector<ScoreSaid> scores(Scorer& scorer, const std::vector<ScorePrompt>& conversations, const Partition& plan);
   void ask(Judge& judge, Held& held, int64_t step);

@@ -103,7 +103,7 @@ void check_layout(const Config& config, Checker& check) {
   if (config.uses_critic()) check_layout(config.critic, check);
   for (const JudgingModel& judge : judging_models(config)) {
     check_sizes(*judge.worker, check);
-    if (judge.writes) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
+    if (judge.writes()) note_sampler_context(judge.worker->strategy_args.strategy_config, check);
   }
 }
 

@@ -4,18 +4,19 @@ namespace roll {
 
 std::vector<JudgingModel> judging_models(const Config& config) {
   std::vector<JudgingModel> models;
-  JudgingModel cluster{.domains = {},
-                       .writes = true,
-                       .worker = &config.reward_model,
-                       .generating_args = &config.reward_model.generating_args};
+  JudgingModel cluster{
+      .domains = {}, .worker = &config.reward_model, .generating_args = &config.reward_model.generating_args};
   for (const auto& [domain, worker] : config.rewards) {
-    if (worker.shares_model()) cluster.domains.push_back(domain);
+    const auto* judge = worker.reward.type ? std::get_if<LlmJudgeArgs>(&*worker.reward.type) : nullptr;
+    if (worker.shares_model()) {
+      cluster.domains.push_back(domain);
+      cluster.judges.push_back(judge);
+    }
     if (!worker.has_own_model()) continue;
-    const auto* judge = std::get_if<LlmJudgeArgs>(&*worker.reward.type);
-    models.push_back({.domains = {domain},
-                      .writes = judge != nullptr,
-                      .worker = &worker.model,
-                      .generating_args = judge ? &judge->generating_args : nullptr});
+    models.push_back({.domains = {domain}, .worker = &worker.model});
+    if (!judge) continue;
+    models.back().generating_args = &judge->generating_args;
+    models.back().judges = {judge};
   }
   if (!cluster.domains.empty()) models.push_back(std::move(cluster));
   return models;

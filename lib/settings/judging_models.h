@@ -10,9 +10,11 @@ namespace roll {
 
 struct JudgingModel {
   std::vector<std::string> domains;
-  bool writes = false;
   const WorkerConfig* worker = nullptr;
   const GeneratingArgs* generating_args = nullptr;  // of one that writes
+  std::vector<const LlmJudgeArgs*> judges = {};     // what each domain asks one that writes; else none
+
+  bool writes() const { return generating_args != nullptr; }
 };
 
 /// One for each domain whose reward needs its own, and one for all with judge_model_type: cluster. They point into

@@ -199,9 +199,9 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
   for (const JudgingModel& judge : judging_models(config)) {
     const auto& name = judge.worker->model_args.model_name_or_path;
     const auto& key = written(name, config.reward_pretrain, check);
-    const auto spec = spec_of(name, key, judge.writes ? FolderUse::kWrites : FolderUse::kReads, offline, check);
+    const auto spec = spec_of(name, key, judge.writes() ? FolderUse::kWrites : FolderUse::kReads, offline, check);
     if (spec) check_model_layout(judge.worker->strategy_args, *spec, check);
-    if (spec && !judge.writes && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
+    if (spec && !judge.writes() && !offline) check.collect(key, [&] { require_value_head(model_folder(*name)); });
     models.judges.push_back(spec);
   }
   if (policy) check_model_layout(config.actor_train.strategy_args, *policy, check);

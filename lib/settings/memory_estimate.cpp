@@ -116,7 +116,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     const WorkerConfig& worker = *judges[i].worker;
     if (!models.judges[i] || !lives(worker)) continue;
     const ModelSpec& spec = *models.judges[i];
-    for (const auto& parameter : judges[i].writes ? policy_parameters(spec) : critic_parameters(spec))
+    for (const auto& parameter : judges[i].writes() ? policy_parameters(spec) : critic_parameters(spec))
       memory.weights += static_cast<double>(bytes_per_number(worker.model_args, device)) *
                         static_cast<double>(largest_part(parameter, tensor_ranks(worker)).numel);
   }
