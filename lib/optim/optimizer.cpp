@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "optim/split_adamw.h"
 
 namespace roll {
 
@@ -37,7 +38,9 @@ FlatAdamW::FlatAdamW(const NamedTensors& parameters, AdamWConfig config, const S
   const auto wide = parameters_.options().dtype(at::kFloat);
   first_moment_ = at::zeros({layout_.total / slices_.num_slices}, wide);
   second_moment_ = at::zeros_like(first_moment_);
-  if (parameters_.scalar_type() != at::kFloat) {
+  if (parameters_.scalar_type() == at::kBFloat16) {
+    low_bits_ = at::zeros_like(first_moment_, at::kShort);
+  } else if (!is_wide()) {
     masters_ = at::empty_like(first_moment_);
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) state_of(masters_, b).copy_(parameter_slice(b));
   }
@@ -72,7 +75,7 @@ void FlatAdamW::bind_parameters() {
 // buffer.
 void FlatAdamW::bind_gradients() {
   gradient_ = at::zeros_like(parameters_, at::kFloat);
-  if (has_masters()) return;
+  if (!is_wide()) return;
   for (size_t i = 0; i < tensors_.size(); ++i) tensors_[i].mutable_grad() = view_in(gradient_, i);
 }
 
@@ -83,8 +86,8 @@ void FlatAdamW::zero_grad() {
 void FlatAdamW::accumulate(int64_t parameter) {
   at::Tensor& fresh = tensors_[parameter].mutable_grad();
   at::Tensor gradient = named_gradient(parameter);
-  if (!has_masters()) ROLL_CHECK(fresh.is_alias_of(gradient), "autograd accumulates into the flat buffer");
-  if (!has_masters() || !fresh.defined()) return;
+  if (is_wide()) ROLL_CHECK(fresh.is_alias_of(gradient), "autograd accumulates into the flat buffer");
+  if (is_wide() || !fresh.defined()) return;
   gradient.add_(fresh);
   fresh.reset();
 }
@@ -112,11 +115,12 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
   const bool clips = max_norm > 0 && scale < 1;
   ++num_steps_;
   if (gradient_.is_meta()) return;
+  if (low_bits_.defined()) return step_split_slices(lr, clips ? scale : 1);
   for (const bool is_matrix : {true, false}) {
     std::vector<at::Tensor> weights, gradients, first, second, steps;
     for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) {
       if (layout_.buckets[b].is_matrix != is_matrix) continue;
-      weights.push_back(has_masters() ? state_of(masters_, b) : parameter_slice(b));
+      weights.push_back(masters_.defined() ? state_of(masters_, b) : parameter_slice(b));
       gradients.push_back(gradient_slice(b));
       first.push_back(state_of(first_moment_, b));
       second.push_back(state_of(second_moment_, b));
@@ -127,8 +131,26 @@ void FlatAdamW::step(double lr, double norm, double max_norm) {
     at::_fused_adamw_(weights, gradients, first, second, {}, steps, lr, config_.beta1, config_.beta2,
                       is_matrix ? config_.weight_decay : 0.0, config_.epsilon, /*amsgrad=*/false, /*maximize=*/false);
   }
-  if (!has_masters()) return;
+  if (!masters_.defined()) return;
   for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b) parameter_slice(b).copy_(state_of(masters_, b));
+}
+
+void FlatAdamW::step_split_slices(double lr, double scale) {
+  for (int64_t b = 0; b < std::ssize(layout_.buckets); ++b)
+    step_split({.high = parameter_slice(b),
+                .low = state_of(low_bits_, b),
+                .gradient = gradient_slice(b),
+                .first_moment = state_of(first_moment_, b),
+                .second_moment = state_of(second_moment_, b)},
+               config_, layout_.buckets[b].is_matrix ? config_.weight_decay : 0.0, lr, scale, num_steps_);
+}
+
+std::vector<std::pair<const char*, const at::Tensor*>> FlatAdamW::states() const {
+  std::vector<std::pair<const char*, const at::Tensor*>> all = {{"first_moment", &first_moment_},
+                                                                {"second_moment", &second_moment_}};
+  if (low_bits_.defined()) all.emplace_back("low_bits", &low_bits_);
+  if (masters_.defined()) all.emplace_back("master", &masters_);
+  return all;
 }
 
 std::vector<StatePiece> FlatAdamW::state_pieces() const {
@@ -143,12 +165,8 @@ std::vector<StatePiece> FlatAdamW::state_pieces() const {
     const int64_t end = std::min(offset + tensors_[i].numel(), slice_end);
     if (begin >= end) continue;
     StatePiece piece{.parameter = i, .begin = begin - offset, .end = end - offset, .states = {}};
-    const auto add = [&](const char* name, const at::Tensor& states) {
-      piece.states.emplace_back(name, state_of(states, bucket).narrow(0, begin - slice_begin, end - begin));
-    };
-    add("first_moment", first_moment_);
-    add("second_moment", second_moment_);
-    if (has_masters()) add("master", masters_);
+    for (const auto& [name, state] : states())
+      piece.states.emplace_back(name, state_of(*state, bucket).narrow(0, begin - slice_begin, end - begin));
     pieces.push_back(std::move(piece));
   }
   return pieces;
@@ -162,13 +180,12 @@ int64_t FlatAdamW::num_parameters() const {
 
 int64_t FlatAdamW::state_bytes() const {
   size_t bytes = 0;
-  for (const at::Tensor* states : {&first_moment_, &second_moment_, &masters_})
-    if (states->defined()) bytes += states->storage().nbytes();
+  for (const auto& [name, state] : states()) bytes += state->storage().nbytes();
   return static_cast<int64_t>(bytes);
 }
 
 void FlatAdamW::move_states(at::Device device) {
-  for (at::Tensor* states : {&first_moment_, &second_moment_, &masters_}) {
+  for (at::Tensor* states : {&first_moment_, &second_moment_, &low_bits_, &masters_}) {
     if (!states->defined()) continue;
     // Page-locked host memory, without which the copies run at a fraction of the bus.
     const bool pins = device.is_cpu() && states->is_cuda();

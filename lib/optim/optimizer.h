@@ -1,8 +1,9 @@
 // AdamW over flat buffers: all parameters of a model live in one contiguous tensor and their gradients in another, so
 // that reductions take a few large collectives and the update one fused call.
 // Optimizer state exists for this rank's slice of each bucket only (flat_layout.h): 1 / num_slices of the model.
-// Parameters of another dtype have float32 master copies of their slices. The gradient is always float32, and the one
-// that autograd makes of each parameter is freed as soon as it is added to it.
+// bfloat16 parameters have beside their slices the 16 bits that make float32 masters of them, float16 ones whole
+// masters. The gradient is always float32, and the one that autograd makes of each parameter is freed as soon as it is
+// added to it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -35,7 +36,7 @@ struct SliceOptions {
 struct StatePiece {
   int64_t parameter = 0;  // index into names()
   int64_t begin = 0, end = 0;
-  /// "first_moment", "second_moment" and, if any, "master": views.
+  /// "first_moment", "second_moment" and, if any, "low_bits" or "master": views.
   std::vector<std::pair<std::string, at::Tensor>> states;
 };
 
@@ -95,7 +96,10 @@ class FlatAdamW {
   at::Tensor own_slice(const at::Tensor& bucket) const;
   /// This rank's slice of a bucket in a buffer that holds nothing but such slices.
   at::Tensor state_of(const at::Tensor& states, int64_t bucket) const;
-  bool has_masters() const { return masters_.defined(); }
+  bool is_wide() const { return parameters_.scalar_type() == at::kFloat; }
+  /// Moments and what masters take, each with its name.
+  std::vector<std::pair<const char*, const at::Tensor*>> states() const;
+  void step_split_slices(double lr, double scale);
   void bind_parameters();
   void bind_gradients();
   void move_states(at::Device device);
@@ -107,7 +111,8 @@ class FlatAdamW {
   FlatLayout layout_;
   at::Tensor parameters_;     // [N] model dtype
   at::Tensor gradient_;       // [N] float32
-  at::Tensor masters_;        // [N / num_slices] float32; undefined for float32 parameters
+  at::Tensor low_bits_;       // [N / num_slices] int16, of bfloat16 parameters: what rounding their masters left
+  at::Tensor masters_;        // [N / num_slices] float32, of float16 ones
   at::Tensor first_moment_;   // [N / num_slices] float32
   at::Tensor second_moment_;  // [N / num_slices] float32
   int64_t num_steps_ = 0;

@@ -37,6 +37,14 @@ PiecePlace place_of(const Json& json, const std::string& where) {
   throw user_error("{}: shape, dim, offset, begin and end of a piece are needed; the file is damaged", where);
 }
 
+bool is_of_masters(const std::string& state) {
+  return state == "low_bits" || state == "master";
+}
+
+at::ScalarType dtype_of(const std::string& state) {
+  return state == "low_bits" ? at::kShort : at::kFloat;
+}
+
 class Shards {
  public:
   Shards(const fs::path& folder, const std::string& name) : folder_(folder) {
@@ -55,7 +63,7 @@ class Shards {
     return found != pieces_.end() && files_[found->second.front().file].entry_names.contains(parameter + "." + state);
   }
 
-  /// [end - begin] float32: the elements of a parameter's state that `wanted` names.
+  /// [end - begin]: the elements of a parameter's state that `wanted` names.
   at::Tensor read(const std::string& parameter, const std::string& state, const PiecePlace& wanted) const {
     const auto found = pieces_.find(parameter);
     if (found == pieces_.end())
@@ -103,9 +111,9 @@ class Shards {
     const File& file = files_[piece.file];
     const at::Tensor tensor = file.tensors.read(parameter + "." + state);
     if (tensor.dim() != 1 || tensor.numel() != piece.place.end - piece.place.begin ||
-        tensor.scalar_type() != at::kFloat)
-      throw user_error("{}: {}.{}: {} float32 numbers are needed; the file is damaged", file.path.string(), parameter,
-                       state, piece.place.end - piece.place.begin);
+        tensor.scalar_type() != dtype_of(state))
+      throw user_error("{}: {}.{}: {} {} numbers are needed; the file is damaged", file.path.string(), parameter, state,
+                       piece.place.end - piece.place.begin, state == "low_bits" ? "int16" : "float32");
     return tensor;
   }
 
@@ -115,13 +123,13 @@ class Shards {
     const int64_t dim = pieces.front().place.dim;
     if (dim >= 0)
       for (const Piece& piece : pieces) shape[dim] = std::max(shape[dim], piece.place.offset + piece.place.shape[dim]);
-    const at::Tensor whole = at::zeros(shape, at::kFloat), written = at::zeros(shape, at::kBool);
+    const at::Tensor whole = at::zeros(shape, dtype_of(state)), written = at::zeros(shape, at::kBool);
     std::map<int64_t, std::pair<at::Tensor, at::Tensor>> parts;  // by offset: flat numbers, and which of them are there
     for (const Piece& piece : pieces) {
       auto& [numbers, there] = parts[piece.place.offset];
       const int64_t numel = c10::multiply_integers(piece.place.shape), size = piece.place.end - piece.place.begin;
       if (!numbers.defined()) {
-        numbers = at::zeros({numel}, at::kFloat);
+        numbers = at::zeros({numel}, dtype_of(state));
         there = at::zeros({numel}, at::kBool);
       }
       if (piece.place.end > numbers.numel()) refuse_shape(parameter, piece.place);
@@ -191,7 +199,7 @@ void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const fs
     const std::string& parameter = optimizer.names()[piece.parameter];
     const PiecePlace place = place_in(optimizer, parts, piece);
     for (auto& [state, tensor] : piece.states)
-      if (state != "master" || shards.has(parameter, state)) tensor.copy_(shards.read(parameter, state, place));
+      if (!is_of_masters(state) || shards.has(parameter, state)) tensor.copy_(shards.read(parameter, state, place));
   }
   optimizer.set_num_steps(shards.num_steps());
 }

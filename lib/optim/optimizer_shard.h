@@ -18,7 +18,7 @@ struct OptimizerShard {
   /// {"steps": 7, "parameters": {name: {"shape", "dim", "offset", "begin", "end"}}}: elements [begin, end) of a
   /// flattened tensor of `shape`, which begins at `offset` of dimension `dim` of the parameter (dim -1: is the whole).
   Json about;
-  NamedTensors tensors;  // float32; views of the optimizer's
+  NamedTensors tensors;  // float32, "low_bits" int16; views of the optimizer's
 };
 
 /// `parts`: null where this rank holds whole parameters.
@@ -29,8 +29,8 @@ FileSums write_optimizer_shard(const std::filesystem::path& folder, const std::s
                                const OptimizerShard& shard);
 
 /// Fills `optimizer` from the shards of all ranks of the run that wrote them: folder/<name>_*.json, on any layout.
-/// Master weights that were not written stay as they are: rounded weights. UserError: a file is damaged, or a
-/// parameter's state is missing or has another shape.
+/// Of a run with weights of another dtype, masters stay as they are: its rounded weights. UserError: a file is damaged,
+/// or a parameter's state is missing or has another shape.
 void load_optimizer(FlatAdamW& optimizer, const ParameterShards* parts, const std::filesystem::path& folder,
                     const std::string& name);
 

@@ -31,7 +31,9 @@ int64_t tensor_ranks(const WorkerConfig& worker) {
 }
 
 void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::vector<ParameterShape>& parameters,
-                 double bytes) {
+                 at::ScalarType dtype) {
+  const auto bytes = static_cast<double>(c10::elementSize(dtype));
+  const double master = dtype == at::kBFloat16 ? 2 : dtype == at::kHalf ? 4 : 0;
   const int64_t tp = tensor_ranks(worker);
   const bool shares = worker.strategy_args.strategy_config.use_distributed_optimizer;
   const int64_t shards = shares ? std::max<int64_t>(1, std::ssize(worker.ranks) / tp) : 1;
@@ -49,7 +51,7 @@ void add_trained(MemoryEstimate& memory, const WorkerConfig& worker, const std::
   const auto numel = static_cast<double>(plan_flat_layout(trained, shards, bucket_elements_for(total)).total);
   memory.weights += bytes * (numel + static_cast<double>(frozen));
   memory.gradients += 4 * numel;
-  memory.optimizer += (8 + (bytes < 4 ? 4 : 0)) * numel / static_cast<double>(shards);
+  memory.optimizer += (8 + master) * numel / static_cast<double>(shards);
 }
 
 int64_t micro_batch_tokens(const Config& config, const WorkerConfig& worker) {
@@ -87,7 +89,7 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!lives(worker)) return;
     const auto bytes = static_cast<double>(bytes_per_number(worker.model_args, device));
     const MemoryEstimate before = memory;
-    add_trained(memory, worker, parameters, bytes);
+    add_trained(memory, worker, parameters, model_dtype(worker.model_args, device));
     if (offloads) {
       memory.put_away += memory.gradients + memory.optimizer - before.gradients - before.optimizer;
       if (&worker == &config.critic) memory.put_away += memory.weights - before.weights;
@@ -108,8 +110,10 @@ MemoryEstimate estimate_memory(const Config& config, const PlannedModels& models
     if (!lives(worker)) continue;
     const double reference = static_cast<double>(bytes_per_number(worker.model_args, device)) *
                              policy_numel(reference_spec(models, i), tensor_ranks(worker));
-    memory.weights += reference;
-    if (offloads) memory.put_away += reference;
+    if (offloads)
+      memory.visiting = std::max(memory.visiting, reference);
+    else
+      memory.weights += reference;
   }
   const auto judges = judging_models(config);
   for (size_t i = 0; i < models.judges.size(); ++i) {
@@ -137,8 +141,9 @@ std::string memory_text(const MemoryEstimate& memory) {
   };
   std::string text = fmt::format("weights {}", gb(memory.weights));
   if (memory.activations > 0)
-    text += fmt::format(" + gradients {} + optimizer {} + activations {} = {}", gb(memory.gradients),
-                        gb(memory.optimizer), gb(memory.activations), gb(memory.training()));
+    text += fmt::format(" + gradients {} + optimizer {} + {} {} = {}", gb(memory.gradients), gb(memory.optimizer),
+                        memory.visiting > memory.activations ? "a reference's weights" : "activations",
+                        gb(std::max(memory.activations, memory.visiting)), gb(memory.training()));
   text += " GB";
   if (memory.kv_cache > 0)
     text += fmt::format("; in sampling {}, of these KV cache {} at most", gb(memory.sampling()), gb(memory.kv_cache));

@@ -19,14 +19,15 @@ struct MemoryEstimate {
   double weights =
       0;  // policy, critic, reference or teachers, judges, and the sampler's own where it cannot read the trainer's
   double gradients = 0;    // policy and critic, float32
-  double optimizer = 0;    // Adam's two moments, and float32 masters of 16-bit weights
+  double optimizer = 0;    // Adam's two moments, and what makes float32 masters of 16-bit weights
   double activations = 0;  // of the largest training micro-batch
   double kv_cache = 0;     // of max_running_requests sequences at full length; a GPU without so much room makes do
   double put_away = 0;     // of the first three, what `offload` moves to host memory while a GPU samples
+  double visiting = 0;     // the largest reference that waits in host memory, during its forward
   double checkpoint = 0;   // on the host: optimizer state, and on a role's first rank the whole model
 
   /// Of the device, by what it does.
-  double training() const { return weights + gradients + optimizer + activations; }
+  double training() const { return weights + gradients + optimizer + std::max(activations, visiting); }
   double sampling() const { return weights + gradients + optimizer - put_away + kv_cache; }
   double total() const { return std::max(training(), sampling()); }
   /// Of the host, where the rank computes on the CPU: a checkpoint is copied beside everything else.

@@ -7,20 +7,17 @@ namespace roll {
 
 class Offload {
  public:
-  /// Does nothing unless it is wanted and `device` is a GPU. References must outlive this.
-  Offload(bool is_wanted, at::Device device, StepTrainer& trainer, Roles& roles)
-      : is_on_(is_wanted && device.is_cuda()), device_(device), trainer_(trainer), roles_(roles) {}
+  /// `trainer` must outlive this.
+  Offload(bool is_on, StepTrainer& trainer) : is_on_(is_on), trainer_(trainer) {}
 
-  /// Leaves the device to the sampler: optimizer states, the critic and the reference go. The actor's weights stay,
-  /// which the sampler reads.
+  /// Leaves the device to the sampler: optimizer states and the critic go. The actor's weights stay, which the sampler
+  /// reads; the reference is there for its forward only (step/visiting_weights.h).
   void put_away();
   void bring_back();
 
  private:
   bool is_on_;
-  at::Device device_;
   StepTrainer& trainer_;
-  Roles& roles_;
 };
 
 }  // namespace roll

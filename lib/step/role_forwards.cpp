@@ -24,7 +24,8 @@ struct Pass {
   std::vector<int64_t> sequences;  // of the step, ascending
   at::Tensor Experience::*target;  // null: of a teacher
   double kl_coef = 1;              // of that
-  at::Tensor result{};             // over those of them that are at home, in the order in which they are there
+  Visit visit{};
+  at::Tensor result{};  // over those of them that are at home, in the order in which they are there
   std::vector<Partition> plans{};
   Distribution at{};
   Experience share{};
@@ -46,6 +47,7 @@ void compute(Pass& pass, at::Device device, Log& log) {
   Mesh& mesh = pass.mesh.mesh();
   mesh.world().traffic().set_phase(pass.packed);
   const Stopwatch watch;
+  const std::shared_ptr<void> here = pass.visit ? pass.visit() : nullptr;
   const Partition micro_batches = places_in_share(pass.plans[mesh.place().dp]);
   pass.of_share = forward_share(pass.share, micro_batches, device, pass.compute, {&log, pass.phase});
   pass.took_s = watch.seconds();
@@ -84,6 +86,7 @@ std::vector<Pass> passes_of(const RlStep& step, const ForwardSettings& settings,
     passes.push_back({"ref_log_probs", are_teachers ? "teacher's log-probs" : "reference log-probs", "reference",
                       rule.with(workload_of(models.reference_specs[i])), meshes.references[i], models.references[i],
                       sequences, are_teachers ? nullptr : &Experience::ref_log_probs, kl_coef});
+    if (!models.reference_visits.empty()) passes.back().visit = models.reference_visits[i];
   }
   if (settings.old_log_probs)
     passes.push_back({"old_log_probs", "old log-probs", "old_log_probs", settings.actor.with(of_policy), meshes.actor,

@@ -51,15 +51,18 @@ RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes) {
   return models;
 }
 
-Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device) {
+Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
+                 bool references_wait) {
   Roles roles{.policy_spec = models.actor.spec};
   if (meshes.actor.is_here()) roles.actor = make_model<Transformer>(models.actor, meshes.actor, device);
   for (size_t i = 0; i < models.references.size(); ++i) {
     roles.reference_specs.push_back(models.references[i].spec);
     auto& reference = roles.references.emplace_back();
+    auto& waiting = roles.waiting.emplace_back();
     if (!meshes.references[i]->is_here()) continue;
     reference = make_model<Transformer>(models.references[i], *meshes.references[i], device);
     for (auto& [name, tensor] : reference->parameters()) tensor.set_requires_grad(false);
+    if (references_wait) waiting.emplace(reference->parameters());
   }
   if (models.critic) {
     roles.critic_spec = models.critic->spec;
@@ -91,11 +94,6 @@ void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic) {
     roles.to_sampler.emplace(schedule, *meshes.movers);
   }
   roles.to_sampler->run(roles.actor ? &*roles.actor : nullptr, roles.sampler ? &*roles.sampler : nullptr);
-}
-
-void move_parameters(const NamedTensors& parameters, at::Device device) {
-  const at::NoGradGuard no_grad;
-  for (const auto& [name, tensor] : parameters) at::Tensor(tensor).set_data(tensor.to(device));
 }
 
 }  // namespace roll

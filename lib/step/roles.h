@@ -11,6 +11,7 @@
 #include "model/value_model.h"
 #include "model/weight_transfer.h"
 #include "step/role_meshes.h"
+#include "step/visiting_weights.h"
 
 namespace roll {
 
@@ -20,10 +21,11 @@ struct Roles {
   std::optional<ModelSpec> critic_spec;
   std::vector<ModelSpec> reference_specs;
   std::optional<Transformer> actor;
-  std::vector<std::optional<Transformer>> references;  // only those that a KL is wanted to
-  std::optional<ValueModel> critic;                    // only under gae
-  std::optional<Transformer> sampler;                  // a copy of the policy, only where it cannot read the trainer's
-  std::optional<WeightTransfer> to_sampler;            // what fills all such copies, made when first needed
+  std::vector<std::optional<Transformer>> references;   // only those that a KL is wanted to
+  std::vector<std::optional<VisitingWeights>> waiting;  // of each reference, where they wait in host memory
+  std::optional<ValueModel> critic;                     // only under gae
+  std::optional<Transformer> sampler;                   // a copy of the policy, only where it cannot read the trainer's
+  std::optional<WeightTransfer> to_sampler;             // what fills all such copies, made when first needed
 
   const Transformer& sampling_policy() const { return sampler ? *sampler : *actor; }
 };
@@ -60,8 +62,9 @@ struct RoleModels {
 /// one.
 RoleModels models_in(const RoleFolders& folders, const RoleDtypes& dtypes);
 
-/// The models of this rank. UserError of the loaders.
-Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device);
+/// The models of this rank; with `references_wait` on the host until a forward wants them. UserError of the loaders.
+Roles make_roles(const RoleModels& models, const RolePlaces& places, const RoleMeshes& meshes, at::Device device,
+                 bool references_wait = false);
 
 /// The whole weights, on the host of the mesh's first rank; other ranks get an empty list. **Collective** over the
 /// mesh.
@@ -73,8 +76,5 @@ NamedTensors gather_on_first(const Model& model, Mesh& mesh) {
 
 /// Brings the trainer's weights to the sampler's copy, where there is one. **Collective**.
 void update_sampler(Roles& roles, const RoleMeshes& meshes, Traffic& traffic);
-
-/// Moves the weights; the tensors stay the same objects.
-void move_parameters(const NamedTensors& parameters, at::Device device);
 
 }  // namespace roll

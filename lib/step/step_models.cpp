@@ -21,6 +21,8 @@ StepModels step_models(Roles& roles, const RoleMeshes& meshes, at::Device device
                     .policy_spec = roles.policy_spec,
                     .critic_spec = roles.critic_spec,
                     .reference_specs = roles.reference_specs};
+  for (auto& waiting : roles.waiting)
+    models.reference_visits.push_back(waiting ? [&waiting] { return waiting->visit(); } : Visit());
   for (const auto& reference : roles.references)
     models.references.push_back(reference ? log_probs_of(*reference, settings.temperature) : ForwardPass());
   if (roles.actor) {

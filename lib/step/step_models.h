@@ -23,6 +23,9 @@ struct Trained {
 using TrainedPolicy = Trained<TokenLogProbs>;  // of the response tokens; 0 elsewhere
 using TrainedCritic = Trained<at::Tensor>;     // values [T]
 
+/// Has weights on the device while the result lives; null where they always are there.
+using Visit = std::function<std::shared_ptr<void>()>;
+
 /// Of each role only what lives on this rank. Functions get micro-batches on `device`.
 struct StepModels {
   at::Device device = at::kCPU;
@@ -34,6 +37,7 @@ struct StepModels {
   // Without gradient, before the step's first update.
   ForwardPass old_log_probs{}, values{};
   std::vector<ForwardPass> references{};
+  std::vector<Visit> reference_visits{};  // of each reference; empty: of none
 };
 
 /// How transformers compute that.

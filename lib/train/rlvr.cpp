@@ -43,6 +43,10 @@ struct Data {
   RolloutManager::Data of_sampling;
 };
 
+bool offloads(const Config& config, at::Device device) {
+  return config.offload && device.is_cuda();
+}
+
 void warn_of_shared(const RowStore& training, const std::vector<Row>& validation, Log& log) {
   if (const std::string warning = warning_of_shared(training, keyed_rows(validation)); !warning.empty())
     log.warn("{}", warning);
@@ -156,11 +160,12 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       meshes_(ranks),
       settings_(step_settings(config)),
       mesh_of_(role_meshes(settings_.places, meshes_)),
-      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), settings_.places, mesh_of_, device)),
+      roles_(make_roles(models_in(data.folders, role_dtypes(config, device)), settings_.places, mesh_of_, device,
+                        offloads(config, device))),
       trainer_(settings_, step_models(roles_, mesh_of_, device, settings_.models), mesh_of_, log),
       sampling_(sampling_plan(config)),
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, log),
-      offload_(config.offload, device, trainer_, roles_),
+      offload_(offloads(config, device), trainer_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
       engine_(sampling_, validations_of(sampling_, data.of_sampling), tokenizer_, roles_, mesh_of_, offload_,
               ranks.traffic()),

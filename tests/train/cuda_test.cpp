@@ -7,6 +7,7 @@
 #include "machine/device_speed.h"
 #include "model/device.h"
 #include "optim/accumulate_all.h"
+#include "optim/split_adamw.h"
 #include "step/roles.h"
 
 namespace roll {
@@ -43,13 +44,30 @@ TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu]") {
   for (size_t i = 0; i < stayed.size(); ++i) CHECK(at::equal(stayed[i].second, moved[i].second));
 }
 
-TEST_CASE("parameters move to the host and back", "[gpu]") {
+TEST_CASE("weights wait on the host and visit a GPU", "[gpu]") {
   const NamedTensors parameters = two_parameters(at::kBFloat16);
   const at::Tensor held = parameters[0].second;
-  move_parameters(parameters, at::kCPU);
+  VisitingWeights visiting(parameters);
+  CHECK((held.is_cpu() && held.is_pinned()));
+  {
+    const auto here = visiting.visit();
+    CHECK((held.is_cuda() && held.sum().item<float>() == 512 * 1024 * 0.5f));
+  }
   CHECK(held.is_cpu());
-  move_parameters(parameters, at::kCUDA);
-  CHECK((held.is_cuda() && held.sum().item<float>() == 512 * 1024 * 0.5f));
+}
+
+TEST_CASE("AdamW on halves of float32 masters is the same on a GPU and a CPU", "[gpu]") {
+  const int64_t n = GENERATE(1, 4096, 100'003);
+  const at::Tensor zeros = at::zeros({n});
+  const SplitSlice on_cpu{at::randn({n}).to(at::kBFloat16), at::zeros({n}, at::kShort), at::randn({n}), zeros.clone(),
+                          zeros.clone()};
+  const auto moved = [](const at::Tensor& tensor) { return tensor.to(at::kCUDA); };
+  const SplitSlice on_gpu{moved(on_cpu.high), moved(on_cpu.low), moved(on_cpu.gradient), moved(zeros), moved(zeros)};
+  for (int64_t t = 1; t <= 3; ++t)
+    for (const SplitSlice* slice : {&on_cpu, &on_gpu}) step_split(*slice, AdamWConfig(), 0.1, 1e-2, 1, t);
+  CHECK(at::allclose(on_gpu.first_moment.cpu(), on_cpu.first_moment, 1e-5, 1e-7));
+  CHECK(at::allclose(on_gpu.second_moment.cpu(), on_cpu.second_moment, 1e-5, 1e-9));
+  CHECK(at::allclose(on_gpu.high.cpu().to(at::kFloat), on_cpu.high.to(at::kFloat), 1e-2, 1e-5));
 }
 
 TEST_CASE("a GPU's matrix products are measured", "[gpu]") {
