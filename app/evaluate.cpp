@@ -99,18 +99,25 @@ FilesOfSets files_of_sets(const EvaluateFlags& flags) {
   return files;
 }
 
-/// Sets as the value of validation.sets. Files of several layouts are each read in their own, as a training's.
+/// The layout of a set's files. UserError: they differ.
+std::string columns_of_set(const std::string& name, const std::vector<std::string>& files) {
+  const std::string columns = columns_text(files.front());
+  for (const std::string& file : files)
+    if (const std::string others = columns_text(file); others != columns)
+      throw user_error("--data: the set {} has rows of two layouts, {} ({}) and {} ({}); name two sets, as NAME=FILE",
+                       name, files.front(), columns, file, others);
+  return columns;
+}
+
+/// Sets as the value of validation.sets.
 std::string sets_text(const EvaluateFlags& flags, const FilesOfSets& files) {
   std::string sampling = fmt::format("num_return_sequences: {}, temperature: {}", flags.samples,
                                      flags.temperature.value_or(flags.samples == 1 ? 0 : 1));
   if (flags.top_p) sampling += fmt::format(", top_p: {}", *flags.top_p);
   std::vector<std::string> sets;
-  for (const auto& [name, of_set] : files) {
-    std::set<std::string> layouts;
-    for (const std::string& file : of_set) layouts.insert(columns_text(file));
-    sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}{}}}, generating_args: {{{}}}}}", yaml_scalar(name),
-                               yaml_scalar(of_set), layouts.size() == 1 ? ", " + *layouts.begin() : "", sampling));
-  }
+  for (const auto& [name, of_set] : files)
+    sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}, {}}}, generating_args: {{{}}}}}", yaml_scalar(name),
+                               yaml_scalar(of_set), columns_of_set(name, of_set), sampling));
   return fmt::format("{{{}}}", fmt::join(sets, ", "));
 }
 

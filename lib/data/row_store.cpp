@@ -29,7 +29,7 @@ Row row_of(std::string_view bytes) {
 
 }  // namespace
 
-RowStore::RowStore(std::span<const Row> rows) : RowStore() {
+RowStore::RowStore(const std::vector<Row>& rows) : RowStore() {
   for (const Row& row : rows) add(row);
 }
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -22,7 +21,7 @@ constexpr int64_t kRowsInMemory = int64_t{64} << 20;
 class RowStore {
  public:
   explicit RowStore(int64_t bytes_in_memory = kRowsInMemory) : bytes_(bytes_in_memory) {}
-  RowStore(std::span<const Row> rows);
+  RowStore(const std::vector<Row>& rows);
 
   /// Behind the others; it has its domain and prompt_ids. SystemError as SpilledBytes.
   void add(const Row& row);

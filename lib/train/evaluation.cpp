@@ -98,11 +98,11 @@ Metrics Evaluation::measure(KeptEvaluation& evaluation) {
         std::ranges::move(judged_samples(piece).samples, std::back_inserter(judged.samples));
     });
     if (set.name.empty())
-      metrics.merge(tell_validation(0, records, informative_samples(records), run_, ranks_, log_));
+      metrics.merge(tell_validation("validation", records, informative_samples(records), run_, ranks_, log_));
     else
       measured[set.name] = measured_over(judged, set.num_samples, ranks_);
   }
-  metrics.merge(tell_sets(0, measured, log_));
+  metrics.merge(tell_sets("validation", measured, log_));
   return metrics;
 }
 

@@ -299,6 +299,7 @@ bool Rlvr::validates(int64_t step) const {
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
   memory_.begin("validate");
+  const std::string title = fmt::format("validation after step {}", step);
   Metrics metrics;
   std::map<std::string, MeasuredSet> measured;
   for (const SetPlan& set : sampling_.sets) {
@@ -309,10 +310,10 @@ Metrics Rlvr::validate(int64_t step) {
       measured[set.name] = measured_over(judged_samples(records), set.num_samples, ranks_);
       continue;
     }
-    metrics.merge(tell_validation(step, records, broadcast_samples(records), run_, ranks_, log_));
+    metrics.merge(tell_validation(title, records, broadcast_samples(records), run_, ranks_, log_));
     history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
   }
-  metrics.merge(tell_sets(step, measured, log_));
+  metrics.merge(tell_sets(title, measured, log_));
   metrics.add("time/validate", watch.seconds());
   return metrics;
 }

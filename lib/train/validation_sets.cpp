@@ -35,12 +35,12 @@ std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModel
   return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log);
 }
 
-Metrics tell_validation(int64_t step, const std::vector<RolloutRecord>& records,
+Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
                         const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
   const Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
   const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
-  log.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
-          value_of(metrics, "val_correct/all/mean"), num_responses, value_of(metrics, "val_score/all/mean"));
+  log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title, value_of(metrics, "val_correct/all/mean"),
+          num_responses, value_of(metrics, "val_score/all/mean"));
   for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
   if (!samples.empty()) run.show(samples.back());
   return metrics;
@@ -53,10 +53,10 @@ MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Commun
   return measured(std::move(all), num_samples);
 }
 
-Metrics tell_sets(int64_t step, const std::map<std::string, MeasuredSet>& sets, Log& log) {
+Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {
   Metrics metrics;
   if (sets.empty()) return metrics;
-  log.say("validation after step {}:\n{}", step, table_of(sets));
+  log.say("{}:\n{}", title, table_of(sets));
   for (const auto& [name, numbers] : sets) metrics.merge(set_metrics(name, numbers));
   return metrics;
 }

@@ -26,15 +26,16 @@ std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan
 /// What samples on this rank; nothing where the sampler does not live. References must outlive it.
 std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler, Log& log);
 
-/// The numbers of the validation's own rows, told with `samples`. `records`: this rank's part. **Collective**.
-Metrics tell_validation(int64_t step, const std::vector<RolloutRecord>& records,
+/// The numbers of the validation's own rows, told with `samples` behind `title`. `records`: this rank's part.
+/// **Collective**.
+Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
                         const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log);
 
 /// `mine`: this rank's part of the responses. All ranks get equal numbers. **Collective**.
 MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks);
 
 /// Tells the log all sets, where there are some, and gives their metrics.
-Metrics tell_sets(int64_t step, const std::map<std::string, MeasuredSet>& sets, Log& log);
+Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log);
 
 JudgedSamples judged_samples(const std::vector<RolloutRecord>& records);
 
