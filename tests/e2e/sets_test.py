@@ -147,6 +147,8 @@ def main():
         assert of_sets(folder / "alone", 0) == told[1], "roll evaluate measures something else than a run's first validation"
         for how in (signal.SIGKILL, signal.SIGTERM):
             check_ended(folder, told[1], how)
+        said = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "ranks1", "--resume", code=2)
+        assert "leads to the checkpoint" in said and "/actor, in a folder of its own by --output" in said, said
         check_page(folder)
         check_without_file(folder, told[1])
         done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
