@@ -18,7 +18,7 @@
 #include "evaluation/measured_set.h"
 #include "model/device.h"
 #include "settings/load_config.h"
-#include "train/rlvr.h"
+#include "train/evaluation.h"
 
 namespace roll {
 
@@ -45,10 +45,14 @@ void refuse_twins(const std::string& set, const std::vector<JudgedSample>& sampl
 }
 
 /// "NAME=FILE", or FILE, which names its set.
-std::pair<std::string, std::string> named_file(const std::string& word) {
+std::pair<std::string, std::string> named_file(const std::string& flag, const std::string& word) {
   const size_t equals = word.find('=');
-  if (equals != std::string::npos) return {word.substr(0, equals), word.substr(equals + 1)};
-  return {std::filesystem::path(word).stem().string(), word};
+  const auto [name, file] = equals == std::string::npos ? std::pair(data_name(word), word)
+                                                        : std::pair(word.substr(0, equals), word.substr(equals + 1));
+  if (!is_set_name(name))
+    throw user_error("{} = {}: the set is called '{}'; a name has letters, digits, - and _ only, as in {} NAME={}",
+                     flag, word, name, flag, file);
+  return {name, file};
 }
 
 std::vector<JudgedSample> samples_in(const std::string& file) {
@@ -66,7 +70,7 @@ std::vector<JudgedSample> samples_in(const std::string& file) {
 void recompute(const EvaluateFlags& flags) {
   std::map<std::string, std::vector<JudgedSample>> samples;
   for (const std::string& word : flags.from) {
-    const auto [name, file] = named_file(word);
+    const auto [name, file] = named_file("--from", word);
     for (JudgedSample& sample : samples_in(file)) samples[name].push_back(std::move(sample));
   }
   std::map<std::string, MeasuredSet> sets;
@@ -83,29 +87,47 @@ void recompute(const EvaluateFlags& flags) {
   write_file_atomic(*flags.output, to_line(metrics) + "\n");
 }
 
-/// The sets that --data names, as the value of validation.sets.
-std::string sets_text(const EvaluateFlags& flags) {
-  std::map<std::string, std::vector<std::string>> files;
+using FilesOfSets = std::map<std::string, std::vector<std::string>>;
+
+/// What --data names.
+FilesOfSets files_of_sets(const EvaluateFlags& flags) {
+  FilesOfSets files;
   for (const std::string& word : flags.data) {
-    const auto [name, pattern] = named_file(word);
+    const auto [name, pattern] = named_file("--data", word);
     for (std::string& file : rows_named({pattern})) files[name].push_back(std::move(file));
   }
+  return files;
+}
+
+/// The layout of a set's files. UserError: they differ.
+std::string columns_of_set(const std::string& name, const std::vector<std::string>& files) {
+  const std::string columns = columns_text(files.front());
+  for (const std::string& file : files)
+    if (const std::string others = columns_text(file); others != columns)
+      throw user_error("--data: the set {} has rows of two layouts, {} ({}) and {} ({}); name two sets, as NAME=FILE",
+                       name, files.front(), columns, file, others);
+  return columns;
+}
+
+/// Sets as the value of validation.sets.
+std::string sets_text(const EvaluateFlags& flags, const FilesOfSets& files) {
   std::string sampling = fmt::format("num_return_sequences: {}, temperature: {}", flags.samples,
                                      flags.temperature.value_or(flags.samples == 1 ? 0 : 1));
   if (flags.top_p) sampling += fmt::format(", top_p: {}", *flags.top_p);
   std::vector<std::string> sets;
-  for (const auto& [name, of_set] : files) {
+  for (const auto& [name, of_set] : files)
     sets.push_back(fmt::format("{}: {{data_args: {{file_name: {}, {}}}, generating_args: {{{}}}}}", yaml_scalar(name),
-                               yaml_scalar(of_set), columns_text(of_set.front()), sampling));
-  }
+                               yaml_scalar(of_set), columns_of_set(name, of_set), sampling));
   return fmt::format("{{{}}}", fmt::join(sets, ", "));
 }
 
 /// Without a configuration: sets and model by flags.
 CheckedConfig<Config> load_sets(const EvaluateFlags& flags) {
-  FirstFlags first{.model = flags.model, .reward = flags.reward, .data = {}, .evaluates = true};
-  for (const std::string& word : flags.data) first.data.push_back(named_file(word).second);
-  std::vector<std::string> overrides{"validation.sets=" + sets_text(flags)};
+  const FilesOfSets files = files_of_sets(flags);
+  FirstFlags first{.model = flags.model, .reward = flags.reward, .data = {}, .files = {}, .evaluates = true};
+  for (const std::string& word : flags.data) first.data.push_back(named_file("--data", word).second);
+  for (const auto& [name, of_set] : files) first.files.insert(first.files.end(), of_set.begin(), of_set.end());
+  std::vector<std::string> overrides{"validation.sets=" + sets_text(flags, files)};
   if (flags.max_new_tokens) overrides.push_back(fmt::format("response_length={}", *flags.max_new_tokens));
   if (flags.output) overrides.push_back("output_dir=" + *flags.output);
   for (std::string& word : overrides_of(flags.job)) overrides.push_back(std::move(word));
@@ -130,9 +152,7 @@ void evaluate(const EvaluateFlags& flags) {
   const auto checked = flags.data.empty() ? load_configured(flags) : load_sets(flags);
   run_job(flags.job, plan_job(checked, checked.config.actor_train), [&](const Job& job) {
     if (checked.config.deterministic) use_deterministic_kernels();
-    RunFlags run = run_flags(flags.job, job.screen);
-    run.validates_by = flags.keep_every;
-    run_rlvr(checked.config, run, job.device, job.ranks, job.log);
+    run_evaluation(checked.config, run_flags(flags.job, job.screen), flags.keep_every, job.device, job.ranks, job.log);
   });
 }
 

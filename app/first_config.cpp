@@ -72,7 +72,7 @@ MadeConfig make_config(const FirstFlags& flags, int64_t num_ranks, bool on_gpu) 
     throw user_error("--data: missing; the {} rows, a file or folder", flags.evaluates ? "sets'" : "training");
   NewRun run;
   run.model = model_named(*flags.model);
-  run.data = rows_named(flags.data);
+  run.data = flags.files.empty() ? rows_named(flags.data) : flags.files;
   if (flags.validation) run.validation = validation_named(*flags.validation);
   GuessedReward reward{.type = flags.reward.value_or(""), .why = "as told"};
   if (flags.reward)

@@ -56,7 +56,7 @@ std::string data_name(const std::string& name);
 /// Flags that stand for a file.
 struct FirstFlags {
   std::optional<std::string> model, reward, algorithm, validation;
-  std::vector<std::string> data;
+  std::vector<std::string> data, files{};  // files: rows_named(data), where that is known
   std::optional<double> memory_gb;
   bool evaluates = false;  // nothing is trained: no prompt is too long
   bool any() const { return model || reward || algorithm || validation || memory_gb || !data.empty(); }

@@ -176,12 +176,9 @@ void measure_sft_rows(NewRun& run, const fs::path& folder, const ModelSpec& spec
   DataArgs data;
   data.file_name = run.data;
   data.template_name = run.chat_template;
-  const SftRows rows = load_sft_rows(config, data, folder, tokenizer);
-  if (rows.rows.empty())
-    throw user_error("{}: holds no row of at most {} tokens, the model's positions", run.data.front(),
-                     spec.max_positions);
+  const StoredRows<SftRow> rows = load_sft_rows(config, data, folder, tokenizer).rows;
   std::vector<int64_t> lengths;
-  for (const SftRow& row : rows.rows) lengths.push_back(std::ssize(row.ids));
+  for (int64_t i = 0; i < rows.size(); ++i) lengths.push_back(std::ssize(rows.at(i).ids));
   run.prompts = summary_of(lengths);
   run.num_rows = std::ssize(lengths);
   run.layout = layout_of(run.data.front());

@@ -153,8 +153,8 @@ void run(const ScoreFlags& flags) {
   Output output(flags.output, input);
   const Stopwatch watch;
   const auto [num_rows, faults] =
-      score_rows([&](std::vector<RewardQuery> queries) { return scorer.score(std::move(queries)); }, input.stream(),
-                 input.name(), output.stream());
+      score_rows([&](std::vector<RewardQuery> queries) { return scorer.score(std::move(queries)); },
+                 input.rows(names_right_answer), output.stream());
   const double taken_s = watch.seconds();
   output.close();
   if (faults.total() > 0) std::cerr << fmt::format("warning: of the rewards, {}\n", faults.text());
@@ -187,7 +187,7 @@ void add_score(CLI::App& app) {
   CLI::Option* config =
       sub->add_option("--config", flags->config, "YAML of a training run: scores as it does, without the flags below");
   sub->add_option("--domain", flags->domain, "which of the rewards in --config")->needs(config);
-  sub->add_option("--input", flags->input, "JSON lines; - is standard input")->capture_default_str();
+  sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines, in the order of the input; - is standard output")
       ->capture_default_str();
   sub->add_option("--judge-model", flags->judge_model,

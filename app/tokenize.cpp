@@ -1,4 +1,4 @@
-// roll tokenize: JSON lines of text or messages -> token ids and what they decode to, to check other tokenizers
+// roll tokenize: rows of text or messages -> token ids and what they decode to, to check other tokenizers
 // against.
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -58,8 +58,9 @@ void tokenize(TokenizeFlags& flags) {
   LineTokenizer tokenizer(flags);
   Input in(flags.input);
   Output out(flags.output, in);
-  for_each_json_line(in.stream(), in.name(), [&](int64_t line, const Json& row) {
-    out.stream() << tokenizer.line(row, fmt::format("{}:{}", in.name(), line));
+  const auto is_own = [](const Json& row) { return row.contains("text") || row.contains("messages"); };
+  in.rows(is_own)([&](const Json& row, const std::string& where) {
+    out.stream() << tokenizer.line(row, where);
     // A program that sends a line and waits for the answer gets it: flush when nothing more is waiting.
     if (flags.input == "-" && std::cin.rdbuf()->in_avail() <= 0) out.stream().flush();
   });
@@ -71,11 +72,11 @@ void tokenize(TokenizeFlags& flags) {
 void add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<TokenizeFlags>();
   CLI::App* sub =
-      app.add_subcommand("tokenize", "JSON lines {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
+      app.add_subcommand("tokenize", "rows of {\"text\"} or {\"messages\"} -> {\"ids\", \"text\": decoded}");
   sub->add_option("--model", flags->model,
                   "model folder with tokenizer.json, a run's folder, or a Hub name in the local cache")
       ->required();
-  sub->add_option("--input", flags->input, "JSON lines file, - is standard input")->capture_default_str();
+  sub->add_option("--input", flags->input, kRowInput)->capture_default_str();
   sub->add_option("--output", flags->output, "JSON lines file, - is standard output")->capture_default_str();
   sub->add_flag("--special,!--no-special", flags->special, "Text like <|im_end|> is that special token (default)");
   sub->add_flag("--add-special,!--no-add-special", flags->add_special,

@@ -43,6 +43,12 @@ Input::Input(const std::string& name, const std::string& flag)
   stream_ = &file_;
 }
 
+RowSource Input::rows(const std::function<bool(const Json& row)>& is_own) {
+  std::error_code ec;
+  if (path_ == "-" || !std::filesystem::is_regular_file(path_, ec)) return json_lines(stream(), name());
+  return rows_of_file(path_, is_own, [](const std::string& text) { std::fprintf(stderr, "note: %s\n", text.c_str()); });
+}
+
 Output::Output(const std::string& name, const Input& input)
     : Output(is_same_file(input.path(), name)
                  ? throw user_error("--output = {}: is the file that --input reads; write to another one", name)

@@ -9,7 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "data/row_source.h"
+
 namespace roll {
+
+/// What --input says of itself where rows() are read.
+constexpr const char* kRowInput =
+    "rows: JSON lines or an array, CSV, Parquet, also .gz and .zst; known columns of others are recognised; - is JSON "
+    "lines on standard input";
 
 class Input {
  public:
@@ -20,6 +27,9 @@ class Input {
   const std::string& name() const { return name_; }
   /// As it was given: a path, or "-".
   const std::string& path() const { return path_; }
+  /// A regular file's, of any format that is read; else JSON lines (row_source.h). A layout that is recognised is noted
+  /// on standard error.
+  RowSource rows(const std::function<bool(const Json& row)>& is_own);
 
  private:
   std::string path_, name_;

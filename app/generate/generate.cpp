@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/cli/field_flags.h"
+#include "app/cli/streams.h"
 #include "app/commands.h"
 #include "base/error.h"
 #include "checkpoint/hub_cache.h"
@@ -89,7 +90,7 @@ void add_prompt_flags(CLI::App& sub, GenerateFlags& flags) {
   sub.add_option("--model", flags.model,
                  "model folder, a run's folder (its latest checkpoint), or a Hub name in the local cache")
       ->required();
-  sub.add_option("--input", flags.input, "JSON lines; - is standard input")->capture_default_str();
+  sub.add_option("--input", flags.input, kRowInput)->capture_default_str();
   sub.add_option("--output", flags.output, "JSON lines in the order of the input; - is standard output (default)");
   sub.add_option("--prompt", flags.prompts, "a prompt, instead of --input (may be given several times)")
       ->allow_extra_args(false);

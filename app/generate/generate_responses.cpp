@@ -29,15 +29,18 @@ namespace {
 /// same four responses as `-n 4`.
 constexpr int64_t kMaxResponses = 1 << 16;
 
-std::vector<Json> rows_of(const GenerateFlags& flags) {
-  std::vector<Json> rows;
-  for (const std::string& prompt : flags.prompts) {
-    Json messages = Json::array();
-    if (flags.system) messages.push_back({{"role", "system"}, {"content", *flags.system}});
-    messages.push_back({{"role", "user"}, {"content", prompt}});
-    rows.push_back(flags.as_message ? Json{{"messages", messages}} : Json{{"prompt", prompt}});
-  }
-  return rows;
+/// Of --prompt.
+RowSource rows_of_flags(const GenerateFlags& flags) {
+  return [&flags](const auto& take) {
+    for (size_t i = 0; i < flags.prompts.size(); ++i) {
+      const std::string& prompt = flags.prompts[i];
+      Json messages = Json::array();
+      if (flags.system) messages.push_back({{"role", "system"}, {"content", *flags.system}});
+      messages.push_back({{"role", "user"}, {"content", prompt}});
+      take(flags.as_message ? Json{{"messages", messages}} : Json{{"prompt", prompt}},
+           fmt::format("--prompt {}", i + 1));
+    }
+  };
 }
 
 std::vector<GenerationRequest> requests_of(const std::vector<PromptLine>& lines, int64_t num_responses) {
@@ -136,9 +139,8 @@ std::vector<GenerationRequest> read_requests(const GenerateFlags& flags, Input* 
                               .vocab_size = spec.vocab_size,
                               .max_tokens = spec.max_positions - 1,
                               .generating = flags.generating};
-  const auto lines = input ? read_prompt_lines(input->stream(), input->name(), tokenizer, rules)
-                           : read_prompts(rows_of(flags), "--prompt", tokenizer, rules);
-  return requests_of(lines, flags.num_responses);
+  const RowSource rows = input ? input->rows(names_generated_prompt) : rows_of_flags(flags);
+  return requests_of(read_prompt_lines(rows, tokenizer, rules), flags.num_responses);
 }
 
 struct Work {

@@ -20,7 +20,7 @@ int64_t num_slots(const SamplingPlan& plan, const std::vector<std::pair<int64_t,
 }  // namespace
 
 PolicyEngine::PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
-                           const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload,
+                           const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload* offload,
                            Traffic& traffic)
     : tokenizer_(tokenizer),
       roles_(roles),
@@ -37,7 +37,7 @@ void PolicyEngine::open() {
   is_open_ = true;
   update_sampler(roles_, meshes_, traffic_);
   if (!meshes_.sampler.is_here()) return;
-  offload_.put_away();
+  if (offload_) offload_->put_away();
   EngineLimits limits = limits_;
   limit_cache(limits, cache_, roles_.sampling_policy(), meshes_.sampler.mesh().tp());
   engine_.emplace(roles_.sampling_policy(), tokenizer_, limits);
@@ -47,7 +47,7 @@ void PolicyEngine::close() {
   is_open_ = false;
   if (!engine_) return;
   engine_.reset();
-  offload_.bring_back();
+  if (offload_) offload_->bring_back();
 }
 
 }  // namespace roll

@@ -16,9 +16,10 @@ namespace roll {
 
 class PolicyEngine {
  public:
-  /// `validations`: prompts and samples of each that are sampled at once. All references must outlive it.
+  /// `validations`: prompts and samples of each that are sampled at once. `offload`: null where nothing is trained. All
+  /// references must outlive it.
   PolicyEngine(const SamplingPlan& plan, const std::vector<std::pair<int64_t, int64_t>>& validations,
-               const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload& offload, Traffic& traffic);
+               const Tokenizer& tokenizer, Roles& roles, const RoleMeshes& meshes, Offload* offload, Traffic& traffic);
 
   /// Brings the trainer's weights to where the sampler has copies. **Collective** over the world, where trainer and
   /// sampler are apart.
@@ -33,7 +34,7 @@ class PolicyEngine {
   const Tokenizer& tokenizer_;
   Roles& roles_;
   const RoleMeshes& meshes_;
-  Offload& offload_;
+  Offload* offload_;
   Traffic& traffic_;
   EngineLimits limits_;  // of this rank
   CacheSettings cache_;

@@ -22,8 +22,7 @@ RolloutManager::RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engin
       reward_models_(reward_models),
       world_(world),
       prompts_per_step_(data.prompts_per_step),
-      validation_rows_(std::move(data.validation)),
-      sets_(std::move(data.sets)),
+      validations_(std::move(data.validations)),
       prompts_(std::move(data.prompts)) {
   if (prompts_) prompts_state_ = prompts_->state();
   if (plan_.steps_ahead > 0) training_ended_ = world.split(all_ranks(world.size()), "training_ended");
@@ -101,22 +100,7 @@ void RolloutManager::finish(Ahead& ahead) {
   ahead.prompts_state = prompts_->state();
 }
 
-std::vector<RolloutRecord> RolloutManager::validation(int64_t step) {
-  return validated(step, validation_rows_, {"", plan_.validation, plan_.num_validation_samples});
-}
-
-std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set) {
-  return validated(step, rows_of(set), set);
-}
-
-std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set, size_t first, size_t count) {
-  std::vector<RolloutRecord> records = validated(step, std::span(rows_of(set)).subspan(first, count), set, first);
-  for (RolloutRecord& record : records) record.group_index += static_cast<int64_t>(first);
-  return records;
-}
-
-std::vector<RolloutRecord> RolloutManager::validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
-                                                     uint64_t first) {
+std::vector<RolloutRecord> RolloutManager::validation(int64_t step, const SetPlan& set, int64_t first, int64_t count) {
   engine_.open();
   world_.traffic().set_phase("generate");
   if (!engine_.ranks().is_here()) {
@@ -125,17 +109,20 @@ std::vector<RolloutRecord> RolloutManager::validated(int64_t step, std::span<con
   }
   for (auto& [number, ahead] : ahead_)
     if (!ahead.records) ahead.job->coordinator.park();
-  RolloutRequest request{.first_prompt = first,
-                         .num_samples = plan.num_samples,
+  RolloutRequest request{.first_prompt = static_cast<uint64_t>(first),
+                         .num_samples = set.num_samples,
                          .step = step,
                          .version = step,
-                         .sampling = params_for(Purpose::kValidate, step, plan.sampling),
-                         .phase = fmt::format("step {}: validate{}{}", step, plan.name.empty() ? "" : " ", plan.name),
+                         .sampling = params_for(Purpose::kValidate, step, set.sampling),
+                         .phase = fmt::format("step {}: validate{}{}", step, set.name.empty() ? "" : " ", set.name),
                          .may_stop = step == 0};  // else the step's weights are changed already: it is finished
-  for (const Row& row : rows) request.rows.push_back(borrowed(row));
+  for (int64_t row = first; row < first + count; ++row)
+    request.rows.push_back(std::make_shared<const Row>(rows_of(set).at(row)));
   const auto job = worker_->begin(std::move(request));
   worker_->complete(*job, *engine_.get(), engine_.tokenizer());
-  return worker_->finish(*job);
+  std::vector<RolloutRecord> records = worker_->finish(*job);
+  for (RolloutRecord& record : records) record.group_index += first;
+  return records;
 }
 
 void RolloutManager::run_ahead(int64_t step) {

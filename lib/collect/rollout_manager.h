@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "collect/policy_engine.h"
@@ -22,8 +21,7 @@ class RolloutManager {
   struct Data {
     std::optional<PromptStream> prompts;  // none under rollout_replay
     int64_t prompts_per_step = 0;
-    std::vector<Row> validation;
-    std::map<std::string, std::vector<Row>> sets;  // of named validation sets
+    std::map<std::string, RowStore> validations;  // of each set of the plan
   };
   /// `worker`: null where the sampler does not live. **Collective** over the world. All references must outlive it.
   RolloutManager(SamplingPlan plan, Data data, PolicyEngine& engine, RolloutWorker* worker, RewardModels& reward_models,
@@ -32,14 +30,13 @@ class RolloutManager {
   /// What this rank sampled for the step, which is complete then; metrics of all. **Collective** over the world.
   /// Stopped, on all ranks, when one was asked to; UserError as GroupQuota's.
   std::vector<RolloutRecord> step(int64_t step, Metrics& metrics);
-  /// What this rank sampled of all rows of the validation. **Collective** over the world. Stopped as step().
-  std::vector<RolloutRecord> validation(int64_t step);
-  /// The same of a named set of the plan, or of `count` of its rows from `first` on.
-  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set);
-  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, size_t first, size_t count);
-  const std::vector<Row>& rows_of(const SetPlan& set) const { return sets_.at(set.name); }
-  bool has_validation() const { return !validation_rows_.empty(); }
-  bool validates() const { return has_validation() || !sets_.empty(); }
+  /// What this rank sampled of a set of the plan, of `count` of its rows from `first` on. **Collective** over the
+  /// world. Stopped as step().
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set, int64_t first, int64_t count);
+  std::vector<RolloutRecord> validation(int64_t step, const SetPlan& set) {
+    return validation(step, set, 0, rows_of(set).size());
+  }
+  const RowStore& rows_of(const SetPlan& set) const { return validations_.at(set.name); }
   /// Ranks that only sample begin later steps while others train on `step`, which call this when they have trained.
   /// **Collective** over the world.
   void run_ahead(int64_t step);
@@ -64,17 +61,13 @@ class RolloutManager {
   std::vector<RolloutRecord> sampled(int64_t step, Metrics& metrics);
 
   SamplingParams params_for(Purpose purpose, int64_t step, const SamplingSettings& generating) const;
-  std::vector<RolloutRecord> validated(int64_t step, std::span<const Row> rows, const SetPlan& plan,
-                                       uint64_t first = 0);
-
   SamplingPlan plan_;
   PolicyEngine& engine_;
   RolloutWorker* worker_;
   RewardModels& reward_models_;
   Communicator& world_;
   int64_t prompts_per_step_;
-  std::vector<Row> validation_rows_;
-  std::map<std::string, std::vector<Row>> sets_;
+  std::map<std::string, RowStore> validations_;
   std::optional<PromptStream> prompts_;
   Json prompts_state_;
   std::map<int64_t, Ahead> ahead_;                // by step

@@ -73,8 +73,7 @@ void set_reward(Conversion& conversion, const char* model) {
   conversion.set_from(domain + "model_args.model_name_or_path", model);
   conversion.differs(
       "reward: the reward model is a sequence classifier with one label, on the ranks of the training; its rows need "
-      "no "
-      "right answer");
+      "no right answer");
 }
 
 }  // namespace roll

@@ -19,8 +19,7 @@ const ArrowLibrary& arrow_library(const std::string& file) {
   if (!handle)
     throw user_error(
         "{}: Parquet and compressed files are read by Apache Arrow's libraries, which cannot be loaded ({}); install "
-        "them "
-        "by: pip install pyarrow==" ROLL_ARROW_VERSION
+        "them by: pip install pyarrow==" ROLL_ARROW_VERSION
         ", and where that is not python3's, set ROLL_ARROW to the folder of that pyarrow",
         file, ::dlerror());
   const auto* found = static_cast<const ArrowLibrary*>(::dlsym(handle, "roll_arrow_library"));

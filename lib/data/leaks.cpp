@@ -8,6 +8,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/bytes.h"
 #include "base/harmless.h"
 #include "base/terminal.h"
 #include "data/columns.h"
@@ -92,14 +93,8 @@ std::vector<std::string> PromptWarnings::all() const {
   return warnings;
 }
 
-std::string warning_of_roles(std::span<const Row> rows) {
-  PromptWarnings warnings;
-  for (const Row& row : rows) warnings.add(row);
-  return warnings.of_roles();
-}
-
-std::string prompt_key(const Row& row) {
-  if (!row.messages) return std::string(trimmed_text(row.prompt));
+uint64_t prompt_key(const Row& row) {
+  if (!row.messages) return fnv1a(trimmed_text(row.prompt));
   std::string key;
   for (const Json& message : *row.messages) {
     const std::string& role = text_of(message, "role");
@@ -107,61 +102,27 @@ std::string prompt_key(const Row& row) {
     if (role == "system" || (role == "assistant" && &message == &row.messages->back())) continue;
     key += fmt::format("{}{}", key.empty() ? "" : "\n", trimmed_text(text_of(message, "content")));
   }
-  return key;
+  return fnv1a(key);
 }
 
-KeyedRows keyed_rows(std::span<const Row> rows) {
-  KeyedRows keyed;
-  for (const Row& row : rows) keyed.emplace_back(prompt_key(row), row.origin);
-  return keyed;
-}
-
-namespace {
-
-/// Validation rows that ask what a training row asks.
-class SharedPrompts {
- public:
-  explicit SharedPrompts(const KeyedRows& validation) : validation_(validation) {
-    for (const auto& [key, origin] : validation) first_of_.emplace(key, "");
-  }
-
-  void see_training_row(const std::string& key, const std::string& origin) {
-    if (const auto found = first_of_.find(key); found != first_of_.end() && found->second.empty())
-      found->second = origin;
-  }
-
-  std::string warning(size_t most) const {
-    Origins shared(most);
-    for (const auto& [key, origin] : validation_)
-      if (const std::string& first = first_of_.at(key); !first.empty())
-        shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
-    if (shared.size() == 0) return "";
-    return fmt::format(
-        "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
-        "them out of one of the two",
-        shared.size(), validation_.size(), shared.text());
-  }
-
- private:
-  const KeyedRows& validation_;
-  std::unordered_map<std::string_view, std::string> first_of_;  // the training row that asks it; "": none yet
-};
-
-}  // namespace
-
-std::string warning_of_shared(const RowStore& training, const KeyedRows& validation, size_t most) {
-  SharedPrompts shared(validation);
-  for (int64_t i = 0; i < training.size() && !validation.empty(); ++i) {
-    const Row row = training.at(i);
-    shared.see_training_row(prompt_key(row), row.origin);
-  }
-  return shared.warning(most);
-}
-
-std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most) {
-  SharedPrompts shared(validation);
-  for (const auto& [key, origin] : training) shared.see_training_row(key, origin);
-  return shared.warning(most);
+std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation, size_t most) {
+  constexpr int64_t kNobody = -1;
+  std::unordered_map<uint64_t, int64_t> first_of;  // the training row that asks it
+  for (const uint64_t key : validation.keys) first_of.emplace(key, kNobody);
+  for (size_t row = 0; row < training.keys.size() && !first_of.empty(); ++row)
+    if (const auto found = first_of.find(training.keys[row]); found != first_of.end() && found->second == kNobody)
+      found->second = static_cast<int64_t>(row);
+  Origins shared(most);
+  for (size_t row = 0; row < validation.keys.size(); ++row)
+    if (const int64_t same = first_of.at(validation.keys[row]); same != kNobody) {
+      const std::string origin = validation.origin(static_cast<int64_t>(row)), first = training.origin(same);
+      shared.add(origin == first ? origin : fmt::format("{} is {}", origin, first));
+    }
+  if (shared.size() == 0) return "";
+  return fmt::format(
+      "{} of {} validation rows are training rows too ({}): the validation measures what was learnt by heart; take "
+      "them out of one of the two",
+      shared.size(), validation.keys.size(), shared.text());
 }
 
 }  // namespace roll

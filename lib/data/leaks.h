@@ -2,13 +2,14 @@
 // validation rows that are trained on.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "data/row_store.h"
+#include "data/rows.h"
 
 namespace roll {
 
@@ -52,18 +53,17 @@ class PromptWarnings {
   std::set<std::string> roles_;
 };
 
-/// PromptWarnings::of_roles() of all rows.
-std::string warning_of_roles(std::span<const Row> rows);
+/// What a prompt says, whatever column it is in, as a hash: equal for rows that ask the same.
+uint64_t prompt_key(const Row& row);
 
-/// What a prompt says, whatever column it is in: equal for rows that ask the same.
-std::string prompt_key(const Row& row);
-
-/// prompt_key() and origin of rows.
-using KeyedRows = std::vector<std::pair<std::string, std::string>>;
-KeyedRows keyed_rows(std::span<const Row> rows);
+/// What rows ask that are kept somewhere.
+struct AskedPrompts {
+  std::span<const uint64_t> keys;  // prompt_key()
+  std::function<std::string(int64_t row)> origin;
+};
 
 /// Names validation rows that ask what a training row asks; "" where none does.
-std::string warning_of_shared(const RowStore& training, const KeyedRows& validation, size_t most = kShownOrigins);
-std::string warning_of_shared(const KeyedRows& training, const KeyedRows& validation, size_t most = kShownOrigins);
+std::string warning_of_shared(const AskedPrompts& training, const AskedPrompts& validation,
+                              size_t most = kShownOrigins);
 
 }  // namespace roll

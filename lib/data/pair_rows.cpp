@@ -50,17 +50,4 @@ PairRow encode_pair_row(const Row& row, const std::string& chosen, const std::st
   return pair;
 }
 
-std::vector<PairRow> encode_pair_rows(const std::vector<Row>& rows, const std::string& chosen,
-                                      const std::string& rejected, const SftEncoder& encoder, int64_t max_length,
-                                      int64_t num_threads, DroppedRows& dropped) {
-  std::vector<PairRow> pairs(rows.size());
-  for_each_in_threads(std::ssize(rows), num_threads,
-                      [&](int64_t i) { pairs[i] = encode_pair_row(rows[i], chosen, rejected, encoder); });
-  dropped = {};
-  dropped.too_long = std::erase_if(pairs, [&](const PairRow& pair) { return pair.longest() > max_length; });
-  if (pairs.empty() && !rows.empty())
-    throw user_error("sequence_length = {}: all {} pairs are longer; raise it", max_length, rows.size());
-  return pairs;
-}
-
 }  // namespace roll

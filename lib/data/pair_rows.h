@@ -14,8 +14,18 @@ struct PairRow {
   std::string id, origin;
   std::vector<int64_t> prompt_ids, chosen_ids, rejected_ids;  // at least one each; responses with their end token
 
+  static constexpr MessageKind kMessage{"PAIR", 1, "a row of a preference optimisation"};
+  static constexpr const char* kMany = "pairs";
+  template <class F>
+  void fields(F& field) {
+    field("id", id), field("origin", origin), field("prompt_ids", prompt_ids);
+    field("chosen_ids", chosen_ids), field("rejected_ids", rejected_ids);
+  }
   int64_t longest() const {
     return static_cast<int64_t>(prompt_ids.size() + std::max(chosen_ids.size(), rejected_ids.size()));
+  }
+  uint64_t hash(uint64_t before) const {  // of the tokens
+    return hash_ids(rejected_ids, hash_ids(chosen_ids, hash_ids(prompt_ids, before)));
   }
 };
 
@@ -24,11 +34,5 @@ struct PairRow {
 /// UserError (row.origin): a column that is missing, empty or of another type, and those of encode_sft_row().
 PairRow encode_pair_row(const Row& row, const std::string& chosen, const std::string& rejected,
                         const SftEncoder& encoder);
-
-/// Of all rows; those with a response that makes more than max_length tokens are dropped and counted. UserError when
-/// none is left.
-std::vector<PairRow> encode_pair_rows(const std::vector<Row>& rows, const std::string& chosen,
-                                      const std::string& rejected, const SftEncoder& encoder, int64_t max_length,
-                                      int64_t num_threads, DroppedRows& dropped);
 
 }  // namespace roll

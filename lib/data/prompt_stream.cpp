@@ -80,8 +80,7 @@ void PromptStream::check_difficulties(const std::string& name, const RowStore::D
   if (rows.rows.size() == 1) return;
   throw user_error(
       "data_args.sampler = difficulty: all {} rows of domain {} have the difficulty {}; give them a column difficulty, "
-      "a "
-      "number that is larger for harder ones",
+      "a number that is larger for harder ones",
       rows.rows.size(), name, rows.difficulties.front());
 }
 

@@ -95,11 +95,4 @@ void read_batches(const DataArgs& data, const RowSink& sink) {
   if (!rows.empty()) pass_on();
 }
 
-std::vector<Row> read_rows(const DataArgs& data) {
-  std::vector<Row> rows;
-  for_each_row(expand_files(data.file_name, data.split), columns_of(data),
-               [&](Row row, const RowFile&) { rows.push_back(std::move(row)); });
-  return rows;
-}
-
 }  // namespace roll

@@ -57,7 +57,4 @@ struct RowSink {
 /// UserError: for_each_row()'s; with `refuse` a file may be without rows.
 void read_batches(const DataArgs& data, const RowSink& sink);
 
-/// All of them, kept.
-std::vector<Row> read_rows(const DataArgs& data);
-
 }  // namespace roll

@@ -112,8 +112,7 @@ void read_prompt(Row& row, RowColumns columns) {
       if (*path) wanted += (wanted.empty() ? "" : "' or '") + **path;
     throw user_error(
         "{}: the row has no column '{}' for its prompt; it has: {}; name the right one in data_args.messages (a list "
-        "of "
-        "messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
+        "of messages), data_args.question (a text of the user's) or data_args.prompt (raw text){}",
         row.origin, wanted, column_names(row.raw), nearest_layout(row.raw));
   }
 }

@@ -107,17 +107,4 @@ SftRow encode_sft_row(const Row& row, const std::optional<std::string>& response
   return out;
 }
 
-std::vector<SftRow> encode_sft_rows(const std::vector<Row>& rows, const std::optional<std::string>& response,
-                                    const SftEncoder& encoder, int64_t max_length, int64_t num_threads,
-                                    DroppedRows& dropped) {
-  std::vector<SftRow> encoded(rows.size());
-  for_each_in_threads(std::ssize(rows), num_threads,
-                      [&](int64_t i) { encoded[i] = encode_sft_row(rows[i], response, encoder); });
-  dropped = {};
-  dropped.too_long = std::erase_if(encoded, [&](const SftRow& row) { return std::ssize(row.ids) > max_length; });
-  if (encoded.empty() && !rows.empty())
-    throw user_error("sequence_length = {}: all {} rows are longer; raise it", max_length, rows.size());
-  return encoded;
-}
-
 }  // namespace roll

@@ -7,20 +7,34 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/bytes.h"
 #include "data/rows.h"
-#include "data/tokenise.h"
 
 namespace roll {
+
+inline uint64_t hash_ids(const std::vector<int64_t>& ids, uint64_t before) {
+  return fnv1a({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(int64_t)}, before);
+}
 
 struct SftRow {
   std::string id, origin;
   std::vector<int64_t> ids;
   std::vector<uint8_t> labels_mask;  // one per id: [t] is 1 when token t + 1 is to be learnt; the last is 0
+
+  static constexpr MessageKind kMessage{"SFTR", 1, "a row of a fine-tuning"};
+  static constexpr const char* kMany = "rows";
+  template <class F>
+  void fields(F& field) {
+    field("id", id), field("origin", origin), field("ids", ids), field("labels_mask", labels_mask);
+  }
+  int64_t longest() const { return std::ssize(ids); }
+  uint64_t hash(uint64_t before) const { return hash_ids(ids, before); }  // of the tokens
 };
 
 /// All three are called from several threads at once.
@@ -40,10 +54,5 @@ struct SftEncoder {
 /// UserError (row.origin): no response and no assistant message, an empty response, no end token known for a raw
 /// response, a template that renders earlier turns differently once later ones are there.
 SftRow encode_sft_row(const Row& row, const std::optional<std::string>& response, const SftEncoder& encoder);
-
-/// encode_sft_row of all rows; those above max_length tokens are dropped and counted. UserError when none is left.
-std::vector<SftRow> encode_sft_rows(const std::vector<Row>& rows, const std::optional<std::string>& response,
-                                    const SftEncoder& encoder, int64_t max_length, int64_t num_threads,
-                                    DroppedRows& dropped);
 
 }  // namespace roll

@@ -1,10 +1,13 @@
 #include "evaluation/measured_set.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <functional>
-#include <set>
+
+#include "base/terminal.h"
 
 namespace roll {
 
@@ -29,14 +32,13 @@ PromptSamples judged_of(const std::vector<JudgedSample>& group) {
   return judged;
 }
 
-/// Whether the reward of each domain says of some response what it answers.
-bool have_answers(const std::vector<JudgedSample>& samples) {
-  std::set<std::string> domains, with_answers;
-  for (const JudgedSample& sample : samples) {
-    domains.insert(sample.domain);
-    if (sample.answer) with_answers.insert(sample.domain);
-  }
-  return domains == with_answers;
+std::vector<std::string> silent_domains(const std::vector<JudgedSample>& samples) {
+  std::map<std::string, bool> tells;
+  for (const JudgedSample& sample : samples) tells[sample.domain] |= sample.answer.has_value();
+  std::vector<std::string> silent;
+  for (const auto& [domain, does] : tells)
+    if (!does) silent.push_back(domain);
+  return silent;
 }
 
 /// The mean over a prompt's responses.
@@ -60,16 +62,17 @@ std::vector<int64_t> ks_of(int64_t num_samples) {
 }
 
 MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
-  MeasuredSet numbers;
-  const bool tell_answers = have_answers(samples);
+  MeasuredSet set{.num_samples = num_samples, .numbers = {}, .silent = silent_domains(samples)};
+  const bool tell_answers = set.silent.empty();
   const Groups groups = groups_of(std::move(samples));
+  set.num_prompts = std::ssize(groups);
   std::vector<PromptSamples> judged;
   for (const auto& group : groups) judged.push_back(judged_of(group));
   const auto add = [&](const std::string& name, int64_t least, const auto& number_of) {
     std::vector<double> of_prompts;
     for (const PromptSamples& prompt : judged)
       if (std::ssize(prompt) >= least) of_prompts.push_back(number_of(prompt));
-    if (const auto estimate = estimate_of(of_prompts)) numbers.emplace_back(name, *estimate);
+    if (const auto estimate = estimate_of(of_prompts)) set.numbers.emplace_back(name, *estimate);
   };
   const auto add_mean = [&](const std::string& name, const std::function<double(const JudgedSample&)>& number,
                             bool of_judged = false) {
@@ -78,7 +81,7 @@ MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
       if (of_judged) std::erase_if(group, [](const JudgedSample& sample) { return !sample.is_judged; });
       if (!group.empty()) of_prompts.push_back(mean_of(group, number));
     }
-    if (const auto estimate = estimate_of(of_prompts)) numbers.emplace_back(name, *estimate);
+    if (const auto estimate = estimate_of(of_prompts)) set.numbers.emplace_back(name, *estimate);
   };
   add(at_k("avg", num_samples), 1, average_at);
   for (const int64_t k : ks_of(num_samples))
@@ -94,12 +97,22 @@ MeasuredSet measured(std::vector<JudgedSample> samples, int64_t num_samples) {
     add_mean(
         "no_answer", [](const JudgedSample& s) { return s.answer.value_or("").empty(); }, /*of_judged=*/true);
   add_mean("unjudged", [](const JudgedSample& s) { return !s.is_judged; });
-  return numbers;
+  return set;
+}
+
+const Estimate* MeasuredSet::find(const std::string& name) const {
+  const auto found = std::ranges::find(numbers, name, [](const auto& number) { return number.first; });
+  return found == numbers.end() ? nullptr : &found->second;
+}
+
+bool is_set_name(const std::string& name) {
+  const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; };
+  return !name.empty() && std::ranges::all_of(name, is_usual);
 }
 
 Metrics set_metrics(const std::string& set, const MeasuredSet& numbers) {
   Metrics metrics;
-  for (const auto& [name, estimate] : numbers) {
+  for (const auto& [name, estimate] : numbers.numbers) {
     metrics.add(fmt::format("val/{}/{}@mean", set, name), estimate.mean);
     if (estimate.standard_error) metrics.add(fmt::format("val/{}/{}/se@mean", set, name), *estimate.standard_error);
   }
@@ -117,16 +130,62 @@ std::vector<std::string> set_metric_names(const std::string& set, int64_t num_sa
   return metrics;
 }
 
+namespace {
+
+/// "0.3500 ± 0.1500" with `more`, else the mean alone; "-" of what was not measured.
+std::string cell_of(const Estimate* estimate, bool with_error = false, int digits = 4) {
+  if (!estimate) return "-";
+  const std::string mean = fmt::format("{:.{}f}", estimate->mean, digits);
+  return with_error && estimate->standard_error ? fmt::format("{} ± {:.{}f}", mean, *estimate->standard_error, digits)
+                                                : mean;
+}
+
+std::vector<std::string> cells_of(const std::string& name, const MeasuredSet& set) {
+  const int64_t k = set.num_samples;
+  return {name,
+          fmt::format("{}", set.num_prompts),
+          fmt::format("{}", k),
+          cell_of(set.find(at_k("avg", k)), /*with_error=*/true),
+          cell_of(set.find(at_k("pass", k))),
+          cell_of(set.find(at_k("maj", k))),
+          cell_of(set.find("score")),
+          cell_of(set.find("response_length"), /*with_error=*/false, /*digits=*/1),
+          cell_of(set.find("truncated")),
+          cell_of(set.find("no_answer"))};
+}
+
+/// "", or a line with what `word` says of each set, behind `what`.
+std::string line_of_sets(const std::map<std::string, MeasuredSet>& sets, const char* what,
+                         const std::function<std::string(const MeasuredSet&)>& word) {
+  std::vector<std::string> words;
+  for (const auto& [name, set] : sets)
+    if (const std::string of_set = word(set); !of_set.empty()) words.push_back(fmt::format("{} ({})", name, of_set));
+  return words.empty() ? "" : fmt::format("{}: {}\n", what, fmt::join(words, ", "));
+}
+
+}  // namespace
+
 std::string table_of(const std::map<std::string, MeasuredSet>& sets) {
+  std::vector<std::vector<std::string>> lines{
+      {"set", "prompts", "samples k", "avg@k", "pass@k", "maj@k", "score", "length", "truncated", "no answer"}};
+  for (const auto& [name, set] : sets) lines.push_back(cells_of(name, set));
+  std::vector<int> widths(lines[0].size());
+  for (const auto& line : lines)
+    for (size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], display_width(line[c]));
   std::string text;
-  for (const auto& [set, numbers] : sets) {
-    text += set + ":\n";
-    for (const auto& [name, estimate] : numbers) {
-      text += fmt::format("  {:<16} {:>10.4f}", name, estimate.mean);
-      text += estimate.standard_error ? fmt::format(" ± {:.4f}\n", *estimate.standard_error) : "\n";
+  for (const auto& line : lines) {
+    for (size_t c = 0; c < line.size(); ++c) {
+      const std::string padding(static_cast<size_t>(widths[c] - display_width(line[c])), ' ');
+      text += c == 0 ? line[c] + padding : "  " + padding + line[c];
     }
+    text += "\n";
   }
-  return text;
+  text += line_of_sets(sets, "without maj@k and no answer, as rewards do not say what a response answers",
+                       [](const MeasuredSet& set) { return fmt::format("{}", fmt::join(set.silent, ", ")); });
+  return text + line_of_sets(sets, "responses that nobody judged", [](const MeasuredSet& set) {
+           const Estimate* unjudged = set.find("unjudged");
+           return unjudged && unjudged->mean > 0 ? cell_of(unjudged) : "";
+         });
 }
 
 }  // namespace roll

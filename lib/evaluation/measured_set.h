@@ -14,8 +14,17 @@
 
 namespace roll {
 
-/// By name, as "avg@8", in the order in which they are told.
-using MeasuredSet = std::vector<std::pair<std::string, Estimate>>;
+struct MeasuredSet {
+  int64_t num_prompts = 0, num_samples = 1;
+  std::vector<std::pair<std::string, Estimate>> numbers;  // by name, as "avg@8", in the order in which they are told
+  std::vector<std::string> silent;                        // domains whose rewards say of no response what it answers
+
+  /// nullptr: not measured.
+  const Estimate* find(const std::string& name) const;
+};
+
+/// Whether metrics and files can be named by it: letters, digits, - and _.
+bool is_set_name(const std::string& name);
 
 /// The k of pass@k and maj@k beside n samples: powers of two from 2 on, and n.
 std::vector<int64_t> ks_of(int64_t num_samples);
@@ -31,7 +40,7 @@ Metrics set_metrics(const std::string& set, const MeasuredSet& numbers);
 /// The names of all metrics that a set of so many samples may have.
 std::vector<std::string> set_metric_names(const std::string& set, int64_t num_samples);
 
-/// For people: a line for each number, under the name of its set.
+/// For people: a line for each set, and one for what they lack.
 std::string table_of(const std::map<std::string, MeasuredSet>& sets);
 
 }  // namespace roll

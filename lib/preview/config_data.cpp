@@ -53,15 +53,6 @@ void add_view(const DomainView& view, const DataSet& set, const DataLens& lens, 
     out.warnings.push_back(fmt::format("{} rows, {}", set.name, warning));
 }
 
-KeyedRows keyed_rows_of(const RowStore& rows) {
-  KeyedRows keyed;
-  for (int64_t i = 0; i < rows.size(); ++i) {
-    const Row row = rows.at(i);
-    keyed.emplace_back(prompt_key(row), row.origin);
-  }
-  return keyed;
-}
-
 /// Calls code of the user once for each domain.
 void try_rewards(const RowStore& rows, const DomainRules& rules) {
   for (const auto& [domain, rule] : rules)
@@ -141,7 +132,7 @@ ConfigData view_data(const Config& config, bool offline) {
       warn_of_idle_domains(config, viewed.views, out);
       training.emplace(std::move(viewed.rows));
     } else if (training) {
-      if (const std::string shared = warning_of_shared(*training, keyed_rows_of(viewed.rows)); !shared.empty())
+      if (const std::string shared = warning_of_shared(training->prompts(), viewed.rows.prompts()); !shared.empty())
         out.warnings.push_back(shared);
     }
   }

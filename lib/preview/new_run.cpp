@@ -180,8 +180,7 @@ std::string roles_text(const NewRun& run, const Sizes& sizes, const NewLayout& l
                      trained_text(run, sizes, sizes.learning_rate) + tensor_ranks_text(layout);
   text += fmt::format(
       "\nactor_infer:\n  model_args: {{dtype: {}}}\n  generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}  # "
-      "as "
-      "the policy is: what it may draw is what it learns from\n",
+      "as the policy is: what it may draw is what it learns from\n",
       dtype);
   text += tensor_ranks_text(layout);
   if (run.algorithm == NewAlgorithm::kPpo)

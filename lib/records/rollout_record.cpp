@@ -172,8 +172,7 @@ void check_vocabulary(const std::vector<RolloutRecord>& records, int64_t vocab_s
       if (const int64_t largest = std::ranges::max(*ids); largest >= vocab_size)
         throw user_error(
             "{}: step {}, group {}, sample {}: {} holds the token {}: the model has 0 to {}; replay what a model with "
-            "this "
-            "vocabulary sampled",
+            "this vocabulary sampled",
             origin, record.step, record.group_index, record.sample_index,
             ids == &record.prompt_ids ? "prompt_ids" : "response_ids", largest, vocab_size - 1);
 }

@@ -8,7 +8,9 @@ const KINDS = {
     { title: "Right responses", unit: "share in validation with a score of 1 or more", share: true, dots: [["val_correct/all/mean", "all"]], unless: "val_score/all/mean" },
     { title: "Score by domain", unit: "mean score in training", fromZero: true, family: "score/mean" },
     { title: "Right responses by tag", unit: "share in validation", share: true, pattern: /^val_correct\/(?!all\/)(.+)\/mean$/, asDots: true },
-  { title: "Right responses by validation set", unit: "share of samples, avg@k", share: true, pattern: /^val\/(.+\/avg@\d+)$/, asDots: true },
+    { title: "Right responses by validation set", unit: "share of samples, avg@k", share: true, pattern: /^val\/(.+\/avg@\d+)$/, asDots: true, evenOne: true },
+    { title: "pass@k by validation set", unit: "the chance that one of k samples is right", share: true, pattern: /^val\/(.+\/pass@\d+)$/, asDots: true, evenOne: true },
+    { title: "maj@k by validation set", unit: "how often most of k samples are right", share: true, pattern: /^val\/(.+\/maj@\d+)$/, asDots: true, evenOne: true },
     { title: "Groups", unit: "share of the step's prompts", share: true, stacked: true,
       help: "A group whose rewards differ teaches; where they agree there is nothing to compare.",
       colours: [2, 0, 1], lines: [["group/all_correct_ratio", "agree, score above 0"], ["group/mixed_ratio", "differ"], ["group/all_incorrect_ratio", "agree, score 0 or less"]] },
@@ -75,6 +77,8 @@ function phasesOf(run) {
 function seriesOf(run, name) {
   const series = openSeries(run.metrics[name], placeOf(run)), [, what, of] = name.match(/^(val_(?:correct|score))\/(.+)\/mean$/) ?? [];
   const deviation = what && run.metrics[`${what}/${of}/std`], prompts = what && run.metrics[`val_prompts/${of}`];
+  const error = name.match(/^val\/.+\/.+@\d+$/) && run.metrics[`${name}/se`];
+  if (series && error?.v.length === series.v.length) series.error = error.v;
   if (series && deviation?.v.length === series.v.length && prompts?.v.length === series.v.length)
     series.error = deviation.v.map((value, i) => value === null || !(prompts.v[i] > 1) ? null : value / Math.sqrt(prompts.v[i]));
   return series;
@@ -112,7 +116,7 @@ function chartOfRun(kind, run) {
   if (kind.times) return chart({ ...kind, lines: phasesOf(run) });
   const found = linesOf(kind, run).map(([name, label], i) => ({ name, label, colour: colour(kind.colours?.[i] ?? i), dots: isDotted(kind, name), series: seriesOf(run, name) }));
   if (kind.unless && same(run.metrics[found[0].name], run.metrics[kind.unless])) return undefined;
-  if (kind.asDots && found.length < 2) return undefined;
+  if (kind.asDots && !kind.evenOne && found.length < 2) return undefined;
   const lines = distinct(kind, run, found.filter(line => line.series));
   return chart({ ...kind, lines, log: isLogOf(kind, lines), marks: marksOf(run) });
 }
@@ -142,7 +146,7 @@ function chartsOf(kinds, runs, more = []) {
     if (!kind.family && !kind.pattern) return [chartOfRuns(kind, runs)];
     // A chart for each domain, or whatever the pattern names.
     const all = new Map(runs.flatMap(run => linesOf(kind, run)).filter(([, label]) => !kind.unnamed || label === kind.unnamed));
-    if (kind.asDots && all.size < 2) return [];
+    if (kind.asDots && !kind.evenOne && all.size < 2) return [];
     return [...all].map(([name, label]) => chartOfRuns({ ...kind, title: `${kind.title}: ${label}`, lines: kind.asDots ? [] : [[name, label]], dots: kind.asDots ? [[name, label]] : [] }, runs));
   });
   return element("div", { class: "grid" }, drawn.filter(Boolean), more.filter(Boolean));

@@ -100,6 +100,7 @@ Json run_json(RunRecord& run, const std::string& name, const ReportWish& wish) {
           {"num_steps", run.num_steps},
           {"last_step", run.last_step},
           {"wanted_steps", run.wanted_steps},
+          {"is_evaluation", run.is_evaluation},
           {"metrics", std::move(metrics)},
           {"axes", std::move(axes)},
           {"histograms", histograms},

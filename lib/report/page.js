@@ -17,6 +17,7 @@ function bestOf(series, isLoss) {
 }
 
 function stateOf(run) {
+  if (run.is_evaluation) return [run.is_at_work ? "evaluation, at work" : "evaluation", "good"];
   const of = run.wanted_steps ? ` of ${run.wanted_steps.toLocaleString("en")}` : "";
   if (run.is_at_work) return [`at work, ${run.last_step}${of} steps done`, "good"];
   if (run.wanted_steps && run.last_step < run.wanted_steps) return [`ended early: ${run.last_step}${of} steps`, "warn"];
@@ -104,6 +105,7 @@ function show(data) {
     ["speed", "Speed", "Where the time goes", [chartsOf(KINDS.speed, data.runs)]],
     ["metrics", "Any metric", "Any other metric", anyMetric(data.runs, state)],
     ["responses", "Responses", "Responses", [responsesSection(data)]],
+    ["sets", "Sets", "Validation sets, as measured last", setsView(data.runs)],
     ["validation", "Validation", "Validation, answer by answer", validationSection(data)],
     ["configuration", "Configuration", "Configuration", settingsView(data, state)],
   ].filter(([, , , content]) => content.some(part => part.childElementCount > 0 || part.textContent));

@@ -151,6 +151,7 @@ RunRecord read_run(const fs::path& folder) {
   refuse_no_run(folder);
   RunRecord run{.folder = folder, .is_at_work = FileLock::is_held(folder / kLockFile)};
   read_settings(run);
+  run.is_evaluation = is_there(folder / kEvaluationFile);
   if (const auto metrics = text_of(folder / "metrics.jsonl", run.notes)) run.metrics = metrics_in(*metrics, run.notes);
   std::set<int64_t> steps;
   for (const auto& [name, series] : run.metrics) steps.insert(series.steps.begin(), series.steps.end());

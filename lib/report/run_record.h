@@ -21,6 +21,7 @@ struct RunRecord {
   int64_t num_steps = 0;     // that metrics.jsonl has
   int64_t last_step = 0;     // of them
   int64_t wanted_steps = 0;  // max_steps; 0: unknown
+  bool is_evaluation = false;
   std::map<std::string, Series> metrics{};
   std::vector<LoggedWarning> warnings{};
   std::vector<Setting> settings{};

@@ -38,6 +38,23 @@ function promptView({ prompt, truth, domain, answers }) {
     withoutRepeats(answers).map(answerView));
 }
 
+// A line for each set of each run, with all that its last validation measured.
+function setsView(runs) {
+  const parts = runs.flatMap(run => Object.entries(run.metrics).flatMap(([name, raw]) => {
+    const [, set, what] = name.match(/^val\/([\w-]+)\/([\w@]+)$/) ?? [], value = set && lastOf(openSeries(raw));
+    const error = set && run.metrics[`${name}/se`];
+    return value === undefined ? [] : [{ run, set, what, text: number(value) + (error ? ` ± ${number(lastOf(openSeries(error)), 2)}` : "") }];
+  }));
+  const lines = [...new Map(parts.map(part => [`${part.run.name}/${part.set}`, part])).values()];
+  const order = what => ["avg", "pass", "maj"].indexOf(what.split("@")[0]) * 1e6 + Number(what.split("@")[1] ?? -1);
+  const first = what => (order(what) < 0 ? Infinity : order(what));
+  const columns = [...new Set(parts.map(part => part.what))].sort((a, b) => first(a) - first(b) || a.localeCompare(b));
+  const cell = (line, what) => parts.find(part => part.run === line.run && part.set === line.set && part.what === what)?.text ?? "–";
+  return lines.length === 0 ? [] : [element("div", { class: "card scroll sets", style: "margin-top: 10px" },
+    table(["set", ...(runs.length > 1 ? ["run"] : []), ...columns.map(what => what.replaceAll("_", " "))],
+      lines.map(line => [line.set, ...(runs.length > 1 ? [line.run.name] : []), ...columns.map(what => cell(line, what))])))];
+}
+
 function validationView(runs) {
   const withSome = runs.filter(run => run.validation.prompts.length > 0);
   return withSome.flatMap(run => {

@@ -1,6 +1,5 @@
 #include "reward/score_rows.h"
 
-#include <istream>
 #include <ostream>
 #include <utility>
 
@@ -35,7 +34,7 @@ int64_t num_tokens_of(const Json& row, const std::string& where) {
 
 RewardQuery query_of(const Json& row, const std::string& where) {
   require_column(row, "response", where);
-  if (!row.contains("instruction_id_list") && !row.contains("test_cases")) require_column(row, "ground_truth", where);
+  if (!names_right_answer(row)) require_column(row, "ground_truth", where);
   RewardQuery query;
   query.row = row;
   query.response = string_column(row, "response", where);
@@ -59,11 +58,15 @@ void write_results(const std::vector<RewardResult>& results, std::ostream& out, 
 
 }  // namespace
 
-ScoredRows score_rows(const ScoreBatch& score, std::istream& in, const std::string& origin, std::ostream& out) {
+bool names_right_answer(const Json& row) {
+  return row.contains("instruction_id_list") || row.contains("test_cases") || column(row, "ground_truth");
+}
+
+ScoredRows score_rows(const ScoreBatch& score, const RowSource& rows, std::ostream& out) {
   ScoredRows scored;
   std::vector<RewardQuery> queries;
-  for_each_json_line(in, origin, [&](int64_t line, const Json& row) {
-    queries.push_back(query_of(row, fmt::format("{}:{}", origin, line)));
+  rows([&](const Json& row, const std::string& where) {
+    queries.push_back(query_of(row, where));
     queries.back().name = static_cast<uint64_t>(scored.num_rows++);
     if (std::ssize(queries) < kRowsAtOnce) return;
     write_results(score(std::exchange(queries, {})), out, scored.faults);

@@ -163,22 +163,16 @@ class LineEncoder {
 
 }  // namespace
 
-std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,
+std::vector<PromptLine> read_prompt_lines(const RowSource& rows, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules) {
   LineEncoder encoder(tokenizer, rules);
   std::vector<PromptLine> lines;
-  for_each_json_line(in, origin, [&](int64_t number, const Json& value) {
-    lines.push_back(encoder.read(value, fmt::format("{}:{}", origin, number)));
-  });
+  rows([&](const Json& row, const std::string& where) { lines.push_back(encoder.read(row, where)); });
   return lines;
 }
 
-std::vector<PromptLine> read_prompts(const std::vector<Json>& rows, const std::string& name, const Tokenizer& tokenizer,
-                                     const PromptLineRules& rules) {
-  LineEncoder encoder(tokenizer, rules);
-  std::vector<PromptLine> lines;
-  for (const Json& row : rows) lines.push_back(encoder.read(row, fmt::format("{} {}", name, lines.size() + 1)));
-  return lines;
+bool names_generated_prompt(const Json& row) {
+  return row.contains("messages") || row.contains("ids") || (row.contains("prompt") && !row["prompt"].is_array());
 }
 
 }  // namespace roll

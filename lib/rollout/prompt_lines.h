@@ -1,14 +1,13 @@
-// The prompts of `roll generate`: JSON lines of text, messages or token ids.
+// The prompts of `roll generate`: rows of text, messages or token ids.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
+#include "data/row_source.h"
 #include "rollout/settings.h"
 
 namespace roll {
@@ -29,19 +28,18 @@ struct PromptLine {
   std::optional<uint64_t> seed;
 };
 
-/// Every line of `in`, in order. A line is one of
+/// Every row, in order. A row is one of
 ///   {"prompt": text}       encoded as it is, with the tokens that the tokenizer adds to every text
 ///   {"messages": [...]}    through the chat template, which opens the assistant's turn
 ///   {"ids": [...]}         taken as they are
 /// and may hold "sampling": {"temperature": 0.7, "seed": 3, ...}, keys of GeneratingArgs for this line alone, and
 /// "logit_bias": {"17": -2.5, ...}, what is added to the logits of token ids, within -100 .. 100.
-/// UserError "origin:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
+/// UserError "file:line": none or several of the three, a wrong type, an empty prompt, an id outside the vocabulary,
 /// a prompt that is too long, a sampling key that is unknown or out of its range.
-std::vector<PromptLine> read_prompt_lines(std::istream& in, const std::string& origin, const Tokenizer& tokenizer,
+std::vector<PromptLine> read_prompt_lines(const RowSource& rows, const Tokenizer& tokenizer,
                                           const PromptLineRules& rules);
 
-/// read_prompt_lines() of rows that are in memory; `name` and a row's number open errors.
-std::vector<PromptLine> read_prompts(const std::vector<Json>& rows, const std::string& name, const Tokenizer& tokenizer,
-                                     const PromptLineRules& rules);
+/// Whether the row has a prompt as read_prompt_lines() reads it.
+bool names_generated_prompt(const Json& row);
 
 }  // namespace roll

@@ -143,8 +143,7 @@ void Run::warn_unmeasured(int64_t step, const MetricValues& values) {
   for (const auto& [name, value] : values) measured.push_back(name);
   log_.warn(
       "metric_for_best_model = {}: was not measured in step {}; as long as it is not, no checkpoint is best and the "
-      "run "
-      "does not end early{}",
+      "run does not end early{}",
       wanted, step, did_you_mean(wanted, measured));
 }
 

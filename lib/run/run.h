@@ -24,8 +24,6 @@ namespace roll {
 struct RunFlags {
   bool new_run = false;
   bool allow_config_change = false;
-  /// Ends before the first step, with validations, whose sets are kept so many prompts at a time.
-  std::optional<int64_t> validates_by{};
   std::string resume_command;   // the same command line, going on with what is there
   std::string version;          // of the program and its libraries, for the checkpoints
   RunScreen* screen = nullptr;  // nullptr: lines of text

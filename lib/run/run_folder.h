@@ -15,6 +15,7 @@ namespace roll {
 
 constexpr const char* kLockFile = ".lock";
 constexpr const char* kRunFile = "run.json";
+constexpr const char* kEvaluationFile = "evaluation.json";  // what an evaluation is made with
 
 class RunFolder {
  public:

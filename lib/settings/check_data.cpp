@@ -7,6 +7,7 @@
 #include "data/domains.h"
 #include "data/prompt_stream.h"
 #include "data/row_files.h"
+#include "evaluation/measured_set.h"
 #include "settings/checks.h"
 #include "settings/reward_rows.h"
 #include "text/chat_template.h"
@@ -154,9 +155,7 @@ void check_domain_names(const Config& config, Checker& check) {
 
 /// It is a part of names of files and metrics.
 void check_set_name(const std::string& name, const auto& sets, Checker& check) {
-  const auto is_usual = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; };
-  check.require(!name.empty() && std::ranges::all_of(name, is_usual), sets,
-                "the set is called '{}'; a name has letters, digits, - and _ only", name);
+  check.require(is_set_name(name), sets, "the set is called '{}'; a name has letters, digits, - and _ only", name);
 }
 
 /// The domains' rewards, as far as they can be made.

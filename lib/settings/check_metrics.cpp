@@ -62,8 +62,9 @@ void check_tag(const Config& config, Checker& check) {
   if (tag == "all") return;
   const DataArgs& data = config.validation.data_args;
   std::set<std::string> tags;
-  for (const Row& row : read_rows(data))
+  for_each_row(expand_files(data.file_name, data.split), columns_of(data), [&](const Row& row, const RowFile&) {
     if (!row.tag.empty()) tags.insert(tag_in_metric(row.tag));
+  });
   const std::vector<std::string> known(tags.begin(), tags.end());
   check.require(tags.contains(tag), config.checkpoints.metric_for_best_model,
                 "no validation row has the tag {}; there is all{}{}{}", tag, known.empty() ? "" : ", and of tags ",

@@ -182,8 +182,7 @@ void check_same_tokens(const std::filesystem::path& policy, const std::filesyste
     if (const std::string token = ours.spelling(id); token != theirs.spelling(id))
       throw user_error(
           "{}: its tokenizer is not the policy's: token {} is {}, and {} in {}; a teacher must read the tokens that "
-          "the "
-          "policy writes, so take one of the same family",
+          "the policy writes, so take one of the same family",
           teacher.string(), id, shown(theirs.spelling(id)), shown(token), policy.string());
 }
 

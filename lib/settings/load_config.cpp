@@ -221,6 +221,16 @@ std::string check_models(const Config& config, bool offline, Checker& check) {
                      policy ? "" : "\nthe policy is not here: its shape is taken from its name");
 }
 
+/// Of a role that learns from rows, or helps to.
+std::optional<ModelSpec> check_model(const SftConfig& config, const WorkerConfig& worker, FolderUse use, bool offline,
+                                     Checker& check) {
+  const auto& name = worker.model_args.model_name_or_path;
+  const auto spec = spec_of(name, written(name, config.pretrain, check), use, offline, check);
+  check_length(config.sequence_length, config.sequence_length, spec, check.key(worker), check);
+  if (spec) check_model_layout(worker.strategy_args, *spec, check);
+  return spec;
+}
+
 /// Loads, then gives the configuration, its places and the collector to `body`, which checks and completes.
 template <class T, class F>
 CheckedConfig<T> load_checked(const std::string& yaml, const std::string& origin,
@@ -283,10 +293,7 @@ CheckedConfig<SftConfig> load_sft_config(const std::filesystem::path& file, cons
     check_packing(config.sft_train, longest, /*trains=*/true, /*forwards=*/false, check);
     check_data(config, options.offline, check);
     check_plugins(config.sft_train, options.offline, check);
-    const auto& name = config.sft_train.model_args.model_name_or_path;
-    const auto spec = spec_of(name, written(name, config.pretrain, check), FolderUse::kWrites, options.offline, check);
-    check_length(config.sequence_length, config.sequence_length, spec, "sft_train", check);
-    if (spec) check_model_layout(config.sft_train.strategy_args, *spec, check);
+    check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };
@@ -312,19 +319,11 @@ CheckedConfig<DpoConfig> load_dpo_config(const std::filesystem::path& file, cons
     check_packing(config.sft_train, pair, /*trains=*/true, /*forwards=*/true, check);
     check_packing(config.reference, longest, /*trains=*/false, /*forwards=*/true, check);
     check_data(config, options.offline, check);
-    std::optional<ModelSpec> specs[2];
-    for (const WorkerConfig* worker : {&config.sft_train, &config.reference}) {
-      const auto& name = worker->model_args.model_name_or_path;
-      const bool trains = worker == &config.sft_train;
-      auto& spec = specs[trains ? 0 : 1];
-      spec = spec_of(name, written(name, config.pretrain, check), trains ? FolderUse::kWrites : FolderUse::kForwards,
-                     options.offline, check);
-      check_length(config.sequence_length, config.sequence_length, spec, check.key(*worker), check);
-      if (spec) check_model_layout(worker->strategy_args, *spec, check);
-    }
-    if (specs[0] && specs[1])
-      check.require(specs[0]->vocab_size <= specs[1]->vocab_size, config.reference.model_args.model_name_or_path,
-                    "its vocab_size is {}, and the policy's {}", specs[1]->vocab_size, specs[0]->vocab_size);
+    const auto policy = check_model(config, config.sft_train, FolderUse::kWrites, options.offline, check);
+    const auto reference = check_model(config, config.reference, FolderUse::kForwards, options.offline, check);
+    if (policy && reference)
+      check.require(policy->vocab_size <= reference->vocab_size, config.reference.model_args.model_name_or_path,
+                    "its vocab_size is {}, and the policy's {}", reference->vocab_size, policy->vocab_size);
     result.plan = sft_plan(config);
     result.loss = describe_loss(config);
   };

@@ -5,12 +5,10 @@
 namespace roll {
 
 SamplingPlan sampling_plan(const Config& config) {
-  const GeneratingArgs &training = config.actor_infer.generating_args, &validation = config.validation.generating_args;
+  const GeneratingArgs& training = config.actor_infer.generating_args;
   const StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;
   SamplingPlan plan{.training = sampling_settings(training),
-                    .validation = sampling_settings(validation),
                     .num_samples = config.num_return_sequences_in_group,
-                    .num_validation_samples = validation.num_return_sequences.value(),
                     .with_baseline = config.experience.adv_estimator->samples_baseline,
                     .seed = static_cast<uint64_t>(config.seed),
                     .max_running_requests = config.max_running_requests,
@@ -25,15 +23,14 @@ SamplingPlan sampling_plan(const Config& config) {
                     .cache = cache_settings(engine)};
   for (const auto& [domain, worker] : config.rewards) plan.filters[domain] = worker.reward.query_filter_config;
   plan.limits.max_length = config.prompt_length + plan.training.max_new_tokens;
-  if (config.validates())
+  const auto add_set = [&](const std::string& name, const GeneratingArgs& args) {
+    const SetPlan& set =
+        plan.sets.emplace_back(SetPlan{name, sampling_settings(args), args.num_return_sequences.value()});
     plan.limits.max_length =
-        std::max(plan.limits.max_length, config.val_prompt_length.value() + plan.validation.max_new_tokens);
-  for (const auto& [name, set] : config.validation.sets) {
-    plan.sets.push_back(
-        {name, sampling_settings(set.generating_args), set.generating_args.num_return_sequences.value()});
-    plan.limits.max_length =
-        std::max(plan.limits.max_length, config.val_prompt_length.value() + plan.sets.back().sampling.max_new_tokens);
-  }
+        std::max(plan.limits.max_length, config.val_prompt_length.value() + set.sampling.max_new_tokens);
+  };
+  if (!config.validation.data_args.file_name.empty()) add_set("", config.validation.generating_args);
+  for (const auto& [name, set] : config.validation.sets) add_set(name, set.generating_args);
   plan.limits.max_rows = engine.max_num_batched_tokens.value_or(plan.limits.max_rows);
   return plan;
 }

@@ -12,17 +12,17 @@
 
 namespace roll {
 
-/// How a named validation set is sampled.
+/// How a validation set is sampled.
 struct SetPlan {
-  std::string name;
+  std::string name;  // "": the validation's own rows
   SamplingSettings sampling;
   int64_t num_samples = 1;  // responses to a prompt
 };
 
 struct SamplingPlan {
-  SamplingSettings training, validation;
-  int64_t num_samples = 1, num_validation_samples = 1;  // responses to a prompt
-  bool with_baseline = false;                           // and in training a greedy one more
+  SamplingSettings training;
+  int64_t num_samples = 1;     // responses to a prompt
+  bool with_baseline = false;  // and a greedy one more
   uint64_t seed = 0;
   int64_t max_running_requests = 1;
   bool shares_prefill = true;
@@ -30,7 +30,7 @@ struct SamplingPlan {
   int64_t num_additional_prompts = 0;  // of a domain with a filter: beyond those that it lacks
   double steps_ahead = 0;              // by which sampling runs ahead of training
   int64_t last_step = 0;
-  std::vector<SetPlan> sets;
+  std::vector<SetPlan> sets;                         // those that have rows, the validation's own first
   std::map<std::string, QueryFilterConfig> filters;  // of groups, by domain
   EngineLimits limits;                               // num_slots: at most
   CacheSettings cache;

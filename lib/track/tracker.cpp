@@ -86,7 +86,7 @@ void Tracker::write(int64_t step, MetricValues values, int64_t last_step) {
   }
   history_.add(step, values);
   for (const auto& sink : sinks_) sink->write(step, values);
-  if (shows_steps_ && (step % logging_steps_ == 0 || step == last_step))
+  if (shows_steps_ && last_step > 0 && (step % logging_steps_ == 0 || step == last_step))
     log_.info("{}", step_line(headline_, history_, last_step));
   for (const Warning& warning : watch_.observe(history_)) log_.warn("step {}: {}", warning.step, warning.text);
   show_on_screen();

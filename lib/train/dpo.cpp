@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
@@ -31,7 +30,7 @@ namespace {
 
 struct DpoData {
   RoleFolders folders;
-  std::vector<PairRow> training, validation;
+  TrainedRows<PairRow> rows{};
 };
 
 DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) {
@@ -40,35 +39,12 @@ DpoData load_dpo_data(const DpoConfig& config, const RunStart& start, Log& log) 
   };
   DpoData data{{.actor = start.resume ? start.resume->folder / "actor" : folder(config.sft_train),
                 .critic = {},
-                .references = {folder(config.reference)}},
-               {},
-               {}};
+                .references = {folder(config.reference)}}};
   const Tokenizer tokenizer = Tokenizer::load(data.folders.actor);
-  const auto load = [&](const DataArgs& rows, const char* what) {
-    PairRows loaded = load_pair_rows(config, rows, data.folders.actor, tokenizer);
-    if (!rows.file_name.empty())
-      log.info("{}: {} pairs{}", what, loaded.rows.size(),
-               loaded.num_dropped ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped,
-                                                config.sequence_length)
-                                  : "");
-    return loaded;
-  };
-  PairRows training = load(config.sft_train.data_args, "training rows"),
-           validation = load(config.validation.data_args, "validation rows");
-  const std::string shared = log.is_first() ? warning_of_shared(training.keyed, validation.keyed) : "";
-  if (!shared.empty()) log.warn("{}", shared);
-  data.training = std::move(training.rows);
-  data.validation = std::move(validation.rows);
+  data.rows = load_told<PairRow>(
+      config.sft_train.data_args, config.validation.data_args, config.sequence_length,
+      [&](const DataArgs& rows) { return load_pair_rows(config, rows, data.folders.actor, tokenizer); }, log);
   return data;
-}
-
-/// Tells whether a run goes on with the same pairs in the same order.
-std::string fingerprint_of_pairs(const std::vector<PairRow>& rows) {
-  uint64_t hash = fnv1a("");
-  for (const PairRow& row : rows)
-    for (const auto* ids : {&row.prompt_ids, &row.chosen_ids, &row.rejected_ids})
-      hash = fnv1a({reinterpret_cast<const char*>(ids->data()), ids->size() * sizeof(int64_t)}, hash);
-  return fmt::format("{:016x}", hash);
 }
 
 RolePlaces places_of_dpo(const DpoConfig& config) {
@@ -116,13 +92,12 @@ class Dpo {
   BatchRule pair_rule(Stage stage) const;
   LossResult loss_of(const Experience& e, const at::Tensor& log_probs, const MiniBatchCounts& counts) const;
   Metrics train(int64_t update);
-  std::vector<RowOrigin> origins_of(const std::vector<int64_t>& pairs) const;
   Metrics validate();
 
   const DpoConfig& config_;
   Communicator& ranks_;
   Log& log_;
-  std::vector<PairRow> rows_, validation_rows_;
+  StoredRows<PairRow> rows_, validation_rows_;
   int64_t total_updates_;
   const DpoSettings loss_;
   Meshes meshes_;
@@ -141,9 +116,9 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
     : config_(config),
       ranks_(ranks),
       log_(log),
-      rows_(std::move(data.training)),
-      validation_rows_(std::move(data.validation)),
-      total_updates_(count_updates(config, std::ssize(rows_), config.sft_train.mini_batch())),
+      rows_(std::move(data.rows.training)),
+      validation_rows_(std::move(data.rows.validation)),
+      total_updates_(count_updates(config, rows_.size(), config.sft_train.mini_batch())),
       loss_{.beta = config.beta, .ipo = config.ipo, .label_smoothing = config.label_smoothing},
       meshes_(ranks),
       mesh_of_(role_meshes(places_of_dpo(config), meshes_)),
@@ -152,7 +127,7 @@ Dpo::Dpo(const DpoConfig& config, DpoData data, RunPlan plan, at::Device device,
       models_(step_models(roles_, mesh_of_, device, {.actor_recomputes = config.sft_train.recomputes()})),
       options_(learner_options(config.sft_train, config.max_grad_norm, total_updates_)),
       learner_("actor_train", roles_.actor->parameters(), options_, {mesh_of_.actor.mesh(), roles_.actor->parts()}),
-      order_(std::ssize(rows_), config.sft_train.mini_batch(), config.seed),
+      order_(rows_.size(), config.sft_train.mini_batch(), config.seed),
       resume_(plan.start.resume),
       run_(std::move(plan), total_updates_, dpo_face(config, roles_.policy_spec), ranks, log) {
   if (resume_) agree(ranks, [&] { take_up(*resume_); });
@@ -163,7 +138,7 @@ void Dpo::take_up(const ResumePoint& point) {
   const std::filesystem::path file = point.folder / "state.json";
   const Json state = read_json(file);
   try {
-    if (state.at("rows") != fingerprint_of_pairs(rows_))
+    if (state.at("rows") != fingerprint_text(rows_.fingerprint()))
       throw user_error("the rows of actor_train are not those of {}; resume with the data of that run",
                        point.folder.string());
     learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
@@ -175,7 +150,7 @@ void Dpo::take_up(const ResumePoint& point) {
 
 RunState Dpo::state() {
   return {
-      {{"rows", fingerprint_of_pairs(rows_)}, {"actor", learner_.state()}},
+      {{"rows", fingerprint_text(rows_.fingerprint())}, {"actor", learner_.state()}},
       {checkpoint_part("actor", *roles_.actor, mesh_of_.actor.mesh(), [this] { return learner_.optimizer_shard(); })}};
 }
 
@@ -192,9 +167,9 @@ LossResult Dpo::loss_of(const Experience& e, const at::Tensor& log_probs, const 
 }
 
 Metrics Dpo::train(int64_t update) {
-  const std::vector<int64_t> pairs = order_.rows_of(update);
+  const std::vector<PairRow> pairs = rows_.at(order_.rows_of(update));
   Metrics metrics;
-  RlStep step = step_of(rows_, pairs, pair_rule(Stage::kTrain), mesh_of_.actor);
+  RlStep step = step_of(pairs, pair_rule(Stage::kTrain), mesh_of_.actor);
   run_forwards(step, {.references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}}, models_,
                *mesh_of_.learners, log_, metrics);
   const int64_t num_sequences = step.facts.num_sequences();
@@ -210,7 +185,7 @@ Metrics Dpo::train(int64_t update) {
                         .device = models_.device,
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(run_.folder(), update, origins_of(pairs)); }};
+                        .source = [&] { return write_origins(run_.folder(), update, pairs); }};
   const MicroBatchLoss<Experience> loss = [&](const Experience& e, const MiniBatchCounts& counts) {
     const at::Tensor wanted = e.response_mask().to(at::kBool);
     const auto out = token_log_probs(*roles_.actor, e.tokens, /*temperature=*/1.0, /*with_entropy=*/false,
@@ -221,15 +196,9 @@ Metrics Dpo::train(int64_t update) {
   return metrics;
 }
 
-std::vector<RowOrigin> Dpo::origins_of(const std::vector<int64_t>& pairs) const {
-  std::vector<RowOrigin> origins;
-  for (const int64_t row : pairs) origins.push_back({rows_[row].id, rows_[row].origin});
-  return origins;
-}
-
 Metrics Dpo::validate() {
-  RlStep step = step_of(validation_rows_, first_numbers(std::ssize(validation_rows_)), pair_rule(Stage::kForward),
-                        mesh_of_.actor);
+  RlStep step =
+      step_of(validation_rows_.at(first_numbers(validation_rows_.size())), pair_rule(Stage::kForward), mesh_of_.actor);
   Metrics of_forwards;
   run_forwards(step,
                {.old_log_probs = true,
@@ -237,7 +206,7 @@ Metrics Dpo::validate() {
                 .references = {{.rule = batch_rule(config_.reference, Stage::kForward)}}},
                models_, *mesh_of_.learners, log_, of_forwards);
   Communicator& dp = mesh_of_.actor.mesh().dp();
-  const auto counts = count_masks(step.here, {"response_mask"}, std::ssize(validation_rows_), dp);
+  const auto counts = count_masks(step.here, {"response_mask"}, validation_rows_.size(), dp);
   const at::NoGradGuard no_grad;
   Metrics of_here, metrics;
   if (step.here.num_sequences() > 0) of_here = loss_of(step.here, step.here.old_log_probs, counts).metrics;
@@ -251,7 +220,7 @@ void Dpo::run() {
                        .validate = {},
                        .state = [this] { return state(); },
                        .eval_steps = config_.eval_steps};
-  if (!validation_rows_.empty()) training.validate = [this](int64_t) { return validate(); };
+  if (validation_rows_.size() > 0) training.validate = [this](int64_t) { return validate(); };
   run_row_training(training, run_, memory_, ranks_, log_);
 }
 

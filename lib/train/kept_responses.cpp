@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_sum.h"
+#include "run/run_folder.h"
 #include "settings/config_change.h"
 
 namespace roll {
@@ -11,10 +12,6 @@ namespace roll {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string prefix_of(const std::string& set) {
-  return fmt::format("val_{}_", set);
-}
 
 void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
   std::string list;
@@ -39,9 +36,16 @@ void refuse_changes(const fs::path& file, const Json& before, const Json& now) {
 
 }  // namespace
 
-Json description_of(const SetPlan& set, const std::vector<Row>& rows, int64_t prompts_of_piece) {
+std::string validation_prefix(const std::string& set) {
+  return set.empty() ? "val_" : fmt::format("val_{}_", set);
+}
+
+Json description_of(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece) {
   uint64_t sum = fnv1a("");
-  for (const Row& row : rows) sum = fnv1a(to_line({row.prompt_ids, row.raw, row.domain}), sum);
+  for (int64_t i = 0; i < rows.size(); ++i) {
+    const Row row = rows.at(i);
+    sum = fnv1a(to_line({row.prompt_ids, row.raw, row.domain}), sum);
+  }
   const SamplingSettings& s = set.sampling;
   return {{"num_return_sequences", set.num_samples},
           {"max_new_tokens", s.max_new_tokens},
@@ -69,7 +73,7 @@ Json weight_sums(const fs::path& model_folder) {
 }
 
 KeptResponses::KeptResponses(fs::path run_folder, const Json& made_with) : rollouts_(run_folder / "rollouts") {
-  const fs::path file = run_folder / "evaluation.json";
+  const fs::path file = run_folder / kEvaluationFile;
   if (!is_there(file)) {
     write_file_atomic(file, to_line(made_with) + "\n");
     return;
@@ -83,13 +87,13 @@ KeptResponses::KeptResponses(fs::path run_folder, const Json& made_with) : rollo
 }
 
 std::optional<std::vector<RolloutRecord>> KeptResponses::piece(const std::string& set, Share share) const {
-  const fs::path file = numbered(rollouts_, prefix_of(set), 0, part_suffix(share));
+  const fs::path file = numbered(rollouts_, validation_prefix(set), 0, part_suffix(share));
   if (!is_there(file)) return std::nullopt;
   return records_from_lines(read_file(file), file.string());
 }
 
 void KeptResponses::keep(const std::string& set, Share share, const std::vector<RolloutRecord>& records) const {
-  write_rollouts(rollouts_, prefix_of(set), 0, records, share);
+  write_rollouts(rollouts_, validation_prefix(set), 0, records, share);
 }
 
 }  // namespace roll

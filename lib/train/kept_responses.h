@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "data/rows.h"
+#include "data/row_store.h"
 #include "records/rollout_files.h"
 #include "settings/sampling_plan.h"
 
 namespace roll {
 
 /// What says whether a set's responses would come out as they did: sampling, rows, pieces.
-Json description_of(const SetPlan& set, const std::vector<Row>& rows, int64_t prompts_of_piece);
+Json description_of(const SetPlan& set, const RowStore& rows, int64_t prompts_of_piece);
 
 class KeptResponses {
  public:
@@ -30,6 +30,9 @@ class KeptResponses {
  private:
   std::filesystem::path rollouts_;
 };
+
+/// Of the files of a set's responses: "val_SET_", and "val_" of the validation's own.
+std::string validation_prefix(const std::string& set);
 
 /// The sums of a model folder's weights, by file.
 Json weight_sums(const std::filesystem::path& model_folder);

@@ -11,6 +11,8 @@ namespace roll {
 
 namespace {
 
+constexpr int64_t kValidationInMemory = int64_t{8} << 20;  // bytes of each set, of which there may be many
+
 std::string template_name(const PromptSource& source, const std::string& tag) {
   const auto own = source.tag_to_template.find(tag);
   if (own != source.tag_to_template.end()) return own->second;
@@ -154,34 +156,20 @@ PromptStream open_training_prompts(const Config& config, const std::filesystem::
   return {std::move(rows), data.domain_interleave_probs, static_cast<uint64_t>(config.seed), curriculum_of(data)};
 }
 
-namespace {
-
-std::vector<Row> load_rows(const Config& config, const std::filesystem::path& model_folder, const DataArgs& data,
-                           const Tokenizer& tokenizer, const std::string& what, Log& log) {
+std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
+                                                 const Tokenizer& tokenizer, Log& log) {
   const int64_t prompt_length = config.val_prompt_length.value_or(config.prompt_length);
   const DomainRules rules = rules_of(config);
-  std::vector<Row> rows;
-  for_each_prompt(source_of(config, model_folder, data, prompt_length, rules), tokenizer, what, log,
-                  [&](Row row) { rows.push_back(std::move(row)); });
-  return rows;
-}
-
-}  // namespace
-
-std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
-                                         const Tokenizer& tokenizer, Log& log) {
-  const DataArgs& data = config.validation.data_args;
-  if (data.file_name.empty()) return {};
-  return load_rows(config, model_folder, data, tokenizer, "validation prompts", log);
-}
-
-std::map<std::string, std::vector<Row>> load_validation_sets(const Config& config,
-                                                             const std::filesystem::path& model_folder,
-                                                             const Tokenizer& tokenizer, Log& log) {
-  std::map<std::string, std::vector<Row>> sets;
-  for (const auto& [name, set] : config.validation.sets)
-    sets[name] = load_rows(config, model_folder, set.data_args, tokenizer, "prompts of validation set " + name, log);
-  return sets;
+  std::map<std::string, RowStore> validations;
+  const auto load = [&](const std::string& name, const DataArgs& data) {
+    RowStore& rows = validations.emplace(name, RowStore(kValidationInMemory)).first->second;
+    for_each_prompt(source_of(config, model_folder, data, prompt_length, rules), tokenizer,
+                    name.empty() ? "validation prompts" : "prompts of validation set " + name, log,
+                    [&](const Row& row) { rows.add(row); });
+  };
+  if (!config.validation.data_args.file_name.empty()) load("", config.validation.data_args);
+  for (const auto& [name, set] : config.validation.sets) load(name, set.data_args);
+  return validations;
 }
 
 }  // namespace roll

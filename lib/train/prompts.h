@@ -55,12 +55,8 @@ class PromptEncoder {
 /// The configuration's training rows as an endless stream.
 PromptStream open_training_prompts(const Config& config, const std::filesystem::path& model_folder,
                                    const Tokenizer& tokenizer, Log& log);
-/// All rows of the validation; none where there is none.
-std::vector<Row> load_validation_prompts(const Config& config, const std::filesystem::path& model_folder,
-                                         const Tokenizer& tokenizer, Log& log);
-/// Those of the named sets.
-std::map<std::string, std::vector<Row>> load_validation_sets(const Config& config,
-                                                             const std::filesystem::path& model_folder,
-                                                             const Tokenizer& tokenizer, Log& log);
+/// The rows of the validation, by the name "", and of its named sets; none of what there is not.
+std::map<std::string, RowStore> load_validations(const Config& config, const std::filesystem::path& model_folder,
+                                                 const Tokenizer& tokenizer, Log& log);
 
 }  // namespace roll

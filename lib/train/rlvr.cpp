@@ -34,8 +34,6 @@ namespace roll {
 
 namespace {
 
-constexpr int kSampleColumns = 120;
-
 /// Loaded before any model, so that what is wrong with it is known early.
 struct Data {
   RoleFolders folders;
@@ -47,12 +45,7 @@ bool offloads(const Config& config, at::Device device) {
   return config.offload && device.is_cuda();
 }
 
-void warn_of_shared(const RowStore& training, const std::vector<Row>& validation, Log& log) {
-  if (const std::string warning = warning_of_shared(training, keyed_rows(validation)); !warning.empty())
-    log.warn("{}", warning);
-}
-
-Data load_data(const Config& config, const RunStart& start, bool trains, Log& log) {
+Data load_data(const Config& config, const RunStart& start, Log& log) {
   RoleFolders folders = role_folders(config);
   if (start.resume) {
     folders.actor = start.resume->folder / "actor";
@@ -60,24 +53,18 @@ Data load_data(const Config& config, const RunStart& start, bool trains, Log& lo
   }
   Data data{folders, Tokenizer::load(folders.actor), {}};
   RolloutManager::Data& rows = data.of_sampling;
-  if (trains && !config.rollout_replay) {
+  if (!config.rollout_replay) {
     rows.prompts = open_training_prompts(config, folders.actor, data.tokenizer, log);
     rows.prompts_per_step = config.rollout_batch_size;
     rows.prompts->quota(config.rollout_batch_size);  // which says what is wrong with it
   }
-  rows.validation = load_validation_prompts(config, folders.actor, data.tokenizer, log);
-  rows.sets = load_validation_sets(config, folders.actor, data.tokenizer, log);
-  if (!rows.prompts || !log.is_first()) return data;
-  warn_of_shared(rows.prompts->rows(), rows.validation, log);
-  for (const auto& [name, set] : rows.sets) warn_of_shared(rows.prompts->rows(), set, log);
+  rows.validations = load_validations(config, folders.actor, data.tokenizer, log);
+  if (rows.prompts && log.is_first())
+    for (const auto& [name, validation] : rows.validations)
+      if (const std::string warning = warning_of_shared(rows.prompts->rows().prompts(), validation.prompts());
+          !warning.empty())
+        log.warn("{}", warning);
   return data;
-}
-
-/// Prompts and samples of each validation.
-std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan, const RolloutManager::Data& data) {
-  std::vector<std::pair<int64_t, int64_t>> all{{std::ssize(data.validation), plan.num_validation_samples}};
-  for (const SetPlan& set : plan.sets) all.emplace_back(std::ssize(data.sets.at(set.name)), set.num_samples);
-  return all;
 }
 
 RunPlan plan_rlvr(const Config& config, const RunFlags& flags, Communicator& ranks, Log& log) {
@@ -92,20 +79,10 @@ std::vector<std::string> domains_of(const Config& config) {
   return domains;
 }
 
-std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler,
-                                               Log& log) {
-  if (!sampler.is_here()) return std::nullopt;
-  RewardsByDomain rewards;
-  for (const auto& [domain, worker] : config.rewards)
-    rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
-  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log);
-}
-
 class Rlvr {
  public:
   Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
   void run();
-  void evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model);
 
  private:
   void take_up(const ResumePoint& point);
@@ -118,9 +95,6 @@ class Rlvr {
   Metrics train(RlStep& step, std::vector<RolloutRecord> rollouts);
   bool validates(int64_t step) const;
   Metrics validate(int64_t step);
-  Metrics validate_all_rows(int64_t step);
-  Metrics validate_set(int64_t step, const SetPlan& set);
-  Metrics measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine);
   std::vector<ShownSample> broadcast_samples(const std::vector<RolloutRecord>& validated);
 
   const Config& config_;
@@ -167,8 +141,8 @@ Rlvr::Rlvr(const Config& config, Data data, RunPlan plan, at::Device device, Com
       reward_models_(judging_models(config), static_cast<uint64_t>(config.seed), meshes_, device, log),
       offload_(offloads(config, device), trainer_),
       worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
-      engine_(sampling_, validations_of(sampling_, data.of_sampling), tokenizer_, roles_, mesh_of_, offload_,
-              ranks.traffic()),
+      engine_(sampling_, validations_of(sampling_, data.of_sampling.validations), tokenizer_, roles_, mesh_of_,
+              &offload_, ranks.traffic()),
       rollout_manager_(sampling_, std::move(data.of_sampling), engine_, worker_ ? &*worker_ : nullptr, reward_models_,
                        ranks),
       throughput_(device, model_dtype(config.actor_train.model_args, device), ranks.size(),
@@ -224,7 +198,7 @@ RunState Rlvr::run_state(Json state) {
 
 void Rlvr::run() {
   log_.info("{}", describe_roles(roles_, config_, device_));
-  if (!resume_ && config_.eval_steps > 0 && rollout_manager_.validates()) run_.track(0, validate(0));
+  if (!resume_ && config_.eval_steps > 0 && !sampling_.sets.empty()) run_.track(0, validate(0));
   if (const std::string note = restart_note(); !note.empty()) log_.info("{}", note);
   for (int64_t step = run_.first_step(); step <= run_.last_step(); ++step) {
     const Json before = state();
@@ -237,20 +211,6 @@ void Rlvr::run() {
   }
   run_.finish();
   log_history(history_, log_);
-  log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
-}
-
-/// The validations alone. `resolved_config`, `model`: what they are made with.
-void Rlvr::evaluate(int64_t prompts_of_piece, const std::string& resolved_config, const std::filesystem::path& model) {
-  log_.info("{}", describe_roles(roles_, config_, device_));
-  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, model,
-                            run_.folder().path(), ranks_);
-  Metrics metrics;
-  if (rollout_manager_.has_validation()) metrics.merge(validate_all_rows(0));
-  for (const SetPlan& set : sampling_.sets) metrics.merge(measure_set(0, set, evaluation.samples_of(set)));
-  run_.track(0, metrics);
-  rollout_manager_.close();
-  run_.finish();
   log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
 }
 
@@ -338,63 +298,41 @@ std::vector<ShownSample> Rlvr::broadcast_samples(const std::vector<RolloutRecord
 }
 
 bool Rlvr::validates(int64_t step) const {
-  return config_.eval_steps > 0 && rollout_manager_.validates() && run_.is_due(step, config_.eval_steps);
+  return config_.eval_steps > 0 && !sampling_.sets.empty() && run_.is_due(step, config_.eval_steps);
 }
 
 Metrics Rlvr::validate(int64_t step) {
   Stopwatch watch;
   memory_.begin("validate");
+  const std::string title = fmt::format("validation after step {}", step);
   Metrics metrics;
-  if (rollout_manager_.has_validation()) metrics.merge(validate_all_rows(step));
-  for (const SetPlan& set : sampling_.sets) metrics.merge(validate_set(step, set));
+  std::map<std::string, MeasuredSet> measured;
+  for (const SetPlan& set : sampling_.sets) {
+    const auto records = rollout_manager_.validation(step, set);
+    if (const auto share = sampler_share(mesh_of_.sampler))
+      write_rollouts(run_.folder().rollouts(), validation_prefix(set.name), step, records, *share);
+    if (!set.name.empty()) {
+      measured[set.name] = measured_over(judged_samples(records), set.num_samples, ranks_);
+      continue;
+    }
+    metrics.merge(tell_validation(title, records, broadcast_samples(records), run_, ranks_, log_));
+    history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
+  }
+  metrics.merge(tell_sets(title, measured, log_));
   metrics.add("time/validate", watch.seconds());
   return metrics;
-}
-
-/// Of the validation's own rows.
-Metrics Rlvr::validate_all_rows(int64_t step) {
-  const auto records = rollout_manager_.validation(step);
-  if (const auto share = sampler_share(mesh_of_.sampler))
-    write_rollouts(run_.folder().rollouts(), "val_", step, records, *share);
-  Metrics metrics = merge_over_ranks(validation_metrics(records), ranks_);
-  const int64_t num_responses = ranks_.all_reduce_sum(std::ssize(records), "validation's responses");
-  history_.validated.push_back(value_of(metrics, "val_correct/all/mean"));
-  const std::vector<ShownSample> samples = broadcast_samples(records);
-  log_.say("validation after step {}: {:.4f} of {} responses are right, mean score {:.4f}", step,
-           history_.validated.back(), num_responses, value_of(metrics, "val_score/all/mean"));
-  for (const ShownSample& sample : samples) log_.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
-  if (!samples.empty()) run_.show(samples.back());
-  return metrics;
-}
-
-Metrics Rlvr::validate_set(int64_t step, const SetPlan& set) {
-  const auto records = rollout_manager_.validation(step, set);
-  if (const auto share = sampler_share(mesh_of_.sampler))
-    write_rollouts(run_.folder().rollouts(), fmt::format("val_{}_", set.name), step, records, *share);
-  return measure_set(step, set, judged_samples(records));
-}
-
-/// `mine`: this rank's part of all. **Collective**.
-Metrics Rlvr::measure_set(int64_t step, const SetPlan& set, const JudgedSamples& mine) {
-  const MeasuredSet numbers = measured_over(mine, set.num_samples, ranks_);
-  log_.say("validation after step {}, {}", step, table_of({{set.name, numbers}}));
-  return set_metrics(set.name, numbers);
 }
 
 }  // namespace
 
 void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log) {
   RunPlan plan = plan_rlvr(config, flags, ranks, log);
-  const std::string resolved_config = plan.keys.wish.resolved_config;
   std::optional<Rlvr> pipeline;
   agree(ranks, [&] {
-    Data data = load_data(config, plan.start, /*trains=*/!flags.validates_by, log);
+    Data data = load_data(config, plan.start, log);
     pipeline.emplace(config, std::move(data), std::move(plan), device, ranks, log);
   });
-  if (flags.validates_by)
-    pipeline->evaluate(*flags.validates_by, resolved_config, role_folders(config).actor);
-  else
-    pipeline->run();
+  pipeline->run();
 }
 
 }  // namespace roll

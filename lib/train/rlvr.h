@@ -9,8 +9,7 @@
 
 namespace roll {
 
-/// Loads models and data, then runs max_steps steps with validations and checkpoints, or the validations alone if the
-/// flags say so. **Collective**.
+/// Loads models and data, then runs max_steps steps with validations and checkpoints. **Collective**.
 /// UserError: see run_start.h, roles.h, prompts.h, group_quota.h; a replay that does not fit the configuration. Stopped
 /// when a signal came: what was done is saved.
 void run_rlvr(const Config& config, const RunFlags& flags, at::Device device, Communicator& ranks, Log& log);

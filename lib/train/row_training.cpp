@@ -20,13 +20,17 @@ std::vector<int64_t> first_numbers(int64_t count) {
   return numbers;
 }
 
-std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<RowOrigin>& rows) {
+std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<Json>& rows) {
   std::string lines;
-  for (const RowOrigin& row : rows) lines += to_line({{"id", row.id}, {"row", row.origin}}) + "\n";
+  for (const Json& row : rows) lines += to_line(row) + "\n";
   const auto file = numbered(folder.skipped(), "step_", update, ".jsonl");
   make_folder(file.parent_path());
   write_file_atomic(file, lines);
   return file.string();
+}
+
+std::string fingerprint_text(uint64_t fingerprint) {
+  return fmt::format("{:016x}", fingerprint);
 }
 
 void run_row_training(const RowTraining& training, Run& run, MemoryWatch& memory, Communicator& ranks, Log& log) {

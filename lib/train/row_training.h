@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,16 @@ namespace roll {
 std::vector<int64_t> first_numbers(int64_t count);
 
 /// Writes the file of an update that was skipped, one line per row: which row of which file it was. Gives its path.
-struct RowOrigin {
-  std::string id, origin;
-};
-std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<RowOrigin>& rows);
+std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<Json>& rows);
+template <class T>
+std::string write_origins(const RunFolder& folder, int64_t update, const std::vector<T>& rows) {
+  std::vector<Json> origins;
+  for (const T& row : rows) origins.push_back({{"id", row.id}, {"row", row.origin}});
+  return write_origins(folder, update, origins);
+}
+
+/// StoredRows::fingerprint() as a checkpoint says it.
+std::string fingerprint_text(uint64_t fingerprint);
 
 struct RowTraining {
   std::function<Metrics(int64_t update)> train;

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/hub_cache.h"
@@ -27,37 +26,17 @@ namespace roll {
 
 namespace {
 
-SftRows load_said(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
-                  const Tokenizer& tokenizer, const char* what, Log& log) {
-  SftRows loaded = load_sft_rows(config, data, model_folder, tokenizer);
-  if (!data.file_name.empty())
-    log.info("{}: {} rows{}", what, loaded.rows.size(),
-             loaded.num_dropped ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped,
-                                              config.sequence_length)
-                                : "");
-  if (!loaded.warning.empty() && log.is_first()) log.warn("{}: {}", what, loaded.warning);
-  return loaded;
-}
-
-/// Tells whether a run goes on with the same rows in the same order.
-std::string fingerprint(const std::vector<SftRow>& rows) {
-  uint64_t hash = fnv1a("");
-  for (const SftRow& row : rows)
-    hash = fnv1a({reinterpret_cast<const char*>(row.ids.data()), row.ids.size() * sizeof(int64_t)}, hash);
-  return fmt::format("{:016x}", hash);
-}
-
 /// Each row is a group of its own.
-Batch batch_of(const std::vector<SftRow>& rows, const std::vector<int64_t>& indices) {
+Batch batch_of(const std::vector<SftRow>& rows) {
   Batch batch;
   std::vector<std::vector<int64_t>> sequences;
   std::vector<float> mask;
-  for (const int64_t i : indices) {
-    sequences.push_back(rows[i].ids);
-    mask.insert(mask.end(), rows[i].labels_mask.begin(), rows[i].labels_mask.end());
+  for (const SftRow& row : rows) {
+    sequences.push_back(row.ids);
+    mask.insert(mask.end(), row.labels_mask.begin(), row.labels_mask.end());
   }
   batch.tokens = pack_tokens(sequences);
-  batch.sequence_index = first_numbers(std::ssize(indices));
+  batch.sequence_index = first_numbers(std::ssize(rows));
   batch.group_index = batch.sequence_index;
   batch.masks["labels_mask"] = at::tensor(mask, at::kFloat);
   return batch;
@@ -65,24 +44,16 @@ Batch batch_of(const std::vector<SftRow>& rows, const std::vector<int64_t>& indi
 
 struct SftData {
   std::filesystem::path model_folder;
-  std::vector<SftRow> training, validation;
+  TrainedRows<SftRow> rows{};
 };
 
 SftData load_sft_data(const SftConfig& config, const RunStart& start, Log& log) {
   SftData data{start.resume ? start.resume->folder / "actor"
-                            : model_folder(config.sft_train.model_args.model_name_or_path.value()),
-               {},
-               {}};
+                            : model_folder(config.sft_train.model_args.model_name_or_path.value())};
   const Tokenizer tokenizer = Tokenizer::load(data.model_folder);
-  const auto load = [&](const DataArgs& rows, const char* what) {
-    return load_said(config, rows, data.model_folder, tokenizer, what, log);
-  };
-  SftRows training = load(config.sft_train.data_args, "training rows"),
-          validation = load(config.validation.data_args, "validation rows");
-  const std::string shared = log.is_first() ? warning_of_shared(training.keyed, validation.keyed) : "";
-  if (!shared.empty()) log.warn("{}", shared);
-  data.training = std::move(training.rows);
-  data.validation = std::move(validation.rows);
+  data.rows = load_told<SftRow>(
+      config.sft_train.data_args, config.validation.data_args, config.sequence_length,
+      [&](const DataArgs& rows) { return load_sft_rows(config, rows, data.model_folder, tokenizer); }, log);
   return data;
 }
 
@@ -109,13 +80,12 @@ class Sft {
   void take_up(const ResumePoint& point);
   RunState state();
   Metrics train(int64_t update);
-  std::vector<RowOrigin> origins_of(const std::vector<int64_t>& rows) const;
   Metrics validate(int64_t update);
 
   const SftConfig& config_;
   Communicator& ranks_;
   Log& log_;
-  std::vector<SftRow> rows_, validation_rows_;
+  StoredRows<SftRow> rows_, validation_rows_;
   int64_t batch_size_;
   int64_t total_updates_;
   EpochOrder order_;
@@ -135,11 +105,11 @@ Sft::Sft(const SftConfig& config, SftData data, RunPlan plan, at::Device device,
     : config_(config),
       ranks_(ranks),
       log_(log),
-      rows_(std::move(data.training)),
-      validation_rows_(std::move(data.validation)),
+      rows_(std::move(data.rows.training)),
+      validation_rows_(std::move(data.rows.validation)),
       batch_size_(config.sft_train.mini_batch()),
-      total_updates_(count_updates(config, std::ssize(rows_), batch_size_)),
-      order_(std::ssize(rows_), batch_size_, config.seed),
+      total_updates_(count_updates(config, rows_.size(), batch_size_)),
+      order_(rows_.size(), batch_size_, config.seed),
       meshes_(ranks),
       mesh_(meshes_.of(mesh_shape(config.sft_train))),
       model_(Transformer::load(data.model_folder, device, model_dtype(config.sft_train.model_args, device),
@@ -158,7 +128,7 @@ void Sft::take_up(const ResumePoint& point) {
   const std::filesystem::path file = point.folder / "state.json";
   const Json state = read_json(file);
   try {
-    if (state.at("rows") != fingerprint(rows_))
+    if (state.at("rows") != fingerprint_text(rows_.fingerprint()))
       throw user_error("the rows of sft_train are not those of {}; resume with the data of that run",
                        point.folder.string());
     learner_.load(state.at("actor"), point.folder / "optimizer", "actor");
@@ -169,13 +139,13 @@ void Sft::take_up(const ResumePoint& point) {
 }
 
 RunState Sft::state() {
-  return {{{"rows", fingerprint(rows_)}, {"actor", learner_.state()}},
+  return {{{"rows", fingerprint_text(rows_.fingerprint())}, {"actor", learner_.state()}},
           {checkpoint_part("actor", model_, mesh_, [this] { return learner_.optimizer_shard(); })}};
 }
 
 Metrics Sft::train(int64_t update) {
-  const std::vector<int64_t> rows = order_.rows_of(update);
-  const Batch batch = batch_of(rows_, rows);
+  const std::vector<SftRow> rows = rows_.at(order_.rows_of(update));
+  const Batch batch = batch_of(rows);
   const bool recompute = config_.sft_train.recomputes();
   const UpdatePlan plan{.settings = {.prefix = "sft",
                                      .loss_mask = "labels_mask",
@@ -189,7 +159,7 @@ Metrics Sft::train(int64_t update) {
                         .device = model_.device(),
                         .phase = {&log_, fmt::format("step {}: train", update)},
                         .step = update,
-                        .source = [&] { return write_origins(run_.folder(), update, origins_of(rows)); }};
+                        .source = [&] { return write_origins(run_.folder(), update, rows); }};
   const MicroBatchLoss<Batch> loss = [&](const Batch& b, const MiniBatchCounts& counts) {
     const at::Tensor& labels_mask = b.mask("labels_mask");
     const auto out = token_log_probs(model_, b.tokens, /*temperature=*/1.0, /*with_entropy=*/false, recompute,
@@ -200,14 +170,8 @@ Metrics Sft::train(int64_t update) {
   return run_updates(batch, plan, learner_, mesh_, loss);
 }
 
-std::vector<RowOrigin> Sft::origins_of(const std::vector<int64_t>& rows) const {
-  std::vector<RowOrigin> origins;
-  for (const int64_t row : rows) origins.push_back({rows_[row].id, rows_[row].origin});
-  return origins;
-}
-
 Metrics Sft::validate(int64_t update) {
-  const Batch batch = batch_of(validation_rows_, first_numbers(std::ssize(validation_rows_)));
+  const Batch batch = batch_of(validation_rows_.at(first_numbers(validation_rows_.size())));
   const BatchRule rule = batch_rule(config_.sft_train, Stage::kForward).with(workload_of(model_.spec()));
   const auto forward = [&](const Batch& b) {
     return token_log_probs(model_, b.tokens, 1.0, false, false, b.mask("labels_mask").to(at::kBool)).log_probs;
@@ -226,7 +190,7 @@ void Sft::run() {
                        .validate = {},
                        .state = [this] { return state(); },
                        .eval_steps = config_.eval_steps};
-  if (!validation_rows_.empty()) training.validate = [this](int64_t update) { return validate(update); };
+  if (validation_rows_.size() > 0) training.validate = [this](int64_t update) { return validate(update); };
   run_row_training(training, run_, memory_, ranks_, log_);
 }
 

@@ -1,20 +1,17 @@
 #include "train/sft_data.h"
 
 #include "base/error.h"
-#include "data/row_files.h"
 
 namespace roll {
 
-SftRows load_sft_rows(const SftConfig& config, const DataArgs& data, const std::filesystem::path& model_folder,
-                      const Tokenizer& tokenizer) {
+LoadedRows<SftRow> load_sft_rows(const SftConfig& config, const DataArgs& data,
+                                 const std::filesystem::path& model_folder, const Tokenizer& tokenizer) {
   if (data.file_name.empty()) return {};
   const auto chat = ChatTemplate::load(
       model_folder, data.template_name.value_or(config.global_template.value_or("native")), data.enable_thinking);
-  DroppedRows dropped;
-  const auto read = read_rows(data);
-  auto rows = encode_sft_rows(read, data.response, sft_encoder(chat, tokenizer), config.sequence_length,
-                              data.preprocessing_num_workers, dropped);
-  return {std::move(rows), dropped.total(), warning_of_roles(read), keyed_rows(read)};
+  const SftEncoder encoder = sft_encoder(chat, tokenizer);
+  return load_rows<SftRow>(data, config.sequence_length,
+                           [&](const Row& row) { return encode_sft_row(row, data.response, encoder); });
 }
 
 SftEncoder sft_encoder(const ChatTemplate& chat, const Tokenizer& tokenizer) {

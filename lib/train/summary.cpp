@@ -8,12 +8,16 @@
 
 namespace roll {
 
-std::string describe_roles(const Roles& roles, const Config& config, at::Device device) {
+std::string describe_policy(const Roles& roles, const Config& config, at::Device device) {
   const ModelSpec& spec = roles.policy_spec;
-  const std::string teachers = config.distils() ? fmt::format("; teachers: {}", config.teacher.size()) : "";
-  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}{}{}{}", spec.architecture->name,
+  return fmt::format("policy: {}, {:.2f} M parameters, {} on {}", spec.architecture->name,
                      static_cast<double>(spec.num_parameters()) / 1e6,
-                     compute_dtype_name(model_dtype(config.actor_train.model_args, device)), device.str(),
+                     compute_dtype_name(model_dtype(config.actor_train.model_args, device)), device.str());
+}
+
+std::string describe_roles(const Roles& roles, const Config& config, at::Device device) {
+  const std::string teachers = config.distils() ? fmt::format("; teachers: {}", config.teacher.size()) : "";
+  return fmt::format("{}{}{}{}", describe_policy(roles, config, device),
                      config.uses_reference() ? "; reference: yes" : "", teachers,
                      config.uses_critic() ? "; critic: yes" : "");
 }

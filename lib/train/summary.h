@@ -12,6 +12,8 @@
 
 namespace roll {
 
+/// "policy qwen2, 1.3 M parameters, float32 on cpu".
+std::string describe_policy(const Roles& roles, const Config& config, at::Device device);
 /// "policy qwen2, 1.3 M parameters, float32 on cpu; with a reference; with a critic".
 std::string describe_roles(const Roles& roles, const Config& config, at::Device device);
 

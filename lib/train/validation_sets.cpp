@@ -1,18 +1,64 @@
 #include "train/validation_sets.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "collect/rollout_metrics.h"
 #include "dist/agree.h"
+#include "dist/merged_metrics.h"
 #include "dist/messages.h"
+#include "process/stop.h"
+#include "train/summary.h"
 
 namespace roll {
+
+namespace {
+
+constexpr int kSampleColumns = 120;
+
+}  // namespace
+
+std::vector<std::pair<int64_t, int64_t>> validations_of(const SamplingPlan& plan,
+                                                        const std::map<std::string, RowStore>& rows) {
+  std::vector<std::pair<int64_t, int64_t>> all;
+  for (const SetPlan& set : plan.sets) all.emplace_back(rows.at(set.name).size(), set.num_samples);
+  return all;
+}
+
+std::optional<RolloutWorker> rollout_worker_of(const Config& config, RewardModels& models, RoleMesh& sampler,
+                                               Log& log) {
+  if (!sampler.is_here()) return std::nullopt;
+  RewardsByDomain rewards;
+  for (const auto& [domain, worker] : config.rewards)
+    rewards[domain] = {worker.reward, worker.has_own_model() || worker.shares_model()};
+  return std::optional<RolloutWorker>(std::in_place, rewards, config.response_length.value(), models, sampler, log);
+}
+
+Metrics tell_validation(const std::string& title, const std::vector<RolloutRecord>& records,
+                        const std::vector<ShownSample>& samples, Run& run, Communicator& ranks, Log& log) {
+  const Metrics metrics = merge_over_ranks(validation_metrics(records), ranks);
+  const int64_t num_responses = ranks.all_reduce_sum(std::ssize(records), "validation's responses");
+  log.say("{}: {:.4f} of {} responses are right, mean score {:.4f}", title, value_of(metrics, "val_correct/all/mean"),
+          num_responses, value_of(metrics, "val_score/all/mean"));
+  for (const ShownSample& sample : samples) log.info("{}", fmt::join(sample_lines(sample, kSampleColumns), "\n"));
+  if (!samples.empty()) run.show(samples.back());
+  return metrics;
+}
 
 MeasuredSet measured_over(const JudgedSamples& mine, int64_t num_samples, Communicator& ranks) {
   std::vector<JudgedSample> all;
   for (JudgedSamples& of_rank : all_gather_messages(mine, ranks))
     std::ranges::move(of_rank.samples, std::back_inserter(all));
   return measured(std::move(all), num_samples);
+}
+
+Metrics tell_sets(const std::string& title, const std::map<std::string, MeasuredSet>& sets, Log& log) {
+  Metrics metrics;
+  if (sets.empty()) return metrics;
+  log.say("{}:\n{}", title, table_of(sets));
+  for (const auto& [name, numbers] : sets) metrics.merge(set_metrics(name, numbers));
+  return metrics;
 }
 
 JudgedSamples judged_samples(const std::vector<RolloutRecord>& records) {
@@ -29,15 +75,15 @@ KeptEvaluation::KeptEvaluation(RolloutManager& sampler, const std::vector<SetPla
     if (!ranks.is_first()) return;
     Json made_of{{"weights", weight_sums(model)}};
     for (const SetPlan& set : sets)
-      made_of["sets"][set.name] = description_of(set, sampler.rows_of(set), prompts_of_piece);
+      (set.name.empty() ? made_of["validation"] : made_of["sets"][set.name]) =
+          description_of(set, sampler.rows_of(set), prompts_of_piece);
     kept_ = std::make_unique<KeptResponses>(run_folder, Json{{"config", resolved_config}, {"made_of", made_of}});
   });
 }
 
-JudgedSamples KeptEvaluation::samples_of(const SetPlan& set) {
-  const int64_t num_prompts = std::ssize(sampler_.rows_of(set));
+void KeptEvaluation::responses_of(const SetPlan& set, const TakePiece& take) {
+  const int64_t num_prompts = sampler_.rows_of(set).size();
   Share share{.index = 0, .count = (num_prompts + prompts_of_piece_ - 1) / prompts_of_piece_};
-  JudgedSamples samples;
   for (; share.index < share.count; ++share.index) {
     std::optional<std::vector<RolloutRecord>> records;
     agree(ranks_, [&] {
@@ -45,16 +91,15 @@ JudgedSamples KeptEvaluation::samples_of(const SetPlan& set) {
     });
     const Json is_kept = records.has_value();
     if (!broadcast_message(StateMessage{is_kept}, 0, ranks_, "what is kept").state.get<bool>()) {
+      if (const auto kind = stop_agreed(ranks_)) throw Stopped(*kind);
       const int64_t first = share.index * prompts_of_piece_, count = std::min(prompts_of_piece_, num_prompts - first);
-      records = exchange_rollouts(sampler_.validation(0, set, static_cast<size_t>(first), static_cast<size_t>(count)),
-                                  ranks_);
+      records = exchange_rollouts(sampler_.validation(0, set, first, count), ranks_);
       agree(ranks_, [&] {
         if (kept_) kept_->keep(set.name, share, *records);
       });
     }
-    if (kept_) std::ranges::move(judged_samples(*records).samples, std::back_inserter(samples.samples));
+    if (kept_) take(std::move(*records));
   }
-  return samples;
 }
 
 }  // namespace roll

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "data/row_store.h"
+
 namespace roll {
 
 namespace {
@@ -17,6 +19,12 @@ Row chat(const std::vector<Json>& messages, const std::string& truth, int line,
 
 Json says(const std::string& role, const std::string& content) {
   return {{"role", role}, {"content", content}};
+}
+
+std::string roles_in(const std::vector<Row>& rows) {
+  PromptWarnings warnings;
+  for (const Row& row : rows) warnings.add(row);
+  return warnings.of_roles();
 }
 
 }  // namespace
@@ -45,7 +53,7 @@ TEST_CASE("roles that no template knows are named with their lines", "[data]") {
   std::vector<Row> rows;
   for (int line = 1; line <= 8; ++line)
     rows.push_back(chat({says("human", "a"), says("gpt", "b"), says("human", "c")}, "1", line));
-  const std::string text = warning_of_roles(rows);
+  const std::string text = roles_in(rows);
   CHECK_THAT(text, Contains("the roles gpt, human in 8 rows (rows.jsonl:1, rows.jsonl:2, rows.jsonl:3, rows.jsonl:4, "
                             "rows.jsonl:5 and 3 more)"));
   PromptWarnings all(8);
@@ -54,7 +62,7 @@ TEST_CASE("roles that no template knows are named with their lines", "[data]") {
   const std::vector<Row> known{
       chat({says("system", "s"), says("developer", "d"), says("user", "u"), says("assistant", "a"), says("tool", "t")},
            "1", 1)};
-  CHECK(warning_of_roles(known).empty());
+  CHECK(roles_in(known).empty());
 }
 
 TEST_CASE("validation rows that are trained on are named with both lines", "[data]") {
@@ -63,10 +71,10 @@ TEST_CASE("validation rows that are trained on are named with both lines", "[dat
   const std::vector<Row> validation{chat({says("user", "1+1? ")}, "2", 1, "val.jsonl"),
                                     chat({says("user", "2+1?")}, "3", 2, "val.jsonl"),
                                     chat({says("user", "7*8?"), says("assistant", "56")}, "56", 3, "val.jsonl")};
-  const std::string text = warning_of_shared(keyed_rows(training), keyed_rows(validation));
+  const std::string text = warning_of_shared(RowStore(training).prompts(), RowStore(validation).prompts());
   CHECK_THAT(text, Contains("2 of 3 validation rows are training rows too (val.jsonl:1 is rows.jsonl:1, val.jsonl:3 is "
                             "rows.jsonl:2)"));
-  CHECK(warning_of_shared(keyed_rows(training), keyed_rows(std::span(validation).subspan(1, 1))).empty());
+  CHECK(warning_of_shared(RowStore(training).prompts(), RowStore(std::vector<Row>{validation[1]}).prompts()).empty());
 }
 
 }  // namespace roll

@@ -82,7 +82,7 @@ TEST_CASE("impossible shares are refused", "[data]") {
   };
   CHECK_THAT(make({{"a", 1}}), Contains("f.jsonl:1: its domain b has no share"));
   CHECK_THAT(make({{"a", 0.4}, {"b", 0.4}, {"bb", 0.2}}), Contains("bb = 0.2: no row belongs"));
-  CHECK_THAT(error_of([] { PromptStream({}, {}, 1); }), Contains("no rows"));
+  CHECK_THAT(error_of([] { PromptStream(RowStore(), {}, 1); }), Contains("no rows"));
   const PromptStream stream(rows_of({{"a", 99}, {"b", 1}}), {}, 1);
   CHECK_THAT(error_of([&] { stream.quota(8); }), Contains("domain b: its share of 0.01 gives it none of the 8"));
   CHECK(PromptStream(rows_of({{"a", 3}, {"b", 3}}), {{"a", 1}, {"b", 0}}, 1).quota(8) == Split{{"a", 8}, {"b", 0}});

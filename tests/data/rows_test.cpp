@@ -29,9 +29,9 @@ struct TempFolder {
 };
 
 std::vector<Row> read_all(const std::vector<std::string>& patterns) {
-  DataArgs data;
-  data.file_name = patterns;
-  return read_rows(data);
+  std::vector<Row> rows;
+  for_each_row(expand_files(patterns), {}, [&](Row row, const RowFile&) { rows.push_back(std::move(row)); });
+  return rows;
 }
 
 Row row_of(const std::string& json, const RowColumns& columns = {}) {

@@ -113,15 +113,4 @@ TEST_CASE("a template that rewrites earlier turns is refused", "[data]") {
              Catch::Contains("f.jsonl:2: messages[1]: the chat template renders"));
 }
 
-TEST_CASE("rows above the sequence length are dropped and counted", "[data]") {
-  const std::vector<Row> rows = {sft_row(R"({"prompt": "q", "response": "short"})"),
-                                 sft_row(R"({"prompt": "q", "response": "much longer"})")};
-  DroppedRows dropped;
-  const auto kept = encode_sft_rows(rows, {}, kEncoder, 8, 2, dropped);
-  REQUIRE(kept.size() == 1);
-  CHECK(dropped.too_long == 1);
-  CHECK(show(kept[0]).text == "^qshort$");
-  CHECK_THROWS_WITH(encode_sft_rows(rows, {}, kEncoder, 3, 1, dropped), Catch::Contains("all 2 rows are longer"));
-}
-
 }  // namespace roll

@@ -86,7 +86,21 @@ def check_run(folder, file, count):
     assert len(numbers) == 8 and numbers[-1] > count // 3, numbers
 
 
+def check_sft(folder, file, count):
+    """Fine-tuning on the short columns of the rows that check_run() trains on."""
+    config = dict(exp_name="large", output_dir="tuned", pretrain="model", max_steps=2, save_steps=100, sequence_length=200, track_with=["jsonl"],
+                  sft_train=dict(training_args=dict(learning_rate=1e-6, per_device_train_batch_size=4),
+                                 data_args=dict(file_name=file.name, template="chatml", question="answer", response="answer")))
+    (folder / "sft.yaml").write_text(json.dumps(config))
+    text, most, seconds = run(folder, "sft", "--config", "sft.yaml", "--device", "cpu")
+    assert f"training rows: {count} rows" in text, text[-3000:]
+    print(f"fine-tuned for two steps in {seconds:.0f} s with {most:.0f} MB", flush=True)
+    assert most < MOST_MB, most
+
+
 with tempfile.TemporaryDirectory() as temporary:
     folder = pathlib.Path(temporary)
     check(folder, "large", 2_000_000, "zstd")
-    check_run(folder, *check(folder, "rows", 1000, "snappy"))
+    rows = check(folder, "rows", 1000, "snappy")
+    check_run(folder, *rows)
+    check_sft(folder, *rows)

@@ -5,6 +5,9 @@ them. Argument: the roll binary."""
 import json
 import math
 import pathlib
+import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -44,28 +47,58 @@ def evaluate(*args, code=0):
     return done.stdout + done.stderr
 
 
-def check_killed(folder, told):
-    """Killed while the second of three pieces of the last set is judged; goes on on two ranks."""
-    out, block = folder / "killed", folder / "block"
-    command = ["--config", folder / "run.yaml", "--device", "cpu", "--model", folder / "actor", "--output", out, "--keep-every", "2", "--plain"]
+def check_ended(folder, told, how):
+    """Ended by a signal while the second of three pieces of the last set is judged; goes on on two ranks."""
+    out, block = folder / f"ended{how}", folder / "block"
+    flags = ["--config", folder / "run.yaml", "--device", "cpu", "--output", out, "--plain"]
+    command = [*flags, "--model", folder / "actor", "--keep-every", "2"]
     block.touch()
-    run = subprocess.Popen([binary, "evaluate", *command, "-n", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run = subprocess.Popen([binary, "evaluate", *command, "-n", "1"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     pieces = [out / f"rollouts/val_mixed_000000-0000{i}-of-00003.jsonl" for i in (1, 2, 3)]
     try:
         while not pieces[0].exists():
             assert run.poll() is None, run.returncode
             time.sleep(0.02)
     finally:
-        run.kill()
-        run.wait()
+        run.send_signal(how)
+        if how == signal.SIGKILL:
+            run.wait()
         block.unlink()
-    assert not pieces[1].exists()
-    kept = pieces[0].stat().st_mtime_ns
-    said = evaluate(*command, "--resume", "validation.sets.mixed.generating_args.temperature=0.5", code=2)
-    assert "/sets/mixed/temperature: 0.7 -> 0.5" in said, said
+        said = run.communicate(timeout=60)[1]
+    if how == signal.SIGTERM:
+        assert run.returncode == 143 and "what was judged is kept; go on with: roll evaluate" in said and said.strip().endswith("--resume"), (run.returncode, said)
+    assert not pieces[2].exists() and (how == signal.SIGTERM or not pieces[1].exists())
+    own = sorted((out / "rollouts").glob("val_000000-00001-of-*.jsonl"))
+    assert len(own) == 1, "the validation's own rows are not kept in pieces"
+    kept = [file.stat().st_mtime_ns for file in (pieces[0], own[0])]
+    for change, difference in (("validation.sets.mixed.generating_args.temperature=0.5", "/sets/mixed/temperature: 0.7 -> 0.5"),
+                               ("validation.generating_args.temperature=0.5", "/validation/temperature: "), ("seed=4", "\n  seed: 3 -> 4"),
+                               ("rewards.counted.timeout_s=50", "rewards.counted.timeout_s: 60 -> 50")):
+        said = evaluate(*command, "--resume", change, code=2)
+        assert difference in said and "begin another evaluation by --output or --new-run" in said, said
+    assert "/prompts of a piece (--keep-every): 2 -> 3" in evaluate(*flags, "--model", folder / "actor", "--keep-every", "3", "--resume", code=2)
+    rows = (folder / "mixed.jsonl").read_text()
+    (folder / "mixed.jsonl").write_text(rows.replace("0+2=", "0+3="))
+    assert "/sets/mixed/rows: " in evaluate(*command, "--resume", code=2)
+    (folder / "mixed.jsonl").write_text(rows)
+    shutil.copytree(folder / "actor", folder / "other", dirs_exist_ok=True)
+    weights = bytearray((folder / "other/model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (folder / "other/model.safetensors").write_bytes(weights)
+    assert "/weights/model.safetensors: " in evaluate(*flags, "--model", folder / "other", "--keep-every", "2", "--resume", code=2)
     evaluate(*command, "--resume", "-n", "2")
-    assert pieces[0].stat().st_mtime_ns == kept and pieces[2].exists(), "a kept piece was made again"
+    assert [file.stat().st_mtime_ns for file in (pieces[0], own[0])] == kept and pieces[2].exists(), "a kept piece was made again"
     assert of_sets(out, 0) == told, {key: (value, told.get(key)) for key, value in of_sets(out, 0).items() if value != told.get(key)}
+
+
+def check_page(folder):
+    """An evaluation has a page, alone and beside a run."""
+    for beside in ([], [folder / "ranks1"]):
+        page = folder / "page.html"
+        done = subprocess.run([binary, "report", folder / "alone", *beside, "--out", page], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        runs = json.loads(re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.S)[1])["runs"]
+        assert [run["is_evaluation"] for run in runs] == [True, False][:len(runs)] and runs[0]["metrics"]["val/many/pass@4"]["v"], runs[0]["metrics"].keys()
 
 
 def check_without_file(folder, told):
@@ -112,7 +145,11 @@ def main():
             assert again.keys() == run_said.keys() and all(math.isclose(again[key], run_said[key], rel_tol=1e-8, abs_tol=1e-8) for key in again), (again, run_said)
         evaluate("--config", folder / "run.yaml", "--device", "cpu", "-n", "2", "--model", folder / "actor", "--output", folder / "alone")
         assert of_sets(folder / "alone", 0) == told[1], "roll evaluate measures something else than a run's first validation"
-        check_killed(folder, told[1])
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            check_ended(folder, told[1], how)
+        said = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "ranks1", "--resume", code=2)
+        assert "leads to the checkpoint" in said and "/actor, in a folder of its own by --output" in said, said
+        check_page(folder)
         check_without_file(folder, told[1])
         done = evaluate("--config", folder / "run.yaml", "--device", "cpu", "--output", folder / "none", "validation={}", "metric_for_best_model=score/mean", code=2)
         assert "has no validation" in done, done

@@ -18,14 +18,14 @@ JudgedSample sample(int64_t prompt, int64_t number, double score, const std::str
 
 std::vector<std::string> names_of(const MeasuredSet& numbers) {
   std::vector<std::string> names;
-  for (const auto& [name, estimate] : numbers) names.push_back(name);
+  for (const auto& [name, estimate] : numbers.numbers) names.push_back(name);
   return names;
 }
 
 double value(const MeasuredSet& numbers, const std::string& name) {
-  const auto found = std::ranges::find(numbers, name, &MeasuredSet::value_type::first);
-  REQUIRE(found != numbers.end());
-  return found->second.mean;
+  const Estimate* found = numbers.find(name);
+  REQUIRE(found);
+  return found->mean;
 }
 
 }  // namespace
@@ -54,8 +54,10 @@ TEST_CASE("where one domain's reward finds no answers, there is no majority", "[
       of_code.domain = "code";
       of_code.answer.reset();
     }
-  CHECK(names_of(measured(samples, 2)) ==
+  const MeasuredSet set = measured(samples, 2);
+  CHECK(names_of(set) ==
         std::vector<std::string>{"avg@2", "pass@2", "score", "response_length", "truncated", "unjudged"});
+  CHECK(set.silent == std::vector<std::string>{"code"});
 }
 
 TEST_CASE("what nobody judged counts in no estimate, and its prompt in none that needs more", "[evaluation]") {
@@ -68,6 +70,21 @@ TEST_CASE("what nobody judged counts in no estimate, and its prompt in none that
   CHECK(value(numbers, "unjudged") == 0.25);
   for (JudgedSample& one : samples) one.is_judged = false;
   CHECK(names_of(measured(samples, 2)) == std::vector<std::string>{"response_length", "truncated", "unjudged"});
+}
+
+TEST_CASE("sets are told a line each, and what they lack once", "[evaluation]") {
+  std::vector<JudgedSample> many{sample(0, 0, 1, "4"), sample(0, 1, 0, "5"), sample(1, 0, 0, ""), sample(1, 1, 0, "7")};
+  std::vector<JudgedSample> one{sample(0, 0, 1, "4")};
+  const std::string whole = table_of({{"many", measured(many, 2)}});
+  CHECK(whole ==
+        "set   prompts  samples k            avg@k  pass@k   maj@k   score  length  truncated  no answer\n"
+        "many        2          2  0.2500 ± 0.2500  0.5000  0.2500  0.2500     5.5     0.5000     0.2500\n");
+  one[0].answer.reset();
+  many[3].is_judged = false;
+  const std::string both = table_of({{"many", measured(many, 2)}, {"one", measured(one, 1)}});
+  CHECK_THAT(both, Catch::Contains("one         1          1           1.0000       -       -  1.0000"));
+  CHECK_THAT(both, Catch::Contains("\nwithout maj@k and no answer, as rewards do not say what a response answers: one "
+                                   "(math)\nresponses that nobody judged: many (0.2500)\n"));
 }
 
 TEST_CASE("metrics of a set have names that can be foretold, with errors beside them", "[evaluation]") {

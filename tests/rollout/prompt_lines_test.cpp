@@ -26,7 +26,7 @@ std::vector<PromptLine> lines_of(const std::string& lines) {
   GeneratingArgs generating;
   generating.max_new_tokens = 9;
   generating.top_k = 7;
-  return read_prompt_lines(in, "p.jsonl", letters(),
+  return read_prompt_lines(json_lines(in, "p.jsonl"), letters(),
                            {.model_folder = "no/such/folder",
                             .template_name = "empty",
                             .vocab_size = 10,

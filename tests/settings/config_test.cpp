@@ -173,7 +173,7 @@ TEST_CASE("a key that another one makes idle is noted, unless it has its default
 TEST_CASE("do_sample: false is a greedy validation", "[train]") {
   const auto loaded =
       recipe({"validation.generating_args.do_sample=false", "validation.generating_args.temperature=0.6"});
-  CHECK(sampling_plan(loaded.config).validation.temperature == 0);
+  CHECK(sampling_settings(loaded.config.validation.generating_args).temperature == 0);
 }
 
 TEST_CASE("older names and the template's switch are taken", "[train]") {

@@ -29,10 +29,9 @@ TEST_CASE("a run's sampling is resolved from its keys", "[settings]") {
   Config config = complete_config();
   SamplingPlan plan = sampling_plan(config);
   CHECK(plan.training.max_new_tokens == 100);
-  CHECK(plan.validation.max_new_tokens == 80);
   CHECK(plan.num_samples == 4);
   CHECK(plan.samples_per_prompt() == 4);
-  CHECK(plan.num_validation_samples == 3);
+  CHECK(plan.sets.empty());
   CHECK(plan.most_prompts == 6);
   CHECK(plan.filters.at("math").type == QueryFilter::kMean);
   CHECK(plan.filters.at("words").type == QueryFilter::kNone);
@@ -42,7 +41,12 @@ TEST_CASE("a run's sampling is resolved from its keys", "[settings]") {
 
   SECTION("a validation's rows may be longer") {
     config.validation.data_args.file_name = {"rows.jsonl"};
-    CHECK(sampling_plan(config).limits.max_length == 130);
+    plan = sampling_plan(config);
+    CHECK(plan.limits.max_length == 130);
+    REQUIRE(plan.sets.size() == 1);
+    CHECK(plan.sets[0].name.empty());
+    CHECK(plan.sets[0].sampling.max_new_tokens == 80);
+    CHECK(plan.sets[0].num_samples == 3);
   }
   SECTION("the engine's keys") {
     StrategyConfig& engine = config.actor_infer.strategy_args.strategy_config;

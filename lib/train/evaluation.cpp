@@ -1,0 +1,132 @@
+#include "train/evaluation.h"
+
+#include "base/error.h"
+#include "dist/agree.h"
+#include "process/stop.h"
+#include "settings/placement.h"
+#include "step/step_settings.h"
+#include "train/prompts.h"
+#include "train/summary.h"
+#include "train/validation_sets.h"
+
+namespace roll {
+
+namespace {
+
+/// The policy where it is sampled from, and no other role.
+RolePlaces places_of_evaluation(const Config& config) {
+  const RolePlace sampler = step_settings(config).places.sampler;
+  return {.actor = sampler,
+          .critic = sampler,
+          .sampler = sampler,
+          .references = {},
+          .learners = sampler.ranks,
+          .sampler_copies = {}};
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Config& config, RunPlan plan, at::Device device, Communicator& ranks, Log& log);
+  void run(int64_t prompts_of_piece, const std::string& resolved_config);
+
+ private:
+  Metrics measure(KeptEvaluation& evaluation);
+
+  Communicator& ranks_;
+  Log& log_;
+  const RolePlaces places_;
+  const RoleFolders folders_;
+  Tokenizer tokenizer_;
+  const SamplingPlan sampling_;
+  RolloutManager::Data data_;
+  Meshes meshes_;
+  RoleMeshes mesh_of_;
+  Roles roles_;
+  const std::string about_;  // the model
+  RewardModels reward_models_;
+  std::optional<RolloutWorker> worker_;  // where the sampler lives
+  PolicyEngine engine_;
+  RolloutManager rollout_manager_;
+  Run run_;
+};
+
+Evaluation::Evaluation(const Config& config, RunPlan plan, at::Device device, Communicator& ranks, Log& log)
+    : ranks_(ranks),
+      log_(log),
+      places_(places_of_evaluation(config)),
+      folders_{.actor = role_folders(config).actor, .critic = {}, .references = {}},
+      tokenizer_(Tokenizer::load(folders_.actor)),
+      sampling_(sampling_plan(config)),
+      data_{.prompts = {},
+            .prompts_per_step = 0,
+            .validations = load_validations(config, folders_.actor, tokenizer_, log)},
+      meshes_(ranks),
+      mesh_of_(role_meshes(places_, meshes_)),
+      roles_(make_roles(models_in(folders_, {.actor = role_dtypes(config, device).actor, .references = {}}), places_,
+                        mesh_of_, device)),
+      about_(describe_policy(roles_, config, device)),
+      reward_models_(config, meshes_, device, log),
+      worker_(rollout_worker_of(config, reward_models_, mesh_of_.sampler, log)),
+      engine_(sampling_, validations_of(sampling_, data_.validations), tokenizer_, roles_, mesh_of_,
+              /*offload=*/nullptr, ranks.traffic()),
+      rollout_manager_(sampling_, std::move(data_), engine_, worker_ ? &*worker_ : nullptr, reward_models_, ranks),
+      run_(std::move(plan), /*last_step=*/0, rlvr_face(config, about_), ranks, log) {
+  if (mesh_of_.sampler.ranks().front() == ranks.rank()) log.show_progress();
+}
+
+/// `resolved_config`: what it is made with.
+void Evaluation::run(int64_t prompts_of_piece, const std::string& resolved_config) {
+  log_.info("{}", about_);
+  KeptEvaluation evaluation(rollout_manager_, sampling_.sets, prompts_of_piece, resolved_config, folders_.actor,
+                            run_.folder().path(), ranks_);
+  run_.track(0, measure(evaluation));
+  rollout_manager_.close();
+  run_.finish();
+  log_.say("run folder: {}", std::filesystem::absolute(run_.folder().path()).lexically_normal().string());
+}
+
+Metrics Evaluation::measure(KeptEvaluation& evaluation) {
+  Metrics metrics;
+  std::map<std::string, MeasuredSet> measured;
+  for (const SetPlan& set : sampling_.sets) {
+    std::vector<RolloutRecord> records;  // of the validation's own rows, on the first rank
+    JudgedSamples judged;
+    evaluation.responses_of(set, [&](std::vector<RolloutRecord> piece) {
+      if (set.name.empty())
+        std::ranges::move(piece, std::back_inserter(records));
+      else
+        std::ranges::move(judged_samples(piece).samples, std::back_inserter(judged.samples));
+    });
+    if (set.name.empty())
+      metrics.merge(tell_validation("validation", records, informative_samples(records), run_, ranks_, log_));
+    else
+      measured[set.name] = measured_over(judged, set.num_samples, ranks_);
+  }
+  metrics.merge(tell_sets("validation", measured, log_));
+  return metrics;
+}
+
+}  // namespace
+
+void run_evaluation(const Config& config, const RunFlags& flags, int64_t prompts_of_piece, at::Device device,
+                    Communicator& ranks, Log& log) {
+  RunPlan plan = plan_run(config, flags, config.actor_train.backend_timeout * 60, {}, ranks, log);
+  const std::string resolved_config = plan.keys.wish.resolved_config;
+  std::optional<Evaluation> evaluation;
+  agree(ranks, [&] {
+    if (plan.start.resume)
+      throw user_error(
+          "resume_from_checkpoint = {}: leads to the checkpoint {} of a training, with which no evaluation goes on; "
+          "measure its model by --model {}/actor, in a folder of its own by --output",
+          plan.keys.wish.resume_from_checkpoint, plan.start.resume->folder.string(),
+          plan.start.resume->folder.string());
+    evaluation.emplace(config, std::move(plan), device, ranks, log);
+  });
+  try {
+    evaluation->run(prompts_of_piece, resolved_config);
+  } catch (const Stopped& stopped) {
+    throw Stopped(stopped.kind, fmt::format("; what was judged is kept; go on with: {}", flags.resume_command));
+  }
+}
+
+}  // namespace roll

@@ -1,0 +1,75 @@
+// What fine-tuning and preference optimisation make of their rows: tokens, kept before the run begins.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "data/leaks.h"
+#include "data/row_files.h"
+#include "data/row_store.h"
+#include "data/tokenise.h"
+
+namespace roll {
+
+template <class T>
+struct LoadedRows {
+  StoredRows<T> rows;
+  int64_t num_dropped = 0;    // longer than sequence_length
+  PromptWarnings warnings{};  // of all that were read
+};
+
+/// The rows of `data`, some at a time, without those above max_length tokens; nothing where no file is named. `encode`
+/// is called from several threads at once. UserError: row_files.h's and its own; none is left.
+template <class T>
+LoadedRows<T> load_rows(const DataArgs& data, int64_t max_length, const std::function<T(const Row&)>& encode) {
+  LoadedRows<T> loaded;
+  if (data.file_name.empty()) return loaded;
+  const auto take = [&](std::vector<Row>& rows) {
+    std::vector<T> encoded(rows.size());
+    for_each_in_threads(std::ssize(rows), data.preprocessing_num_workers,
+                        [&](int64_t i) { encoded[i] = encode(rows[i]); });
+    for (size_t i = 0; i < rows.size(); ++i) {
+      loaded.warnings.add(rows[i]);
+      if (encoded[i].longest() > max_length)
+        ++loaded.num_dropped;
+      else
+        loaded.rows.add(encoded[i], prompt_key(rows[i]));
+    }
+  };
+  read_batches(data, {.take = take, .note_layout = [](const std::string&) {}});
+  if (loaded.rows.size() == 0)
+    throw user_error("sequence_length = {}: all {} {} are longer; raise it", max_length, loaded.num_dropped, T::kMany);
+  return loaded;
+}
+
+template <class T>
+struct TrainedRows {
+  StoredRows<T> training, validation;
+};
+
+/// Those of training and validation, as `load` loads them, and told to the log.
+template <class T, class Load>
+TrainedRows<T> load_told(const DataArgs& training, const DataArgs& validation, int64_t max_length, const Load& load,
+                         Log& log) {
+  const auto load_one = [&](const DataArgs& data, const char* what) {
+    LoadedRows<T> loaded = load(data);
+    if (!data.file_name.empty())
+      log.info("{}: {} {}{}", what, loaded.rows.size(), T::kMany,
+               loaded.num_dropped
+                   ? fmt::format(" ({} longer than sequence_length = {} dropped)", loaded.num_dropped, max_length)
+                   : "");
+    if (const std::string odd = loaded.warnings.of_roles(); !odd.empty() && log.is_first())
+      log.warn("{}: {}", what, odd);
+    return std::move(loaded.rows);
+  };
+  TrainedRows<T> rows{load_one(training, "training rows"), load_one(validation, "validation rows")};
+  const std::string shared =
+      log.is_first() ? warning_of_shared(rows.training.prompts(), rows.validation.prompts()) : "";
+  if (!shared.empty()) log.warn("{}", shared);
+  return rows;
+}
+
+}  // namespace roll
