@@ -34,6 +34,13 @@ roll_tagged_test(mpi ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 ${options_o
 roll_tagged_test(many ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 9 ${options_of_mpirun})  # more than kFewRanks
 roll_tagged_test(gpu ${CMAKE_SOURCE_DIR}/scripts/with_gpu.sh)
 
+# The machine code of kernels, as no GPU is needed to read it.
+if(ROLL_CUDA)
+  add_test(NAME sass COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$@\"" sh ${CMAKE_SOURCE_DIR}/scripts/check_sass.py
+    "$<FILTER:$<TARGET_OBJECTS:roll_light>,INCLUDE,\\.cu\\.o$>" COMMAND_EXPAND_LISTS)
+  set_tests_properties(sass PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
 # What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
