@@ -217,13 +217,14 @@ def faults_of(kernel):
 
 def judge(kernels):
     """Prints what is wrong and attention's figures; how many things are wrong."""
-    wrong, used = [], set()
+    faults, used = collections.defaultdict(list), set()
     for kernel in kernels:
         for what, words in faults_of(kernel):
             lines = [line for line in EXCEPTIONS if line[1] == what and re.fullmatch(line[0], kernel.name)]
             used.update(lines)
             if not lines:
-                wrong.append(f"{kernel.architecture} {kernel.name}: {what}: {words}")
+                faults[kernel.name, what].append(f"{kernel.architecture}, {words}")
+    wrong = [f"{name}: {what}, {len(found)} times: {found[0]}" for (name, what), found in faults.items()]
     figures = collections.defaultdict(dict)
     for kernel in kernels:
         for pattern, limit in PER_BYTE.items():
