@@ -30,6 +30,7 @@ for tool in patchelf strip; do
   command -v $tool >/dev/null || fail "needs $tool: sudo apt-get install -y patchelf binutils"
 done
 [[ -x $build/roll ]] || fail "nothing built in $build yet; run scripts/build.sh roll"
+[[ $kind != gpu-check || -x $build/roll_tests ]] || fail "no tests built in $build; run scripts/gpu_bundle.sh"
 
 version=$("$build/roll" --version | sed -n '1s/^roll \([0-9.]*\).*/\1/p')
 [[ -n $version ]] || fail "$build/roll --version does not say its version"
