@@ -154,6 +154,7 @@ def loops_of(successors):
             seen.add(child)
             stack.append((child, iter(successors[child])))
     order.reverse()
+    place = {n: i for i, n in enumerate(order)}
     before = collections.defaultdict(list)
     for n in order:
         for m in successors[n]:
@@ -179,7 +180,7 @@ def loops_of(successors):
                         body.add(m)
                         todo += before[m]
                 loops[header] |= body
-            elif order.index(header) <= order.index(n):
+            elif place[header] <= place[n]:
                 raise SystemExit("sass: a loop with two entries, which this script cannot read")
     return dict(loops)
 
