@@ -57,7 +57,12 @@ class CudaGraphRecorder : public GraphRecorder {
     const c10::cuda::CUDAStreamGuard guard(stream_);
     at::cuda::getCurrentCUDABlasHandle();  // takes its memory now, and not out of the graphs'
     auto graph = std::make_unique<CudaGraph>();
-    graph->record(work, pool_);
+    try {
+      graph->record(work, pool_);
+    } catch (...) {
+      pool_ = at::cuda::graph_pool_handle();  // into the old one LibTorch may still believe to record
+      throw;
+    }
     return graph;
   }
 

@@ -161,7 +161,12 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<Pending> start(std::function<void()> collective) override {
     auto pending = std::make_unique<Started>(*this);
     started_ = pending.get();
-    collective();
+    try {
+      collective();
+    } catch (...) {
+      started_ = nullptr;
+      throw;
+    }
     started_ = nullptr;
     return pending;
   }
