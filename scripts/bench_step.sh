@@ -14,6 +14,9 @@ import json, os, pathlib, shutil, statistics, subprocess, sys, tempfile, time
 
 import datasets, torch, transformers, trl
 
+sys.path.insert(0, "scripts")
+from bench_replay import never_ends, prepare_step
+
 transformers.logging.set_verbosity_error()
 datasets.disable_progress_bars()
 torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
@@ -26,32 +29,6 @@ CASES = {"small_32": ("small", 32, "fp32"), "small_256": ("small", 256, "fp32"),
          "large_128_bf16": ("large", 128, "bf16")}
 PROMPTS, RESPONSES, STEPS = 8, 8, 3
 TEXTS = [f"{17 * i + 3} plus {29 * i + 11} is " for i in range(PROMPTS)]
-CONFIG = """
-exp_name: bench
-output_dir: {folder}/run
-pretrain: {model}
-track_with: [jsonl]
-max_steps: {steps}
-save_steps: 0
-eval_steps: 0
-rollout_batch_size: 8
-num_return_sequences_in_group: 8
-prompt_length: 64
-response_length: {tokens}
-adv_estimator: grpo
-use_kl_loss: true
-kl_loss_coef: 0.04
-loss_agg_mode: token-mean
-actor_train:
-  model_args: &model {{disable_gradient_checkpointing: true, dtype: {dtype}}}
-  training_args: {{learning_rate: 1.0e-6, per_device_train_batch_size: 64, gradient_accumulation_steps: 1, lr_scheduler_type: constant}}
-  data_args: {{file_name: {folder}/rows.jsonl, prompt: prompt}}
-  use_sequence_packing: true
-  sequence_packing_args: &packing {{algorithm: load_balance, max_packed_sequence_length_train: 2048, max_packed_sequence_length_forward: 4096}}
-reference: {{model_args: *model, use_sequence_packing: true, sequence_packing_args: *packing}}
-actor_infer: {{generating_args: {{temperature: 1.0, top_p: 1.0, top_k: 0}}}}
-rewards: {{d: {{type: math_rule, tag_included: [d]}}}}
-"""
 
 
 def make_model(folder, vocabulary, hidden, layers, heads, kv, intermediate):
@@ -61,21 +38,14 @@ def make_model(folder, vocabulary, hidden, layers, heads, kv, intermediate):
     # No response of ours ends early; TRL's are told so by min_new_tokens.
     endless = folder.with_name(folder.name + "_endless")
     shutil.copytree(folder, endless)
-    for file in ("config.json", "generation_config.json"):
-        config = json.loads((endless / file).read_text())
-        (endless / file).write_text(json.dumps(config | {"eos_token_id": vocabulary + 1}))
-    config = json.loads((endless / "tokenizer_config.json").read_text())
-    del config["eos_token"]
-    (endless / "tokenizer_config.json").write_text(json.dumps(config))
+    never_ends(endless, vocabulary)
 
 
 def ours(folder, model, tokens, dtype):
     """Response tokens a second of the steps after the first."""
     with tempfile.TemporaryDirectory(dir=folder) as work:
         work = pathlib.Path(work)
-        (work / "rows.jsonl").write_text("".join(json.dumps(dict(id=str(i), prompt=text, ground_truth="1", tag="d")) + "\n"
-                                                 for i, text in enumerate(TEXTS)))
-        (work / "run.yaml").write_text(CONFIG.format(folder=work, model=f"{model}_endless", steps=STEPS, tokens=tokens, dtype=dtype))
+        prepare_step(work, f"{model}_endless", TEXTS, RESPONSES, tokens, STEPS, dtype)
         done = subprocess.run([binary, "train", "--config", work / "run.yaml", "-n", "1", "--device", "cpu"], capture_output=True, text=True)
         if done.returncode:
             sys.exit(done.stdout + done.stderr)

@@ -1,182 +1,326 @@
 #!/usr/bin/env python3
-"""The half of the GPU check that runs beside the GPU, from the bundle that scripts/gpu_bundle.sh packs. Installs nothing: takes
-this python3's torch (its libraries), runs the tests that want a GPU, compute-sanitizer where there is one, and benchmarks, and
-keeps one JSON file up to date, so that a run which is cut off leaves what it had."""
+"""The half of the GPU check that runs beside the GPU, from the bundle that scripts/gpu_bundle.sh packs. Installs nothing: takes this python3's torch.
+
+    python3 gpu_check.py --budget 570 --json report.json       in the order of the list below, as far as 570 s reach
+    python3 gpu_check.py --table report.json                   the README's table of what was measured
+
+Every program is a process with a time limit, ended with all that it started, and the report is written after each."""
 import argparse
+import ctypes
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree
+import traceback
+
+from gpu_sizes import SIZES, decode_cost, step_cost, train_cost
+from gpu_table import table
 
 here = pathlib.Path(__file__).resolve().parent
-SIZES = {  # of the benchmarks: model, prompts, responses a prompt, tokens a response, sequences of a training step / 32
-    "gpu": (["--hidden", 896, "--intermediate", 4864, "--layers", 24, "--heads", 14, "--kv-heads", 2, "--vocab", 151936, "--dtype", "bf16"], 64, 4, 256, 8),
-    "cpu": (["--hidden", 64, "--layers", 2, "--heads", 4, "--vocab", 512], 4, 2, 128, 1)}
+ENOUGH_S = 5  # to begin something
+
+
+def processes_below(root):
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit():
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, IndexError):
+            continue  # it has just ended
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def end_all_below():
+    """Also what left its process group or session: as a subreaper this process inherits what loses its parent."""
+    while below := processes_below(os.getpid()):
+        for pid in below:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            pass
+        time.sleep(0.01)
 
 
 class Check:
-    def __init__(self, file, environment):
-        self.file, self.environment = file, environment
-        self.report = dict(machine={}, steps=[], benchmarks={}, passed=None)
+    def __init__(self, file, device, budget_s, environment, folder):
+        self.file, self.device, self.environment, self.folder = file, device, environment, folder
+        self.sizes, self.end = SIZES[device], time.monotonic() + budget_s
+        self.model = folder / "model"
+        self.report = dict(device=device, budget_s=budget_s, machine={}, results=[], figures={}, passed=None)
 
     def save(self):
-        self.file.write_text(json.dumps(self.report, indent=1) + "\n")
+        partial = self.file.with_suffix(".partial")
+        partial.write_text(json.dumps(self.report, indent=1, allow_nan=False) + "\n")
+        partial.replace(self.file)
 
-    def start(self, command, timeout):
-        """Exit code (None: out of time), seconds, and the end of what it said."""
-        begin = time.monotonic()
-        try:
-            done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", timeout=timeout, env=self.environment, cwd=here)
-            code, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as late:
-            code, output = None, (late.stdout or b"").decode(errors="replace")
-        return code, time.monotonic() - begin, output
-
-    def step(self, name, command, timeout=600, results=None):
-        """Exit code 77 is a test that was skipped. `results`: a function that tells each test's result."""
-        print(f"gpu_check: {name} ...", flush=True)
-        code, seconds, output = self.start(command, timeout)
-        result = {0: "passed", 77: "skipped", None: f"not done in {timeout} s"}.get(code, "failed")
-        step = dict(name=name, result=result, exit_code=code, seconds=round(seconds, 1))
-        if results:
-            step["tests"] = results()
-        if result != "passed":
-            step["output"] = output[-4000:]
-            print(output[-2000:], flush=True)
-        self.report["steps"].append(step)
+    def add(self, name, result, **more):
+        """result: passed, skipped, failed, or out of time."""
+        self.report["results"].append(dict(name=name, result=result, **more))
         self.save()
-        print(f"gpu_check: {name}: {result} ({seconds:.0f} s)", flush=True)
+        print(f"gpu_check: {name}: {result}" + "".join(f", {more[key]}" for key in ("seconds", "why") if key in more), flush=True)
+        if result == "failed":
+            print(more.get("output", "")[-1500:], flush=True)
 
-    def skip(self, name, why):
-        self.report["steps"].append(dict(name=name, result="skipped", output=why))
-        self.save()
-        print(f"gpu_check: {name}: skipped, {why}", flush=True)
+    def run(self, name, command, limit):
+        """Its output, or None where it did not end well. Exit code 77 says that it skipped itself."""
+        left = self.end - time.monotonic()
+        if left < ENOUGH_S:
+            self.add(name, "out of time", why="not begun: the budget is spent")
+            return None
+        begin, code = time.monotonic(), None
+        with tempfile.TemporaryFile() as said:
+            try:
+                process = subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                                           env=self.environment, cwd=here, start_new_session=True)
+                try:
+                    code = process.wait(min(limit, left))
+                except subprocess.TimeoutExpired:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+            finally:
+                end_all_below()
+            said.seek(0)
+            output = said.read().decode(errors="replace")
+        more = dict(seconds=round(time.monotonic() - begin, 1), exit_code=code)
+        if code == 0:
+            self.add(name, "passed", **more)
+            return output
+        if code is None:
+            self.add(name, "out of time", why=f"ended after {min(limit, left):.0f} s", output=output[-4000:], **more)
+        else:
+            self.add(name, "skipped" if code == 77 else "failed", output=output[-4000:], **more)
+        return None
 
+    def lines(self, name, command, limit):
+        """The lines of JSON that it printed, also of one that was ended."""
+        output = self.run(name, command, limit)
+        if output is None:
+            output = self.report["results"][-1].get("output", "")
+        found = []
+        for line in output.splitlines():
+            try:
+                found += [json.loads(line)] if line.startswith("{") else []
+            except json.JSONDecodeError:
+                continue  # cut off
+        return found
 
-def first_line(command):
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-
-
-def unit_tests(check, specification, folder):
-    file = folder / "junit.xml"
-
-    def results():
-        try:
-            cases = xml.etree.ElementTree.parse(file).iter("testcase")
-        except (OSError, xml.etree.ElementTree.ParseError):
+    def peers(self, work, limit):
+        if not self.environment["ROLL_PEERS"]:
+            self.add(f"{work}, PyTorch", "skipped", why="this python3 has no torch")
             return []
-        return [dict(name=case.get("name"), seconds=float(case.get("time")),
-                     failures=[found.get("message") or found.text for kind in ("failure", "error") for found in case.iter(kind)])
-                for case in cases]
+        return self.lines(f"{work}, PyTorch", [sys.executable, here / "gpu_peers.py", work, json.dumps(self.sizes | dict(device=self.device))], limit)
 
-    check.step(f"unit tests {specification}", [here / "roll_tests", "-#", "-r", "junit", "-o", file, specification], results=results)
+    def figure(self, work, seconds, cost, **more):
+        """A figure with its bytes and FLOPs, and the share of the measured ceilings that it reaches."""
+        ceilings = self.report["figures"].get("ceilings")
+        least = max(cost["bytes"] / ceilings["bytes_per_s"], cost["flops"] / ceilings["flops_per_s"]) if ceilings else None
+        self.report["figures"][work] = dict(seconds=seconds, **cost, ceilings=ceilings, share=least / seconds if least else None, **more)
+        self.save()
+        print(f"gpu_check: {work}: {json.dumps(self.report['figures'][work])}", flush=True)
+
+    def make_model(self):
+        if self.model.exists():
+            return True
+        if not importlib.util.find_spec("numpy"):
+            self.add("the model", "skipped", why="this python3 has no numpy")
+            return False
+        shape = self.sizes["shape"]
+        flags = [word for key, value in shape.items() for word in (f"--{key.replace('_', '-')}", value)]
+        if self.run("the model", [here / "roll", "init-model", "--arch", "qwen3", *flags, "--tie", "--dtype", "bf16", "--out", self.model], 180) is None:
+            shutil.rmtree(self.model, ignore_errors=True)
+            return False
+        import bench_replay
+        bench_replay.never_ends(self.model, shape["vocab"])
+        return True
+
+
+def bench(check, name, batch, prompt, new):
+    return check.lines(name, [here / "roll", "generate", "--bench", "--json", "--model", check.model, "--device", check.device, "--dtype", "bf16", "--batch",
+                              batch, "--prompt-tokens", prompt, "--max-new-tokens", new], 120)
+
+
+def ceilings(check):
+    """What this machine reads and multiplies, by roll's own measurement and PyTorch's: the better of each."""
+    found = check.peers("ceilings", 150)
+    if check.make_model():
+        for row in bench(check, "ceilings, roll", 1, 16, 4):
+            found.append(dict(bytes_per_s=row["read_bytes_per_s"], flops_per_s=row["matmul_flops_per_s"], peer="roll"))
+    if found:
+        check.report["figures"]["ceilings"] = dict({key: max(row[key] for row in found) for key in ("bytes_per_s", "flops_per_s")}, measured=found)
+        check.save()
+
+
+def smoke(check):
+    """Each test case that wants a GPU (elsewhere: some kernels on simulated lanes) is a process."""
+    tests = here / "roll_tests"
+    listed = subprocess.run([tests, "-#", "--list-test-names-only", check.sizes["tests"]], capture_output=True, text=True, env=check.environment, cwd=here)
+    names = listed.stdout.splitlines()
+    if not names:
+        check.add("smoke", "failed", output=listed.stdout + listed.stderr)
+    for name in names:
+        check.run(f"smoke: {name}", [tests, "-w", "NoTests", "-r", "compact", name.replace("\\", "\\\\").replace(",", "\\,").replace("[", "\\[")], 90)
+
+
+def decode(check):
+    prompt, new = check.sizes["decode"]
+    if not check.make_model():
+        return
+    for batch in check.sizes["batches"]:
+        for row in bench(check, f"decode, {batch} sequences", batch, prompt, new):
+            check.figure(f"decode {batch}", row["decode_step_ms"] / 1e3, dict(bytes=row["decode_step_bytes"], flops=row["decode_step_flops"]),
+                         tokens_per_s=row["decode_tokens_per_s"], tokens=batch, prompt_tokens=prompt,
+                         prefill_tokens_per_s=row["prefill_tokens_per_s"])
+    for row in check.peers("decode", 200):
+        if "tokens_per_s" in row:
+            check.report["figures"].setdefault(f"decode {row['batch']}", {})["peer"] = row
+    check.save()
+
+
+def metrics_of(check, name, folder, limit):
+    """Of each step but the first, which warms up."""
+    if check.run(name, [here / "roll", "train", "--config", folder / "run.yaml", "-n", 1, "--device", check.device], limit) is None:
+        return []
+    return [json.loads(line) for line in (folder / "run/metrics.jsonl").read_text().splitlines()][1:]
+
+
+def some_of(metrics, *groups):
+    return {key: value for key, value in metrics.items() if key.startswith(groups) and math.isfinite(value)}
+
+
+def add_best_peer(check, work, rows):
+    if rows:
+        check.report["figures"].setdefault(work, {})["peer"] = max(rows, key=lambda row: row["tokens_per_s"])
+    check.save()
+
+
+def train(check):
+    """One update in bfloat16 on replayed sequences."""
+    import bench_replay
+    count, length = check.sizes["train"]
+    folder = check.folder / "train"
+    if check.make_model():
+        bench_replay.prepare(folder, check.model, check.sizes["shape"]["vocab"], 4, budget=count * length, dtype="bf16", lengths=[length] * count)
+        if steps := metrics_of(check, "train, roll", folder, 180):
+            seconds = statistics.median(step["time/step_train"] for step in steps)
+            check.figure("train", seconds, train_cost(check.sizes["shape"], count, length), tokens_per_s=count * length / seconds, tokens=count * length,
+                         metrics=some_of(steps[-1], "perf/", "time/", "memory/"))
+    add_best_peer(check, "train", check.peers("train", 120))
+
+
+def step(check):
+    """A GRPO step: sampling, rewards, the reference's log-probs, one update."""
+    import bench_replay
+    prompts, responses, new = check.sizes["step"]
+    folder, texts = check.folder / "step", [f"{17 * i + 3} plus {29 * i + 11} is " for i in range(prompts)]
+    if check.make_model():
+        bench_replay.prepare_step(folder, check.model, texts, responses, new, 4, "bf16", budget=16384, forward_budget=16384)
+        if steps := metrics_of(check, "step, roll", folder, 180):
+            seconds = statistics.median(one["time/step_total"] for one in steps)
+            check.figure("step", seconds, step_cost(check.sizes["shape"], prompts * responses, check.sizes["step_prompt"], new), tokens_per_s=prompts * responses * new / seconds,
+                         tokens=prompts * responses * new, metrics=some_of(steps[-1], "time/", "memory/"))
+    add_best_peer(check, "step", check.peers("step", 150))
+
+
+def driven(check, name, limit):
+    if missing := [module for module in ("numpy", "safetensors") if not importlib.util.find_spec(module)]:
+        check.add(name, "skipped", why=f"this python3 has no {' and no '.join(missing)}")
+    else:
+        check.run(name, [sys.executable, here / f"tests/e2e/{name}.py", here / "roll"], limit)
+
+
+def generate(check):
+    driven(check, "gpu_generate_test", 180)
+
+
+def mesh(check):
+    driven(check, "gpu_mesh_test", 600)
 
 
 def sanitizer(check):
     tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
     if not tool:
-        check.skip("compute-sanitizer", "this machine has none")
+        check.add("sanitizer", "skipped", why="this machine has no compute-sanitizer")
         return
     # Races can only be in our own kernels; the others are LibTorch's.
     for kind, specification in (("memcheck", "[gpu]"), ("racecheck", "the head*[gpu],the device*[gpu]")):
-        check.step(f"compute-sanitizer {kind}", [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9,
-                                                 here / "roll_tests", specification])
+        check.run(f"sanitizer, {kind}", [tool, "--tool", kind, "--target-processes", "all", "--error-exitcode", 9, here / "roll_tests", specification], 600)
 
 
-def training_tests(check, files):
-    missing = [name for name in ("numpy", "safetensors") if not importlib.util.find_spec(name)]
-    for file in files:
-        if missing:
-            check.skip(file.name, f"this python3 has no {' and no '.join(missing)}")
-        else:
-            check.step(file.name, [sys.executable, file, here / "roll"])
+STAGES = [ceilings, smoke, decode, train, step, generate, mesh, sanitizer]
 
 
-def bench_generate(check, model, device, sizes, folder):
-    """Tokens a second: the time of many tokens less that of one, so without start and loading."""
-    _, prompts, responses, tokens, _ = sizes
-    (folder / "prompts.jsonl").write_text("".join(json.dumps(dict(ids=[10 + i] * 16)) + "\n" for i in range(prompts)))
-    seconds = {}
-    for count in (1, tokens):
-        code, seconds[count], output = check.start(
-            [here / "roll", "generate", "--model", model, "--input", folder / "prompts.jsonl", "--output", folder / "responses.jsonl", "-n", responses,
-             "--max-new-tokens", count, "--ignore-eos", "--max-running-requests", prompts * responses, "--device", device], 300)
-        if code != 0:
-            return dict(failed=output[-2000:])
-    sampling_s = seconds[tokens] - seconds[1]
-    return dict(sequences=prompts * responses, tokens=tokens, seconds=seconds[tokens], seconds_of_one_token=seconds[1],
-                tokens_per_s=prompts * responses * (tokens - 1) / sampling_s if sampling_s > 0 else None)
+def parsed():
+    names = [stage.__name__ for stage in STAGES]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=float, default=86400, metavar="S", help="seconds in all; what they do not reach is not begun (default: a day)")
+    parser.add_argument("--only", metavar="NAMES", type=lambda text: text.split(","), default=names, help=f"some of {','.join(names)}")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu tries the check out, with small sizes (default: cuda)")
+    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("gpu_check.json"), help="the report (default: gpu_check.json)")
+    parser.add_argument("--torch", help="folder with lib/libtorch_cpu.so; default: this python3's torch")
+    parser.add_argument("--table", type=pathlib.Path, metavar="REPORT", help="print the table of a report, run nothing")
+    options = parser.parse_args()
+    if unknown := [name for name in options.only if name not in names]:
+        parser.error(f"--only {','.join(unknown)}: there is no such part; there are {','.join(names)}")
+    return options
 
 
-def bench_train(check, model, device, sizes, folder):
-    """The library's own measures of the last of three steps, on replayed rollouts of long-tailed length."""
-    import bench_replay
-    bench_replay.prepare(folder / "train", model, 512, 3, processes=sizes[4], budget=16384)
-    code, seconds, output = check.start([here / "roll", "train", "--config", folder / "train/run.yaml", "--device", device], 300)
-    if code != 0:
-        return dict(failed=output[-2000:])
-    last = json.loads((folder / "train/run/metrics.jsonl").read_text().splitlines()[-1])
-    return dict(seconds=seconds, **{key: value for key, value in last.items() if key.startswith(("perf/", "time/", "memory/"))})
-
-
-def benchmarks(check, device, folder):
-    sizes = SIZES["gpu" if device == "cuda" else "cpu"]
-    model = folder / "model"
-    code, _, output = check.start([here / "roll", "init-model", "--arch", "qwen2", *sizes[0], "--out", model], 300)
-    if code != 0:
-        check.report["benchmarks"]["init-model"] = dict(failed=output[-2000:])
-        return
-    for name, bench in (("generate", bench_generate), ("train", bench_train)):
-        print(f"gpu_check: benchmark {name} ...", flush=True)
-        result = check.report["benchmarks"][name] = bench(check, model, device, sizes, folder)
-        check.save()
-        print(f"gpu_check: benchmark {name}: {json.dumps(result)}", flush=True)
+def end_on_signal(*_):
+    end_all_below()
+    sys.exit(143)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=pathlib.Path, default=pathlib.Path("gpu_check.json"), help="the report (default: gpu_check.json)")
-    parser.add_argument("--torch", help="folder with lib/libtorch_cpu.so; default: this python3's torch")
-    parser.add_argument("--cpu", action="store_true", help="try the bundle out without a GPU: the other unit tests, a training test, small benchmarks")
-    options = parser.parse_args()
-    torch = importlib.util.find_spec("torch")
-    torch = options.torch or (torch.submodule_search_locations[0] if torch else "")
+    options = parsed()
+    if options.table:
+        sys.exit(table(json.loads(options.table.read_text()), SIZES["cuda"]))
+    found = importlib.util.find_spec("torch")
+    torch = options.torch or (found.submodule_search_locations[0] if found else "")
     if not (pathlib.Path(torch or "/nowhere") / "lib/libtorch_cpu.so").exists():
         sys.exit("gpu_check: this python3 has no torch; start another python3, or give --torch DIR")
-    check = Check(options.json.resolve(), {**os.environ, "ROLL_TORCH": str(pathlib.Path(torch).resolve())})
-    gpus = first_line(["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"])
-    check.report["machine"] = dict(gpus=gpus.splitlines(), cores=os.cpu_count(), torch=torch, roll=check.start([here / "roll", "--version"], 60)[2].splitlines())
-    check.save()
-    print("\n".join([f"gpu_check: {line}" for line in check.report["machine"]["roll"]] + [f"gpu_check: {gpus or 'no GPU: nvidia-smi finds none'}"]), flush=True)
-    if not gpus and not options.cpu:
-        print("gpu_check: nothing was run; --cpu runs what needs no GPU")
-        return
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    signal.signal(signal.SIGTERM, end_on_signal)
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        if options.cpu:
-            unit_tests(check, "~[gpu]~[mpi]~[#launch_test]", folder)
-            training_tests(check, [here / "tests/e2e/sft_test.py"])
-        else:
-            unit_tests(check, "[gpu]", folder)
-            training_tests(check, sorted((here / "tests/e2e").glob("gpu_*_test.py")))
-            sanitizer(check)
-        benchmarks(check, "cpu" if options.cpu else "cuda", folder)
-    failed = [step["name"] for step in check.report["steps"] if step["result"] not in ("passed", "skipped")]
-    failed += [name for name, result in check.report["benchmarks"].items() if "failed" in result]
-    check.report["passed"] = not failed
+        check = Check(options.json.resolve(), options.device, options.budget,
+                      {**os.environ, "ROLL_TORCH": str(pathlib.Path(torch).resolve()), "ROLL_PEERS": "yes" if found else ""}, pathlib.Path(name))
+        smi = shutil.which("nvidia-smi")
+        gpus = subprocess.run([smi, "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout if smi else ""
+        version = subprocess.run([here / "roll", "--version"], capture_output=True, text=True, env=check.environment).stdout
+        check.report["machine"] = dict(gpus=gpus.splitlines(), cores=os.cpu_count(), torch=torch, roll=version.splitlines())
+        check.save()
+        print("\n".join(f"gpu_check: {line}" for line in [*version.splitlines(), *(gpus.splitlines() or ["no GPU: nvidia-smi finds none"])]), flush=True)
+        if not gpus and options.device == "cuda":
+            sys.exit("gpu_check: nothing was run; --device cpu runs what needs no GPU")
+        if not {decode.__name__, train.__name__, step.__name__}.isdisjoint(options.only):
+            options.only.append(ceilings.__name__)  # what their figures are shares of
+        for stage in STAGES:
+            if stage.__name__ in options.only:
+                try:
+                    stage(check)
+                except Exception:  # the other parts are worth their time
+                    check.add(stage.__name__, "failed", output=traceback.format_exc())
+    bad = [one["name"] for one in check.report["results"] if one["result"] in ("failed", "out of time")]
+    check.report["passed"] = not bad
     check.save()
-    print(f"gpu_check: {'failed: ' + ', '.join(failed) if failed else 'all passed'}; report: {check.file}")
-    sys.exit(bool(failed))
+    print(f"gpu_check: {'not well: ' + ', '.join(bad) if bad else 'all passed'}; report: {check.file}")
+    sys.exit(bool(bad))
 
 
-main()
+if __name__ == "__main__":
+    main()

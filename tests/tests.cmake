@@ -34,6 +34,13 @@ roll_tagged_test(mpi ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 ${options_o
 roll_tagged_test(many ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 9 ${options_of_mpirun})  # more than kFewRanks
 roll_tagged_test(gpu ${CMAKE_SOURCE_DIR}/scripts/with_gpu.sh)
 
+# The machine code of kernels, as no GPU is needed to read it.
+if(ROLL_CUDA)
+  add_test(NAME sass COMMAND sh -c "exec \"\${ROLL_PYTHON:-python3}\" \"$@\"" sh ${CMAKE_SOURCE_DIR}/scripts/check_sass.py
+    "$<FILTER:$<TARGET_OBJECTS:roll_light>,INCLUDE,\\.cu\\.o$>" COMMAND_EXPAND_LISTS)
+  set_tests_properties(sass PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
 # What the launch tests start.
 add_executable(dist_ranks tests/dist/ranks_main.cpp)
 target_link_libraries(dist_ranks PRIVATE roll_lib)
@@ -60,7 +67,8 @@ endforeach()
 set(kStarted cli/broken_parquet_test cli/doctor_test cli/parquet_rows_test cli/threads_test cli/version_test
   e2e/apart_ends_test e2e/code_sandbox_test e2e/cuda_library_test e2e/full_disk_test e2e/gpu_generate_test
   e2e/gpu_mesh_test e2e/hosts_test e2e/large_rows_test e2e/memory_test e2e/new_run_test e2e/packages_test
-  e2e/plugin_test e2e/restarts_test e2e/resume_test e2e/reward_plugin_test e2e/stops_test e2e/strangers_test)
+  e2e/plugin_test e2e/restarts_test e2e/resume_test e2e/reward_plugin_test e2e/stops_test e2e/strangers_test
+  e2e/try_gpu_check_test)
 
 # Python files drive the real binary: FILE BINARY. The Python is ROLL_PYTHON's, which has the wheels of tests/requirements.txt.
 foreach(folder cli e2e)

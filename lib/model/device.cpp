@@ -31,6 +31,10 @@ at::Device parse_device(const std::string& name, const std::string& origin) {
 
 void use_device(at::Device device) {
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+  if (!device.is_cuda()) return;
+  // Where cuBLAS splits a sum over blocks, their parts stay float32 too.
+  at::globalContext().setAllowBF16ReductionCuBLAS(false);
+  at::globalContext().setAllowFP16ReductionCuBLAS(false);
 }
 
 void use_deterministic_kernels() {
@@ -88,11 +92,15 @@ at::ScalarType parse_compute_dtype(const std::string& name, at::Device device, c
   return dtype;
 }
 
-int64_t free_device_bytes(at::Device device) {
-  if (device.is_cpu() || device.is_meta()) return 0;
+UnusedBytes unused_device_bytes(at::Device device) {
+  if (device.is_cpu() || device.is_meta()) return {};
   c10::DeviceAllocator& allocator = *at::getDeviceAllocator(device.type());
+  const c10::DeviceIndex index = device.index() < 0 ? c10::DeviceIndex{0} : device.index();
   allocator.emptyCache();
-  return static_cast<int64_t>(allocator.getMemoryInfo(device.index() < 0 ? 0 : device.index()).first);
+  const auto stats = allocator.getDeviceStats(index);
+  constexpr auto kAll = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return {.free = static_cast<int64_t>(allocator.getMemoryInfo(index).first),
+          .kept = stats.reserved_bytes[kAll].current - stats.allocated_bytes[kAll].current};
 }
 
 }  // namespace roll

@@ -17,7 +17,8 @@ int64_t num_cuda_devices();
 /// "cpu", "cuda" or "cuda:1". UserError: another word, or a device that this machine or this build does not have.
 at::Device parse_device(const std::string& name, const std::string& origin);
 
-/// Makes `device` the one on which this thread's kernels run where no tensor says otherwise; where a process starts.
+/// Makes `device` the one on which this thread's kernels run where no tensor says otherwise, and a GPU's products of
+/// narrow floats sum in float32; where a process starts.
 void use_device(at::Device device);
 
 /// From now on the results of a GPU's kernels have the same bits in every run: the backward pass of FlashAttention and
@@ -42,8 +43,14 @@ at::ScalarType parse_storage_dtype(const std::string& name, const std::string& o
 /// The name that parse_storage_dtype() reads. Bug: another dtype.
 const char* compute_dtype_name(at::ScalarType dtype);
 
-/// Bytes of the device that nothing uses, after memory that is only kept for later was given back. 0 on the CPU, where
-/// nobody can say.
-int64_t free_device_bytes(at::Device device);
+/// Bytes of a device that nothing uses.
+struct UnusedBytes {
+  int64_t free = 0;  // any tensor may have them
+  int64_t kept = 0;  // the allocator's, between tensors: only what is no larger than a gap may have them
+  int64_t all() const { return free + kept; }
+};
+
+/// After memory that is only kept for later was given back as far as it can be. Zeros on the CPU, where nobody can say.
+UnusedBytes unused_device_bytes(at::Device device);
 
 }  // namespace roll

@@ -4,8 +4,8 @@
 
 namespace roll {
 
-std::unique_ptr<DeviceGraph> record_graph(at::Device, const std::function<void()>&) {
-  throw SystemError("record_graph: this program was built without CUDA");
+std::unique_ptr<GraphRecorder> make_graph_recorder(at::Device) {
+  throw SystemError("make_graph_recorder: this program was built without CUDA");
 }
 
 }  // namespace roll

@@ -133,12 +133,14 @@ class DecoderSteps : public StepModel {
 
 std::unique_ptr<StepModel> make_step_model(const Transformer& model, const EngineLimits& limits) {
   if (stays_on_device(model))
-    return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()));
+    return make_device_steps(model, sizes_of(model, limits), limits.num_slots, make_cuda_launcher(model.device()),
+                             make_graph_recorder(model.device()));
   return std::make_unique<DecoderSteps>(model, limits);
 }
 
 int64_t step_model_bytes(const Transformer& model, const EngineLimits& limits) {
-  return stays_on_device(model) ? device_decoder_bytes(model, count_rows(model, limits), limits.num_slots) : 0;
+  if (!stays_on_device(model)) return 0;
+  return device_decoder_bytes(model, count_rows(model, limits), limits.num_slots) + kRecorderBytes;
 }
 
 }  // namespace roll

@@ -6,7 +6,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -15,7 +14,7 @@
 #include "base/error.h"
 #include "decode/device_decoder.h"
 #include "model/transformer.h"
-#include "ops/device_graph.h"
+#include "ops/graph_cache.h"
 #include "rollout/row_sampling.h"
 
 namespace roll {
@@ -55,13 +54,14 @@ class Moment {
 class DeviceSteps : public StepModel {
  public:
   DeviceSteps(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots,
-              std::unique_ptr<KernelLauncher> launcher)
+              std::unique_ptr<KernelLauncher> launcher, std::unique_ptr<GraphRecorder> recorder)
       : device_(model.device()),
         sizes_(sizes),
         num_slots_(num_slots),
         vocab_size_(model.spec().vocab_size),
         launcher_(std::move(launcher)),
-        decoder_(make_device_decoder(model, sizes, num_slots, *launcher_)) {
+        decoder_(make_device_decoder(model, sizes, num_slots, *launcher_)),
+        graphs_(std::move(recorder)) {
     const int64_t plan_bytes = decoder_->memory().plan.numel(), drawn_bytes = decoder_->memory().drawn.numel();
     const int64_t update_bytes =
         static_cast<int64_t>(num_slots * sizeof(SlotSeat) + decoder_->memory().tables.numel() * sizeof(TableEntry) +
@@ -221,8 +221,8 @@ class DeviceSteps : public StepModel {
       add_draw(slot, true);
     }
     if (!plan.pieces.empty()) return;
-    const auto bucket = std::min(std::bit_ceil(rows_.size()), static_cast<size_t>(num_slots_));
-    rows_.resize(bucket), draws_.resize(bucket);
+    const auto padded = static_cast<size_t>(GraphCache::padded(std::ssize(rows_), num_slots_));
+    rows_.resize(padded), draws_.resize(padded);
   }
 
   /// Nothing travels where the device has this plan from the step before.
@@ -239,12 +239,8 @@ class DeviceSteps : public StepModel {
 
   void run(bool only_decodes) {
     const int64_t num_rows = std::ssize(rows_), num_draws = std::ssize(draws_);
-    const auto work = [&] { decoder_->run(num_rows, num_draws); };
-    if (!only_decodes || device_.is_cpu()) return work();
-    const auto [graph, is_new] = graphs_.try_emplace(num_rows);
-    if (is_new) return work();  // the first time as it is: libraries make ready for what they see first
-    if (!graph->second) graph->second = record_graph(device_, work);
-    graph->second->replay();
+    const auto work = [this, num_rows, num_draws] { decoder_->run(num_rows, num_draws); };
+    only_decodes ? graphs_.run(num_rows, work) : work();
   }
 
   at::Device device_;
@@ -254,7 +250,7 @@ class DeviceSteps : public StepModel {
   std::unique_ptr<DeviceDecoder> decoder_;
   std::vector<Buffers> buffers_;
   at::Tensor updates_;
-  std::map<int64_t, std::unique_ptr<DeviceGraph>> graphs_;  // rows -> the step; null: it ran once
+  GraphCache graphs_;  // of steps that only decode, by their rows
 
   // What the device does not know yet.
   std::map<int64_t, SlotSeat> seats_;
@@ -270,8 +266,9 @@ class DeviceSteps : public StepModel {
 }  // namespace
 
 std::unique_ptr<StepModel> make_device_steps(const Transformer& model, const DecoderSizes& sizes, int64_t num_slots,
-                                             std::unique_ptr<KernelLauncher> launcher) {
-  return std::make_unique<DeviceSteps>(model, sizes, num_slots, std::move(launcher));
+                                             std::unique_ptr<KernelLauncher> launcher,
+                                             std::unique_ptr<GraphRecorder> recorder) {
+  return std::make_unique<DeviceSteps>(model, sizes, num_slots, std::move(launcher), std::move(recorder));
 }
 
 }  // namespace roll

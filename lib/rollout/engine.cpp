@@ -11,6 +11,8 @@ namespace roll {
 
 namespace {
 
+constexpr double kMostOfFree = 0.95;
+
 EngineLimits within_model(EngineLimits limits, const ModelSpec& spec) {
   limits.max_length = std::min(limits.max_length, spec.max_positions);
   return limits;
@@ -47,9 +49,11 @@ EngineLimits limits_for(const std::vector<GenerationRequest>& requests, const Sa
 void limit_cache(EngineLimits& limits, const CacheSettings& cache, const Transformer& model, Communicator& tp) {
   limits.page_size = cache.page_size;
   limits.max_pages = cache.max_pages;
-  const int64_t free = free_device_bytes(model.device());
-  const auto left = static_cast<double>(free - step_model_bytes(model, limits));
-  const int64_t own = free == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(cache.memory_share * left));
+  const UnusedBytes unused = unused_device_bytes(model.device());
+  const auto left = static_cast<double>(unused.all() - step_model_bytes(model, limits));
+  // The cache is one tensor, which finds no place between others.
+  const double share = std::min(cache.memory_share * left, kMostOfFree * static_cast<double>(unused.free));
+  const int64_t own = unused.all() == 0 ? 0 : std::max<int64_t>(1, static_cast<int64_t>(share));
   limits.kv_cache_bytes = tp.all_reduce_min(own, "KV cache");
 }
 

@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "base/clock.h"
+#include "base/env.h"
 #include "base/error.h"
 #include "dist/messages.h"
 #include "ops/cuda_library.h"
@@ -40,8 +41,8 @@ struct StoreMessage {
   }
 };
 
-/// Rank 0 opens the store on a free port. The others reach it at the loopback when all share a host, for then no name
-/// needs to resolve.
+/// Rank 0 opens the store on a free port of all its addresses, and is its first client. Ranks reach it at the loopback
+/// when all share a host, for then no name needs to resolve.
 c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeout_s) {
   c10d::TCPStoreOptions options;
   options.port = 0;
@@ -49,7 +50,7 @@ c10::intrusive_ptr<c10d::Store> open_nccl_store(Communicator& host, double timeo
   options.waitWorkers = false;
   options.timeout = milliseconds(timeout_s);
   c10::intrusive_ptr<c10d::TCPStore> store;
-  if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("0.0.0.0", options);
+  if (host.is_first()) store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
   const uint16_t port = store ? store->getPort() : 0;
   const std::vector<StoreMessage> ranks = all_gather_messages(StoreMessage{host_name(), own_address(), port}, host);
   if (store) return store;
@@ -160,7 +161,12 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<Pending> start(std::function<void()> collective) override {
     auto pending = std::make_unique<Started>(*this);
     started_ = pending.get();
-    collective();
+    try {
+      collective();
+    } catch (...) {
+      started_ = nullptr;
+      throw;
+    }
     started_ = nullptr;
     return pending;
   }
@@ -252,6 +258,11 @@ class NcclCommunicator : public Communicator {
 
 std::unique_ptr<Communicator> make_nccl_communicator(std::unique_ptr<Communicator> host, at::Device device,
                                                      double timeout_s) {
+  // Gradients are summed over one group while the backward pass computes and another group sums its activations. NCCL's
+  // kernels wait on the GPU for those of other ranks, so that two groups whose kernels start in another order here than
+  // there may wait for each other: NCCL has to start them in the order of our calls, which all ranks make alike. It
+  // reads this once, before its first kernel.
+  if (!env("NCCL_LAUNCH_ORDER_IMPLICIT")) set_env("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
   if (!device.has_index()) device = at::Device(device.type(), 0);
   try {
     const Whereabouts world{host->rank(), host->size(), -1};

@@ -1,5 +1,5 @@
 // The CUDA paths against the CPU's, which are checked against Hugging Face.
-// They run where a GPU is (scripts/gpu_check.sh).
+// They run where a GPU is (scripts/gpu_check.py).
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
@@ -92,6 +92,14 @@ TEST_CASE("the head's kernels run on the device of their tensors", "[gpu]") {
   CHECK(relative(found.log_probs, expected.log_probs) < 1e-4);
   found.log_probs.sum().backward();
   CHECK(h.grad().device() == device);
+}
+
+TEST_CASE("long sums of bfloat16 products are rounded once", "[gpu]") {
+  use_device({at::kCUDA, 0});
+  const auto options = at::TensorOptions(at::kCUDA).dtype(at::kBFloat16);
+  const at::Tensor a = at::randn({16, 1 << 16}, options), b = at::randn({1 << 16, 16}, options);  // split over blocks
+  const at::Tensor exact = at::mm(a.to(at::kDouble), b.to(at::kDouble));
+  CHECK(((at::mm(a, b).to(at::kDouble) - exact).abs() <= exact.abs() / 256 + 0.02).all().item<bool>());
 }
 
 TEST_CASE("deterministic kernels give the same bits each time", "[gpu]") {

@@ -4,11 +4,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "cuda/sample_rows.h"
 #include "decode/decoder.h"
 #include "model/log_probs.h"
 #include "model/transformer.h"
+#include "ops/device_graph.h"
 #include "ops/on_device.h"
 #include "ops/sample_row.h"
 #include "rollout/fake_model.h"
@@ -126,6 +128,25 @@ TEST_CASE("the device draws the CPU's token from the same logits, and counts it"
     REQUIRE(after[i].last_token == expected.token);
     REQUIRE(after[i].name.position == 1);
   }
+}
+
+TEST_CASE("a GPU's graph computes from what memory holds when it is replayed, and recording tells its first error",
+          "[gpu]") {
+  const at::Tensor x = at::ones({1000}, at::kCUDA), y = at::zeros_like(x);
+  const auto recorder = make_graph_recorder(x.device());
+  const auto work = [&] { y.copy_(x * 2); };  // with memory of its own
+  work();
+  const auto graph = recorder->record(work);
+  x.fill_(3);
+  CHECK(y.sum().item<float>() == 2000);  // nothing has run
+  graph->replay();
+  CHECK(y.sum().item<float>() == 6000);
+  CHECK_THROWS_WITH(recorder->record([&] { work(), throw SystemError("the first"); }), "the first");
+  CHECK_THROWS(recorder->record([&] { y.sum().item<float>(); }));  // nobody may wait for a kernel that does not run
+  const auto again = recorder->record(work);
+  x.fill_(5);
+  again->replay(), graph->replay();
+  CHECK(y.sum().item<float>() == 10000);
 }
 
 TEST_CASE("the device's float32 responses are the CPU's, replayed, evicted and forked", "[gpu]") {

@@ -11,6 +11,7 @@
 #include "decode/simulated_launcher.h"
 #include "model/odd_layers.h"
 #include "model/transformer.h"
+#include "ops/fake_recorder.h"
 #include "rollout/fake_model.h"
 
 namespace roll {
@@ -54,14 +55,15 @@ struct Case {
 };
 
 std::unique_ptr<StepModel> simulated(const Transformer& model, const Case& sizes,
-                                     std::vector<std::string>* log = nullptr) {
+                                     std::vector<std::string>* log = nullptr,
+                                     std::unique_ptr<GraphRecorder> recorder = nullptr) {
   const int64_t all = sizes.num_slots * pages_for(sizes.max_length, 8);
   return make_device_steps(model,
                            {.page_size = 8,
                             .num_pages = sizes.num_pages > 0 ? sizes.num_pages : all,
                             .max_length = sizes.max_length,
                             .max_rows = std::max(sizes.max_rows, sizes.num_slots)},
-                           sizes.num_slots, std::make_unique<SimulatedLauncher>(log));
+                           sizes.num_slots, std::make_unique<SimulatedLauncher>(log), std::move(recorder));
 }
 
 std::vector<GenerationRequest> grouped_requests(int64_t longest) {
@@ -186,6 +188,26 @@ TEST_CASE("a step that decodes takes nine dispatches a layer, and nothing else f
     CHECK(steps->collect().size() == 3);
   }
   CHECK(steps->collect().size() == 3);
+}
+
+TEST_CASE("steps that decode are recorded, and give what they give as they are", "[rollout]") {
+  const Transformer model = random_model(spec_of(4, 2, false));
+  auto requests = grouped_requests(20);
+  const SamplingParams params = sampling_params();
+  const Case sizes{.num_slots = 6};
+  const auto expected = generate_with(*simulated(model, sizes), requests, params);
+  FakeGraphs graphs;
+  require_same(generate_with(*simulated(model, sizes, nullptr, graphs.recorder()), requests, params), expected, 1e-5);
+  CHECK((graphs.recorded > 0 && graphs.recorded <= 4));  // of 1, 2, 4 and 6 rows
+  CHECK(graphs.replayed > 4 * graphs.recorded);
+
+  // The first request whose penalties want room comes when graphs are there: they hold addresses of memory that moves.
+  requests.back().generating = params.generating;
+  requests.back().generating->frequency_penalty = 0.5;
+  const auto penalised = generate_with(*simulated(model, sizes), requests, params);
+  FakeGraphs again;
+  require_same(generate_with(*simulated(model, sizes, nullptr, again.recorder()), requests, params), penalised, 1e-5);
+  CHECK(again.recorded > graphs.recorded);
 }
 
 TEST_CASE("bfloat16 steps give log-probs near those of float32", "[rollout]") {

@@ -1,4 +1,4 @@
-// What `offload` moves between a GPU and the host; runs where a GPU is (scripts/gpu_check.sh).
+// What `offload` moves between a GPU and the host; runs where a GPU is (scripts/gpu_check.py).
 #include <ATen/ATen.h>
 
 #include <catch2/catch.hpp>
@@ -34,9 +34,9 @@ TEST_CASE("an optimizer on a GPU comes back from the host as it was", "[gpu]") {
       accumulate_all(*optimizer);
       optimizer->step(1e-2, std::sqrt(optimizer->squared_gradient()), 1.0);
     }
-    const int64_t before = free_device_bytes(at::kCUDA);
+    const int64_t before = unused_device_bytes(at::kCUDA).all();
     b.offload(keeps_parameters);
-    CHECK(free_device_bytes(at::kCUDA) > before);
+    CHECK(unused_device_bytes(at::kCUDA).all() > before);
     CHECK(moved[0].second.is_cuda() == keeps_parameters);
     b.reload();
     CHECK(moved[0].second.is_cuda());
@@ -70,8 +70,20 @@ TEST_CASE("AdamW on halves of float32 masters is the same on a GPU and a CPU", "
   CHECK(at::allclose(on_gpu.high.cpu().to(at::kFloat), on_cpu.high.to(at::kFloat), 1e-2, 1e-5));
 }
 
-TEST_CASE("a GPU's matrix products are measured", "[gpu]") {
+TEST_CASE("memory of a GPU that the allocator keeps between tensors counts as unused", "[gpu]") {
+  const int64_t size = 2 << 20;  // several lie in a segment
+  std::vector<at::Tensor> tensors;
+  for (int i = 0; i < 64; ++i) tensors.push_back(at::empty({size}, at::TensorOptions(at::kCUDA).dtype(at::kByte)));
+  const int64_t before = unused_device_bytes(at::kCUDA).all();
+  for (size_t i = 0; i < tensors.size(); i += 2) tensors[i].reset();
+  const UnusedBytes after = unused_device_bytes(at::kCUDA);
+  CHECK(after.kept >= 32 * size);
+  CHECK(after.all() - before == 32 * size);
+}
+
+TEST_CASE("a GPU's matrix products and memory are measured", "[gpu]") {
   CHECK(measure_matmul_peak(at::kCUDA, at::kBFloat16) > 1e12);
+  CHECK(measure_read_bandwidth(at::kCUDA, int64_t{1} << 30) > 1e11);
 }
 
 }  // namespace roll
