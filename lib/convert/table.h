@@ -20,6 +20,10 @@ namespace roll {
 /// Stands in what is told of a key whose effect is lost.
 constexpr const char* kNotSupported = "NOT SUPPORTED";
 
+/// Why a choice of trackers is not taken over.
+constexpr const char* kCurves =
+    "track_with; curves go to TensorBoard files, and with wandb there to files that `wandb sync` uploads";
+
 /// What a row does with its key.
 enum class Fate {
   kCopied,       // to `ours`, by `change` where there is one

@@ -15,7 +15,6 @@ namespace {
 
 using enum Fate;
 
-constexpr const char* kTracking = "track_with; curves go to TensorBoard files";
 constexpr const char* kLora = "LoRA, while all weights are trained here";
 constexpr const char* kTurns = "several turns; one response to each prompt is sampled here";
 constexpr const char* kSampler = "the sampler is built in, and shares the weights";
@@ -138,7 +137,7 @@ constexpr ForeignRow kRows[] = {
     {"save_total_limit", kCopied, "max_ckpt_to_keep"},
     {"eval_steps", kCopied, "eval_steps"},
     {"eval_strategy", kAutomatic, "eval_steps decides"},
-    {"report_to", kAutomatic, kTracking},
+    {"report_to", kAutomatic, kCurves},
     {"log_*", kAutomatic, "rollouts/ has every response"},
     {"num_completions_to_print", kAutomatic, "rollouts/ has every response"},
     {"push_to_hub", kNothing},

@@ -32,6 +32,7 @@ struct Normalisation {
 struct AdvantageEstimator {
   const char* name;
   bool needs_values = false;      // of a critic
+  bool reads_energies = false;    // of the forward that gives old log-probs
   bool compares_group = false;    // the responses of a prompt with each other
   bool samples_baseline = false;  // a greedy response to each prompt, whose reward is taken off the others'
   bool discounts = true;          // by gamma; else all tokens of a response have one advantage

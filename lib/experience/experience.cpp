@@ -27,10 +27,10 @@ at::Tensor make_response_mask(const std::vector<int64_t>& prompt_lengths,
 
 }  // namespace
 
-const std::array<at::Tensor Experience::*, 9> Experience::kTokenTensors{
-    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::is_weights,
-    &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,
-    &Experience::token_rewards,     &Experience::advantages,    &Experience::returns};
+const std::array<at::Tensor Experience::*, 10> Experience::kTokenTensors{
+    &Experience::sampler_log_probs, &Experience::old_log_probs, &Experience::energies, &Experience::is_weights,
+    &Experience::ref_log_probs,     &Experience::teacher_kl,    &Experience::values,   &Experience::token_rewards,
+    &Experience::advantages,        &Experience::returns};
 
 ResponseFacts select(const ResponseFacts& facts, const std::vector<int64_t>& indices) {
   return {.prompt_lengths = picked(facts.prompt_lengths, indices),

@@ -48,6 +48,7 @@ struct Experience : Batch, ResponseFacts {
   // [T] float32; undefined where the configuration does not need them
   at::Tensor sampler_log_probs;  // nats, of the sampler; 0 outside responses
   at::Tensor old_log_probs;      // nats, of the trainer
+  at::Tensor energies;           // squared norms of the gradient of old_log_probs by the logits
   at::Tensor is_weights;         // on the policy loss; see correction.h
   at::Tensor ref_log_probs;      // nats
   at::Tensor teacher_kl;         // nats: estimates of KL(policy, teacher), weighted and summed over teachers
@@ -65,7 +66,7 @@ struct Experience : Batch, ResponseFacts {
   const at::Tensor& positive_response_mask() const { return mask("positive_response_mask"); }
 
   /// All [T] tensors but the tokens' own and the masks.
-  static const std::array<at::Tensor Experience::*, 9> kTokenTensors;
+  static const std::array<at::Tensor Experience::*, 10> kTokenTensors;
 };
 
 /// One prompt and its response.

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import tempfile
 
-from replay import PACKED, compare, make_model, record, train
+from replay import PACKED, compare, make_model, record, train, weights
 from rollouts import rollout_lines, rollout_steps
 
 MESHES = ["211", "121", "112", "221", "212", "122", "411", "141", "114", "222"]  # dp, cp, tp
@@ -47,6 +47,19 @@ def check_whole_sequences(folder, replay):
     compare(run, base, "gmpo and right responses, cp 2 tp 2", bound=BOUND)
 
 
+def check_token_baselines(folder, replay):
+    """A baseline of each token of a group, whose responses lie on several ranks, from what the ranks of a model know together of the vocabulary."""
+    flags = {"train_infer_correction.is_weight.enabled": "true", "train_infer_correction.is_weight.upper_bound": 1.05}
+    base = train(folder, "otb", estimator="optimal_token_baseline", rows=8, accumulation=1, **replay, **flags)
+    plain = train(folder, "otb_other", estimator="reinforce", rows=8, accumulation=1, **replay, **flags)
+    assert any((weights(base)[name] != tensor).any() for name, tensor in weights(plain).items()), "the baselines change nothing"
+    for mesh in ("411", "122", "212"):
+        dp, cp, tp = map(int, mesh)
+        run = train(folder, f"otb_{mesh}", 4, estimator="optimal_token_baseline", rows=8 // dp, accumulation=1, tp=tp, cp=cp,
+                    packing=PACKED.format("load_balance", 100), **replay, **flags)
+        compare(run, base, f"token baselines, dp {dp} cp {cp} tp {tp}", bound=BOUND)
+
+
 def check_sampling(folder):
     """The sampler on its own tensor ranks, equal to the trainer's or not: the same responses of three steps, between which the
     weights change. (Rewards of random responses are all 0, so what is learnt is mostly rounding: weights are not compared.)"""
@@ -69,6 +82,7 @@ def main():
         check_meshes(folder, "untied", only or MESHES, replay)
         check_variants(folder, base, replay)
         check_whole_sequences(folder, replay)
+        check_token_baselines(folder, replay)
         check_sampling(folder)
 
 
