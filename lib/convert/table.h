@@ -64,6 +64,8 @@ class Conversion {
   Conversion(const ForeignTrainer& trainer, const std::vector<ForeignKey>& keys, std::optional<int64_t> num_ranks);
 
   bool is_set(const std::string& key) const;
+  /// Given, and not as what only a run of a script would tell.
+  bool is_known(const std::string& key) const;
   /// The value, or that trainer's default; empty: neither.
   std::string text(const std::string& key) const;
   /// UserError names the key's place where it is no number.

@@ -5,6 +5,8 @@
 //   reinforce                     the sum of rewards to come                             Williams 1992
 //   grpo                          reinforce, with rewards normalised by mean and
 //                                 deviation of their group                               Shao et al. 2024
+//   gdpo                          reinforce, with each part of the rewards normalised over
+//                                 its group, and their weighted sum over the batch        Liu et al. 2026
 //   reinforce_plus_plus           reinforce, with advantages whitened over the batch     Hu et al. 2025
 //   reinforce_plus_plus_baseline  that, with rewards less the mean of their group        Hu et al. 2025
 //   remax                         reinforce, with rewards less a greedy response's       Li et al. 2023

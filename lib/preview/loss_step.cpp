@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "reward/parts.h"
 
 namespace roll {
 
@@ -58,6 +59,7 @@ RolloutRecord random_record(const Draws& draws, int64_t group, int64_t sample, i
   if (record.is_judged) {
     record.score = fact(0) < 0.5 ? 0 : 1;
     record.reward = record.score - 1.5 * fact(4);
+    record.reward_detail["parts"] = parts_json({{1, record.score}, {-1.5, fact(4)}});
   }
   for (int64_t t = 0; t < std::ssize(record.response_ids); ++t)
     record.log_probs.push_back(static_cast<float>(-3 * random_uniform(draws(kOldLogProbs, b, t)) - 0.05));

@@ -33,7 +33,8 @@ Experience responses_of(const std::vector<RolloutRecord>& records) {
                                                  .log_probs = record.log_probs,
                                                  .reward = record.reward,
                                                  .is_judged = record.is_judged,
-                                                 .domain = record.domain});
+                                                 .domain = record.domain,
+                                                 .parts = parts_of(record.reward_detail, record.reward)});
     if (baselines.empty()) continue;
     const RolloutRecord& baseline = *baselines.at(record.group_index);
     sample.baseline = baseline.reward;
